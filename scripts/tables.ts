@@ -1,6 +1,6 @@
 /**
- * Writes what the code determines: the tables of the docs, between `<!-- generated: name -->` and `<!-- end -->`, and the JSON Schema
- * of space.yaml. `pnpm lint` runs this after a build, and CI fails where something was not committed.
+ * Writes what the code determines: the tables of the docs, between `<!-- generated: name -->` and `<!-- end -->`, the JSON Schema of
+ * space.yaml, and the lowered counts of `test/phrasing.json`. `pnpm lint` runs this after a build; CI fails if the result is not committed.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type KnownAgent, knownAgents } from '@meup/acp/agents'
@@ -25,6 +25,7 @@ import {
 import { publicClients } from '../test/servers/clients.js'
 import { publicServers } from '../test/servers/servers.js'
 import { faults } from '../test/support/chaos/faults.js'
+import { lowerPhrasing } from '../test/support/phrasing.js'
 import { createSpaceSchema } from './space-schema.js'
 
 const code = (text: string): string => `\`${text}\``
@@ -150,3 +151,5 @@ for (const [path, generated] of Object.entries(tables)) {
 const schema = new URL('../packages/cli/schema/space.schema.json', import.meta.url)
 mkdirSync(new URL('.', schema), { recursive: true })
 writeFileSync(schema, `${JSON.stringify(createSpaceSchema(), undefined, 2)}\n`)
+
+lowerPhrasing()

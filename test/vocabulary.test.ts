@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { filesUnder } from './support/files.js'
 import { readText } from './support/packages.js'
+import { comparePhrasing, findRiddles } from './support/phrasing.js'
 import { scan } from './support/source.js'
-import { identifiers, phrases } from './vocabulary.js'
+import { identifiers, phrases, riddles } from './vocabulary.js'
 
 const folders = ['protocol', 'packages', 'examples', 'bench', 'test', 'scripts']
 const sources = [
@@ -29,4 +30,42 @@ test('identifiers are of the vocabulary', () => {
 test('comments and pages use plain phrases', () => {
   const found = sources.flatMap((path) => find(phrases, readText(path)).map((each) => `${path}: ${each}`))
   expect(found).toEqual([])
+})
+
+describe('riddles', () => {
+  test.each([
+    ['headless', 'What of so many characters is left; less than none: it is too much.'],
+    ['people', 'Tells everything to whoever asks.'],
+    ['where', 'A value of no use where there is one already.'],
+    ['particles', 'Begins anew, and goes on all the same.'],
+    ['negated', 'This is no envelope.'],
+    ['told', 'The inviter is told of it.'],
+  ])('%s: %s', (kind, text) => {
+    expect(findRiddles([text], kind)).not.toEqual([])
+  })
+
+  test('plain sentences are none', () => {
+    const plain = [
+      'Returns the seq if there is no row.',
+      'Whether the budget is used up.',
+      'The connection is no longer open.',
+    ]
+    expect(Object.keys(riddles).flatMap((kind) => findRiddles(plain, kind))).toEqual([])
+  })
+
+  test('no file has more of them than test/phrasing.json lists', () => {
+    const risen = comparePhrasing().filter(({ listed, found }) => found.length > listed)
+    const texts = risen.map(({ path, kind, listed, found }) => {
+      const instead = riddles[kind]?.instead
+      return `${path}: ${found.length} instead of ${listed} ${kind} (${found.join(', ')}). Write: ${instead}.`
+    })
+    expect(texts).toEqual([])
+  })
+
+  test('test/phrasing.json lists no more than there are: `pnpm tables` lowers it', () => {
+    const fallen = comparePhrasing().filter(({ listed, found }) => found.length < listed)
+    expect(
+      fallen.map(({ path, kind, listed, found }) => `${path}: ${kind} ${listed} → ${found.length}`),
+    ).toEqual([])
+  })
 })

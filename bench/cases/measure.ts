@@ -107,18 +107,18 @@ export async function measureCell(cell: Cell, options: CellOptions): Promise<Cel
 }
 
 /** Longer than turns and steps rest, what nothing takes of the processor in that time, and how often that is looked at. */
-const [restMs, idleMs, mostLooks] = [1200, 20, 100]
+const [restMs, idleMs, maxChecks] = [1200, 20, 100]
 
 /** What a gateway has put off is done before anything is measured. Fails where that has no end. */
 export async function untilIdle({ cpu }: Pick<Running, 'cpu'>): Promise<void> {
   let before = cpu()
-  for (let looks = 0; looks < mostLooks; looks++) {
+  for (let looks = 0; looks < maxChecks; looks++) {
     await pause(restMs)
     const now = cpu()
     if (now - before <= idleMs) return
     before = now
   }
-  throw new Error(`the server is still busy after ${Math.round((mostLooks * restMs) / 1000)} s without load`)
+  throw new Error(`the server is still busy after ${Math.round((maxChecks * restMs) / 1000)} s without load`)
 }
 
 /** Messages of the shortest measurement. */

@@ -28,7 +28,7 @@ interface Dimension {
 /** Three decades; of the log there are a hundred times as many. */
 const thousandfold = [1, 30, 1000]
 /** Of what was granted, no participant holds more than this. */
-const mostGranted = 200
+const maxGranted = 200
 const given = { kind: Kind.mcpRequest, to: 'server-1' }
 
 const dimensions: readonly Dimension[] = [
@@ -60,13 +60,13 @@ const dimensions: readonly Dimension[] = [
     name: 'standing grants',
     sizes: thousandfold,
     start: (grants) => ({
-      receivers: Math.ceil(grants / mostGranted) + 1,
+      receivers: Math.ceil(grants / maxGranted) + 1,
       capabilities: [Kind.capabilityGrant, Kind.mcpRequest],
     }),
     before: (server, grants) =>
       letSay(server, grants, (i) => ({
         kind: Kind.capabilityGrant,
-        payload: { recipient: receiverName(Math.floor(i / mostGranted)), capabilities: [given] },
+        payload: { recipient: receiverName(Math.floor(i / maxGranted)), capabilities: [given] },
       })),
   },
 ]

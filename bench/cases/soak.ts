@@ -7,7 +7,7 @@ import { decimals, type Section } from '../report/section.js'
 
 const perSecond = 1000
 /** Before: what is remembered of the latest envelopes fills sooner, so that the rest of the time shows what does not end. */
-const filling = { perSecond: 5000, mostMs: 60_000 }
+const filling = { perSecond: 5000, maxMs: 60_000 }
 const receivers = 10
 const size = 300
 const everyMs = 10_000
@@ -40,7 +40,7 @@ export async function soak(options: Options): Promise<Section[]> {
 async function sampled(crowd: Crowd, total: number, every: number): Promise<Sample[]> {
   const [sender] = crowd.senders
   if (sender === undefined) throw new Error('nobody sends')
-  const ms = Math.min(filling.mostMs, total / 10)
+  const ms = Math.min(filling.maxMs, total / 10)
   await crowd.within(pace(sender, { perSecond: filling.perSecond, ms }))
   await crowd.drain()
   const samples: Sample[] = []

@@ -63,7 +63,7 @@ interface Accepted {
 }
 
 /** Bytes that may wait for one reader. */
-const mostWaiting = 16 * 1024 * 1024
+const maxWaitingBytes = 16 * 1024 * 1024
 const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false })
 const sockets = new Set<Socket>()
 let waiting: Accepted[] = []
@@ -109,7 +109,7 @@ function flush(): void {
   store(batch)
   const all = Buffer.concat(batch.flatMap(({ body }) => frameOf(body)))
   for (const socket of sockets) {
-    if (socket.writableLength > mostWaiting) socket.destroy()
+    if (socket.writableLength > maxWaitingBytes) socket.destroy()
     else socket.write(all)
   }
 }

@@ -2,7 +2,7 @@ import { defaultLimits } from './limits.js'
 
 const segment = /^[A-Za-z0-9_-]{1,64}$/
 
-/** The segments of a context, or `undefined` when it is not a legal path [MEUP-2.1]. */
+/** The segments of a context; `undefined` = invalid path [MEUP-2.1]. */
 export function parseContext(
   path: string,
   limits: { contextDepth: number; contextLength: number } = defaultLimits,
@@ -13,7 +13,7 @@ export function parseContext(
   return segments.every((part) => segment.test(part)) ? segments : undefined
 }
 
-/** `a` of `a/b/c`: the id of the run's start, where one opened it. */
+/** `a` of `a/b/c`: the id of the start of the run, if one opened it. */
 export function contextRoot(path: string): string {
   const slash = path.indexOf('/')
   return slash === -1 ? path : path.slice(0, slash)
@@ -25,17 +25,17 @@ export function contextParent(path: string): string | undefined {
   return slash === -1 ? undefined : path.slice(0, slash)
 }
 
-/** 1 for a root. */
+/** 1 for the root. */
 export function contextDepth(path: string): number {
   return path.split('/').length
 }
 
-/** Whether `path` lies below `ancestor`; a path is not its own ancestor. */
+/** Whether `path` is below `ancestor`; a path is not its own ancestor. */
 export function isContextAncestor(ancestor: string, path: string): boolean {
   return path.length > ancestor.length && path.startsWith(ancestor) && path[ancestor.length] === '/'
 }
 
-/** Joins segments and paths; absent parts are left out. */
+/** Joins segments and paths, omitting absent ones. */
 export function joinContext(...parts: (string | undefined)[]): string {
   return parts.filter((part) => part !== undefined && part !== '').join('/')
 }

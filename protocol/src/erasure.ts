@@ -2,20 +2,20 @@ import type { Envelope } from './envelope.js'
 import { Kind } from './kinds.js'
 import type { DecisionPayload } from './payloads.js'
 
-/** What was erased, by whom and why: the payload of `system.space` `erased` [MEUP-10.10]. */
+/** An erasure with its author and reason: the payload of `system.space` `erased` [MEUP-10.10]. */
 export interface Erasure {
   readonly seq: number
   readonly id: string
   readonly by: string
   readonly reason: string
-  /** Of a decision that is erased, what it was. */
+  /** For an erased decision: the decision. */
   readonly decided?: Pick<DecisionPayload, 'decision' | 'reasonCode'>
 }
 
 /** Characters of a reason. */
 export const maxErasureReason = 512
 
-/** What stands for the method of a request that is erased. */
+/** Replaces the method of an erased request. */
 export const erasedMethod = 'erased'
 
 /** The erasure that an envelope records. */
@@ -28,12 +28,12 @@ export function getErasure({ kind, payload }: Pick<Envelope, 'kind' | 'payload'>
 
 const isSpaceEvent = `"kind":"${Kind.systemSpace}"`
 
-/** The same of an envelope's JSON, as a log or an export has it. */
+/** Like `getErasure`, for the JSON of an envelope in a log or an export. */
 export function findErasure(body: string): Erasure | undefined {
   if (!body.includes(isSpaceEvent)) return undefined
   try {
     return getErasure(JSON.parse(body) as Envelope)
   } catch {
-    return undefined // Exports come from anywhere.
+    return undefined // Exports are untrusted.
   }
 }

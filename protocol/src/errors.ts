@@ -1,4 +1,4 @@
-/** One documented meaning each [MEUP-12.2]. The table in SPEC.md is generated from this one. */
+/** Error codes with one meaning each [MEUP-12.2]. The table in SPEC.md is generated from this. */
 export const errors = {
   session_replaced: {
     status: 409,
@@ -105,7 +105,7 @@ export const errors = {
 export type ErrorCode = keyof typeof errors
 export const errorCodes = Object.keys(errors) as ErrorCode[]
 
-/** Codes after which the same request may succeed later. */
+/** Codes of transient errors: the same request may succeed later. */
 const passing: ReadonlySet<ErrorCode> = new Set([
   'rate_limited',
   'participant_paused',
@@ -113,7 +113,7 @@ const passing: ReadonlySet<ErrorCode> = new Set([
   'internal',
 ])
 
-/** A refusal that crosses the wire as `system.error` or as an HTTP problem. */
+/** A refusal, sent as `system.error` or as an HTTP problem. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError'
   constructor(
@@ -134,7 +134,7 @@ export class ProtocolError extends Error {
   }
 }
 
-/** Why the gateway closed a connection [MEUP-5.6]. Before the 101 the same refusals are HTTP statuses. */
+/** Close codes of the gateway [MEUP-5.6]. Before the 101 the same refusals are HTTP statuses. */
 export const closeCodes = {
   draining: 1001,
   tooBig: 1009,

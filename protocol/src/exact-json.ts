@@ -3,26 +3,26 @@
  * such numbers is kept beside the value that holds them, so that the value is written as it was read.
  */
 
-/** Texts of the numbers in an object or a list, by key. */
+/** Number texts of an object or a list, by key. */
 type NumberTexts = Map<string, string>
 
 const numberTexts = new WeakMap<object, NumberTexts>()
 
-/** Finds every text with an inexact number, and some others: a number may also stand in a string. */
+/** Matches every JSON with an inexact number, and some others, because a number may be inside a string. */
 const mayBeInexact =
   /(?:^|[:,[])\s*-?(?:\d[\d.]{15}|0\.000000|\d+\.\d*0(?!\d)|\d+(?:\.\d+)?[eE]|(?<=-)0(?![\d.]))[\d.eE+-]*\s*(?:[,}\]]|$)/
 
 /** Strings are unrolled, so that long ones need no deep stack. */
 const tokens = () => /[ \t\n\r]*("[^"\\]*(?:\\[\s\S][^"\\]*)*"|[{}[\]:,]|[^ \t\n\r{}[\]:,"]+)/y
 
-/** A number that is written otherwise by JavaScript, or that stands for several numbers. */
+/** A number that JavaScript would write differently, or that several numbers round to. */
 const isInexact = (token: string): boolean =>
   /^[-\d]/.test(token) &&
   (String(Number(token)) !== token || (/^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token))))
 
 /**
- * `JSON.parse` that keeps the digits of numbers for `stringifyExact`. They belong to the object or list that holds the number: a copy of it
- * has them by `copyNumberTexts`, and a number that has been replaced is written as the new one. Throws as `JSON.parse` does.
+ * `JSON.parse` that keeps the digits of numbers for `stringifyExact`. They belong to the object or list that contains the
+ * number: copy them with `copyNumberTexts`; a replaced number is written as the new one. Throws like `JSON.parse`.
  */
 export function parseExact(json: string): unknown {
   const value: unknown = JSON.parse(json)
@@ -30,7 +30,7 @@ export function parseExact(json: string): unknown {
   return value
 }
 
-/** Walks the tokens beside the value that was made of them. */
+/** Walks the tokens in parallel with the parsed value. */
 function keepNumberTexts(json: string, root: unknown[], token: RegExp): void {
   interface Level {
     readonly value: unknown
@@ -72,16 +72,16 @@ const getMemberOf = ({ value, key }: { readonly value: unknown; readonly key: st
 function setNumberText(container: object, key: string, text: string): void {
   const texts = numberTexts.get(container)
   if (!isInexact(text))
-    texts?.delete(key) // Of a key that is there twice.
+    texts?.delete(key) // Drops the digits of an earlier duplicate.
   else if (texts !== undefined) texts.set(key, text)
   else numberTexts.set(container, new Map([[key, text]]))
 }
 
-/** The digits of a number as they were read; `undefined` = JavaScript holds and writes this number as it is, or it was not read by `parseExact`. */
+/** The digits of a number as parsed; `undefined` = JavaScript writes it unchanged, or it was not parsed by `parseExact`. */
 export const getNumberText = (container: object, key: string | number): string | undefined =>
   numberTexts.get(container)?.get(String(key))
 
-/** Has a copy written with the numbers of the original, as far as it holds them under the same keys. Gives the copy. */
+/** Copies the digits of numbers that the copy has under the same keys. Returns the copy. */
 export function copyNumberTexts<Copy extends object>(copy: Copy, original: object): Copy {
   const texts = numberTexts.get(original)
   if (texts !== undefined) numberTexts.set(copy, texts)
@@ -91,8 +91,8 @@ export function copyNumberTexts<Copy extends object>(copy: Copy, original: objec
 type Replacer = (this: never, key: string, value: unknown) => unknown
 
 /**
- * `JSON.stringify` that writes numbers with the digits that `parseExact` has read. `replacer` is not called for objects and lists that hold
- * such numbers.
+ * `JSON.stringify` that writes numbers with the digits read by `parseExact`. `replacer` is not called for objects and lists
+ * with such numbers.
  */
 export function stringifyExact(value: object | string | number | boolean | null, replacer?: Replacer): string
 export function stringifyExact(value: unknown, replacer?: Replacer): string | undefined
@@ -102,10 +102,10 @@ export function stringifyExact(value: unknown, replacer?: Replacer): string | un
   return write(value, holders, replacer)
 }
 
-/** Nesting of objects and lists that is looked at. A space takes far less. */
+/** Maximum nesting that is searched. A space accepts far less. */
 const maxNesting = 500
 
-/** Collects the objects and lists that hold such numbers, at any depth. */
+/** Collects objects and lists with inexact numbers at any depth. */
 function findHolders(value: unknown, holders: Set<object>, depth: number): boolean {
   if (!isContainer(value) || depth > maxNesting) return false
   let holds = numberTexts.has(value)

@@ -1,8 +1,8 @@
 import { type Erasure, findErasure } from './erasure.js'
 
 /**
- * Whether an export, as it comes in pieces, is whole and as the gateway wrote it [MEUP-10.4]. With `known`, its chain must
- * also lead through that head: then nobody has rewritten what came before it. Runs in browsers, too.
+ * Verifies an export that arrives in pieces: complete and as written by the gateway [MEUP-10.4]. With `known`, its chain also
+ * has to contain that head, so that nothing before it was rewritten. Runs in browsers as well.
  */
 export async function verifyExport(
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
@@ -17,8 +17,8 @@ export async function verifyExport(
 }
 
 /**
- * The records of an export, one for each line, and in the end the verdict of `verifyExport`. That an envelope was changed
- * may show at the end alone: until then, nothing that was read is proven.
+ * Yields the records of an export, one per line, and returns the verdict of `verifyExport`. A changed envelope may show only at
+ * the end: until then, nothing is proven.
  */
 export async function* readExport(
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
@@ -38,16 +38,16 @@ export async function* readExport(
   return chain.verdict ?? { ok: false, line, problem: chain.lack }
 }
 
-/** SHA-256 of these bytes: that of Node, or of a browser. */
+/** SHA-256 of these bytes, by Node or a browser. */
 export type Sha256 = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>
 
-/** The end of a chain, as somebody has kept it: a seq and the hash of that envelope, hexadecimal. */
+/** The known head of a chain: a seq and the hexadecimal hash of that envelope. */
 export interface KnownHead {
   readonly seq: number
   readonly hash: string
 }
 
-/** What an export turned out to be. */
+/** The result of verifying an export. */
 export type ExportVerdict =
   | {
       readonly ok: true
@@ -55,21 +55,21 @@ export type ExportVerdict =
       readonly first: number
       readonly head: number
       readonly hash: string
-      /** Envelopes. */
+      /** Number of envelopes. */
       readonly checked: number
-      /** How many of them can be read. */
+      /** Number of readable ones. */
       readonly shown: number
-      /** What was erased of them, as its records say [MEUP-10.10]. */
+      /** Erased envelopes, by their records [MEUP-10.10]. */
       readonly erased: readonly Erasure[]
     }
   | {
       readonly ok: false
-      /** Number of the line at which it shows, from 1. */
+      /** Line of the first fault, from 1. */
       readonly line: number
       readonly problem: string
     }
 
-/** The chain of an export, line by line. What `take` gives is what is wrong with the line. */
+/** Verifies an export line by line. `take` returns the fault of the line. */
 export class ExportChain {
   verdict: Extract<ExportVerdict, { ok: true }> | undefined
   readonly #sha256: Sha256
@@ -86,17 +86,17 @@ export class ExportChain {
     this.#known = known
   }
 
-  /** Seq of the last envelope so far. */
+  /** Seq of the latest envelope. */
   get last(): number {
     return this.#last
   }
 
-  /** Hash of that envelope: what the next one links to. */
+  /** Hash of that envelope, which the next one links to. */
   get hash(): Uint8Array {
     return this.#hash
   }
 
-  /** Why there is no verdict yet. */
+  /** Why the export is incomplete. */
   get lack(): string {
     return this.#epoch === undefined
       ? 'there is nothing in it'
@@ -178,29 +178,29 @@ function position(seq: number): Uint8Array {
   return bytes
 }
 
-/** How an export begins [MEUP-10.4]. Salts and hashes are hexadecimal. */
+/** The first record of an export [MEUP-10.4]. Salts and hashes are hexadecimal. */
 interface Header {
   readonly epoch: string
   /** Seq of the first envelope. */
   readonly first: number
-  /** What the first envelope links to. */
+  /** The hash that the first envelope links to. */
   readonly previous: string
 }
 
-/** An envelope that the reader may read: its exact JSON as text. */
+/** A readable envelope: its exact JSON as text. */
 interface Shown {
   readonly seq: number
   readonly salt: string
   readonly body: string
 }
 
-/** One that the reader may not read: nothing but its place in the chain. */
+/** An unreadable envelope: only its link of the chain. */
 interface Withheld {
   readonly seq: number
   readonly leaf: string
 }
 
-/** How an export ends. */
+/** The last record of an export. */
 interface Trailer {
   readonly epoch: string
   readonly head: number
@@ -209,10 +209,10 @@ interface Trailer {
 
 export type ExportRecord = Header | Shown | Withheld | Trailer
 
-/** A record as the line that it is, with the line feed that ends it: there is one way to write it. */
+/** Encodes a record as a line with its line feed; the encoding is canonical. */
 export const exportLine = (record: ExportRecord): string => `${JSON.stringify(record)}\n`
 
-/** The record of a line with its line feed; `undefined` = no gateway has written this. */
+/** Parses a line with its line feed; `undefined` = not written by a gateway. */
 export function readExportLine(bytes: Uint8Array): ExportRecord | undefined {
   try {
     const line = decoder.decode(bytes)
@@ -227,7 +227,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 type Test = (value: unknown) => boolean
 
-/** Lone surrogates would become other bytes. */
+/** Lone surrogates would be encoded as other bytes. */
 const isText: Test = (value) => typeof value === 'string' && value.isWellFormed()
 const isWhole: Test = (value) => Number.isSafeInteger(value) && Number(value) >= 0
 const isHex =
@@ -236,7 +236,7 @@ const isHex =
     typeof value === 'string' && value.length === 2 * bytes && /^[\da-f]*$/.test(value)
 const [isSalt, isHash] = [isHex(16), isHex(32)]
 
-/** The fields of each kind of record, in their order. */
+/** The fields of each kind of record, in order. */
 const shapes: readonly Readonly<Record<string, Test>>[] = [
   { seq: isWhole, salt: isSalt, body: isText },
   { seq: isWhole, leaf: isHash },
@@ -253,7 +253,7 @@ function isRecord(value: unknown): value is ExportRecord {
 
 const lineFeed = 0x0a
 
-/** Each line of bytes that come in pieces, with the line feed that ends it; the last may lack it. */
+/** Splits bytes into lines including the line feed; the last one may lack it. */
 export async function* splitLines(
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
@@ -270,7 +270,7 @@ export async function* splitLines(
   if (parts.length > 0) yield join(...parts)
 }
 
-/** Bytes one after another, in browsers as well. */
+/** Concatenates bytes, in browsers as well. */
 export function join(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
   let end = 0

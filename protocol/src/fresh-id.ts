@@ -1,10 +1,10 @@
-/** 64 characters, in the order of their bytes. */
+/** 64 characters in byte order. */
 const digits = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz'
 /** Enough for milliseconds until the year 2109. */
 const timeDigits = 7
 const randomDigits = 14
 
-/** Drawn for many ids at once: one call of the system costs more than the rest of an id. */
+/** Random bytes for many ids at once, because a system call costs more than the rest of an id. */
 const random = new Uint8Array(128 * randomDigits)
 let used = random.length
 

@@ -1,7 +1,7 @@
 import { maxNesting } from './limits.js'
 import type { WorkMeter } from './work.js'
 
-/** Byte offsets of one member of a JSON object, quotes of the key included; ends are exclusive. */
+/** Byte offsets of a member of a JSON object, including the quotes of the key; ends are exclusive. */
 export interface Member {
   readonly keyStart: number
   readonly keyEnd: number
@@ -11,7 +11,7 @@ export interface Member {
 
 export interface JsonObject {
   readonly value: Record<string, unknown>
-  /** The members of the outermost object, in the order they were sent. */
+  /** The members of the outermost object, in the order sent. */
   readonly members: readonly Member[]
 }
 
@@ -30,10 +30,10 @@ const keyWork = 1 / 4
 const containerWork = 1 / 8
 
 /**
- * Reads one JSON object from UTF-8 bytes and says where its members stand, so that a value can be passed on as the
- * very bytes that were sent [MEUP-1.9]. Returns what is wrong as a string: unparsable, not an object, nested too
- * deep (counted on the bytes, before parsing), a repeated key, a lone surrogate, a key `__proto__` [MEUP-1.8]. The meter
- * pays before anything is parsed; throws `WorkError` where it cannot.
+ * Parses one JSON object from UTF-8 bytes with the offsets of its members, so that a value can be passed on byte by byte
+ * [MEUP-1.9]. Returns a problem as a string: not parsable, not an object, too deep (checked on the bytes, before parsing), a
+ * duplicate key, a lone surrogate, a key `__proto__` [MEUP-1.8]. Charges the meter before parsing; throws `WorkError` if it
+ * cannot pay.
  */
 export function readObject(bytes: Uint8Array, meter?: WorkMeter): JsonObject | string {
   const scanned = scan(bytes, maxNesting)
@@ -54,14 +54,14 @@ export function readObject(bytes: Uint8Array, meter?: WorkMeter): JsonObject | s
 }
 
 /**
- * The elements of one JSON array as the bytes that were sent, or what is wrong with it. Where there are more than `most`
- * it gives one more than that, and what follows is not looked at.
+ * The elements of a JSON array as sent, or a problem. Beyond `maximum` elements it returns one more, and does not look at the
+ * rest.
  */
 export function readElements(
   bytes: Uint8Array,
   maximum = Number.POSITIVE_INFINITY,
 ): readonly Uint8Array[] | string {
-  const scanned = scan(bytes, maxNesting + 1, maximum) // Each element may nest as deep as it may alone.
+  const scanned = scan(bytes, maxNesting + 1, maximum) // Each element has the full nesting limit.
   if (typeof scanned === 'string') return scanned
   const elements = scanned.members.map(({ valueStart, valueEnd }) => bytes.subarray(valueStart, valueEnd))
   if (elements.length > maximum) return elements
@@ -73,12 +73,12 @@ export function readElements(
   return elements
 }
 
-/** Members of the outermost object that are looked at, and bytes of a value: no envelope has as many, or such an id or kind. */
+/** Limits of `prescan`: members per object, bytes per string. */
 const [maxPrescanned, maxStringBytes] = [64, 1024]
 
 /**
- * The `id` and `kind` of the outermost object of a frame that may be too large to be read, without reading the rest. What
- * is no string, or stands there twice, is left out, and both where the frame is malformed so far.
+ * The `id` and `kind` of a frame that may be too large to parse, without reading the rest. Omits values that are not strings or
+ * occur twice, and both if the frame is malformed up to there.
  */
 export function prescan(bytes: Uint8Array): { readonly id?: string; readonly kind?: string } {
   const scanned = scan(bytes, Number.POSITIVE_INFINITY, maxPrescanned)
@@ -88,7 +88,7 @@ export function prescan(bytes: Uint8Array): { readonly id?: string; readonly kin
     const kind = stringNamed('kind', scanned.members, bytes)
     return { ...(id !== undefined && { id }), ...(kind !== undefined && { kind }) }
   } catch {
-    return {} // Whoever reads it whole says what is wrong with it.
+    return {} // The full parser reports the problem.
   }
 }
 
@@ -102,11 +102,11 @@ function stringNamed(name: string, members: readonly Member[], bytes: Uint8Array
 
 const isShort = ({ keyStart, keyEnd }: Member): boolean => keyEnd - keyStart <= maxStringBytes
 
-/** Whether JSON is nested deeper than this, counted on the bytes: they need not be well-formed. */
+/** Whether JSON is nested deeper than this, counted on the bytes, which need not be well-formed. */
 export const isDeeper = (bytes: Uint8Array, deepest: number): boolean =>
   typeof scan(bytes, deepest, Number.POSITIVE_INFINITY, false) === 'string'
 
-/** The bytes of one member of a well-formed JSON object; `undefined` where it has none of this name. */
+/** The bytes of a member of a well-formed JSON object; `undefined` = none. */
 export function getMember(object: Uint8Array, name: string): Uint8Array | undefined {
   const scanned = scan(object, Number.POSITIVE_INFINITY)
   if (typeof scanned === 'string') return undefined
@@ -117,13 +117,13 @@ export function getMember(object: Uint8Array, name: string): Uint8Array | undefi
 /** A key as a segment of a JSON pointer. */
 export const pointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** The member whose key stands for this ASCII name, with escapes or without. */
+/** The member with this ASCII name, escaped or not. */
 export function memberNamed(name: string, members: readonly Member[], bytes: Uint8Array): Member | undefined {
   for (const member of members) if (isNamed(member, name, bytes)) return member
   return undefined
 }
 
-/** Whether the key of a member stands for this ASCII name, with escapes or without. */
+/** Whether the key of a member is this ASCII name, escaped or not. */
 export function isNamed({ keyStart, keyEnd }: Member, name: string, bytes: Uint8Array): boolean {
   if (keyEnd - keyStart - 2 < name.length) return false
   for (let at = keyStart + 1, index = 0; ; at++, index++) {
@@ -135,14 +135,14 @@ export function isNamed({ keyStart, keyEnd }: Member, name: string, bytes: Uint8
 
 interface Scanned {
   readonly keys: number
-  /** Objects and lists. */
+  /** Number of objects and lists. */
   readonly containers: number
   readonly members: Member[]
 }
 
 /**
- * Counts colons and nesting outside strings, and notes the members of the outermost object or array: one more than `most`
- * of them, and then it ends.
+ * Counts colons and nesting outside of strings, and notes the members of the outermost object or array: stops after one more
+ * than `maximum`.
  */
 function scan(
   bytes: Uint8Array,
@@ -191,10 +191,10 @@ function scan(
   return { keys, containers, members }
 }
 
-/** Bytes that are looked at one by one before the search for the end of a string is left to the engine. */
+/** Bytes scanned individually before the search for the end of a string uses `indexOf`. */
 const maxScannedBytes = 32
 
-/** Where the string that begins at `start` ends, or the end of all bytes. */
+/** The end of the string that begins at `start`, or the end of the bytes. */
 function closingQuote(bytes: Uint8Array, start: number, length: number): number {
   let at = start + 1
   for (;;) {
@@ -217,7 +217,7 @@ function isEscaped(bytes: Uint8Array, at: number): boolean {
   return (at - before) % 2 === 0
 }
 
-/** An empty array has nothing between its brackets; elsewhere the parser reports it. */
+/** Ignores the empty member of an empty array; the parser reports others. */
 function addMember(
   members: Member[],
   bytes: Uint8Array,
@@ -237,7 +237,7 @@ interface Fault {
   readonly path: string
 }
 
-/** Counts keys, and finds what JSON.parse lets through. The path is put together only when there is a fault. */
+/** Counts keys, and finds what JSON.parse accepts but the protocol does not. Builds the path only for a fault. */
 function inspect(value: unknown, seen: { keys: number }): Fault | undefined {
   if (typeof value === 'string')
     return value.isWellFormed() ? undefined : { what: 'a lone surrogate', path: '' }
@@ -251,7 +251,7 @@ function inspect(value: unknown, seen: { keys: number }): Fault | undefined {
 }
 
 function inspectMembers(value: Record<string, unknown>, seen: { keys: number }): Fault | undefined {
-  // What the parser has made has its own members alone: so it is walked without a list of its keys.
+  // Parsed objects have no inherited enumerable keys, so `for…in` avoids a list of keys.
   for (const key in value) {
     seen.keys++
     if (key === '__proto__') return { what: 'a key __proto__', path: '' }
@@ -263,9 +263,9 @@ function inspectMembers(value: Record<string, unknown>, seen: { keys: number }):
 }
 
 /**
- * The one text of all JSON texts that say the same [MEUP-4.17]: members by their keys, strings by value, no white space.
- * A number stays the token that was sent, so that 1.0 is not 1: nobody knows how its reader would round it. Of an
- * outermost object the member `omitted` is left out. The bytes must be well-formed, as `readObject` finds out.
+ * The canonical form of equivalent JSON texts [MEUP-4.17]: sorted members, strings by value, no white space. A number keeps its
+ * token, so that 1.0 differs from 1, because readers may round differently. Omits the member `omitted` of the outermost object.
+ * The bytes must be well-formed according to `readObject`.
  */
 export function canonicalJson(json: Uint8Array, omitted?: string): string {
   const text = new TextDecoder().decode(json)

@@ -1,4 +1,4 @@
-/** Every kind this version defines. The only place where kinds are spelled. */
+/** All kinds of this version. Kinds are spelled nowhere else. */
 export const Kind = {
   chat: 'chat',
   chatAcknowledge: 'chat.acknowledge',
@@ -42,29 +42,29 @@ export const Kind = {
 } as const
 export type Kind = (typeof Kind)[keyof typeof Kind]
 
-/** The reasoning kinds an agent needs; everything else under `reasoning.` is optional [MEUP-3.3]. */
+/** The reasoning kinds that an agent needs; others under `reasoning.` are optional [MEUP-3.3]. */
 export const coreReasoningKinds = [
   Kind.reasoningStart,
   Kind.reasoningThought,
   Kind.reasoningConclusion,
 ] as const
 
-/** Not a kind: the capability that lets its holder read what is addressed to others [MEUP-8.1]. */
+/** Not a kind: the capability to read what is addressed to others [MEUP-8.1]. */
 export const READ_TARGETED = 'observe.targeted'
 
-/** Not a kind: the capability that lets its holder erase envelopes [MEUP-10.10]. */
+/** Not a kind: the capability to erase envelopes [MEUP-10.10]. */
 export const ERASE = 'space.erase'
 
-/** Capabilities that only their literal confers: no glob does [MEUP-4.11]. */
+/** Capabilities that only their literal confers, not a glob [MEUP-4.11]. */
 export const literalCapabilities: ReadonlySet<string> = new Set([READ_TARGETED, ERASE])
 
-/** No kind either: in capabilities it stands for `reasoning.thought` alone [MEUP-4.4]. */
+/** Not a kind: an alias of `reasoning.thought` in capabilities [MEUP-4.4]. */
 export const STEP_ALIAS = 'reasoning.step'
 
-/** What the exact kind `chat` of a capability stands for [MEUP-4.7]. */
+/** The kinds that the exact kind `chat` of a capability includes [MEUP-4.7]. */
 export const chatKinds: readonly string[] = [Kind.chat, Kind.chatAcknowledge, Kind.chatCancel, Kind.chatDelta]
 
-/** Namespaces whose kinds this specification owns; all others are free [MEUP-3.1]. */
+/** Namespaces of this specification; all others are free [MEUP-3.1]. */
 export const reservedNamespaces: ReadonlySet<string> = new Set([
   'chat',
   'mcp',
@@ -83,7 +83,7 @@ export function namespaceOf(kind: string): string {
   return dot === -1 ? kind : kind.slice(0, dot)
 }
 
-/** Kinds that build the state of a space: rights, presence, pauses, visibility. They are never erased [MEUP-10.12]. */
+/** Kinds that build the state of a space: rights, presence, pauses, visibility. They cannot be erased [MEUP-10.12]. */
 export const lastingKinds: readonly string[] = [
   Kind.observeVisibility,
   Kind.capabilityGrant,
@@ -104,7 +104,7 @@ const boundaries: ReadonlySet<string> = new Set([
   Kind.reasoningCancel,
 ])
 
-/** Reasoning that neither opens nor closes a context: what a hidden run withholds [MEUP-9.6]. */
+/** Reasoning that neither opens nor closes a context, which a hidden run withholds [MEUP-9.6]. */
 export const isThought = (kind: string): boolean => namespaceOf(kind) === 'reasoning' && !boundaries.has(kind)
 
 const known: ReadonlySet<string> = new Set(Object.values(Kind))
@@ -113,17 +113,17 @@ export const isKnownKind = (kind: string): kind is Kind => known.has(kind)
 /** A row of the table of kinds. */
 export interface KindRule {
   readonly meaning: string
-  /** Envelope fields without which the kind makes no sense. */
+  /** Required envelope fields. */
   readonly requires?: readonly ('to' | 'correlationId' | 'context')[]
   /** May carry `rationale` and `parallelGroup`. */
   readonly toolCall?: true
-  /** Everybody may send it. */
+  /** Needs no capability. */
   readonly free?: true
   /** Neither logged nor relayed. */
   readonly ephemeral?: true
-  /** Relayed at once and not logged; it is in no context, and about one envelope where it needs `correlationId`. */
+  /** Relayed at once and not logged; has no context, and is about one envelope if it requires `correlationId`. */
   readonly live?: true
-  /** Sent by the gateway alone. */
+  /** Sent by the gateway only. */
   readonly gateway?: true
 }
 
@@ -138,7 +138,7 @@ const ephemeralOfGateway: Standing = { ephemeral: true, gateway: true }
 
 const rule = (meaning: string, standing: Standing = {}): KindRule => ({ meaning, ...standing })
 
-/** The table of kinds: what each requires, and who may send it [MEUP-3.2]. `payloadSchemas` has their payloads. */
+/** The table of kinds with their requirements and permitted senders [MEUP-3.2]. `payloadSchemas` has their payloads. */
 export const kindRules: Readonly<Record<Kind, KindRule>> = {
   [Kind.chat]: rule('a message; the final answer to X has no context and correlationId X'),
   [Kind.chatAcknowledge]: rule('says that a message was taken note of', correlated),
@@ -190,16 +190,16 @@ export const kindRules: Readonly<Record<Kind, KindRule>> = {
   [Kind.systemSpace]: rule('the life of the space', ofGateway),
 }
 
-/** The rule of a kind; unknown reasoning kinds stand as thoughts do. `undefined` = nothing is known of it [MEUP-3.1]. */
+/** The rule of a kind; unknown reasoning kinds have that of thoughts. `undefined` = unknown kind [MEUP-3.1]. */
 export function getKindRule(kind: string): KindRule | undefined {
   if (isKnownKind(kind)) return kindRules[kind]
   return kind.startsWith('reasoning.') ? kindRules[Kind.reasoningThought] : undefined
 }
 
-/** Whether it is relayed at once and not logged. */
+/** Whether the kind is relayed at once and not logged. */
 export const isLiveKind = (kind: string): boolean => getKindRule(kind)?.live === true
 
-/** `correlationId` as a list, however it was sent [MEUP-1.1]. */
+/** `correlationId` as a list, in either form [MEUP-1.1]. */
 export function correlations(envelope: {
   readonly correlationId?: string | readonly string[]
 }): readonly string[] {
@@ -208,25 +208,25 @@ export function correlations(envelope: {
   return typeof correlationId === 'string' ? [correlationId] : correlationId
 }
 
-/** What decides whether an envelope is guarded. */
+/** The fields that decide whether an envelope is guarded. */
 interface Guardable {
   readonly kind: string
   readonly rationale?: string
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** Of a payload: all of it, or one member. @internal */
+/** The guarded part of a payload: all of it, or one member. @internal */
 export type GuardedPart = '' | 'metadata'
 
-/** Whether an envelope has anything that is guarded, or lacks the reason that it should have [MEUP-6.1, 6.7]. */
+/** Whether an envelope has a guarded part, or lacks a required rationale [MEUP-6.1, 6.7]. */
 export const isGuarded = (envelope: Guardable): boolean =>
   envelope.rationale !== undefined || isToolCall(envelope) || guardedPart(envelope) !== undefined
 
-/** What should have a rationale [MEUP-6.7]. */
+/** Whether it should have a rationale [MEUP-6.7]. */
 export const isToolCall = ({ kind, payload }: Guardable): boolean =>
   payload.method === 'tools/call' && getKindRule(kind)?.toolCall === true
 
-/** Which part of a payload is guarded: free text is reasoning or metadata; of MCP nothing is changed [MEUP-6.1]. @internal */
+/** The guarded part of a payload: free text is reasoning or metadata; MCP payloads are not changed [MEUP-6.1]. @internal */
 export function guardedPart({ kind, payload }: Guardable): GuardedPart | undefined {
   const namespace = namespaceOf(kind)
   if (namespace === 'reasoning') return ''

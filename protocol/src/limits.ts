@@ -1,4 +1,4 @@
-/** Token bucket: tokens per second, and how many may be saved up. */
+/** A token bucket: tokens per second, and its burst. */
 export interface Rate {
   readonly perSecond: number
   readonly burst: number
@@ -42,20 +42,20 @@ export const defaultRates: Readonly<Record<RateClass, Rate>> = {
 }
 
 export interface Limits {
-  /** Largest accepted frame in bytes, but for responses. */
+  /** Maximum bytes of a frame, except responses. */
   readonly maxEnvelopeBytes: number
-  /** Largest `mcp.response` in bytes; whatever is larger closes its connection 1009 [MEUP-1.5]. */
+  /** Maximum bytes of an `mcp.response`; a larger frame closes its connection with 1009 [MEUP-1.5]. */
   readonly maxResultBytes: number
-  /** Units of work that one envelope may cost to decide [MEUP-7.1]: about a microsecond each. */
+  /** Units of work, of about a microsecond, to decide on one envelope [MEUP-7.1]. */
   readonly work: number
-  /** Bytes that may wait for one connection before it is closed 4410. By default 4 MiB and two of the largest responses. */
+  /** Unsent bytes of one connection before it is closed with 4410. Default: 4 MiB plus two of the largest responses. */
   readonly sendBufferBytes: number
   /** Segments in a context. */
   readonly contextDepth: number
   /** Characters in a context. */
   readonly contextLength: number
   readonly connectionsPerParticipant: number
-  /** Chats from agent to agent with neither a human's chat nor a tool's result between [MEUP-7.4]. */
+  /** Chats from agent to agent without a human's chat or a tool result in between [MEUP-7.4]. */
   readonly agentHops: number
   readonly rates: Readonly<Record<RateClass, Rate>>
 }
@@ -72,7 +72,7 @@ export const defaultLimits: Limits = {
   rates: defaultRates,
 }
 
-/** Of a context in whichever space, for those who do not know what theirs allows. */
+/** The widest limits of contexts in any space. */
 export const anyContext: Pick<Limits, 'contextDepth' | 'contextLength'> = {
   contextDepth: 64,
   contextLength: 4096,
@@ -84,12 +84,12 @@ export const maxNesting = 32
 export const maxCorrelations = 16
 /** Envelopes in one HTTP post [MEUP-11.2]. */
 export const maxPost = 500
-/** Contexts that are open at once: of one participant, of all guests, and of a space [MEUP-2.11]. Every welcome tells of them. */
+/** Open contexts of one participant, of all guests, and of a space [MEUP-2.11]; every welcome lists them. */
 export const openContexts = { own: 256, guests: 2048, all: 4096 } as const
 /**
- * Characters of JSON of capabilities that were given: in one list and to one participant [MEUP-4.8], by one, and in a
- * space [MEUP-4.19]. Lists are compared, and every welcome tells of them.
+ * Characters of granted capabilities as JSON: in one list and to one participant [MEUP-4.8], by one, and in a space
+ * [MEUP-4.19]. Lists are compared, and every welcome contains them.
  */
 export const givenText = { list: 8 * 1024, own: 128 * 1024, all: 512 * 1024 } as const
-/** Grants that stand: of one grantor, and in a space [MEUP-4.19]. */
+/** Standing grants of one grantor, and in a space [MEUP-4.19]. */
 export const standingGrants = { own: 256, all: 1000 } as const

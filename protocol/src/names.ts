@@ -1,29 +1,29 @@
-/** The only version this package speaks [MEUP-1.5]. */
+/** The only supported version [MEUP-1.5]. */
 export const PROTOCOL = 'meup/v0.3'
 /** WebSocket subprotocol of this version [MEUP-5.1]. */
 export const SUBPROTOCOL = 'meup.v0.3'
-/** `from` of what the gateway itself writes. No participant can have this id. */
+/** `from` of the gateway's own envelopes. Participants cannot have this id. */
 export const GATEWAY = 'system:gateway'
 
-/** The close reason of a client whose program ends with this connection [MEUP-2.14]. */
+/** The close reason of a client whose program ends [MEUP-2.14]. */
 export const BYE = 'bye'
 
 /** @internal */
 export const envelopeId = /^[A-Za-z0-9_-]{1,64}$/
 
-/** What somebody calls the id of an envelope may be anything. */
+/** Whether an untyped value is a valid envelope id. */
 export const isEnvelopeId = (id: unknown): id is string => typeof id === 'string' && envelopeId.test(id)
 
-/** How the names begin that the gateway gives its guests; nobody else has such a name [MEUP-3.24]. */
+/** Prefix of guest names, reserved for the gateway [MEUP-3.24]. */
 export const GUEST = 'guest-'
 
-/** Those who read a name do not tell these apart: case, and the marks that a name may have. */
+/** Normalizes a name for comparison by people, who overlook case and separators. */
 const readAs = (id: string): string => id.toLowerCase().replaceAll(/[._-]/g, '')
 
 const ofGateway: ReadonlySet<string> = new Set(['system', 'gateway', readAs(GATEWAY.replace(':', ''))])
 const likeGuest = /^guest[._-]/i
 
-/** Whom a new participant of this name would be taken for: the gateway, guests, or one of these others [MEUP-3.24]. */
+/** The name that a new participant of this name would be mistaken for: the gateway, guests, or one of the others [MEUP-3.24]. */
 export function imitatedBy(id: string, others: Iterable<string>): string | undefined {
   const name = readAs(id)
   if (ofGateway.has(name)) return GATEWAY
@@ -32,7 +32,7 @@ export function imitatedBy(id: string, others: Iterable<string>): string | undef
   return undefined
 }
 
-/** Which of these names would be taken for the gateway, guests, or one before it. */
+/** The names that would be mistaken for the gateway, guests, or an earlier one. */
 export function* imitationsIn(ids: Iterable<string>): Generator<readonly [id: string, imitated: string]> {
   const first = new Map<string, string>()
   for (const id of ids) {

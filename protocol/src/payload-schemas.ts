@@ -57,7 +57,7 @@ export type EnvelopeOf<K extends Kind> = Omit<Envelope, 'kind' | 'payload'> & {
   payload: Payloads[K]
 }
 
-/** A kind outside this specification. No literal equals this type, so that comparing `kind` narrows the others. */
+/** A kind outside of this specification. No literal has this type, so that comparing `kind` narrows to the others. */
 type OtherKind = `${string}\0${string}`
 
 /** Any envelope: `if (envelope.kind === 'chat') envelope.payload.message`. */
@@ -65,12 +65,12 @@ export type AnyEnvelope =
   | { [K in Kind]: EnvelopeOf<K> }[Kind]
   | (Omit<Envelope, 'kind' | 'payload'> & { kind: OtherKind; payload: Record<string, unknown> })
 
-/** Tests for a kind that this specification does not know, where comparing with `===` cannot. */
+/** Tests for an unknown kind, for which `===` does not type-check. */
 export const isKind = (envelope: { readonly kind: string }, kind: string): boolean => envelope.kind === kind
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** TypeBox keeps symbols in its schemas, which other libraries trip over. */
+/** TypeBox schemas have symbol keys, which other libraries do not accept. */
 export const plainSchema = (schema: TSchema): JsonSchema => JSON.parse(JSON.stringify(schema))
 
 /** JSON Schema of an envelope, of a submission, and of every kind's payload, by name; `$id` is the name. */
@@ -86,7 +86,7 @@ export function jsonSchemas(): Readonly<Record<string, JsonSchema>> {
   }
 }
 
-/** One of them as a document of its own: what is in `dist/schema`, and what a gateway serves [MEUP-11.8]. */
+/** A schema as a separate document: for `dist/schema` and the gateway's route [MEUP-11.8]. */
 export const schemaDocument = (name: string, schema: JsonSchema): JsonSchema => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   ...schema,

@@ -6,7 +6,7 @@ import { type Limits, maxMentions, type Rate, type RateClass, rateClasses } from
 
 type Json = Record<string, unknown>
 
-/** The shape that chat and the reasoning kinds share [MEUP-3.3]. */
+/** The common shape of chat and reasoning kinds [MEUP-3.3]. */
 export const MessagePayload = Type.Object({
   message: Type.Optional(Type.String()),
   format: Type.Optional(Type.Union([Type.Literal('plain'), Type.Literal('markdown')])),
@@ -31,7 +31,7 @@ export type ChatPayload = Static<typeof ChatPayload>
 export const AcknowledgePayload = Type.Object({ status: Type.Optional(Type.String()) })
 export type AcknowledgePayload = Static<typeof AcknowledgePayload>
 
-/** `index` counts the deltas of one answer from 0; 0 again starts it over [MEUP-3.25]. */
+/** `index` counts the deltas of one answer from 0; another 0 restarts it [MEUP-3.25]. */
 export const DeltaPayload = Type.Object({ index: Type.Integer({ minimum: 0 }), text: Type.String() })
 export type DeltaPayload = Static<typeof DeltaPayload>
 
@@ -56,7 +56,7 @@ export const ReasoningStartPayload = Type.Composite([
 ])
 export type ReasoningStartPayload = Static<typeof ReasoningStartPayload>
 
-/** `thinking` when absent. */
+/** Default `thinking`. */
 export const Phase = Type.Union([
   Type.Literal('thinking'),
   Type.Literal('plan'),
@@ -75,7 +75,7 @@ export type ReasoningThoughtPayload = Static<typeof ReasoningThoughtPayload>
 export const ReasoningConclusionPayload = Type.Composite([MessagePayload, Type.Object({ metadata })])
 export type ReasoningConclusionPayload = Static<typeof ReasoningConclusionPayload>
 
-/** An MCP JSON-RPC request or notification, relayed untouched: only `method` is looked at. */
+/** An MCP JSON-RPC request or notification, relayed unchanged: only `method` is checked. */
 export const McpRequestPayload = Type.Object({
   jsonrpc: Type.Optional(Type.Unknown()),
   id: Type.Optional(Type.Unsafe<string | number | null>({})),
@@ -84,7 +84,7 @@ export const McpRequestPayload = Type.Object({
 })
 export type McpRequestPayload = Static<typeof McpRequestPayload>
 
-/** An MCP JSON-RPC response, relayed untouched: it has a result or an error. */
+/** An MCP JSON-RPC response, relayed unchanged: it has a result or an error. */
 export const McpResponsePayload = Type.Object(
   {
     jsonrpc: Type.Optional(Type.Unknown()),
@@ -109,7 +109,7 @@ export type McpRefusalPayload = Static<typeof McpRefusalPayload>
 
 const pattern = Type.String({ maxLength: 512 })
 
-/** What one connection wants to see; absent = everything [MEUP-9.1]. */
+/** The filter of one connection; absent = everything [MEUP-9.1]. */
 export const SubscribePayload = Type.Object(
   {
     reasoning: Type.Optional(
@@ -129,14 +129,14 @@ export const SubscribePayload = Type.Object(
 )
 export type SubscribePayload = Static<typeof SubscribePayload>
 
-/** The thoughts of a context that a connection was not sent: how many, and their phases, each once [MEUP-9.9]. */
+/** Counts of thoughts in a context that a connection was not sent, with their distinct phases [MEUP-9.9]. */
 export const SummaryPayload = Type.Object({
   thoughts: Type.Integer({ minimum: 1 }),
   phases: Type.Array(Phase),
 })
 export type SummaryPayload = Static<typeof SummaryPayload>
 
-/** Whether the thoughts of a run may be seen, by whomever [MEUP-9.5]. */
+/** Shows or hides the thoughts of a run [MEUP-9.5]. */
 export const VisibilityPayload = Type.Object(
   { context: EnvelopeId, reasoningVisible: Type.Boolean() },
   { additionalProperties: false },
@@ -212,7 +212,7 @@ export const RequestStatusPayload = Type.Object({ fields: Type.Optional(Type.Arr
 export type RequestStatusPayload = Static<typeof RequestStatusPayload>
 
 /** Requests to an agent carry what their sender and the agent agree on. */
-/** It is relayed to all who read: there is nothing to say in it. */
+/** Empty, because it is relayed to all readers. */
 export const TypingPayload = Type.Object({}, { maxProperties: 0 })
 
 export const OpenPayload = Type.Object({})
@@ -220,7 +220,7 @@ export type OpenPayload = Static<typeof OpenPayload>
 
 const capabilities = Type.Array(Capability)
 
-/** Known participants are `present` while they hold a connection, else `away`. */
+/** Known participants are `present` while connected, otherwise `away`. */
 export const ParticipantInfo = Type.Object({
   id: ParticipantId,
   capabilities,
@@ -228,7 +228,7 @@ export const ParticipantInfo = Type.Object({
 })
 export type ParticipantInfo = Static<typeof ParticipantInfo>
 
-/** How the program of a participant is doing, as whoever runs it says. */
+/** The state of a participant's program, as reported by its supervisor. */
 export const ProgramInfo = Type.Object(
   {
     state: Type.Union([
@@ -250,7 +250,7 @@ const restrictedBy = {
   until: Type.Optional(Timestamp),
 }
 
-/** The same with what presence does not tell. */
+/** Includes details that presence lacks. */
 export const ParticipantDetails = Type.Composite([
   ParticipantInfo,
   Type.Object({
@@ -263,7 +263,7 @@ export const ParticipantDetails = Type.Composite([
 ])
 export type ParticipantDetails = Static<typeof ParticipantDetails>
 
-/** A proposal that may still be fulfilled. */
+/** An open proposal. */
 export const ProposalInfo = Type.Object({
   id: EnvelopeId,
   seq: Type.Integer({ minimum: 1 }),
@@ -285,7 +285,7 @@ const rate = Type.Object({
 })
 type RateSchema = typeof rate & { static: Rate }
 
-/** What the space allows everyone; who has other rates learns it by `rate_limited`. */
+/** The default limits of the space; participants with other rates learn about them by `rate_limited`. */
 const LimitsInfo = Type.Object({
   maxEnvelopeBytes: count,
   maxResultBytes: count,
@@ -314,7 +314,7 @@ export const ContextInfo = Type.Object({
 })
 export type ContextInfo = Static<typeof ContextInfo>
 
-/** `from` and `to` are the first and last seq that will be replayed; `to < from` when nothing will. */
+/** `from` and `to` are the first and last replayed seq; `to < from` = nothing to replay. */
 export const ResumeInfo = Type.Object({
   status: Type.Union([Type.Literal('live'), Type.Literal('replaying'), Type.Literal('lost')]),
   from: Type.Integer(),
@@ -322,7 +322,7 @@ export const ResumeInfo = Type.Object({
 })
 export type ResumeInfo = Static<typeof ResumeInfo>
 
-/** First frame of a connection, and the answer to every change of its subscription or capabilities [MEUP-5.4]. */
+/** The first frame of a connection, and the answer to every change of its subscription or capabilities [MEUP-5.4]. */
 export const WelcomePayload = Type.Object({
   you: Type.Object({ id: ParticipantId, capabilities, session: Type.Optional(SessionId) }),
   participants: Type.Array(ParticipantDetails),
@@ -421,7 +421,7 @@ export const DecisionPayload = Type.Object({
 })
 export type DecisionPayload = Static<typeof DecisionPayload>
 
-/** `configured` carries what the operator set, never tokens, environments, headers or commands. */
+/** `configured` contains the operator's configuration, never tokens, environments, headers or commands. */
 export const SpacePayload = Type.Object({
   event: Type.Union([
     Type.Literal('opened'),

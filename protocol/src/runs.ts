@@ -2,14 +2,14 @@ import { contextRoot } from './context.js'
 import type { Envelope } from './envelope.js'
 import { correlations, Kind } from './kinds.js'
 
-/** Who reasons in this context: the sender of the start that its root names; `undefined` when there is none. */
+/** The owner of the run of a context: the sender of its start; `undefined` = none. */
 export function ownerOf(context: string, envelopes: Iterable<Envelope>): string | undefined {
   return startOf(context, envelopes)?.from
 }
 
 /**
- * The final answer that the run of this context led to: its owner's chat in the main conversation that answers what
- * the run answered, or the run itself [MEUP-2.10].
+ * The final answer of the run of a context: its owner's chat in the main conversation that answers the trigger of the run, or
+ * the run itself [MEUP-2.10].
  */
 export function answerFor(context: string, envelopes: Iterable<Envelope>): Envelope | undefined {
   const all = [...envelopes]

@@ -2,7 +2,7 @@ import { validators } from './generated/validators.js'
 import { isNamed, type JsonObject, type Member, memberNamed, pointer, readObject } from './json.js'
 import { isKnownKind, Kind } from './kinds.js'
 
-/** What is wrong with a value: a JSON pointer to the field, and what it should be. */
+/** A JSON pointer to the field, and the expected value. */
 export interface Problem {
   readonly path: string
   readonly message: string
@@ -26,13 +26,13 @@ interface Validator {
 
 const byName = validators as Record<string, Validator>
 
-/** Checks an envelope after its aliases are resolved; `undefined` = it is well formed [MEUP-1.2]. */
+/** Checks an envelope after alias resolution; `undefined` = valid [MEUP-1.2]. */
 export const checkSubmission = (value: unknown): Problem | undefined => run('submission', value)
 
-/** Checks an envelope as the gateway delivers it [MEUP-1.1]. */
+/** Checks a delivered envelope [MEUP-1.1]. */
 export const checkEnvelope = (value: unknown): Problem | undefined => run('envelope', value)
 
-/** Checks a payload against its kind [MEUP-3.2]. Kinds without a schema of their own have nothing to check. */
+/** Checks a payload by its kind [MEUP-3.2]. Kinds without a schema accept any payload. */
 export function checkPayload(kind: string, payload: unknown): Problem | undefined {
   if (!isKnownKind(kind)) return undefined
   const problem = run(kind, payload)
@@ -48,7 +48,7 @@ function run(name: string, value: unknown): Problem | undefined {
   return explain(errors.reduce(closer), errors)
 }
 
-/** Where a field may be one thing or another, all of them were tried: the one that went furthest is meant. */
+/** Picks the error of the alternative that matched furthest. */
 function closer(best: SchemaError, error: SchemaError): SchemaError {
   const further = error.instancePath.length - best.instancePath.length || fitness(error) - fitness(best)
   return further > 0 ? error : best
@@ -71,13 +71,13 @@ function explain(error: SchemaError, all: readonly SchemaError[]): Problem {
 const constant = ({ params }: SchemaError): string => JSON.stringify(params.allowedValue)
 const type = ({ params }: SchemaError): string => `${params.type}`
 
-/** A submission with its aliases resolved, and the bytes of its payload as they were sent. */
+/** A submission after alias resolution, with the payload bytes as sent. */
 export interface Normalised {
   readonly value: Record<string, unknown>
   readonly payload: Uint8Array
 }
 
-/** Members of payloads by kind, as others spell them. A pause without an end that was meant to have one would be worse. */
+/** Aliases of payload members by kind. Ignoring a misspelt end of a pause would be worse. */
 const payloadAliases: ReadonlyMap<unknown, { readonly alias: string; readonly name: string }> = new Map([
   [Kind.chat, { alias: 'text', name: 'message' }],
   [Kind.participantPause, { alias: 'timeout_seconds', name: 'timeoutSeconds' }],
@@ -86,9 +86,8 @@ const payloadAliases: ReadonlyMap<unknown, { readonly alias: string; readonly na
 const emptyPayload = new TextEncoder().encode('{}')
 
 /**
- * Resolves the input aliases [MEUP-1.3]: `/` in `kind`, `correlation_id`, those of payloads. An alias beside its canonical
- * field with another value is a problem [MEUP-1.4]. Payload bytes are kept; where a member is renamed, those between the
- * members are not.
+ * Resolves input aliases [MEUP-1.3]: `/` in `kind`, `correlation_id`, those of payloads. A canonical field with a different
+ * value than its alias is a problem [MEUP-1.4]. Keeps the payload bytes; renaming a member drops white space between members.
  */
 export function normalise(object: JsonObject, bytes: Uint8Array): Normalised | Problem {
   const { value, members } = object
@@ -118,7 +117,7 @@ export function normalise(object: JsonObject, bytes: Uint8Array): Normalised | P
   return { value, payload }
 }
 
-/** Renames a member, or drops it where the one with the proper name says the same. */
+/** Renames a member, or drops it if the canonical one is equal. */
 function rename(payload: Uint8Array, alias: string, name: string, drop: boolean): Uint8Array {
   const { members } = readObject(payload) as JsonObject
   const isAlias = (member: Member): boolean => isNamed(member, alias, payload)

@@ -2,16 +2,16 @@ import type { Envelope } from './envelope.js'
 import { isThought, Kind, namespaceOf } from './kinds.js'
 import type { SubscribePayload, VisibilityPayload } from './payloads.js'
 
-/** Whose run it is, and who hides it. */
+/** The owner of a run, and the participants that hide it. */
 export interface Hiding {
-  /** `null`: nobody has opened it. */
+  /** `null` = a free path. */
   readonly owner: string | null
   readonly hiddenBy?: readonly string[]
 }
 
 /**
- * Who hides a run once this `observe.visibility` is in the log; `undefined` = nobody. The owner has a flag of its own, all
- * others share one, which names the one who set it last [MEUP-9.6].
+ * The participants that hide a run after this `observe.visibility`; `undefined` = none. The owner has a separate flag; all
+ * others share one, which names the last one who set it [MEUP-9.6].
  */
 export function hiddenByAfter(
   { owner, hiddenBy = [] }: Hiding,
@@ -23,14 +23,14 @@ export function hiddenByAfter(
   return all.length === 0 ? undefined : all
 }
 
-/** Whether the run withholds what this participant thinks in it from everybody else [MEUP-9.6]. */
+/** Whether the run withholds the thoughts of this participant from all others [MEUP-9.6]. */
 export const withholds = ({ owner, hiddenBy = [] }: Hiding, from: string): boolean =>
   hiddenBy.some((id) => id !== owner || from === owner)
 
-/** How much reasoning is shown [MEUP-9.2]. */
+/** The amount of reasoning that is shown [MEUP-9.2]. */
 export type Detail = NonNullable<SubscribePayload['reasoning']>
 
-/** Whether an envelope is shown at this detail; what is not reasoning always is. */
+/** Whether an envelope is shown at this detail; envelopes other than reasoning always are. */
 export function isShown(
   detail: Detail,
   { kind, context }: { readonly kind: string; readonly context?: string },

@@ -1,7 +1,7 @@
-/** Deciding on an envelope would cost more than `limits.work` [MEUP-7.1]. */
+/** Deciding on an envelope would exceed `limits.work` [MEUP-7.1]. */
 export class WorkError extends Error {
   override readonly name = 'WorkError'
-  /** What was costly, as a message names it: `patterns to compare`. */
+  /** The costly operation, for the message: `patterns to compare`. */
   readonly what: string
 
   constructor(what: string, limit: number) {
@@ -11,8 +11,8 @@ export class WorkError extends Error {
 }
 
 /**
- * What it has cost so far to decide on one envelope, in units of about a microsecond [MEUP-7.1]. Steps are counted, not
- * time, so that a replay of the log decides the same.
+ * The cost so far of deciding on one envelope, in units of about a microsecond [MEUP-7.1]. Counts steps instead of time, so
+ * that a replay decides the same.
  */
 export class WorkMeter {
   readonly #limit: number
@@ -26,36 +26,36 @@ export class WorkMeter {
     return this.#spent
   }
 
-  /** What may still be spent. */
+  /** The remaining units. */
   get left(): number {
     return Math.max(0, this.#limit - this.#spent)
   }
 
-  /** `what` was costly, in the plural. Throws `WorkError` past the limit: what was charged until then stays spent. */
+  /** `what`: the costly items, in the plural. Throws `WorkError` beyond the limit; earlier charges stay. */
   charge(units: number, what: string): void {
     this.#spent += units
     if (this.#spent > this.#limit) throw new WorkError(what, this.#limit)
   }
 }
 
-/** Steps that one check may take, whatever patterns and texts meet in it. A step takes from 3 to 70 ns. */
+/** Maximum steps of one check with any patterns and texts. A step takes 3 to 70 ns. */
 const maxSteps = 2 ** 20
 
 let left = 0
 let isShared = false
 
-/** A check begins: it has all its steps before it. Checks do not overlap. */
+/** Resets the step budget. Checks are synchronous and never nest. */
 export function beginCheck(): void {
   if (!isShared) left = maxSteps
 }
 
-/** Whether the check may take so many steps more. */
+/** Whether the check may take this many further steps. */
 export function spendSteps(steps: number): boolean {
   left -= steps
   return left >= 0
 }
 
-/** Makes several checks one, which may take so many steps altogether. What is left undecided then matches nothing. */
+/** Gives several checks a common budget of steps. Undecided ones then match nothing. */
 export function checkWithin<T>(steps: number, checks: () => T): T {
   left = steps
   isShared = true
@@ -66,10 +66,10 @@ export function checkWithin<T>(steps: number, checks: () => T): T {
   }
 }
 
-/** Steps for one unit of work. */
+/** Steps per unit of work. */
 const stepsPerUnit = 64
 
-/** Makes several checks one, which the meter pays for. Throws `WorkError` where it cannot. */
+/** Charges several checks to a meter. Throws `WorkError` if it cannot pay. */
 export function checkMetered<T>(meter: WorkMeter, checks: () => T): T {
   const steps = meter.left * stepsPerUnit
   const result = checkWithin(steps, checks)

@@ -6,7 +6,7 @@ import { times } from '../support/soak.js'
 /** How often the reader is stopped. */
 const rounds = times(1, 20)
 /** More than the socket's buffers and the gateway's hold. */
-const mostMebibytes = 64
+const maxMebibytes = 64
 const message = 'x'.repeat(32 * 1024)
 const perMebibyte = 32
 
@@ -36,7 +36,7 @@ test(
       watcher.process.kill('SIGSTOP')
       const cuts = () => metricOf(gateway.url, 'meup_slow_closes_total')
       for (let sent = 0; (await cuts()) < round; sent++) {
-        expect(sent).toBeLessThan(mostMebibytes)
+        expect(sent).toBeLessThan(maxMebibytes)
         await Promise.all(Array.from({ length: perMebibyte }, () => say(message)))
       }
       expect(await cuts()).toBe(round)

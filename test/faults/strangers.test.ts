@@ -9,7 +9,7 @@ const together = 500
 /** Where they come from: what waits to be let in is bounded for each address, and they fill theirs. */
 const theirs = '127.0.0.2'
 /** What they may cost while they are there: 10 KB each. */
-const mostBytes = strangers * 10_240
+const maxBytes = strangers * 10_240
 
 /** What is said, or begun, without a token. */
 const openings = [
@@ -68,7 +68,7 @@ test(`${strangers} connections without a token: who has one is served all along,
     maximum = Math.max(maximum, heldBy(gateway.process.pid))
   }
   expect(arrived).toBe(strangers)
-  expect(maximum - before).toBeLessThan(mostBytes + 64 * 1024 * 1024)
+  expect(maximum - before).toBeLessThan(maxBytes + 64 * 1024 * 1024)
   // None of them stays, whatever it does; those who have a token do.
   await expect.poll(() => sockets.size, { timeout: 60_000 }).toBeLessThanOrEqual(32)
   accepted.push(await ana.space.chat('after'))

@@ -29,3 +29,20 @@ export function stringsAt(source: Source, pattern: RegExp): string[] {
     [...found.matchAll(/"(\d+)"/g)].map(([, index]) => source.strings[Number(index)] ?? ''),
   )
 }
+
+/** The comments of a source without their marks. Consecutive lines of `//` count as one comment. */
+export function listComments(text: string): string[] {
+  const comments: string[] = []
+  let end = -1
+  for (const { 0: match, index, groups } of text.matchAll(token)) {
+    if (groups?.blank === undefined || !/^\/[/*]/.test(match)) continue
+    const isLine = match.startsWith('//')
+    const words = isLine ? match.slice(2) : match.slice(2, -2).replace(/^\s*\*+ ?/gm, '')
+    const previous = comments.at(-1)
+    if (isLine && previous !== undefined && /^\n[ \t]*$/.test(text.slice(end, index)))
+      comments[comments.length - 1] = `${previous} ${words.trim()}`
+    else comments.push(words.replace(/\s+/g, ' ').trim())
+    end = isLine ? index + match.length : -1
+  }
+  return comments
+}

@@ -3,19 +3,19 @@ import { copyNumberTexts, type McpResponsePayload } from '@meup/protocol'
 import type { CallFields, CallStatus, FileDiff, Location } from './agent-updates.js'
 import { type Block, countChars, describeMedia } from './content-blocks.js'
 
-/** Characters of the texts, and of the diffs, in a result. */
+/** Characters of texts, and of diffs, per result. */
 const maxResultChars = 1024 * 1024
-/** Bytes of a result without `maxBytes`, and of an envelope beside its result. */
+/** Default bytes of a result, and bytes of an envelope besides its result. */
 const [defaultResultBytes, envelopeBytes] = [4 * 1024 * 1024, 8 * 1024]
-/** Characters of what a command has put out so far. */
+/** Characters of a command's output so far. */
 const maxOutputChars = 256 * 1024
 
 const order: readonly CallStatus[] = ['pending', 'in_progress', 'completed', 'failed']
 
-/** One call of one of the agent's own tools, as its messages describe it, in whatever order they come. */
+/** A call of one of the agent's own tools, assembled from its messages in any order. */
 export class AgentCall {
   readonly id: string
-  /** What the space calls the tool. */
+  /** Name of the tool in the space. */
   readonly name: string
   #status: CallStatus = 'pending'
   #title: string | undefined
@@ -25,9 +25,9 @@ export class AgentCall {
   #locations: readonly Location[] = []
   #content: readonly Block[] = []
   #diffs: readonly FileDiff[] = []
-  /** What came piece by piece. */
+  /** Streamed output. */
   #output = ''
-  /** The raw output of the call, beside its content. */
+  /** The raw output of the call, besides its content. */
   #rawText = ''
   #exitCode: number | undefined
   #hasBegun = false
@@ -37,7 +37,7 @@ export class AgentCall {
     this.name = name
   }
 
-  /** Takes over what a message says. What it leaves out stays. */
+  /** Applies the fields of a message. Absent fields stay unchanged. */
   update(fields: CallFields): void {
     const { title, kind, rawInput, rawOutput, locations, content = [], diffs = [], status, meta } = fields
     if (title) this.#title = title
@@ -54,11 +54,11 @@ export class AgentCall {
     this.#exitCode ??=
       findExitCode(rawOutput, 0) ?? readExitCode(content[0]?.type === 'text' ? content[0].text : '')
     if (status === 'in_progress') this.#hasBegun = true
-    // One agent goes back to `pending` while it asks.
+    // One agent returns to `pending` while it asks.
     if (status && order.indexOf(status) > order.indexOf(this.#status)) this.#status = status
   }
 
-  /** Forgets all that a result is made of. */
+  /** Drops everything that the result is made of. */
   release(): void {
     this.#rawInput = undefined
     this.#inputChars = 0
@@ -69,12 +69,12 @@ export class AgentCall {
     this.#rawText = ''
   }
 
-  /** Whether the agent has said that it runs, or did. Some say so before they ask. */
+  /** Whether the agent reported that it runs or ran. Some report it before they ask. */
   get hasBegun(): boolean {
     return this.#hasBegun || this.isOver
   }
 
-  /** Whether it ended without a sign that it ever ran: agents end calls so that they refuse themselves. */
+  /** Whether it failed without ever running: agents end calls this way that they refuse themselves. */
   get failedUnrun(): boolean {
     const hasRun = this.#hasBegun || this.#exitCode !== undefined || this.#output !== ''
     return this.#status === 'failed' && !hasRun && this.#diffs.length === 0
@@ -88,7 +88,7 @@ export class AgentCall {
     return this.#status === 'completed'
   }
 
-  /** Characters that are kept of it. */
+  /** Characters that are kept for it. */
   get chars(): number {
     const texts = [this.#title ?? '', this.#output, this.#rawText, ...this.#locations.map(({ path }) => path)]
     const diffs = this.#diffs.flatMap(({ path, oldText, newText }) => [path, oldText, newText])
@@ -104,7 +104,7 @@ export class AgentCall {
     return this.#rawInput
   }
 
-  /** What it is called with. A change of a file stands in it, since who approves it approves what stands there. */
+  /** Its arguments. Includes file changes, because those are what an approver approves. */
   get arguments(): object {
     const rawInput = this.#rawInput
     const diffs = this.#diffs.length > 0 ? { diffs: this.#diffs } : {}
@@ -113,13 +113,13 @@ export class AgentCall {
     return { ...input, ...diffs, ...(this.#locations.length > 0 && { locations: this.#locations }) }
   }
 
-  /** What a request of it has beside that, for who wants to find it in the agent's own records. */
+  /** Additional data in the request, for finding the call in the agent's own records. */
   get meta(): object {
     const [title, kind] = [this.#title, this.#kind]
     return { toolCallId: this.id, ...(title && { title }), ...(kind && { kind }) }
   }
 
-  /** `ending`: why it says no more, where it has not said how it ended. `maxBytes`: of a result in this space. */
+  /** `ending`: why the agent is silent, if it has not reported the end. `maxBytes`: limit of a result in this space. */
   getResult(ending?: string, maxBytes = defaultResultBytes): McpResponsePayload {
     const said = this.#output || this.#rawText
     const blocks = this.#content.length > 0 ? this.#content : said === '' ? [] : [toTextBlock(said)]
@@ -140,7 +140,7 @@ export class AgentCall {
     }
   }
 
-  /** Commands of one agent put out in `_meta` what others give as content. */
+  /** One agent puts the output of commands in `_meta` instead of content. */
   #readTerminal({ terminal_output_delta: delta, terminal_exit: exit }: CallFields['meta']): void {
     if (isObject(delta) && typeof delta.data === 'string')
       this.#output = `${this.#output}${delta.data}`.slice(-maxOutputChars)
@@ -153,7 +153,7 @@ export const isFilled = (value: unknown): boolean =>
 
 const toTextBlock = (text: string): Block => ({ type: 'text', text })
 
-/** Texts that follow each other as one. */
+/** Joins consecutive texts. */
 function joinTexts(blocks: readonly Block[]): readonly Block[] {
   const joined: Block[] = []
   for (const block of blocks) {
@@ -164,7 +164,7 @@ function joinTexts(blocks: readonly Block[]): readonly Block[] {
   return joined.map((block) => (block.type === 'text' ? toTextBlock(cut(block.text, maxResultChars)) : block))
 }
 
-/** Keeps the blocks that fit; a line names each that does not, in its place. */
+/** Keeps the blocks that fit, and replaces each of the others by a line that names it. */
 function limitBlocks(blocks: readonly Block[], maxBytes: number): readonly Block[] {
   const texts = blocks.filter(({ type }) => type === 'text')
   let left = maxBytes - texts.reduce((sum, text) => sum + countBytes(text), 0)
@@ -181,7 +181,7 @@ function limitBlocks(blocks: readonly Block[], maxBytes: number): readonly Block
 
 const countBytes = (value: object): number => Buffer.byteLength(JSON.stringify(value))
 
-/** A result that is too large names the files that it leaves out. */
+/** Replaces omitted files of a large result by their names. */
 function limitDiffs(diffs: readonly FileDiff[]): object[] {
   let left = maxResultChars
   return diffs.map((diff) => {
@@ -192,7 +192,7 @@ function limitDiffs(diffs: readonly FileDiff[]): object[] {
 
 const exitCodes = ['exit', 'exitCode', 'exit_code']
 
-/** Agents give it in different places. */
+/** The location of the exit code differs between agents. */
 function findExitCode(value: unknown, depth: number): number | undefined {
   if (depth > 4 || typeof value !== 'object' || value === null) return undefined
   for (const [key, each] of Object.entries(value)) {
@@ -202,7 +202,7 @@ function findExitCode(value: unknown, depth: number): number | undefined {
   return undefined
 }
 
-/** One agent says it in words, before what a command has put out. */
+/** One agent reports it as text before a command's output. */
 function readExitCode(text = ''): number | undefined {
   const [, code] = /^\W*Exit code (\d{1,3})\b/.exec(text.slice(0, 50)) ?? []
   return code === undefined ? undefined : Number(code)

@@ -11,11 +11,11 @@ import { type OnSkipped, readUpdate, type SessionUpdate, UnreadableError } from 
 import { getMessage } from './approvals.js'
 import { createStream, readPaced } from './message-stream.js'
 
-/** The version of ACP that is spoken here. */
+/** The supported version of ACP. */
 const protocolVersion = 1
-/** Milliseconds in which an agent that says no more has to end. */
+/** Milliseconds for an agent to end after it has closed its output. */
 const silentGraceMs = 2000
-/** Lines of its stderr, and characters of one, that stand in the error of an agent that does not start. */
+/** Lines of stderr, and characters of each, in the error of an agent that fails to start. */
 const [maxLastLines, maxLastLineChars] = [5, 300]
 const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
 
@@ -23,37 +23,34 @@ export interface AgentCommand {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Absolute: the folder that it works in. */
+  /** The absolute working folder. */
   readonly cwd: string
-  /** Milliseconds that it may take until it has answered `initialize`. */
+  /** Milliseconds for it to answer `initialize`. */
   readonly startTimeoutMs: number
 }
 
 interface Handlers {
   onUpdate(update: SessionUpdate): void
-  /** `params`: as the agent gives them. */
+  /** `params`: as sent by the agent. */
   onPermission(params: unknown, onSkipped: OnSkipped): Promise<RequestPermissionResponse>
-  /** Lines of its stderr, and about what is odd in what it does. */
+  /** Receives lines of stderr, and reports of faults. */
   log(line: string): void
 }
 
-/** A running agent that has introduced itself. */
+/** A running, initialized agent. */
 export interface AgentProcess {
   readonly agent: ClientContext
   readonly info: Partial<InitializeResponse>
-  /** Whether it can still be asked. */
+  /** Whether requests can be sent. */
   readonly isConnected: boolean
   /** Resolves when it has ended; the reason reads "exit 1". */
   readonly ended: Promise<string>
-  /** Ends stdin, and after a while the process group. */
+  /** Closes stdin, and after a grace period ends the process group. */
   close(): Promise<void>
   kill(): Promise<void>
 }
 
-/**
- * Starts an agent. Rejects with what to do about it where it does not start, or does not introduce itself in time or before
- * `signal` is aborted.
- */
+/** Starts an agent. Rejects with advice if it does not start, or does not initialize in time or before `signal` is aborted. */
 export async function startAgent(
   what: AgentCommand,
   handlers: Handlers,
@@ -109,7 +106,7 @@ export async function startAgent(
     faults.end()
     connection.close()
   }, log)
-  // One that says no more cannot be asked, whether it runs or not.
+  // A silent agent cannot be asked, whether it still runs or not.
   connection.closed
     .then(async () => {
       if (await settlesWithin(ended, silentGraceMs)) return
@@ -144,7 +141,7 @@ async function introduce(
     clientCapabilities: {},
     clientInfo: { name: 'meup', version: '0.1.0' },
   })
-  // The end of the process is the better reason.
+  // The exit of the process is the better reason.
   const orEnded = answer.catch(async (error: unknown) => {
     if (!(await settlesWithin(ended, silentGraceMs))) throw error
     throw new Error(`it ended at once: ${await ended}`)
@@ -174,7 +171,7 @@ async function forward({ stderr }: SupervisedChild, log: (line: string) => void)
   for await (const line of readLines(readPaced(stderr), lineLimit)) log(line)
 }
 
-/** The last lines of an output, for an error. */
+/** The last lines of an output, for errors. */
 class LastLines {
   #lines: readonly string[] = []
 

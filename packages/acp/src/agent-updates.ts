@@ -1,11 +1,11 @@
 import { cut, isObject, onOneLine } from '@meup/folds'
 import { type Block, readBlock, readBlocks, toMarkdown } from './content-blocks.js'
 
-/** Entries of a plan that are shown, and characters of one. */
+/** Shown entries of a plan, and characters of one. */
 const [maxPlanEntries, maxEntryChars] = [100, 1000]
-/** Commands of an agent, and characters of one's description. */
+/** Commands of an agent, and characters of a description. */
 const [maxCommands, maxDescriptionChars] = [200, 100]
-/** Texts of `_meta` in which a session is looked for, and how deep. */
+/** Texts of `_meta` that are searched for a session, and their depth. */
 const [maxMetaTexts, maxMetaDepth] = [50, 3]
 /** Characters of a value in an error. */
 const maxShownChars = 200
@@ -14,7 +14,7 @@ export interface FileDiff {
   readonly path: string
   readonly oldText: string
   readonly newText: string
-  /** There is no file any more. */
+  /** The file was deleted. */
   readonly deleted?: true
 }
 
@@ -25,7 +25,7 @@ export interface Location {
 
 export type CallStatus = 'pending' | 'in_progress' | 'completed' | 'failed'
 
-/** The fields of a call that a message sets. A field that is missing or cannot be read is absent. */
+/** The fields of a call that a message sets. Missing and unreadable fields are absent. */
 export interface CallFields {
   readonly id: string
   readonly name?: string
@@ -35,7 +35,7 @@ export interface CallFields {
   readonly rawInput?: unknown
   readonly rawOutput?: unknown
   readonly locations?: readonly Location[]
-  /** Texts, pictures, links and files. */
+  /** Texts, images, links and files. */
   readonly content?: readonly Block[]
   readonly diffs?: readonly FileDiff[]
   readonly meta: Readonly<Record<string, unknown>>
@@ -47,21 +47,21 @@ export interface PlanEntry {
 }
 
 export interface Command {
-  /** Without its slash. */
+  /** Without the slash. */
   readonly name: string
   readonly description: string
 }
 
-/** A session update, as far as it matters to a space. */
+/** The part of a session update that a space uses. */
 export type AgentUpdate =
   | { readonly type: 'text' | 'thought'; readonly text: string; readonly messageId?: string }
   | { readonly type: 'plan'; readonly entries: readonly PlanEntry[] }
   | { readonly type: 'call'; readonly fields: CallFields }
   | { readonly type: 'mode'; readonly mode: string }
   | { readonly type: 'commands'; readonly commands: readonly Command[] }
-  /** This session has begun another one. */
+  /** This session has started another one. */
   | { readonly type: 'subagent'; readonly sessionId: string }
-  /** Agents are newer than any list of what they may say. */
+  /** An unknown update, because agents may be newer than this list. */
   | { readonly type: 'other' }
 
 export interface Option {
@@ -72,13 +72,13 @@ export interface Option {
 
 export interface PermissionRequest {
   readonly sessionId: string
-  /** Texts of its `_meta`, of which one may be the id of the session that this one belongs to. */
+  /** Texts in its `_meta`, one of which may be the id of the parent session. */
   readonly related: readonly string[]
   readonly call: CallFields
   readonly options: readonly Option[]
 }
 
-/** A message lacks what it is about. Names the field, and what stands there. */
+/** A message lacks its subject. Names the field, and its value. */
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError'
   constructor(
@@ -89,7 +89,7 @@ export class UnreadableError extends Error {
   }
 }
 
-/** Called with each part of a message that is left out. `kind`: the same for all parts of this kind. */
+/** Called with each omitted part of a message. `kind`: equal for similar parts. */
 export type OnSkipped = (fault: {
   readonly problem: string
   readonly text: string
@@ -98,12 +98,12 @@ export type OnSkipped = (fault: {
 
 export interface SessionUpdate {
   readonly sessionId: string
-  /** As in `PermissionRequest`. */
+  /** See `PermissionRequest`. */
   readonly related: readonly string[]
   readonly update: AgentUpdate
 }
 
-/** Reads `params` of `session/update`. Throws an `UnreadableError` if they do not say what they are about. */
+/** Reads `params` of `session/update`. Throws an `UnreadableError` if the subject is missing. */
 export function readUpdate(params: unknown, onSkipped: OnSkipped = () => {}): SessionUpdate {
   if (!isObject(params)) throw new UnreadableError('params', params)
   const { sessionId, update } = params
@@ -115,7 +115,7 @@ export function readUpdate(params: unknown, onSkipped: OnSkipped = () => {}): Se
   return { sessionId, related, update: readKind(update.sessionUpdate, update, onSkipped) }
 }
 
-/** Reads `params` of `session/request_permission`, in the same way. */
+/** Reads `params` of `session/request_permission`, like `readUpdate`. */
 export function readPermission(params: unknown, onSkipped: OnSkipped = () => {}): PermissionRequest {
   if (!isObject(params)) throw new UnreadableError('params', params)
   const { sessionId, toolCall, options } = params
@@ -133,7 +133,7 @@ export function readPermission(params: unknown, onSkipped: OnSkipped = () => {})
   }
 }
 
-/** Kinds that say nothing that a space shows. */
+/** Kinds without content for a space. */
 const silentKinds: ReadonlySet<string> = new Set([
   'user_message_chunk',
   'config_option_update',
@@ -206,7 +206,7 @@ function readCall(fields: Readonly<Record<string, unknown>>, path: string, onSki
   return { id, meta: isObject(_meta) ? _meta : {}, ...Object.fromEntries(present) }
 }
 
-/** Reads each of a list, in which one thing stands for a list of it; what cannot be read is left out. */
+/** Reads a list or a single item; omits unreadable items. */
 const readList =
   <Item>(path: string, onSkipped: OnSkipped, read: (value: unknown) => readonly Item[] | undefined) =>
   (list: unknown): Item[] => {
@@ -228,7 +228,7 @@ const reportItems =
 const statuses = ['pending', 'in_progress', 'completed', 'failed']
 const isStatus = (value: unknown): value is CallStatus => statuses.includes(value as string)
 
-/** A change of a file, or a block; nothing of a terminal, which is shown in its own way. */
+/** A file change or a block; ignores terminals, which are handled separately. */
 function readPart(each: unknown): readonly (Block | FileDiff)[] | undefined {
   if (isObject(each) && each.type === 'terminal') return []
   if (isObject(each) && each.type === 'diff') return readDiff(each)
@@ -265,7 +265,7 @@ function readCommand(each: unknown): readonly Command[] | undefined {
   return [{ name: name.replace(/^\//, ''), description: about }]
 }
 
-/** The texts in a `_meta`: agents say in their own ways which session another one belongs to. */
+/** The texts in a `_meta`, in which agents name a parent session in their own ways. */
 function listTexts(value: unknown, depth = 0): readonly string[] {
   if (typeof value === 'string') return [value]
   if (!isObject(value) || depth >= maxMetaDepth) return []
@@ -276,7 +276,7 @@ function listTexts(value: unknown, depth = 0): readonly string[] {
 
 const toText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** One thing stands for a list of it. */
+/** Wraps a single item as a list. */
 const toArray = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : value == null ? [] : [value]
 

@@ -1,27 +1,27 @@
 import { isFilled } from './agent-call.js'
 import type { CallFields } from './agent-updates.js'
 
-/** A coding agent whose ways are known: how it is started, and what it calls its own tools. */
+/** A known coding agent: how it is started, and the names of its tools. */
 export interface KnownAgent {
-  /** As in `agentInfo` of its `initialize`. */
+  /** `agentInfo` of its `initialize`. */
   readonly info: string
   readonly command: string
   readonly args: readonly string[]
-  /** The npm package that it is in. */
+  /** Its npm package. */
   readonly package: string
-  /** What to do where it wants to know who uses it. */
+  /** Advice if it requires a login. */
   readonly login: string
-  /** The mode of a session in which it asks before it edits and runs commands, where that is not its own first one. */
+  /** The session mode in which it asks before it edits and runs commands, if that is not its default. */
   readonly mode?: string
-  /** Makes it ask where no mode does. */
+  /** Makes it ask if no mode does. */
   readonly env?: Readonly<Record<string, string>>
-  /** It says that a tool is in progress before it asks whether it may run it. */
+  /** It reports a tool as in progress before it asks for permission. */
   readonly asksLate?: true
-  /** What its usual tools are called in the space. */
+  /** Names of its usual tools in the space. */
   readonly tools: readonly string[]
-  /** What it cannot do, or does in its own way. */
+  /** Its limitations and peculiarities. */
   readonly limits: string
-  /** The name of a tool, where the calls do not say it in `name`. */
+  /** The name of a tool, if calls do not have it in `name`. */
   toolName?(call: CallFields): string | undefined
 }
 
@@ -30,7 +30,7 @@ const byKind =
   ({ kind }: CallFields): string | undefined =>
     names[kind ?? '']
 
-/** Names of opencode's tools, by the `kind` of ACP. */
+/** Names of opencode's tools, by ACP's `kind`. */
 const opencodeTools: Readonly<Record<string, string>> = {
   execute: 'bash',
   edit: 'edit',
@@ -50,8 +50,7 @@ export const knownAgents = {
     asksLate: true,
     tools: ['bash', 'edit', 'write', 'read', 'glob', 'grep', 'list', 'webfetch'],
     limits: 'reads, lists and searches without asking',
-    // Its first message has the tool as its title; later ones have what the model has written.
-    // With an input, the title is text of the model.
+    // The title of the first message is the tool; later ones have a title by the model, and an input.
     toolName: ({ title, kind, rawInput }) => (isFilled(rawInput) ? opencodeTools[kind ?? ''] : title),
   },
   gemini: {
@@ -112,14 +111,14 @@ export const knownAgents = {
 
 export type AgentName = keyof typeof knownAgents
 
-/** The agent that introduces itself by this name. */
+/** The agent with this name in `agentInfo`. */
 export const findAgent = (info: string | undefined): KnownAgent | undefined =>
   Object.values<KnownAgent>(knownAgents).find((agent) => agent.info === info)
 
-/** Names that a capability can name: others would need escapes. */
+/** Names that need no escapes in a capability. */
 const plainName = /^[\w.-]{1,64}$/
 
-/** What a call's tool is called in the space: its own name, one that is known, or ACP's kind. */
+/** The tool's name in the space: its own name, a known one, or ACP's kind. */
 export function nameTool(call: CallFields, agent: KnownAgent | undefined): string {
   const names = [call.name, agent?.toolName?.(call), call.kind]
   return names.find((name) => name !== undefined && plainName.test(name)) ?? 'other'

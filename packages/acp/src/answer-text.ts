@@ -1,9 +1,9 @@
 import { head } from '@meup/folds'
 
-/** Characters of an answer. */
+/** Maximum characters of an answer. */
 const maxAnswerChars = 250_000
 
-/** The text of an answer as an agent writes it, as far as an envelope holds it. */
+/** The text of an answer as it is written, within the limits of an envelope. */
 export class AnswerText {
   readonly #maxBytes: number
   #text = ''
@@ -11,7 +11,7 @@ export class AnswerText {
   #messageId: string | undefined
   #isFull = false
 
-  /** `maxBytes`: as JSON. */
+  /** `maxBytes`: encoded as JSON. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
@@ -20,7 +20,7 @@ export class AnswerText {
     return this.#text.trim() === ''
   }
 
-  /** Whether more was written than it holds. */
+  /** Whether more was written than fits. */
   get isFull(): boolean {
     return this.#isFull
   }
@@ -29,7 +29,7 @@ export class AnswerText {
     return this.#text.length
   }
 
-  /** Returns what was taken of it. A message with another id is another paragraph. */
+  /** Returns the accepted part. A message with another id starts a new paragraph. */
   add(text: string, messageId?: string): string {
     if (this.#isFull) return ''
     const isNext = messageId !== undefined && this.#messageId !== undefined && messageId !== this.#messageId
@@ -60,5 +60,5 @@ export class AnswerText {
   }
 }
 
-/** As JSON, without its quotes. */
+/** As JSON, without quotes. */
 const countBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2

@@ -9,26 +9,26 @@ import {
   type McpResponsePayload,
 } from '@meup/protocol'
 
-/** A call of one of the agent's own tools, as it goes to the log. */
+/** A call of one of the agent's own tools, in the form for the log. */
 export interface OwnCall {
   readonly name: string
   readonly arguments: object
-  /** For the agent's own records: no approval is bound to it, so a proposal has only its `kind`. */
+  /** For the agent's own records. Approvals do not cover it, so a proposal contains only its `kind`. */
   readonly meta: object
   readonly context: string
   readonly rationale?: string
-  /** What it came to. */
+  /** The result of the call. */
   readonly result: Promise<McpResponsePayload>
 }
 
 export type Decision =
   | { readonly state: 'allowed' }
-  /** `message`: what its decider said. */
+  /** `message`: text of the person who decided. */
   | { readonly state: 'rejected'; readonly reason: string; readonly message?: string }
-  /** Nobody decided, or nobody has to any more. */
+  /** Not decided, or no longer needed. */
   | { readonly state: 'cancelled' }
 
-/** A way to allow a call. */
+/** One way to allow a call. */
 interface Choice {
   readonly id: string
   readonly name: string
@@ -36,32 +36,32 @@ interface Choice {
 
 interface Open {
   readonly call: OwnCall
-  /** The decision picks one of the options, so no grant can make it. */
+  /** The decision chooses between options, so a grant cannot make it. */
   readonly isChoice: boolean
   readonly proposal: Proposal
   settle(decision: Decision): void
 }
 
-/** Ways to allow one call that are proposed: people choose between them. */
+/** Maximum ways to allow a call, each proposed separately. */
 const maxChoices = 8
 
 /**
- * Has the space decide what the agent may do: by its capabilities, otherwise by whoever may make the call [MEUP-4.17]. What is
- * allowed stands in the log as a call from the agent to itself, with its result.
+ * Lets the space decide what the agent may do: by its capabilities, otherwise by participants that may make the call
+ * [MEUP-4.17]. An allowed call is logged as a call from the agent to itself, with its result.
  */
 export class Approvals {
   readonly #space: SpaceClient
   readonly #approvalMs: number
   readonly #open = new Map<string, Open>()
 
-  /** `approvalMs`: milliseconds until nobody can approve any more. */
+  /** `approvalMs`: milliseconds until proposals expire. */
   constructor(space: SpaceClient, approvalMs: number) {
     this.#space = space
     this.#approvalMs = approvalMs
     space.on('capabilities', () => this.#allowOpen())
   }
 
-  /** Ends exactly once. After `signal` it is cancelled, and nobody can approve it. */
+  /** Resolves exactly once. An abort of `signal` cancels it, so that it can no longer be approved. */
   async decide(call: OwnCall, signal: AbortSignal): Promise<Decision> {
     const { maxEnvelopeBytes } = this.#space.welcome.limits
     const bytes = Buffer.byteLength(JSON.stringify(this.#createParams(call)))
@@ -81,7 +81,7 @@ export class Approvals {
     return this.#propose(call, signal)
   }
 
-  /** Proposes each way to allow a call. The first that is approved is chosen, and the others are withdrawn. */
+  /** Proposes each way to allow a call. The first approved one is chosen, and the others are withdrawn. */
   choose(
     call: OwnCall,
     choices: readonly Choice[],
@@ -118,16 +118,16 @@ export class Approvals {
     })
   }
 
-  /** Logs a call that is under way. Rejects with `capability_violation`, which is logged too, where it may not be. */
+  /** Logs a running call. Rejects with `capability_violation`, also logged, if it is not permitted. */
   async record(call: OwnCall, correlationId?: string): Promise<void> {
     const id = randomUUID()
     await this.#space.sendWhenAllowed(this.#createRequest(call, id, correlationId))
-    this.#respond(id, call).catch(() => {}) // The connection is gone: who reads the log sees a call without an answer.
+    this.#respond(id, call).catch(() => {}) // The connection is closed, so the log has a call without an answer.
   }
 
   /** Answers a request to the agent: only one that fulfils an open proposal has a result. */
   async answer(request: AnyEnvelope): Promise<McpResponsePayload> {
-    // It may be the frame behind the proposal's echo.
+    // It may directly follow the echo of the proposal.
     await new Promise((resolve) => setImmediate(resolve))
     const [open] = correlations(request).flatMap((id) => this.#open.get(id) ?? [])
     if (open === undefined) {
@@ -142,7 +142,7 @@ export class Approvals {
     return open.call.result
   }
 
-  /** Withdraws what an earlier process of this participant has left open. */
+  /** Withdraws proposals of an earlier process of this participant. */
   async withdrawLeft(): Promise<void> {
     const left = this.#space.welcome.proposals.filter(({ from }) => from === this.#space.id)
     await Promise.allSettled(
@@ -171,7 +171,7 @@ export class Approvals {
     return new Promise((resolve) => {
       const withdraw = (): void => {
         settle({ state: 'cancelled' })
-        proposal.withdraw('no longer asked for').catch(() => {}) // It was decided, or nobody is connected.
+        proposal.withdraw('no longer asked for').catch(() => {}) // Already decided, or disconnected.
       }
       const settle = (decision: Decision): void => {
         signal.removeEventListener('abort', withdraw)
@@ -193,13 +193,13 @@ export class Approvals {
     })
   }
 
-  /** A grant may cover what somebody was still to decide. */
+  /** Allows open calls that a new grant covers. */
   #allowOpen(): void {
     for (const [id, { call, isChoice, settle }] of this.#open) {
       if (isChoice || !this.#space.can(this.#createRequest(call, '', id))) continue
       this.record(call, id).then(
         () => settle({ state: 'allowed' }),
-        () => {}, // It was decided meanwhile.
+        () => {}, // Already decided.
       )
     }
   }
@@ -224,7 +224,7 @@ export class Approvals {
     }
   }
 
-  /** Only what people are to decide, and the kind of the call. */
+  /** Includes only what people decide, and the kind of the call. */
   #createProposal({ name, arguments: args, meta }: OwnCall): Record<string, unknown> {
     const { kind } = meta as { readonly kind?: string }
     return { name, arguments: args, ...(kind !== undefined && { _meta: { kind } }) }
@@ -235,7 +235,7 @@ export class Approvals {
   }
 }
 
-/** Arguments with what was chosen. */
+/** Arguments with the chosen option. */
 export const withChoice = (args: object, choice: string): object => copyNumberTexts({ ...args, choice }, args)
 
 export const isDenied = (error: unknown): boolean =>

@@ -19,55 +19,55 @@ import { Approvals, getMessage } from './approvals.js'
 import type { Prompt } from './prompt.js'
 import { type AgentState, Session } from './session.js'
 
-/** Milliseconds that a permission stays open for a decision, by default. */
+/** Default milliseconds that a permission stays open for a decision. */
 const defaultApprovalMs = 600_000
-/** Milliseconds that an agent may take to introduce itself, by default: `npx` may have to install it first. */
+/** Default milliseconds for an agent to initialize: `npx` may have to install it first. */
 const defaultStartTimeoutMs = 120_000
-/** Sessions that are kept; beyond that the oldest one is forgotten. */
+/** Maximum sessions; beyond them the oldest one is forgotten. */
 const maxSessions = 32
-/** Unknown sessions that the operator has been warned of. */
+/** Unknown sessions that were logged. */
 const maxUnknown = 100
-/** Sessions of sub-agents that are remembered. */
+/** Remembered sessions of sub-agents. */
 const maxOwners = 1000
-/** The run of a sub-agent, where several prompts run. */
+/** The text of a sub-agent's run if several prompts are active. */
 const unknownParent = 'A sub-agent asks. Which prompt it belongs to is not known.'
-/** Characters of a name that an agent gives. */
+/** Characters of a name given by an agent. */
 const maxShownChars = 100
-/** Milliseconds that prompts have to end at a stop. */
+/** Milliseconds for prompts to end at a stop. */
 const stopMs = 2000
 
 export interface CodingAgentOptions {
   readonly command: string
   readonly args?: readonly string[]
-  /** Its whole environment. */
+  /** The complete environment. */
   readonly env: Readonly<Record<string, string>>
-  /** The folder that it works in. */
+  /** The working folder. */
   readonly cwd: string
-  /** The mode of its sessions, such as `default`; it should be one in which it asks. */
+  /** The mode of its sessions, such as `default`; it should ask in this mode. */
   readonly mode?: string
-  /** `shared`: one session for the space, and one for each who writes to it alone; `asker`: one for each. */
+  /** `shared`: one session for the space, and one for each participant that writes privately; `asker`: one for each participant. */
   readonly sessions?: 'shared' | 'asker'
-  /** What becomes of an agent that runs a tool without asking, and without the capability. */
+  /** Treatment of an agent that runs a tool without asking and without the capability. */
   readonly unasked?: 'stop' | 'report'
   /** Milliseconds that a permission stays open for a decision; default 600,000. */
   readonly approvalMs?: number
-  /** Milliseconds that it may take to introduce itself, and to open a session; default 120,000. */
+  /** Milliseconds for initialization, and for opening a session; default 120,000. */
   readonly startTimeoutMs?: number
-  /** Connects as the participant; called when the agent has introduced itself. */
+  /** Connects as the participant; called once the agent is initialized. */
   readonly connect: () => Promise<SpaceClient>
-  /** A line for the operator. */
+  /** Receives lines for the operator. */
   readonly log?: (line: string) => void
 }
 
 export interface CodingAgent {
-  /** Resolves when the agent has ended for good, or the space was closed. `isFinal`: it would come to the same again. */
+  /** Resolves when the agent has ended for good, or the space was closed. `isFinal`: a restart would end the same way. */
   readonly ended: Promise<{ readonly reason: string; readonly isFinal: boolean }>
   close(): Promise<void>
 }
 
 /**
- * Has a coding agent that speaks ACP take part in a space: its thoughts and answers are seen, its own tools are tools of the
- * space, what it asks permission for is decided there. Rejects where it does not start, with what to do about it.
+ * Makes a coding agent that speaks ACP a participant: its thoughts and answers are visible, its tools are tools of the space,
+ * and its permission requests are decided there. Rejects with advice if it does not start.
  */
 export async function joinCodingAgent(options: CodingAgentOptions): Promise<CodingAgent> {
   const bridge = new Bridge(options)
@@ -79,17 +79,17 @@ class Bridge implements CodingAgent {
   readonly #options: CodingAgentOptions
   readonly #command: AgentCommand
   readonly #log: (line: string) => void
-  /** By asker; `''`: that of the space. */
+  /** By asker; `''` = the shared session. */
   readonly #sessions = new Map<string, Session>()
-  /** Ids of sessions that the agent, as it runs now, may go on with for nobody. */
+  /** Ids of dropped sessions that the running agent may still use. */
   readonly #forgotten = new Set<string>()
-  /** Ids of sessions that were not opened here, and that the operator was told of. */
+  /** Ids of sessions that were not opened here and were logged. */
   readonly #unknown = new Set<string>()
-  /** The sessions that sub-agents work for, by the ids of their own. */
+  /** The parent sessions of sub-agents, by their ids. */
   readonly #owners = new Bounded<Session>(maxOwners)
   #commands: readonly Command[] = []
   #process: Promise<AgentProcess> | undefined
-  /** Gives up on an agent that is starting. */
+  /** Aborts the start of an agent. */
   #starting = new AbortController()
   #space: SpaceClient | undefined
   #approvals: Approvals | undefined
@@ -119,7 +119,7 @@ class Bridge implements CodingAgent {
       await process.close()
       throw error
     }
-    // From here on it may be asked: nothing is waited for until all that comes is taken.
+    // Requests may arrive from here on, and must not be awaited before everything is set up.
     this.#space = space
     const approvals = new Approvals(space, this.#options.approvalMs ?? defaultApprovalMs)
     this.#approvals = approvals
@@ -133,7 +133,7 @@ class Bridge implements CodingAgent {
     })
     space.control({ status: () => this.#status })
     const { head } = space.welcome.space
-    // Before any turn: its prompt is the next one of this session.
+    // Before any turn, whose prompt is the next one of this session.
     const ready = Promise.all([approvals.withdrawLeft(), this.#getSession('').ready()])
     const answering = space.answer((turn) => this.#answer(turn), {
       answers: (message) => (message.seq ?? 0) > head && space.isAsked(message),
@@ -237,10 +237,7 @@ class Bridge implements CodingAgent {
     return owner === undefined ? this.#onStrayPermission(request) : owner.onPermission(request)
   }
 
-  /**
-   * The session that a sub-agent works for, which asks in one of its own: the agent says which, or only one has a prompt when it
-   * comes up first.
-   */
+  /** The parent session of a sub-agent's session: named by the agent, or the only one with a prompt when it first appears. */
   #findOwner(sessionId: string, related: readonly string[]): Session | undefined {
     const known = this.#owners.get(sessionId)
     if (known !== undefined) return known
@@ -251,7 +248,7 @@ class Bridge implements CodingAgent {
     return owner
   }
 
-  /** A run for a sub-agent of which nobody knows whom it works for: all who may read it may read each prompt that runs. */
+  /** A run for a sub-agent without a known parent, readable only by those who may read every active prompt. */
   #openStray(): Promise<Prompt> | undefined {
     const prompting = this.#prompting
     const narrowest = prompting.find((one) =>
@@ -275,7 +272,7 @@ class Bridge implements CodingAgent {
     const opened = this.#openStray()
     if (opened !== undefined) return (await opened).onPermission(request)
     const { title = request.call.id } = request.call
-    // The report leaves out the call, which may be private to one of the prompts.
+    // The report omits the call, which may be private to one of the prompts.
     for (const { prompt } of this.#prompting)
       prompt?.report(
         'a permission was not given: a sub-agent asks for it, and several private prompts run, of which it may belong to any',
@@ -293,7 +290,7 @@ class Bridge implements CodingAgent {
     )
   }
 
-  /** An agent that did not start is started again by the next who asks. */
+  /** An agent that failed to start is started again on the next request. */
   #getProcess(): Promise<AgentProcess> {
     if (this.#process !== undefined) return this.#process
     const starting = this.#startProcess()
@@ -326,7 +323,7 @@ class Bridge implements CodingAgent {
     return started
   }
 
-  /** A prompt that it leaves behind has failed; the next one starts it again. */
+  /** Its pending prompts have failed; the next one starts it again. */
   async #onProcessEnded(process: AgentProcess, reason: string): Promise<void> {
     if ((await this.#process?.catch(() => undefined)) !== process || this.#isClosing) return
     this.#process = undefined
@@ -346,7 +343,7 @@ class Bridge implements CodingAgent {
     await (await process?.catch(() => undefined))?.kill()
   }
 
-  /** It went past the space: everybody reads it, and it is stopped where that is wanted. */
+  /** Reports publicly that the agent bypassed the space, and stops it if configured. */
   async #onUnasked({ name }: AgentCall, turn: Turn, run: string): Promise<void> {
     const isStopped = this.#options.unasked !== 'report'
     const remedy = `allow it by { tool: "${this.#space?.id}/${name}" }`
@@ -355,7 +352,7 @@ class Bridge implements CodingAgent {
     }`
     const announced = this.#space?.sendWhenAllowed({
       kind: Kind.chat,
-      // It is the answer only where there will be no other.
+      // It is the answer only if no other follows.
       correlationId: isStopped ? turn.trigger.id : run,
       payload: { message },
     })
@@ -383,13 +380,13 @@ class Bridge implements CodingAgent {
     }
   }
 
-  /** For those who show who is here. Without the capability for it nobody is. */
+  /** Sets the shown status; ignored without the capability. */
   #announce(): void {
     const status = { kind: Kind.participantStatus, payload: this.#status }
     if (this.#space?.can(status)) this.#space.send(status).catch(() => {})
   }
 
-  /** What is asked of it as of an MCP server. Its tools are for itself: nobody else is offered them. */
+  /** Answers requests to it as an MCP server. Its tools are for itself, and are not offered to others. */
   #introduce({ method, params }: McpRequestPayload): McpResponsePayload | undefined {
     const { protocolVersion = '2025-06-18' } = params ?? {}
     const serverInfo = { name: this.#info ?? this.#command.command, version: PROTOCOL }
@@ -400,6 +397,6 @@ class Bridge implements CodingAgent {
   }
 }
 
-/** Whether all who are in one audience are in the other; `undefined`: everyone. */
+/** Whether one audience includes the other; `undefined` = everyone. */
 const isWithin = (one: readonly string[] | undefined, other: readonly string[] | undefined): boolean =>
   other === undefined || (one?.every((id) => other.includes(id)) ?? false)

@@ -4,10 +4,10 @@ import { Kind } from '@meup/protocol'
 import { getMessage } from './approvals.js'
 import type { Choose } from './prompt.js'
 
-/** Milliseconds that the asker has to choose. */
+/** Milliseconds for the asker to choose. */
 const answerTimeoutMs = 240_000
 
-/** Has the asker of a turn choose, if they are here and the agent may ask them [MEUP-3.26]. */
+/** Lets the asker of a turn choose, if present and if the agent may ask [MEUP-3.26]. */
 export function askForChoice(space: SpaceClient, turn: Turn, context: string): Choose {
   return async (question, options, signal) => {
     const { from, trigger } = turn

@@ -1,6 +1,6 @@
 import { cut, isObject, onOneLine } from '@meup/folds'
 
-/** A content block of a message or a result, in the form of MCP. */
+/** A content block of a message or result in MCP's form. */
 export type Block =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
@@ -20,10 +20,10 @@ interface Resource {
   readonly blob?: string
 }
 
-/** Characters of a name that is shown. */
+/** Characters of a shown name. */
 const maxNameChars = 200
 
-/** Reads a block, several, or a text itself; `undefined`: none of it can be read. `onSkipped`: called with each that cannot. */
+/** Reads a block, several, or a text; `undefined` = none is readable. `onSkipped`: called with each unreadable one. */
 export function readBlocks(
   content: unknown,
   onSkipped: (index: number, value: unknown) => void = () => {},
@@ -47,7 +47,7 @@ export function readBlock(block: unknown): Block | undefined {
   const { type, text, data, mimeType, uri, name, title, resource, source } = block
   if (typeof text === 'string') return { type: 'text', text }
   if (type === 'image' || type === 'audio') {
-    // Some agents hand on what their model reads.
+    // Some agents pass on the form for their models.
     const own = isObject(source) ? { data: source.data, mimeType: source.media_type } : { data, mimeType }
     return typeof own.data === 'string'
       ? { type, data: own.data, mimeType: toText(own.mimeType) ?? `${type}/*` }
@@ -67,7 +67,7 @@ function readResource(resource: Readonly<Record<string, unknown>>): Block | unde
   return typeof blob === 'string' ? { type: 'resource', resource: { ...about, blob } } : undefined
 }
 
-/** Characters that are kept of a block. */
+/** Characters kept for a block. */
 export function countChars(block: Block): number {
   switch (block.type) {
     case 'text':
@@ -81,7 +81,7 @@ export function countChars(block: Block): number {
   }
 }
 
-/** A block in a text of Markdown: a picture is a line that says what is not there. */
+/** A block as Markdown; an image becomes a line that describes it. */
 export function toMarkdown(block: Block): string {
   switch (block.type) {
     case 'text':
@@ -97,7 +97,7 @@ export function toMarkdown(block: Block): string {
   }
 }
 
-/** `[image: image/png, 123 KB]`, for what is not text. */
+/** `[image: image/png, 123 KB]`, for content other than text. */
 export function describeMedia(block: Block, why?: string): string {
   const [type, mimeType, data] =
     block.type === 'resource'
@@ -109,14 +109,14 @@ export function describeMedia(block: Block, why?: string): string {
   return `[${type}: ${facts.filter(Boolean).join(', ')}]`
 }
 
-/** The size of what is given as base64. */
+/** The size of base64 data. */
 function formatSize(base64: string): string {
   const bytes = Math.floor((base64.replace(/=+$/, '').length * 3) / 4)
   if (bytes < 1000) return `${bytes} B`
   return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
-/** A link of Markdown, which ends where it is to end. */
+/** A Markdown link with its special characters escaped. */
 function linkTo(name: string, uri: string): string {
   const shown = cut(onOneLine(name), maxNameChars).replace(/[[\]\\]/g, '\\$&')
   const target = uri

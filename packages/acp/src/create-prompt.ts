@@ -7,24 +7,24 @@ type Asked = Pick<Turn, 'from' | 'text' | 'trigger'>
 
 interface PromptParts {
   readonly turn: Asked
-  /** Notes that precede the message in the prompt; not for a command. */
+  /** Notes before the message in the prompt; not used for a command. */
   readonly notes: readonly string[]
   readonly takesImages: boolean
-  /** A command of the agent that the message is. */
+  /** The agent's command in the message. */
   readonly command?: string | undefined
 }
 
-/** A chat as a prompt of ACP: what was said, by whom, and what the sender attached to it. */
+/** A chat as an ACP prompt: the text, its sender, and attachments. */
 export function createPrompt({ turn, notes, takesImages, command }: PromptParts): ContentBlock[] {
   const { from, text, trigger } = turn
-  // A command counts only as the first thing that an agent reads.
+  // A command only counts at the beginning of a prompt.
   const lines =
     command === undefined
       ? [...notes.map(quoteFurtherLines), frameMessage({ from, text })]
       : [quoteFurtherLines(command)]
   const { content } = trigger.payload as { readonly content?: unknown }
   const blocks = Array.isArray(content) ? (content as readonly unknown[]) : []
-  /** The beginning of an attachment that people see; the agent reads no more than that. */
+  /** The part of an attachment that people see; the agent gets no more. */
   const isSeen = (index: number): boolean =>
     inlineJson(blocks.slice(0, index + 1), maxShownJsonChars + 1).length <= maxShownJsonChars
   const attached = blocks.map((block, index): ContentBlock => {
@@ -39,10 +39,10 @@ export function createPrompt({ turn, notes, takesImages, command }: PromptParts)
   return [textBlock(lines.join('\n')), ...attached]
 }
 
-/** `/compact`, `/review src`; no path. */
+/** `/compact`, `/review src`; not a path. */
 const commandPattern = /^\/([\w:.-]+)(?:\s|$)/
 
-/** The command of an agent that a chat is which asks it by name: `/compact` or `@coder /compact`. */
+/** The agent's command in a chat that addresses it by name: `/compact` or `@coder /compact`. */
 export function readCommand(
   { text, trigger }: Pick<Asked, 'text' | 'trigger'>,
   self: string,
@@ -56,10 +56,10 @@ export function readCommand(
 
 const textBlock = (text: string): ContentBlock => ({ type: 'text', text })
 
-/** The longest name of an attachment in a notice. */
+/** Characters of an attachment's name in a notice. */
 const maxNameChars = 100
 
-/** An agent reads the files that links name, so that links to files are not for others to give. */
+/** Links to files are not passed on, because agents read the linked files. */
 function readText(block: unknown): string | undefined {
   const { type, text, uri, resource } = isObject(block) ? block : {}
   if (type === 'text' && typeof text === 'string') return text

@@ -1,9 +1,9 @@
 import { AnswerText } from './answer-text.js'
 import { getMessage } from './approvals.js'
 
-/** Milliseconds without text after which what came is sent. */
+/** Milliseconds without text after which collected text is sent. */
 const quietMs = 500
-/** Further messages of a turn; what comes after them is thought. */
+/** Maximum further messages of a turn; later text becomes thoughts. */
 const maxMessages = 5
 
 interface LateParts {
@@ -13,7 +13,7 @@ interface LateParts {
   readonly log: (line: string) => void
 }
 
-/** Text that an agent writes after its answer becomes further messages. */
+/** Sends text after the answer as further messages. */
 export class LateText {
   readonly #parts: LateParts
   #text: AnswerText
@@ -25,7 +25,7 @@ export class LateText {
     this.#text = new AnswerText(parts.maxBytes)
   }
 
-  /** `false`: it takes no more. */
+  /** `false` = the text is not accepted. */
   push(text: string, messageId: string | undefined): boolean {
     if (this.#sent >= maxMessages) return false
     this.#text.add(text, messageId)
@@ -35,7 +35,7 @@ export class LateText {
     return true
   }
 
-  /** Sends what has come. */
+  /** Sends the collected text. */
   flush(): void {
     clearTimeout(this.#timer)
     const text = this.#text.toString()

@@ -5,16 +5,16 @@ import { cut, isObject } from '@meup/folds'
 import { type DroppedText, markId, readLines, readOuterMembers, restoreNumbers } from '@meup/mcp-bridge'
 import { parseExact, stringifyExact } from '@meup/protocol'
 
-/** The longest message that is read. */
+/** Maximum bytes of a message. */
 const maxMessageBytes = 8 * 1024 * 1024
-/** Characters of a message that are shown, and of an error. */
+/** Shown characters of a message, and of an error. */
 const [maxShownChars, maxErrorChars] = [300, 2000]
 /**
- * Rate and burst at which an agent is read; a message and a KiB are one unit each. A share of the time of this thread, such as `isPaced` of
- * `readLines` allows, is no substitute: two agents that write without end would take all of it.
+ * Rate and burst for reading an agent; a message and a KiB are one unit each. A share of this thread's time, like `isPaced` of
+ * `readLines`, is not sufficient: two agents that write endlessly would take all of it.
  */
 const [unitsPerSecond, maxUnits] = [5000, 20_000]
-/** Requests of an agent that are not answered, or whose answers it has not read. With more of them the agent is not read. */
+/** Unanswered requests of an agent, or answers that it has not read, beyond which reading pauses. */
 const maxUnanswered = 1000
 const NEWLINE = 0x0a
 const internalError = -32603
@@ -22,19 +22,19 @@ const internalError = -32603
 type Message = Readonly<Record<string, unknown>>
 
 interface StreamHandlers {
-  /** Called with the `params` of each session update, in order. The SDK does not see them: it would refuse kinds that it does not know. */
+  /** Called with the `params` of each session update, in order. Bypasses the SDK, which refuses unknown kinds. */
   onUpdate(params: unknown): void
-  /** Called with what is wrong with a message that is skipped, and the beginning of it. */
+  /** Called with the problem of a skipped message, and its beginning. */
   onFault(problem: string, text: string): void
 }
 
-/** Creates a stream of the messages of an agent, one per line, without its session updates. An invalid line is skipped. */
+/** Creates a stream of an agent's messages, one per line, without its session updates. Skips invalid lines. */
 export function createStream(
   stdin: Writable,
   stdout: Readable,
   { onUpdate, onFault }: StreamHandlers,
 ): Stream {
-  /** Ids of requests to the agent that it has not answered. */
+  /** Ids of unanswered requests to the agent. */
   const asked = new Set<unknown>()
   let unanswered = 0
   let onAnswered = (): void => {}
@@ -88,7 +88,7 @@ export function createStream(
 
 const limit = { maxBytes: maxMessageBytes, longer: 'drop' } as const
 
-/** Reads the output of a program at a limited rate, so that others in this process are not delayed. */
+/** Reads a program's output at a limited rate, so that other work of this process is not delayed. */
 export async function* readPaced(stdout: Readable): AsyncGenerator<Buffer> {
   let units = maxUnits
   let at = performance.now()
@@ -116,7 +116,7 @@ function parse(line: string): Message | undefined {
   }
 }
 
-/** Replaces a message that is too long: an answer becomes an error, and a request keeps its id, so that it is answered. */
+/** Replaces a message that is too long: an answer becomes an error; a request keeps its id, so that it gets an answer. */
 function readDropped(text: DroppedText): string | undefined {
   const { id, method } = readOuterMembers(text)
   if (typeof id !== 'string' && typeof id !== 'number') return undefined
@@ -125,7 +125,7 @@ function readDropped(text: DroppedText): string | undefined {
   return JSON.stringify({ jsonrpc: '2.0', id, ...about })
 }
 
-/** Turns each answer of an agent into a result, or an error with a text: some agents explain an error only in `data`. */
+/** Normalizes each answer to a result, or an error with a message: some agents only explain an error in `data`. */
 function toResponse({ id, result, error }: Message): Message {
   if (error == null) return { id, result: result ?? null }
   const { code, message, data } = isObject(error) ? error : { code: 0, message: error, data: undefined }
@@ -138,5 +138,5 @@ function toResponse({ id, result, error }: Message): Message {
   }
 }
 
-/** The text with invisible characters as escapes. */
+/** The text with invisible characters escaped. */
 const show = (text: string): string => JSON.stringify(cut(text, maxShownChars))

@@ -25,16 +25,16 @@ import { RunLog } from './run-log.js'
 import { Settling } from './settling.js'
 import { readToolUse, type SpaceToolArrivals } from './space-tools.js'
 
-/** Characters of a reason that is taken from what was said, and of what is said of a call that was not allowed. */
+/** Characters of a reason taken from preceding text, and of the reason of a rejection. */
 const [maxReasonChars, maxToldChars] = [300, 2000]
-/** Reasons that the agent reads in its next prompt: the last ones. */
+/** Latest rejection reasons in the agent's next prompt. */
 const maxRejections = 20
-/** Milliseconds in which an agent that has begun a call may still ask whether it may; some ask late. */
+/** Milliseconds in which an agent may still ask after it has reported a call as begun; some ask late. */
 const [askMs, askLateMs] = [1000, 5000]
-/** Calls that are not over, those that are remembered, and characters that are kept of all. */
+/** Limits: open calls, remembered calls, and kept characters of all. */
 const [maxOpenCalls, maxCalls, maxCallChars] = [256, 1000, 16 * 1024 * 1024]
 
-/** Has the asker choose one of the options. `failure`: why they did not; `undefined`: they cannot be asked. */
+/** Lets the asker choose one of the options. `failure`: why there is no choice; `undefined` = the asker cannot be asked. */
 export type Choose = (
   question: string,
   options: readonly Option[],
@@ -43,34 +43,34 @@ export type Choose = (
 
 export interface PromptParts {
   readonly run: Reasoning
-  /** The answer as it is written. */
+  /** The answer in progress. */
   readonly live: LiveText
   readonly approvals: Approvals
   readonly arrivals: SpaceToolArrivals
   readonly agent: KnownAgent | undefined
-  /** Bytes of an answer, as JSON. */
+  /** Bytes of an answer as JSON. */
   readonly maxAnswerBytes: number
   readonly maxResultBytes: number
   readonly choose: Choose
-  /** Sends what it wrote behind its answer, as a further message of its turn. */
+  /** Sends text after the answer as a further message. */
   readonly sendLate: (text: string) => Promise<unknown>
-  /** It ran a tool that it may not, and did not ask. Never rejects. */
+  /** The agent ran a tool without permission or asking. Never rejects. */
   readonly onUnasked: (call: AgentCall) => void
-  /** It said more than is taken: it is to be stopped. Called once. */
+  /** The agent exceeded a limit and has to be stopped. Called once. */
   readonly onExcess: (what: string) => void
-  /** A line for the operator. */
+  /** Receives lines for the operator. */
   readonly log: (line: string) => void
 }
 
-/** `option`: the one that was chosen, of several ways to allow it. */
+/** `option`: the chosen one of several ways to allow the call. */
 type Answer = Decision & { readonly option?: string }
 
-/** A call, and how far the space has come with it. */
+/** A call with its state in the space. */
 interface Tracked {
   readonly call: AgentCall
-  /** `space`: it came through the space, and is logged there. `refused`: it was to be left undone. */
+  /** `space`: a call of a space tool, logged there. `refused`: must not run. */
   state: 'seen' | 'deciding' | 'logged' | 'refused' | 'space'
-  /** What was asked for last, and what came of it. */
+  /** The last permission request, and its decision. */
   asked?: { readonly digest: string; readonly answer: Promise<Answer> }
   /** Ends the wait for a decision. */
   readonly over: AbortController
@@ -79,15 +79,15 @@ interface Tracked {
   timer?: NodeJS.Timeout
 }
 
-/** One prompt of an agent, from the question to the answer: its thoughts, its calls, its text. */
+/** One prompt of an agent from the question to the answer: its thoughts, calls and text. */
 export class Prompt {
   readonly #parts: PromptParts
   readonly #calls = new Map<string, Tracked>()
   readonly #log: RunLog
   readonly #text: AnswerText
-  /** What it wrote before the calls that are being made. */
+  /** Text before the pending calls. */
   #said = ''
-  /** Characters that are kept of calls. */
+  /** Kept characters of calls. */
   #callChars = 0
   readonly #settling: Settling
   readonly #late: LateText
@@ -114,35 +114,35 @@ export class Prompt {
     }))
   }
 
-  /** Why calls were rejected, for the next prompt. */
+  /** Reasons of rejected calls, for the next prompt. */
   get rejections(): readonly string[] {
     return this.#rejections
   }
 
-  /** Why it was stopped, if it said more than is taken. */
+  /** Why it was stopped, if it exceeded a limit. */
   get excess(): string | undefined {
     return this.#excess
   }
 
-  /** Whether a tool still runs, as far as the agent says. */
+  /** Whether a tool is still running according to the agent. */
   get hasRunning(): boolean {
     const isRunning = ({ state, call }: Tracked): boolean => state === 'logged' && !call.isOver
     return this.#part?.hasRunning === true || [...this.#calls.values()].some(isRunning)
   }
 
-  /** Whether it has said or done anything. */
+  /** Whether there was any text or call. */
   get hasOutput(): boolean {
     return this.#hasThought || !this.#text.isEmpty || this.#calls.size > 0
   }
 
-  /** Whether a call goes on that was not refused. */
+  /** Whether a call is open that was not refused. */
   get #hasOpenCalls(): boolean {
     const isOpen = ({ state, call }: Tracked): boolean =>
       !call.isOver && (state === 'logged' || (state === 'seen' && call.hasBegun))
     return [...this.#calls.values()].some(isOpen)
   }
 
-  /** Takes what the agent says, also what comes after its answer. `isNested`: another session says it, such as a sub-agent's. */
+  /** Handles an update of the agent, also after its answer. `isNested`: from another session, such as a sub-agent's. */
   onUpdate(update: AgentUpdate, isNested = false): void {
     this.#settling.onUpdate()
     switch (update.type) {
@@ -162,7 +162,7 @@ export class Prompt {
     }
   }
 
-  /** Answers whether a tool may run: as the space decides, whatever the call says of itself. */
+  /** Answers a permission request by the decision of the space, whatever the call claims. */
   async onPermission({ call: fields, options }: PermissionRequest): Promise<RequestPermissionResponse> {
     const tracked = this.#track(fields, true)
     if (tracked === undefined) return cancelled
@@ -181,7 +181,7 @@ export class Prompt {
     return reject === undefined ? cancelled : select(reject.id)
   }
 
-  /** A part in a run of its own: for a sub-agent of which it is not known which prompt it works for. Ends with this prompt. */
+  /** A part with its own run, for a sub-agent without a known prompt. Ends with this prompt. */
   nest(message: string): Promise<Prompt> {
     this.#nested ??= this.#parts.run.reason(message).then((run) => {
       const nested = new Prompt({ ...this.#parts, run })
@@ -192,12 +192,12 @@ export class Prompt {
     return this.#nested
   }
 
-  /** Something of this run that everybody is to know. */
+  /** Adds a public report to this run. */
   report(text: string): void {
     this.#log.report(text)
   }
 
-  /** Nothing is decided any more. */
+  /** Cancels open decisions. */
   cancel(): void {
     this.#isCancelled = true
     for (const { over } of this.#calls.values()) over.abort()
@@ -205,17 +205,17 @@ export class Prompt {
     this.#part?.cancel()
   }
 
-  /** The agent says that it is done. Resolves once it is quiet. */
+  /** Call when the agent reports the end. Resolves once it is silent. */
   settle(): Promise<void> {
     return this.#settling.wait()
   }
 
-  /** The agent goes on with the next prompt, or ends: what it has said of this one is all. */
+  /** Completes late text, because the agent continues with the next prompt, or ends. */
   flushLate(): void {
     this.#late.flush()
   }
 
-  /** The prompt has ended. Returns the text of its answer, which may be none. `ending`: why calls have no result. */
+  /** Ends the prompt. Returns the text of its answer, possibly empty. `ending`: why calls have no result. */
   async finish(ending: string): Promise<string> {
     this.#isOver = true
     for (const tracked of this.#calls.values()) {
@@ -241,7 +241,7 @@ export class Prompt {
     }
   }
 
-  /** A thought with another id is another paragraph. */
+  /** A thought with another id starts a new paragraph. */
   #think(text: string, messageId: string | undefined): void {
     if (this.#excess !== undefined) return
     const isNext = this.#hasThought && messageId !== undefined && messageId !== this.#thoughtId
@@ -250,7 +250,7 @@ export class Prompt {
     this.#log.push(isNext ? `\n\n${text}` : text)
   }
 
-  /** `false`: it is no part of an answer. */
+  /** `false` = not part of an answer. */
   #takesText(text: string, messageId: string | undefined): boolean {
     if (this.#excess !== undefined) return true
     if (this.#isOver) return !this.#isCancelled && this.#late.push(text, messageId)
@@ -272,11 +272,11 @@ export class Prompt {
     const { call } = tracked
     if (tracked.state === 'deciding' && call.isOver) tracked.over.abort()
     if (tracked.state === 'logged' && call.isOver) {
-      // It may have asked, and then have called a tool of the space: that call shows no other one.
+      // It may have asked before calling a space tool; that call must not match another one.
       this.#parts.arrivals.take(call)
       this.#end(tracked, this.#isCancelled ? 'after cancel' : undefined)
     }
-    // Where a call was to be left undone, its end shows whether it was.
+    // The end of a refused call shows whether it ran anyway.
     const hasRun = tracked.state === 'refused' ? call.isCompleted && !this.#isCancelled : call.isOver
     const isUnlogged = tracked.state === 'seen' || tracked.state === 'refused'
     if (isUnlogged && hasRun) this.#onUnlogged(tracked)
@@ -285,16 +285,16 @@ export class Prompt {
     if (![...this.#calls.values()].some(({ call }) => !call.isOver)) this.#said = ''
   }
 
-  /** A call of a tool of the space may take a while to come. */
+  /** A call of a space tool may arrive later. */
   #getAskMs(call: AgentCall): number {
     return this.#parts.agent?.asksLate || readToolUse(call) !== undefined ? askLateMs : askMs
   }
 
-  /** `undefined`: it has more calls than are taken. */
+  /** `undefined` = too many calls. */
   #track(fields: CallFields, isAsked = false): Tracked | undefined {
     const { id, status } = fields
     const known = this.#calls.get(id)
-    // An agent may use an id again once its call is over.
+    // An agent may reuse the id of a call that has ended.
     const isNext = known?.call.isOver === true && (isAsked || (status !== undefined && !isFinal(status)))
     const tracked = known === undefined || isNext ? this.#begin(fields) : known
     if (tracked === undefined) return undefined
@@ -331,7 +331,7 @@ export class Prompt {
       result,
       resolve,
     }
-    // A permission of a prompt that has ended is not decided.
+    // Permissions of an ended prompt are not decided.
     if (this.#isCancelled || this.#isOver) tracked.over.abort()
     this.#calls.set(fields.id, tracked)
     return tracked
@@ -343,7 +343,7 @@ export class Prompt {
     if (oldest !== undefined) this.#calls.delete(oldest)
   }
 
-  /** The call has its result, and nothing more is kept of it. */
+  /** The call has its result; drops its data. */
   #end({ call, resolve }: Tracked, ending: string | undefined): void {
     resolve(call.getResult(ending, this.#parts.maxResultBytes))
     this.#callChars -= call.chars
@@ -351,7 +351,7 @@ export class Prompt {
     this.#callChars += call.chars
   }
 
-  /** The same question has the same answer. */
+  /** An equal question gets the same answer. */
   #decide(tracked: Tracked, once: readonly Option[]): Promise<Answer> {
     const { call, asked } = tracked
     const digest = createHash('sha256')
@@ -368,7 +368,7 @@ export class Prompt {
     return answer
   }
 
-  /** `once`: ways to allow it. Several are a choice that nobody has made yet. */
+  /** `once`: the ways to allow it; several require a choice. */
   async #askSpace(tracked: Tracked, once: readonly Option[]): Promise<Answer> {
     tracked.state = 'deciding'
     const { call, over } = tracked
@@ -408,7 +408,7 @@ export class Prompt {
     this.#logUnasked(tracked).catch((error: unknown) => this.#log.onError(error))
   }
 
-  /** What was run without a question is logged as it stands. */
+  /** Logs a call that ran without asking. */
   async #logUnasked(tracked: Tracked): Promise<void> {
     const { call } = tracked
     clearTimeout(tracked.timer)

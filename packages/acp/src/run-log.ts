@@ -2,22 +2,22 @@ import type { Reasoning } from '@meup/agent-sdk'
 import { splitThoughts, ThoughtStream } from '@meup/agent-sdk/internal'
 import type { PlanEntry } from './agent-updates.js'
 
-/** Characters and entries that may wait for the log: an agent that says more says it faster than it can be read. */
+/** Waiting characters and entries; an agent that exceeds them writes faster than anyone can read. */
 const [maxWaitingChars, maxWaiting] = [250_000, 500]
-/** Milliseconds in which what comes after the answer is gathered into one thought. */
+/** Milliseconds for which text after the answer is collected into one thought. */
 const lateMs = 500
 
 const marks: Readonly<Record<string, string>> = { completed: '☑', in_progress: '◐' }
 
 interface RunLogParts {
   readonly run: Reasoning
-  /** A line for the operator. */
+  /** Receives lines for the operator. */
   readonly log: (line: string) => void
-  /** The agent says more than can be logged. Called each time. */
+  /** The agent writes more than can be logged. Called each time. */
   readonly onExcess: (what: string) => void
 }
 
-/** Logs the thoughts, plans and errors of an agent in a run, in their order. */
+/** Logs the thoughts, plans and errors of an agent in a run, in order. */
 export class RunLog {
   readonly #parts: RunLogParts
   readonly #thoughts: ThoughtStream
@@ -39,15 +39,15 @@ export class RunLog {
       (text) => parts.run.thought(text),
       after,
       (error) => this.onError(error),
-      true, // The queue of this log is bounded.
+      true, // This log's own queue is bounded.
     )
   }
 
-  /** A piece of what it thinks. */
+  /** Adds a piece of a thought. */
   push(text: string): void {
     if (!this.#hasRoom(text.length)) return
     this.#thoughts.push(text)
-    // A thought after the answer has no end that shows that it is complete.
+    // A thought after the answer has no end marker, so it is sent after a delay.
     if (!this.#isLate || this.#late !== undefined) return
     this.#late = setTimeout(() => {
       this.#late = undefined
@@ -56,7 +56,7 @@ export class RunLog {
     this.#late.unref()
   }
 
-  /** A thought as a whole. */
+  /** Adds a complete thought. */
   say(text: string): void {
     if (text === '' || !this.#hasRoom(text.length)) return
     this.#inOrder(async () => {
@@ -81,20 +81,20 @@ export class RunLog {
     }, 0)
   }
 
-  /** Something that everybody is to know. */
+  /** Adds a public report. */
   report(text: string): void {
     this.#parts.log(text)
     if (this.#waiting < maxWaiting)
       this.#inOrder(() => this.#parts.run.thought(text, { phase: 'error' }), text.length)
   }
 
-  /** Resolves when all of that is in the log. */
+  /** Resolves when everything so far is logged. */
   flush(): Promise<void> {
     this.#inOrder(() => this.#thoughts.end(), 0)
     return this.#ordered
   }
 
-  /** The answer is there. */
+  /** Call once the answer is sent. */
   close(): Promise<void> {
     this.#isLate = true
     return this.flush()
@@ -104,7 +104,7 @@ export class RunLog {
     if (!this.#parts.run.signal.aborted) this.#parts.log(`a part of the log is missing: ${String(error)}`)
   }
 
-  /** Characters that are kept until they are logged. */
+  /** Characters that wait to be logged. */
   get waitingChars(): number {
     return this.#waitingChars + this.#thoughts.waitingChars
   }

@@ -21,16 +21,16 @@ import { Prompt } from './prompt.js'
 import { SpaceToolArrivals, type SpaceToolServer, serveSpaceTools } from './space-tools.js'
 import { Stopper } from './stopper.js'
 
-/** Bytes of an envelope beside the text of an answer. */
+/** Bytes of an envelope besides the text of an answer. */
 const envelopeBytes = 8 * 1024
-/** The first words to an agent, and the report to the space, when a session is lost. */
+/** The note to an agent, and the report to the space, when a session is lost. */
 const lostNote = 'You were started again, and what was said before is lost.'
 const lostReport = 'lost its session: it begins anew, without memory of what was said before'
 
-/** What an agent says of a session that it opens. */
+/** The agent's response to opening a session. */
 type SessionState = Partial<NewSessionResponse>
 
-/** What an agent's sessions are like. */
+/** The parts of an agent that its sessions share. */
 export interface AgentState {
   readonly mode?: string
   readonly model?: string
@@ -42,21 +42,21 @@ export interface SessionParts {
   readonly cwd: string
   /** The mode in which the agent asks. */
   readonly mode: string | undefined
-  /** Milliseconds that it may take to open a session. */
+  /** Milliseconds for opening a session. */
   readonly startTimeoutMs: number
-  /** The agent as it runs now; starts it where it does not. */
+  /** The running agent; starts it if necessary. */
   getProcess(): Promise<AgentProcess>
-  /** Kills it with everything that it has started. The next `getProcess` starts it again. */
+  /** Kills it with all its processes. The next `getProcess` starts it again. */
   restart(why: string): Promise<void>
-  /** The slash commands of the agent; empty until it lists them. */
+  /** The agent's slash commands; empty until it lists them. */
   getCommands(): readonly Command[]
   onState(state: AgentState): void
-  /** `run`: in which it did. */
+  /** `run`: the run with the call. */
   onUnasked(call: AgentCall, turn: Turn, run: string): void
   readonly log: (line: string) => void
 }
 
-/** One conversation with the agent. Its prompts run one after another. */
+/** A conversation with the agent. Its prompts run one after another. */
 export class Session {
   readonly #parts: SessionParts
   readonly #arrivals = new SpaceToolArrivals()
@@ -65,13 +65,13 @@ export class Session {
   #id: string | undefined
   #prompt: Prompt | undefined
   #run: Parameters<typeof serveSpaceTools>[0]['getRun'] = () => undefined
-  /** What the agent reads first, at the next prompt. */
+  /** Notes for the next prompt. */
   #notes: string[] = []
   #audience: readonly string[] | undefined
   #isLoading = false
-  /** The agent says that it knows this session from before, and nothing has shown it yet. */
+  /** The agent claims to have resumed this session, without proof so far. */
   #isUnproven = false
-  /** The session was lost, and the space has no report of it yet. */
+  /** The session was lost, which is not reported yet. */
   #isLost = false
   #isPrompting = false
   #queue = Promise.resolve()
@@ -81,7 +81,7 @@ export class Session {
     this.#parts = parts
   }
 
-  /** Whether the agent, as it runs now, means this session by the id. */
+  /** Whether the running agent uses this id for this session. */
   isOpenAs(id: string): boolean {
     return this.#id === id && (this.#process !== undefined || this.#isLoading)
   }
@@ -100,32 +100,32 @@ export class Session {
     return this.#waiting > 0
   }
 
-  /** The prompt that the agent answers. */
+  /** The prompt in progress. */
   get prompt(): Prompt | undefined {
     return this.#isPrompting ? this.#prompt : undefined
   }
 
-  /** Whom the prompt that the agent answers is for; `undefined`: everyone. */
+  /** The audience of the prompt in progress; `undefined` = everyone. */
   get audience(): readonly string[] | undefined {
     return this.#audience
   }
 
-  /** `isNested`: a sub-agent says it, in a session of its own. */
+  /** `isNested`: from a sub-agent's session. */
   onUpdate(update: AgentUpdate, isNested = false): void {
     if (update.type === 'mode') this.#parts.onState({ mode: update.mode })
-    // What a session replays was said before.
+    // Replayed updates are historical.
     if (!this.#isLoading) this.#prompt?.onUpdate(update, isNested)
   }
 
   onPermission: Prompt['onPermission'] = (request) =>
     this.#prompt?.onPermission(request) ?? Promise.resolve({ outcome: { outcome: 'cancelled' } })
 
-  /** Has the agent know of this session before anybody asks. */
+  /** Opens the session in advance. */
   ready(): Promise<void> {
     return this.#enqueue(async () => void (await this.#open()))
   }
 
-  /** Answers a turn, after those that came before it. */
+  /** Answers a turn, after earlier ones. */
   answer(turn: Turn): Promise<void> {
     return this.#enqueue(async () => {
       if (!turn.signal.aborted) await this.#answer(turn)
@@ -145,7 +145,7 @@ export class Session {
     return done
   }
 
-  /** Has the agent know of this session, as it runs now. */
+  /** Opens the session at the running agent. */
   async #open(): Promise<AgentProcess> {
     const { getProcess } = this.#parts
     const process = await getProcess()
@@ -163,7 +163,7 @@ export class Session {
       if (before !== undefined) this.#lose()
       state = await this.#openNew(process)
     }
-    // It may have ended meanwhile; then there is no session.
+    // If the agent has ended meanwhile, there is no session.
     if (!process.isConnected) throw new Error(`the agent ended: ${await process.ended}`)
     this.#process = process
     await this.#setMode(process, state)
@@ -175,7 +175,7 @@ export class Session {
     this.#isLost = true
   }
 
-  /** `undefined`: the agent cannot, or does not know it any more. */
+  /** `undefined` = not supported, or unknown to the agent. */
   async #load(process: AgentProcess, sessionId: string): Promise<SessionState | undefined> {
     const { loadSession, sessionCapabilities } = process.info.agentCapabilities ?? {}
     const { resume, load } = methods.agent.session
@@ -218,7 +218,7 @@ export class Session {
     return { cwd: this.#parts.cwd, mcpServers }
   }
 
-  /** An agent that does not answer what is no work is started again. */
+  /** Restarts an agent that does not answer a trivial request. */
   async #ask(process: AgentProcess, method: string, params: object): Promise<SessionState> {
     const { startTimeoutMs, restart } = this.#parts
     const answer = process.agent.request<unknown>(method, params)
@@ -301,7 +301,7 @@ export class Session {
     const { trigger } = turn
     const audience = audienceOf(trigger, space.id)
     this.#arrivals.clear()
-    // Late text of the prompt before ends here: later updates belong to this prompt.
+    // Completes the late text of the previous prompt: later updates belong to this one.
     this.#prompt?.flushLate()
     const prompt = new Prompt({
       ...{ run, live, approvals, log, arrivals: this.#arrivals },
@@ -330,7 +330,7 @@ export class Session {
     return prompt
   }
 
-  /** Sends a prompt. A session that the agent does not know any more is begun anew, once. */
+  /** Sends a prompt. If the agent has lost the session, starts a new one, once. */
   async #send(
     process: AgentProcess,
     prompt: Prompt,
@@ -364,7 +364,7 @@ export class Session {
   ): Promise<Partial<PromptResponse>> {
     if (this.#isLost) prompt.report(`${this.#parts.space.id} ${lostReport}`)
     this.#isLost = false
-    // A command is the first thing that an agent reads: notes wait.
+    // A command has to be at the beginning, so notes wait.
     const notes = command === undefined ? this.#notes.splice(0) : []
     const takesImages = info.agentCapabilities?.promptCapabilities?.image === true
     const result: unknown = await agent.request(methods.agent.session.prompt, {
@@ -374,7 +374,7 @@ export class Session {
     return isObject(result) ? result : {}
   }
 
-  /** `unknown`: what to answer, as the agent has no such command. */
+  /** `unknown`: the answer if the agent has no such command. */
   #readCommand(
     turn: Turn,
   ): { readonly name: string; readonly text: string; readonly unknown?: string } | undefined {
@@ -387,11 +387,11 @@ export class Session {
   }
 }
 
-/** What agents say of a session that they do not know. */
+/** Agents' errors about an unknown session. */
 const saysLost =
   /\bsession\b.*\b(?:not found|unknown|does not exist|doesn't exist|not exist|expired|invalid)\b|\b(?:unknown|no such|invalid) session\b/is
 
-/** Agents give it as an option of the session, or as they did before there were any. */
+/** The model is an option of the session, or in older agents a separate field. */
 function readModel({ configOptions, ...rest }: SessionState): string | undefined {
   const option = toList(configOptions).find(({ category, id }) => category === 'model' || id === 'model')
   const { models } = rest as { readonly models?: { readonly currentModelId?: unknown } | null }
@@ -399,6 +399,6 @@ function readModel({ configOptions, ...rest }: SessionState): string | undefined
   return typeof model === 'string' ? model : undefined
 }
 
-/** The objects of a list, if it is one. */
+/** The objects of a list; empty for other values. */
 const toList = <Each extends object>(list: readonly Each[] | null | undefined): readonly Each[] =>
   Array.isArray(list) ? (list as readonly Each[]).filter((each) => isObject(each)) : []

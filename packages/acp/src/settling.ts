@@ -1,17 +1,17 @@
-/** Milliseconds without an update after which an answer is whole; without text, or with open calls. */
+/** Milliseconds without updates after which an answer is complete; longer without text, or with open calls. */
 const [quietMs, slowMs] = [150, 2000]
-/** Milliseconds that are waited for in all; with open calls. */
+/** Maximum wait in milliseconds; longer with open calls. */
 const [maxMs, maxOpenMs] = [2000, 10_000]
 
-/** What an answer is like at present. */
+/** The present state of an answer. */
 interface AnswerState {
   readonly isEmpty: boolean
-  /** Calls are not over. */
+  /** Some calls have not ended. */
   readonly hasOpenCalls: boolean
   readonly isCancelled: boolean
 }
 
-/** Waits until an agent that says that it is done is quiet: the end of its text may come behind that. */
+/** Waits until an agent that reported the end is silent, because the rest of its text may follow. */
 export class Settling {
   readonly #getState: () => AnswerState
   #wake: (() => void) | undefined
@@ -20,7 +20,7 @@ export class Settling {
     this.#getState = getState
   }
 
-  /** The agent has said something, or nothing is waited for any more. */
+  /** Call on each update, and when the wait becomes pointless. */
   onUpdate(): void {
     this.#wake?.()
   }

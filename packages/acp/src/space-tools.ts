@@ -20,12 +20,12 @@ import { Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextp
 import type { AgentCall } from './agent-call.js'
 import { getMessage } from './approvals.js'
 
-/** What agents call the server of the space's tools. */
+/** Name of the MCP server with the space's tools. */
 const serverName = 'space'
 
-/** Agents write the server's name before the tool's, each in its own way, or behind it. */
+/** Agents prepend the server's name to the tool's in their own ways, or append it. */
 const [prefix, suffix] = [new RegExp(`^(?:mcp[_-]+)?${serverName}[_-]+`), ` (${serverName} MCP Server)`]
-/** Calls that are remembered, and characters of their arguments; the oldest are forgotten. */
+/** Remembered calls, and characters of their arguments; the oldest are dropped. */
 const [maxArrivals, maxArrivalChars] = [1000, 4 * 1024 * 1024]
 
 interface ToolUse {
@@ -34,9 +34,9 @@ interface ToolUse {
 }
 
 /**
- * Calls that have come to the server of the space's tools, and were logged under the tools' own names. What an agent shows as one
- * of them needs no second entry in the log. It allows nothing: names and arguments are written by a model, so permissions are
- * decided as for any call.
+ * Calls that arrived at the server of the space's tools, and are logged under the tools' own names. A call that an agent shows
+ * as one of them needs no second log entry. Grants nothing: a model writes names and arguments, so permissions are decided as
+ * for any call.
  */
 export class SpaceToolArrivals {
   #waiting: (ToolUse & { readonly chars: number })[] = []
@@ -49,7 +49,7 @@ export class SpaceToolArrivals {
     while (this.#waiting.length > maxArrivals || this.#chars > maxArrivalChars) this.#remove(0)
   }
 
-  /** Whether a call has come with the name and the arguments that are shown. Each counts once. */
+  /** Whether a call with the shown name and arguments has arrived. Each is used once. */
   take(call: AgentCall): boolean {
     const shown = readToolUse(call)
     if (shown === undefined) return false
@@ -70,7 +70,7 @@ export class SpaceToolArrivals {
   }
 }
 
-/** The tool of the space that a call is shown as. */
+/** The space tool that a call is shown as. */
 export function readToolUse({ name, title, rawInput }: AgentCall): ToolUse | undefined {
   if (isObject(rawInput) && rawInput.server === serverName && typeof rawInput.tool === 'string')
     return { tool: rawInput.tool, arguments: rawInput.arguments ?? {} }
@@ -82,7 +82,7 @@ export function readToolUse({ name, title, rawInput }: AgentCall): ToolUse | und
 }
 
 export interface SpaceToolServer {
-  /** For `session/new`. */
+  /** The entry for `session/new`. */
   readonly entry: McpServerEntry
   close(): Promise<void>
 }
@@ -90,18 +90,18 @@ export interface SpaceToolServer {
 interface Served {
   readonly space: SpaceClient
   readonly arrivals: SpaceToolArrivals
-  /** The run that calls are a part of; `undefined`: nobody has asked for anything. */
+  /** The run for calls; `undefined` = no active prompt. */
   readonly getRun: () => Reasoning | undefined
   /** Receives lines for the operator. */
   readonly log: (line: string) => void
 }
 
-/** Serves the tools that the agent may call or propose to it alone, over HTTP on this machine. */
+/** Serves the agent its permitted tools over HTTP on this machine. */
 export async function serveSpaceTools(served: Served): Promise<SpaceToolServer> {
   const token = randomBytes(24).toString('base64url')
   const faults = new FaultLog(served.log, 'agent')
   const answer = async ({ request, body }: Post): Promise<Response> => {
-    // Each request is served by itself: there is nothing that the server would have to say unasked.
+    // Stateless, because the server never sends unsolicited messages.
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
     const server = createToolServer(served)
     await server.connect(transport)

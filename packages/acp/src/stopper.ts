@@ -1,16 +1,16 @@
 import { getMessage } from './approvals.js'
 import type { Prompt } from './prompt.js'
 
-/** Milliseconds after a cancel in which a tool may end, and the agent answer, before both are killed. */
+/** Milliseconds after a cancel for tools to end, and for the agent to answer, before both are killed. */
 const [toolGraceMs, answerGraceMs] = [2000, 10_000]
 
 interface Parts {
-  /** Kills the agent with everything that it has started. */
+  /** Kills the agent with all its processes. */
   restart(why: string): Promise<void>
   readonly log: (line: string) => void
 }
 
-/** Tells an agent to stop when its turn is aborted, or `stop` is called; what does not stop is killed. */
+/** Cancels an agent's prompt when its turn is aborted, or `stop` is called, and kills what does not stop. */
 export class Stopper {
   readonly #signal: AbortSignal
   readonly #parts: Parts
@@ -28,7 +28,7 @@ export class Stopper {
     else signal.addEventListener('abort', this.#onAbort)
   }
 
-  /** The prompt has begun, and is cancelled in this way. */
+  /** Call when the prompt has begun, with the function that cancels it. */
   follow(prompt: Prompt, cancel: () => Promise<void>): void {
     this.#prompt = prompt
     this.#cancel = cancel
@@ -46,7 +46,7 @@ export class Stopper {
     this.#answer = setTimeout(() => this.#kill('it did not answer a cancel'), answerGraceMs)
   }
 
-  /** The agent has answered. A command may go on after that. */
+  /** Call when the agent has answered. A command may still run. */
   close(): void {
     this.#signal.removeEventListener('abort', this.#onAbort)
     clearTimeout(this.#answer)
@@ -55,7 +55,7 @@ export class Stopper {
 
   #stopPrompt(): void {
     this.#prompt?.cancel()
-    this.#cancel?.().catch(() => {}) // It has ended.
+    this.#cancel?.().catch(() => {}) // The agent has ended.
   }
 
   #kill(why: string): void {

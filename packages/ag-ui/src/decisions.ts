@@ -6,17 +6,17 @@ import type { WorkAccount } from './feed.js'
 import { encodeFrame, type Frame, type MakeId } from './frames.js'
 import type { Answer } from './input.js'
 
-/** Characters of what is approved that an interrupt shows at once. */
+/** Characters of an exact text that an interrupt shows at once. */
 const maxExactChars = 16_000
 
 type Reader = Pick<Caller, 'space' | 'participant'>
 
-/** Who decides, and what it may approve. */
+/** The deciding participant, and what it may approve. */
 type Decider = Reader & Pick<WorkAccount, 'mayApprove'>
 
 /**
- * The text that a client must show before its user may approve a proposal. An interrupt sends it, and an approval is checked
- * against it: a proposal never changes, so nothing has to be remembered. `undefined` = the caller can read no such proposal.
+ * The text that a client must show before its user may approve a proposal. An interrupt contains it, and an approval is checked
+ * against it; proposals never change, so nothing is stored. `undefined` = no such readable proposal.
  */
 export function readExactText(reader: Reader, id: string): ExactText | undefined {
   const proposal = findProposal(reader, id)
@@ -24,9 +24,9 @@ export function readExactText(reader: Reader, id: string): ExactText | undefined
 }
 
 /**
- * Frames for decisions about proposals, and the seq of the latest proposal. Refused as a whole if one approval is of what no
- * interrupt shows whole, or of what the decider may not do. Settled proposals are skipped. Each frame is made on demand, since
- * all of them together may be large.
+ * Frames for decisions about proposals, and the seq of the latest proposal. Refuses all of them if one approval is of a
+ * proposal that no interrupt shows completely, or that the decider may not make. Skips settled proposals. Makes frames on
+ * demand, because together they may be large.
  */
 export function encodeDecisions(
   makeId: MakeId,
@@ -42,7 +42,7 @@ export function encodeDecisions(
   return { frames: encodeFrames(makeId, answers, decider), latest }
 }
 
-/** The proposal that is answered. */
+/** The answered proposal. */
 function checkAnswer({ proposal: id, isApproved }: Answer, index: number, decider: Decider): Entry | Refusal {
   const proposal = findProposal(decider, id)
   if (proposal === undefined) {
@@ -88,7 +88,7 @@ function readCall(proposal: Entry): ProposedCall {
   return { to, context, method, params, usesLeft, expiresAt }
 }
 
-/** The gateway makes the request that was proposed [MEUP-4.20]; why, only its proposer has said [MEUP-13.11]. */
+/** The gateway makes the proposed request [MEUP-4.20]; only the proposer gave a reason [MEUP-13.11]. */
 const approval = (id: string, { id: correlationId }: Entry): Frame =>
   encodeFrame(id, { kind: Kind.mcpRequest, correlationId })
 

@@ -15,10 +15,10 @@ import {
 } from '@meup/protocol'
 import type { Run } from './run.js'
 
-/** A run that owes more work than this is ended [milliseconds]. */
+/** A run with more debt than this is ended [milliseconds]. */
 const maxDebtMs = 5000
 
-/** Writes the events of a run to a server-sent event stream, in place of envelopes, and closes the stream with the run. */
+/** Writes the events of a run to a server-sent event stream, and closes it with the run. */
 export class RunFeed implements Feed {
   readonly #run: Run
   readonly #events: SseFeed
@@ -26,7 +26,7 @@ export class RunFeed implements Feed {
   readonly #onOver: () => void
   #owesMs = 0
 
-  /** `onOver` is called when the last event of the run is sent. */
+  /** `onOver`: called when the last event was sent. */
   constructor(run: Run, events: SseFeed, account: Pick<WorkAccount, 'settle'>, onOver: () => void) {
     this.#run = run
     this.#events = events
@@ -51,7 +51,7 @@ export class RunFeed implements Feed {
     return this.#events.drained()
   }
 
-  /** Feeds messages that are in the log already. Call `pause` after the last of them. */
+  /** Feeds logged messages. Call `pause` after the last one. */
   replay(messages: readonly Message[]): void {
     this.#send(this.#toEvents(messages))
   }
@@ -60,10 +60,10 @@ export class RunFeed implements Feed {
     this.#send(this.#run.pause())
   }
 
-  /** Messages of the log, or a delta of the answer. */
+  /** Receives logged messages, or a delta of the answer. */
   send({ messages }: OutboundBatch): void {
     this.#send([...this.#toEvents(messages), ...this.#run.pause()])
-    // Live messages cannot be delayed until the work is paid, so the run ends instead.
+    // Live messages cannot wait until the work is paid, so the run ends.
     if (this.#owesMs > maxDebtMs) {
       this.fail('rate_limited', 'Over the rate for work: the space is too busy. Send the same message later.')
     }
@@ -108,17 +108,17 @@ export class RunFeed implements Feed {
 export const encodeEvents = (events: readonly AGUIEvent[]): Buffer =>
   Buffer.from(events.map((each) => `data: ${stringifyExact(each)}\n\n`).join(''))
 
-/** Units of work [MEUP-7.6] for each envelope that a run folds, and bytes of it that cost one more. */
+/** Units of work [MEUP-7.6] per envelope that a run folds, and bytes per additional unit. */
 const cost = { envelope: 16, bytesPerUnit: 128 }
 
-/** Charges the caller for following a turn: each run folds everything that is said in the space. */
+/** Charges the caller for following a turn, because each run folds all envelopes of the space. */
 export interface WorkAccount {
-  /** Redacts a text; withholds it if the envelope has cost too much already. */
+  /** Masks a text; withholds it if the envelope has already cost too much. */
   readonly guard: Guard
-  /** Whether the client may do what a proposal asks for, and so approve it. */
+  /** Whether the client may do, and so approve, what a proposal asks for. */
   mayApprove(proposal: Envelope): boolean
   mayReject(proposal: Envelope): boolean
-  /** Charges for a folded envelope of so many bytes. Returns the milliseconds until everything is paid. */
+  /** Charges for a folded envelope of this size. Returns the milliseconds until all debt is paid. */
   settle(bytes: number): number
 }
 
@@ -147,12 +147,12 @@ export function createWorkAccount({ space, participant, rateLimitKey }: Caller):
   }
 }
 
-/** Envelopes that are read before their cost is settled. */
+/** Envelopes read before their cost is settled. */
 const maxPageRows = 64
 
 interface TurnPlace {
   readonly visitor: Caller
-  /** Id of the chat that asks, and who answers it. */
+  /** Id of the asking chat, and the asked agent. */
   readonly question: { readonly id: string; readonly agent: string }
   /** Seq after which the turn may begin. */
   readonly after: number
@@ -160,7 +160,7 @@ interface TurnPlace {
 
 interface FollowOptions extends TurnPlace {
   readonly grant: ConnectionGrant
-  /** Resolves when the client is gone, or has everything. */
+  /** Resolves when the client is gone, or has received everything. */
   readonly ended: Promise<void>
 }
 
@@ -187,7 +187,7 @@ export async function follow(feed: RunFeed, { grant, ended, ...turn }: FollowOpt
   if (isGone) connection.closed()
 }
 
-/** Whether a turn is over: it is answered, cancelled or given up. */
+/** Whether a turn is over: answered, cancelled or given up. */
 export async function isTurnOver(turn: TurnPlace, { guard, settle }: WorkAccount): Promise<boolean> {
   const { question, visitor } = turn
   const stream = new TurnStream({ ...question, from: visitor.participant }, { guard })
@@ -199,7 +199,7 @@ export async function isTurnOver(turn: TurnPlace, { guard, settle }: WorkAccount
   return stream.end !== undefined
 }
 
-/** Reads the messages that a turn consists of, until `onMessage` is false. Returns the seq up to which all was read. */
+/** Reads the messages of a turn until `onMessage` returns false. Returns the seq up to which it has read. */
 async function readTurn(
   { visitor, question, after }: TurnPlace,
   onMessage: (message: Message) => Promise<boolean> | boolean,
@@ -226,7 +226,7 @@ async function readTurn(
     for (const message of messages) {
       isStopped = !(await onMessage(message))
       if (isStopped) return undefined
-      await yieldNow() // Folding an envelope may take long.
+      await yieldNow() // Folding may take long.
     }
     isAll = next === undefined
     place = next ?? head
@@ -235,10 +235,10 @@ async function readTurn(
 }
 
 const namespaces = new Set(['chat', 'mcp', 'reasoning'])
-/** Further kinds; decisions tell of what was refused. */
+/** Further kinds; decisions include refused calls. */
 const kinds: ReadonlySet<string> = new Set([...proposalKinds, Kind.systemDecision])
 
-/** The envelopes that turns consist of, and of what is not logged the deltas of one answer. */
+/** The envelopes of turns, and the deltas of one answer. */
 const selectTurn = ({ id, agent }: TurnPlace['question']): Selection => ({
   key: `turn ${agent} ${id}`,
   includes: ({ kind, from, correlationId }) =>

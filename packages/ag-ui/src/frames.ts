@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { Kind } from '@meup/protocol'
 import type { UserMessage } from './input.js'
 
-/** An envelope that is yet to be submitted, and its id. */
+/** An envelope to submit, and its id. */
 export interface Frame {
   readonly id: string
   readonly bytes: Uint8Array
@@ -12,15 +12,15 @@ export interface Frame {
 export type MakeId = (...parts: readonly string[]) => string
 
 /**
- * Ids that repeat when a participant repeats a request. They depend on its token, which no log has, so that nobody else can use
- * them first.
+ * Creates ids that repeat when a participant repeats a request. Derived from its token, which is never logged, so that no one
+ * else can use them first.
  */
 export const createIdMaker =
   (token: string): MakeId =>
   (...parts) =>
     `ag-ui-${createHmac('sha256', token).update(JSON.stringify(parts)).digest('base64url')}`
 
-/** A message of a thread, and who asks it of whom. */
+/** A message of a thread with its asker and agent. */
 export interface Asking {
   readonly asker: string
   readonly agent: string
@@ -29,8 +29,8 @@ export interface Asking {
 }
 
 /**
- * The same text of the same message and thread becomes the same chat, so that a repeated request finds it. `attempt`: how often it
- * was asked, from 1.
+ * An equal text of the same message and thread has the same id, so that a repeated request finds its chat. `attempt`: number of
+ * times asked, from 1.
  */
 export const makeQuestionId = (
   makeId: MakeId,

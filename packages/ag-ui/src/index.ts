@@ -115,7 +115,7 @@ export const agUi: RouteModule = {
   ],
 }
 
-/** `POST /spaces/{space}/ag-ui`: asks an agent, and streams its turn as a run of AG-UI. */
+/** `POST /spaces/{space}/ag-ui`: asks an agent, and streams its turn as an AG-UI run. */
 async function postRun(
   context: Context,
   options: HttpOptions,
@@ -131,7 +131,7 @@ async function postRun(
     return refused(agent, input.settings.agent === undefined ? {} : { path: '/forwardedProps/agent' })
   const { question: message } = input
   if (message === undefined) {
-    // Clients run an agent when they are opened, before their user has said anything.
+    // Clients start a run when they open, before their user has written anything.
     const events = openFeed(context, options)
     events.end(encodeEvents(emptyRunEvents(input)))
     return respondFeed(events, context, options)
@@ -194,14 +194,14 @@ async function postRun(
   return respondFeed(events, context, options)
 }
 
-/** Runs, and questions, that are remembered. */
+/** Remembered runs and questions. */
 const maxRemembered = 1000
 
-/** What a gateway remembers of the runs in a space. Without it, a repeated request may ask again. */
+/** A gateway's memory of the runs in a space. Without it, a repeated request may ask again. */
 class RememberedRuns {
-  /** Ids of questions by the requests that were about them. */
+  /** Ids of questions by their requests. */
   readonly #byRequest = new Bounded<string>(maxRemembered)
-  /** Whether a client has seen the end of the turn, by the id of its question. */
+  /** Whether a client has received the end of the turn, by the id of its question. */
   readonly #isShown = new Bounded<boolean>(maxRemembered)
 
   find(request: string): string | undefined {
@@ -217,7 +217,7 @@ class RememberedRuns {
     this.#isShown.set(question, true)
   }
 
-  /** Whether a run broke off, so that its client goes on when it sends the question again. */
+  /** Whether a run broke off, so that its client continues by sending the question again. */
   isBroken(question: string): boolean {
     return this.#isShown.get(question) === false
   }
@@ -232,9 +232,9 @@ function getRuns(space: object): RememberedRuns {
 }
 
 /**
- * The id of the chat that a run is about: the latest that this message has become. It is a new one if the turn of that is over, a client
- * has seen its end, and has removed all that came after the message: it regenerates. A request that is repeated with its `runId` asks
- * nothing again.
+ * The id of the chat of a run: the latest one for this message. A new one if that turn is over, a client has received its end,
+ * and has removed everything after the message, which means regenerate. A repeated request with the same `runId` asks nothing
+ * again.
  */
 async function chooseQuestionId(
   makeId: MakeId,
@@ -265,7 +265,7 @@ async function chooseQuestionId(
   return id
 }
 
-/** The agent that is asked: the one that is named, else the front desk of the space, or its only agent. */
+/** The asked agent: the named one, otherwise the front desk of the space, or its only agent. */
 function resolveAgent(named: string | undefined, { space, participant }: Caller): string | Refusal {
   const { participants, frontDesk } = space.config
   const agents = Object.keys(participants).filter((id) => participants[id]?.kind === 'agent')
@@ -281,10 +281,10 @@ function resolveAgent(named: string | undefined, { space, participant }: Caller)
 
 interface Question {
   readonly visitor: Caller
-  /** Of the chat. */
+  /** Id of the chat. */
   readonly id: string
   readonly agent: string
-  /** Seq up to which an earlier run has sent events. */
+  /** Last seq that an earlier run has sent events for. */
   readonly after: number
   readonly thoughts: ThoughtEvents
 }

@@ -2,7 +2,7 @@ import { isObject } from '@meup/folds'
 import { isRefusal, type Refusal, refuse } from '@meup/gateway/routes'
 import { isDeeper, maxNesting, ParticipantId } from '@meup/protocol'
 
-/** A decision about a proposal that an earlier run stopped at. */
+/** A decision about a proposal that interrupted an earlier run. */
 export interface Answer {
   readonly proposal: string
   readonly isApproved: boolean
@@ -12,7 +12,7 @@ export interface Answer {
 export interface UserMessage {
   readonly id: string
   readonly text: string
-  /** Whether the client has nothing that came after it. */
+  /** Whether the client has no later messages. */
   readonly isLast: boolean
 }
 
@@ -20,15 +20,15 @@ export interface UserMessage {
 export interface RunInput {
   readonly threadId: string
   readonly runId: string
-  /** The last message of the user; absent = there is none, and no one is asked. */
+  /** The last message of the user; absent = no question. */
   readonly question?: UserMessage
-  /** Messages and calls that the client has: their texts, by id. */
+  /** The texts of the messages and calls that the client has, by id. */
   readonly known: ReadonlyMap<string, string>
   readonly answers: readonly Answer[]
   readonly settings: RunSettings
 }
 
-/** The `forwardedProps` that the gateway reads. */
+/** The supported `forwardedProps`. */
 interface RunSettings {
   readonly agent?: string
   readonly timeoutSeconds: number
@@ -38,16 +38,16 @@ interface RunSettings {
 type Json = Readonly<Record<string, unknown>>
 
 const maxIdChars = 1000
-/** Twice as deep as an envelope: the state and the tools of a client may nest deeper than messages. */
+/** Twice the limit of an envelope, because a client's state and tools may nest deeper than messages. */
 const maxDepth = 2 * maxNesting
 export const [defaultTimeoutSeconds, maxTimeoutSeconds] = [300, 3600]
-/** Entries of `resume`: as many as the proposals of a welcome. */
+/** Limit of `resume`: the number of proposals in a welcome. */
 export const maxAnswers = 64
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 
 /**
- * Reads the body of a request for a run. Fields that a space does not use are ignored, and `null` is read as an absent field. A
- * refusal has the path of the bad field.
+ * Reads the body of a run request. Ignores fields that a space does not use, and treats `null` as absent. A refusal has the
+ * path of the bad field.
  */
 export function readRunInput(body: Uint8Array): RunInput | Refusal {
   if (isDeeper(body, maxDepth))
@@ -116,7 +116,7 @@ function readQuestion(messages: readonly unknown[]): UserMessage | Refusal | und
 
 const notText = 'The content of a message must be text. Leave other parts out.'
 
-/** The text of a message by its id, and its calls, which have none. */
+/** The text of a message by its id, and the ids of its calls. */
 function collectTexts(message: unknown): (readonly [id: string, text: string])[] {
   if (!isObject(message)) return []
   const calls = Array.isArray(message.toolCalls) ? message.toolCalls.filter(isObject) : []

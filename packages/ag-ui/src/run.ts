@@ -26,7 +26,7 @@ import {
 import { type Envelope, Kind, stringifyExact } from '@meup/protocol'
 import { maxAnswers } from './input.js'
 
-/** How thoughts are sent: older clients reject a run with events that they do not know. */
+/** Event types of thoughts: older clients reject a run with unknown events. */
 export const thoughtEvents = ['reasoning', 'thinking'] as const
 export type ThoughtEvents = (typeof thoughtEvents)[number]
 
@@ -34,16 +34,16 @@ interface RunOptions extends RunName {
   readonly guard: Guard
   readonly question: Question & { readonly agent: string }
   readonly thoughts: ThoughtEvents
-  /** Seq up to which an earlier run has sent events. */
+  /** Last seq that an earlier run has sent events for. */
   readonly after: number
-  /** Messages and calls that the client has: their texts, by id. */
+  /** The texts of the messages and calls that the client has, by id. */
   readonly known: ReadonlyMap<string, string>
   /** Milliseconds since the epoch. */
   now(): number
-  /** Whether the client may do what is proposed here. */
+  /** Whether the client may do what is proposed. */
   mayApprove(proposal: Envelope): boolean
   mayReject(proposal: Envelope): boolean
-  /** The text that the user must see to approve a proposal; `undefined` = the proposal can no longer be read. */
+  /** The text that the user must see to approve a proposal; `undefined` = the proposal is no longer readable. */
   readExactText(proposal: string): ExactText | undefined
 }
 
@@ -51,8 +51,8 @@ interface RunOptions extends RunName {
 const maxResultChars = 8192
 
 /**
- * One turn of an agent as the events of an AG-UI run. Apply the envelopes that its reader may read, and the deltas of the answer; each
- * returns its events. No event follows the one that ends the run.
+ * One turn of an agent as the events of an AG-UI run. Apply the readable envelopes and the deltas of the answer; each returns
+ * its events. No event follows the end of the run.
  */
 export class Run {
   readonly #options: RunOptions
@@ -62,7 +62,7 @@ export class Run {
   readonly #proposed = new Set<string>()
   /** Proposals that the client may approve, and whether it may reject them. */
   readonly #decidable = new Map<string, { readonly mayReject: boolean }>()
-  /** Id of the message that is being sent. */
+  /** Id of the open message. */
   #message: string | undefined
   #isOver = false
 
@@ -78,7 +78,7 @@ export class Run {
     return this.#isOver
   }
 
-  /** Whether the turn is answered, cancelled or given up, as far as it was applied. */
+  /** Whether the turn is answered, cancelled or given up so far. */
   get isTurnOver(): boolean {
     return this.#turn.end !== undefined
   }
@@ -89,7 +89,7 @@ export class Run {
 
   apply(envelope: Envelope): AGUIEvent[] {
     if (this.#isOver) return []
-    // Before the texts of a long proposal are redacted, which may cost all that an envelope may.
+    // First, because masking a long proposal may use up the budget of an envelope.
     if (envelope.kind === Kind.mcpProposal && this.#options.mayApprove(envelope)) {
       this.#decidable.set(envelope.id, { mayReject: this.#options.mayReject(envelope) })
     }
@@ -97,7 +97,7 @@ export class Run {
     return this.#turn.apply(envelope).flatMap((event) => this.#show(event))
   }
 
-  /** Call when the log has no more for now. Returns the end of the turn, or what it waits for. */
+  /** Call at the end of the log so far. Returns the end of the turn, or its interrupts. */
   pause(): AGUIEvent[] {
     if (this.#isOver) return []
     const { state = '', givenUp = null } = this.#turn.end ?? {}
@@ -113,7 +113,7 @@ export class Run {
     return interrupts.length === 0 ? [] : this.#finish({ type: 'interrupt', interrupts })
   }
 
-  /** None if the client could not decide the proposal: others do. What it does not see whole it can only reject. */
+  /** Empty if the client may not decide the proposal. One that it does not see completely can only be rejected. */
   #interrupt(proposal: ProposalView): Interrupt[] {
     const { id } = proposal
     const rights = this.#decidable.get(id)
@@ -124,7 +124,7 @@ export class Run {
     return []
   }
 
-  /** Ends the run with an error; the turn may go on. */
+  /** Ends the run with an error; the turn may continue. */
   fail(code: string, message: string): AGUIEvent[] {
     return this.#end(errorEvent(code, message))
   }
@@ -156,12 +156,12 @@ export class Run {
       case 'handedOver':
         return this.#aside(this.#think(event))
       case 'ended':
-        if (event.givenUp !== null) return [] // It fails when the log has no more: the agent may begin again.
+        if (event.givenUp !== null) return [] // Ends at the end of the log, because the agent may resume.
         return this.#finish({ type: event.state === 'completed' ? 'success' : 'cancelled' })
     }
   }
 
-  /** Whether the client does not have it yet. */
+  /** Whether the client lacks it. */
   #isNew({ seq = 0 }: { readonly seq?: number | undefined }, id: string): boolean {
     return seq > this.#options.after && !this.#options.known.has(id)
   }
@@ -188,8 +188,8 @@ export class Run {
   }
 
   /**
-   * Events cannot be taken back: text that the answer does not begin with stays a message of its own. An answer that was not begun
-   * before has the id of its envelope.
+   * Events cannot be retracted: text that the answer does not continue stays a separate message. An answer without preceding
+   * deltas has the id of its envelope.
    */
   #write({ type, envelope, message, isNew, text }: AnswerEvent): AGUIEvent[] {
     const isWhole = type === 'answer' && isNew
@@ -200,7 +200,7 @@ export class Run {
     return [...this.#open(id), ...(text === '' ? [] : [contentEvent(id, text)])]
   }
 
-  /** A message that has ended goes on under its id. */
+  /** Opens a message; one that has ended continues under its id. */
   #open(messageId: string): AGUIEvent[] {
     if (this.#message === messageId) return []
     const closing = this.#close()
@@ -215,17 +215,17 @@ export class Run {
     return messageId === undefined ? [] : [{ type: EventType.TEXT_MESSAGE_END, messageId }]
   }
 
-  /** No other event falls inside a message. */
+  /** Closes the open message, because other events must not interrupt it. */
   #aside(events: readonly AGUIEvent[]): AGUIEvent[] {
     return events.length === 0 ? [] : [...this.#close(), ...events]
   }
 }
 
-/** The id of the nth message of an answer that is still written, from 1. */
+/** The id of the nth message of an answer in progress, from 1. */
 const answerId = (question: string, message: number): string =>
   `${question}-answer${message === 1 ? '' : `-${message}`}`
 
-/** The messages that the client has of the answer. */
+/** The messages of the answer that the client has. */
 function readWritten({ known, question }: Pick<RunOptions, 'known' | 'question'>): string[] {
   const texts: string[] = []
   for (;;) {
@@ -241,7 +241,7 @@ const contentEvent = (messageId: string, delta: string): AGUIEvent => ({
   delta,
 })
 
-/** A thought as a reasoning span of its own, so that no other event falls inside one. */
+/** A thought as a separate reasoning span, so that no other event falls inside one. */
 const reasoningEvents = (messageId: string, delta: string): AGUIEvent[] => [
   { type: EventType.REASONING_START, messageId },
   { type: EventType.REASONING_MESSAGE_START, messageId, role: 'reasoning' },
@@ -250,7 +250,7 @@ const reasoningEvents = (messageId: string, delta: string): AGUIEvent[] => [
   { type: EventType.REASONING_END, messageId },
 ]
 
-/** The same for clients that know no other; version 1.0 of AG-UI has dropped the types. */
+/** For older clients that only know these types; version 1.0 of AG-UI has dropped them. */
 const thinkingEvents = (delta: string): AGUIEvent[] =>
   [
     { type: 'THINKING_START' },
@@ -260,7 +260,7 @@ const thinkingEvents = (delta: string): AGUIEvent[] =>
     { type: 'THINKING_END' },
   ] as unknown as AGUIEvent[]
 
-/** A call or a proposal of one, and why it is made. */
+/** A call or a proposal of one, with its reason. */
 function callEvents({ id, toolName, rationale, parameters }: ToolDecision): AGUIEvent[] {
   const metadata = rationale === null ? {} : { rationale }
   return [
@@ -270,7 +270,7 @@ function callEvents({ id, toolName, rationale, parameters }: ToolDecision): AGUI
   ]
 }
 
-/** Of the message that the result of a call becomes. */
+/** Id of the message for a call's result. */
 const resultId = (call: string): string => `${call}-result`
 
 const resultEvent = (call: string, outcome: Outcome, content: string): AGUIEvent => ({
@@ -283,8 +283,8 @@ const resultEvent = (call: string, outcome: Outcome, content: string): AGUIEvent
 })
 
 /**
- * The interrupt that asks for the decision about a proposal. Its message has all that is approved, since that is what every client
- * shows; `metadata` has the same for clients with a place of their own for it.
+ * The interrupt for deciding a proposal. Its message contains the complete call, because every client shows it; `metadata`
+ * repeats that for clients with a separate view.
  */
 function interruptFor(
   { id, source, tool, rationale, expiresAt, programEnded }: ProposalView,
@@ -329,7 +329,7 @@ const startedEvent = ({ threadId, runId }: RunName): AGUIEvent => ({
   protocolVersion: '1.0',
 })
 
-/** A run that asks no one. */
+/** A run without a question. */
 export const emptyRunEvents = (name: RunName): AGUIEvent[] => [
   startedEvent(name),
   finishedEvent(name, { type: 'success' }),

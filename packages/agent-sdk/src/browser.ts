@@ -6,10 +6,10 @@ import type { DialRequest } from './client/transport.js'
 import { openSpace } from './open-space.js'
 import type { SpaceClient } from './space-client.js'
 
-/** The page is one program, whatever it connects. */
+/** All connections of the page belong to one program. */
 const ownSession = freshId()
 
-/** The address of the space: a page has no environment that completes it. */
+/** The address of the space; a page has no environment to complete it. */
 export function readEnvironment(options: ConnectOptions): DialRequest {
   const { as: _, directory: __, openProposals: ___, session = ownSession, url, space, ...given } = options
   if (url === undefined || space === undefined)
@@ -17,11 +17,11 @@ export function readEnvironment(options: ConnectOptions): DialRequest {
   return { ...given, url, space, ...(session !== false && { session }) }
 }
 
-/** Connects to a space from a browser, where no environment supplies the address and the token. */
+/** Connects to a space from a browser. Address and token have to be given. */
 export const connect = async (options: ConnectOptions = {}): Promise<SpaceClient> =>
   openSpace(dialBrowser, readEnvironment(options), options.openProposals)
 
-// Types come from `index.ts`: the package has one declaration file for both.
+// Types come from `index.ts`: both entries share one declaration file.
 
 export { ProtocolError } from '@meup/protocol'
 export { frameMessage, framingRule } from './agent/frame-message.js'

@@ -6,7 +6,7 @@ import type { SpaceClient } from './space-client.js'
 
 /**
  * Connects to a space. Missing options come from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, or from a `.meup`
- * folder; a browser has neither. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached.
+ * folder; a browser has neither. Rejects with `ProtocolError` if the gateway refuses, `ConnectionError` if it is unreachable.
  */
 export async function connect(options: ConnectOptions = {}): Promise<SpaceClient> {
   const enter = options.url === undefined ? takeEntrance() : undefined

@@ -28,10 +28,10 @@ import type { WhyAnswer, WhyQuery } from './http/types.js'
 import { type AgentOptions, isOwnTool, resolveOptions } from './model/options.js'
 import type { ModelAgent } from './model/run-model-agent.js'
 
-/** Milliseconds for a page of the log: an agent waits for what was said before it answers. */
+/** Milliseconds for a page of the log, because an agent reads history before it answers. */
 const readTimeoutMs = 10_000
 
-/** A participant of a space, with everything that agents need: tools, turns, reasoning, and control requests. */
+/** A participant of a space with the features for agents: tools, turns, reasoning, and control requests. */
 export class SpaceClient extends BaseClient {
   readonly #request: DialRequest
   readonly #spaceTools = new SpaceTools(
@@ -89,7 +89,7 @@ export class SpaceClient extends BaseClient {
     )
   }
 
-  /** Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached. */
+  /** Rejects with `ProtocolError` if the gateway refuses, `ConnectionError` if it is unreachable. */
   static override async open(dial: Dial, request: DialRequest): Promise<SpaceClient> {
     const { safety } = request
     const client = new SpaceClient(
@@ -101,7 +101,7 @@ export class SpaceClient extends BaseClient {
     return client
   }
 
-  /** Offers a tool to the space. It is served in every context, regardless of the filters of this connection. */
+  /** Offers a tool to the space. It is served in every context, whatever this connection subscribes to. */
   tool<Schema extends InputSchema>(
     name: string,
     definition: ToolDefinition<Schema>,
@@ -119,8 +119,8 @@ export class SpaceClient extends BaseClient {
 
   /**
    * The tools that this participant may call or propose, as plain objects. `choices`: patterns of `participant/tool`, such as
-   * `['files/read_*', '!files/read_secret', 'me/*']`; default: all of participants of the kind `mcp`. The event `tools` tells that the list may
-   * have changed. Within a run use `tools` of the run, so that the calls are part of it.
+   * `['files/read_*', '!files/read_secret', 'me/*']`; default: all of participants of kind `mcp`. The event `tools` announces
+   * possible changes. Within a run use `tools` of the run, so that the calls belong to it.
    */
   tools(choices?: readonly string[]): Promise<readonly CallableTool[]> {
     return this.#spaceTools.callable(choices, (tool, args, options) => this.call(tool, args, options))
@@ -132,7 +132,7 @@ export class SpaceClient extends BaseClient {
     return this
   }
 
-  /** Opens a run without a trigger. With `think` it ends by itself, as in `Turn.reason`. */
+  /** Opens a run without a trigger. With `think` it ends automatically, like `Turn.reason`. */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
   reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
   reason(message?: string, first?: ReasonOptions | Think<unknown>, second?: ReasonOptions): Promise<unknown> {
@@ -142,8 +142,8 @@ export class SpaceClient extends BaseClient {
   }
 
   /**
-   * Answers questions: `handler` gets a turn for each. One that fails, or is aborted, tells its asker why ("I could not answer:
-   * …"), cancels its runs with that as their reason, and the next go on; `onError` gets the error. Resolves when the client is
+   * Answers questions: `handler` gets a turn for each. If one fails or is aborted, its asker gets the reason ("I could not
+   * answer: …"), its runs are cancelled with it, `onError` gets the error, and others continue. Resolves when the client is
    * closed.
    */
   answer(
@@ -154,17 +154,17 @@ export class SpaceClient extends BaseClient {
   }
 
   /**
-   * The turns of this participant, one after the other, for a loop. Ends when the client is closed. What is thrown out of the loop
-   * ends it, and the asker of that turn is told that there is no answer.
+   * Iterates over the turns of this participant, one after another. Ends when the client is closed. An exception in the loop
+   * ends it, and the asker of that turn is notified of the missing answer.
    */
   turns(options: TurnOptions = {}): AsyncIterableIterator<Turn> {
     return this.#turns(options).sequence()
   }
 
   /**
-   * Answers turns with a language model: its thinking becomes thoughts, the tools of other participants are its tools, and
-   * its text is the answer. What the model was sent, thought and answered is kept beside the agent, in
-   * `.meup/transcripts/<participant>.db`: see `AgentOptions.transcript`. Resolves when the client is closed; rejects in browsers and without the package `ai`.
+   * Answers turns with a language model: its reasoning becomes thoughts, it may call tools of other participants, and its text
+   * is the answer. Prompts, reasoning and answers are stored locally in `.meup/transcripts/<participant>.db`: see
+   * `AgentOptions.transcript`. Resolves when the client is closed; rejects in browsers and without the package `ai`.
    */
   async agent(options: AgentOptions): Promise<void> {
     const own = (options.tools ?? []).filter(isOwnTool)
@@ -184,8 +184,8 @@ export class SpaceClient extends BaseClient {
   }
 
   /**
-   * Reads the steps that led to an envelope, across agents: `ref` is its id or seq; the step of rank 1 is to be looked at first.
-   * Rejects with `ProtocolError` `not_found` if the log has none that this participant may read.
+   * Reads the steps that led to an envelope, across agents: `ref` is its id or seq; look at the step of rank 1 first. Rejects
+   * with `ProtocolError` `not_found` if this participant may read none.
    */
   why(ref: string | number, query: WhyQuery = {}): Promise<WhyAnswer> {
     return new HttpClient(this.#request).why(ref, query)

@@ -25,18 +25,18 @@ export class Bounded<Value> {
     return value
   }
 
-  /** A key that is there keeps its place in the order. */
+  /** An existing key keeps its place in the order. */
   set(key: string, value: Value): void {
     this.#put(key, value, this.#entries.get(key)?.weight ?? 0)
   }
 
-  /** Makes it the newest, with the weight it has now. */
+  /** Makes it the newest entry, with its present weight. */
   renew(key: string, value: Value): void {
     this.delete(key)
     this.#put(key, value, 0)
   }
 
-  /** Whether it was there. */
+  /** Returns whether the key existed. */
   delete(key: string): boolean {
     const known = this.#entries.get(key)
     if (known === undefined) return false
@@ -75,9 +75,9 @@ export class Bounded<Value> {
 }
 
 /**
- * Iterates over the keys of a map or set from the oldest on; the caller deletes each key that it gets. It keeps its iterator,
- * since a new one has to skip all deleted entries first. The reference is weak, because an iterator that rests keeps every
- * table alive that the map has replaced since.
+ * Iterates over the keys of a map or set from the oldest on; the caller deletes each key. Keeps its iterator, because a new one
+ * would first skip all deleted entries. Holds it weakly, because an idle iterator keeps every table alive that the map has
+ * outgrown.
  */
 export class Oldest<Key> {
   readonly #keyed: { keys(): IterableIterator<Key> }
@@ -87,7 +87,7 @@ export class Oldest<Key> {
     this.#keyed = keyed
   }
 
-  /** `undefined` = nothing is left. */
+  /** `undefined` = empty. */
   next(): Key | undefined {
     const { done, value } = this.#at?.deref()?.next() ?? { done: true }
     if (done !== true) return value
@@ -100,13 +100,13 @@ export class Oldest<Key> {
 interface Rules<Value> {
   readonly isOpen: (value: Value) => boolean
   readonly weigh?: (value: Value) => number
-  /** How much of the open and of the ended values is kept, in units of `weigh`. */
+  /** Capacity for open and ended values, in units of `weigh`. */
   readonly capacity: { readonly open: number; readonly over: number }
 }
 
 export type RegisterSnapshot<Value> = readonly (readonly [key: string, value: Value])[]
 
-/** Keeps open values, and the latest that have ended, since later envelopes may refer to them. */
+/** Keeps open values, and the latest ended ones, because later envelopes may refer to them. */
 export class Register<Value> {
   readonly #isOpen: (value: Value) => boolean
   readonly #open: Bounded<Value>

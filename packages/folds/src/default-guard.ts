@@ -3,7 +3,7 @@ import type { Guard } from './redact.js'
 
 let safety: Safety | undefined
 
-/** The rules of @meup/safety, compiled at the first call. */
+/** The rules of @meup/safety, compiled on first use. */
 export const defaultGuard: Guard = (text) => {
   safety ??= compileSafety(defaultSafety)
   return safety.guard(text)

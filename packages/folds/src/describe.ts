@@ -25,7 +25,7 @@ import { getAsked } from './space/answers.js'
 import type { ProposalView } from './space/proposals.js'
 import { brief, formatDuration, inlineJson, isBlank, onOneLine, reasonText } from './text.js'
 
-/** The category of a line, by which surfaces choose its sign, colour or place. */
+/** The category of a line, by which surfaces choose its symbol, colour or place. */
 export type Tone =
   | 'message'
   | 'start'
@@ -39,7 +39,7 @@ export type Tone =
   | 'result'
   | 'proposal'
   | 'refusal'
-  /** Something about a participant or the space. */
+  /** An event of a participant or the space. */
   | 'event'
   /** A refusal of the gateway. */
   | 'problem'
@@ -49,9 +49,9 @@ export type Tone =
 /** An envelope as parts of a sentence: `ana` `kicked` `eve` `spam`. Texts are as logged: make them `printable`. */
 export interface Description {
   readonly actor: string
-  /** `''` for decisions of the gateway, which read `ana: chat denied: …`. */
+  /** `''` for decisions of the gateway: `ana: chat denied: …`. */
   readonly verb: string
-  /** The tool, the participant, or the kind of thought or message. */
+  /** The tool, the participant, or the name of the thought or message. */
   readonly object: string
   /** The text, the arguments or the result of a call, or the reason. */
   readonly detail: string
@@ -60,17 +60,17 @@ export interface Description {
   readonly replyTo?: string
 }
 
-/** What earlier envelopes add to a description. */
+/** Context from earlier envelopes. */
 interface Known {
-  /** The tool of the call that it answers. */
+  /** The tool of the answered call. */
   readonly tool?: string | undefined
-  /** Who opened its context. */
+  /** The owner of its context. */
   readonly owner?: string | undefined
   /** Author of the thought that it answers. */
   readonly replyTo?: string | undefined
 }
 
-/** `tone` defaults to `event`, `actor` to the sender. */
+/** Default `tone`: `event`; default `actor`: the sender. */
 type Words = readonly [
   verb: string,
   object?: string,
@@ -128,7 +128,7 @@ const words: { readonly [K in Kind]: Describe<K> } = {
   [Kind.reasoningStart]: ({ payload }) => ['begins to think', '', getText(payload), 'start'],
   [Kind.reasoningThought]: (envelope) => thought(envelope),
   [Kind.reasoningConclusion]: ({ payload }) => ['concludes', '', getText(payload), 'end'],
-  // From another participant it is a request and closes nothing [MEUP-2.4].
+  // From another participant it is a request, which closes nothing [MEUP-2.4].
   [Kind.reasoningCancel]: (envelope, _, { owner = envelope.from }) => {
     const { from, payload } = envelope
     const { reason } = payload
@@ -168,7 +168,7 @@ const words: { readonly [K in Kind]: Describe<K> } = {
     `${participantId} with ${formatCapabilities(capabilities)}${until(expiresAt)}`,
     shorten(reason),
   ],
-  // Its token is for the inviter alone.
+  // The token is only for the inviter, so it is not shown.
   [Kind.spaceInviteAck]: ({ payload }) => ['admits', payload.participantId],
   [Kind.spaceKick]: ({ payload: { participantId, reason, untilTs } }) => [
     'kicked',
@@ -208,14 +208,14 @@ const words: { readonly [K in Kind]: Describe<K> } = {
     if (program === undefined) return [presence[event], '', '', 'event', id]
     return [programEventText(id, program), '', '', isFailure(program) ? 'problem' : 'event', id]
   },
-  // It concerns the first of those it is addressed to; the others may read it.
+  // It concerns the first addressee; the others may read it.
   [Kind.systemDecision]: ({ to, payload }) => {
     const { decision, message, reasonCode, attemptedKind, attemptedTool, missing, count } = payload
     const isReview = decision === 'review'
     const what = [attemptedKind, attemptedTool, isReview ? 'passed for review' : decision]
     const times = count > 1 ? ` ×${count}` : ''
     const attempt = attemptText(payload)
-    // The message tells the sender what to do; others are shown what it takes.
+    // The message advises the sender; other readers see the missing capability instead.
     const cause = missing === undefined ? message : `it lacks ${formatCapability(missing)}`
     const why = `${brief(cause, maxMessageChars)} (${reasonCode})${times}${attempt && ` · ${attempt}`}`
     return ['', what.filter(Boolean).join(' '), why, isReview ? 'event' : 'problem', names(to?.slice(0, 1))]
@@ -240,16 +240,15 @@ const sessionText = ({ event, count }: NonNullable<PresencePayload['session']>):
   return `is replaced by another program${count === undefined ? '' : ` (${count}× within a minute)`}`
 }
 
-/** Whether programs of one participant replace each other again and again: only one of them was meant. */
+/** Whether several programs keep replacing each other as one participant, which is probably a mistake. */
 export const isContested = ({ session }: Pick<PresencePayload, 'session'>): boolean =>
   session?.count !== undefined
 
 const presence = { join: 'is here', leave: 'left', update: 'changed' } as const
 
 /**
- * Describes an envelope of any kind. All surfaces use these words, each in its own style.
- *
- * `guard` masks MCP payloads and unknown kinds, which the gateway relays unchanged [MEUP-6.9].
+ * Describes an envelope of any kind. Every surface uses these words in its own style. `guard` masks MCP payloads and unknown
+ * kinds, which the gateway relays unchanged [MEUP-6.9].
  */
 export function describe(envelope: Envelope, guard: Guard, known: Known = {}): Description {
   const { replyTo } = known
@@ -285,7 +284,7 @@ export function sentence({ actor, verb: deed, object, detail, tone, replyTo }: D
   return `${[actor, isNamedThought ? `${verb},` : verb, object].filter(Boolean).join(' ')}${said}`
 }
 
-/** Describes envelopes in log order, and remembers which tools were called. */
+/** Describes envelopes in log order, remembering the called tools. */
 export class Describer {
   readonly #guard: Guard
   readonly #getOwner: (context: string) => string | null | undefined
@@ -313,10 +312,10 @@ export class Describer {
   }
 }
 
-/** Thoughts that may be answered. */
+/** Thoughts that can be answered. */
 const maxThoughts = 1000
 
-/** Remembers the authors of thoughts: others answer these by their ids [MEUP-2.5]. */
+/** Remembers the authors of thoughts, which others answer by id [MEUP-2.5]. */
 export class Thinkers {
   readonly #byThought = new Bounded<string>(maxThoughts)
 
@@ -330,7 +329,7 @@ export class Thinkers {
   }
 }
 
-/** Describes a proposal with the arguments that are shown. */
+/** Describes a proposal with the shown arguments. */
 export const describeProposal = (
   { source: { from, to }, tool }: Pick<ProposalView, 'source' | 'tool'>,
   shownArguments: string,
@@ -343,7 +342,7 @@ const proposal = (tool: string, to: readonly string[] | undefined, shownArgument
   'proposal',
 ]
 
-/** The rationale of a call; `''` for a method that needs none and gives none. */
+/** The rationale of a call; `''` for a method that needs none and has none. */
 export function getWhy({ rationale = '', payload }: Pick<Envelope, 'rationale' | 'payload'>): string {
   if (!isBlank(rationale)) return rationale
   return isToolCall(payload) ? reasonText(null) : ''

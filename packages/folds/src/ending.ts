@@ -2,7 +2,7 @@ import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import { findStopWords } from './mcp/program-ended.js'
 import { getMessage, isObject } from './text.js'
 
-/** How an envelope ends its context. An agent that may not cancel concludes with `metadata.cancelled`. */
+/** How an envelope ends its context. An agent without the right to cancel concludes with `metadata.cancelled`. */
 export function getEnding({
   kind,
   from,

@@ -6,12 +6,12 @@ const lookalike =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}\u0131\u0138\u017f\u0250-\u02af\u{1d400}-\u{1d7ff}]/gu
 const hasLatin = /\p{Script=Latin}/u
 const word = /[\p{L}\p{M}\p{N}_]+/gu
-/** Marks that stand on nothing, enclose a letter, or are heaped on one, and so cover what stands around it. */
+/** Combining marks without a base, enclosing marks, and stacked marks, all of which can cover neighbouring characters. */
 const strayMark = /\p{Me}|(?<![\p{L}\p{N}\p{M}])\p{M}|(?<=\p{M}{2})\p{M}/gu
 
 /**
- * A text in which nothing is hidden: what is not seen, moves what is seen, looks like a space, or like a Latin letter within a
- * Latin word, is written as its JSON escape. Line breaks and tabs are escaped, too.
+ * Writes characters as JSON escapes that are invisible, reorder text, look like a space, or look like a Latin letter within a
+ * Latin word; line breaks and tabs as well.
  */
 export const spellOut = (text: string): string =>
   text
@@ -19,10 +19,10 @@ export const spellOut = (text: string): string =>
     .replace(strayMark, escapeUnits)
     .replace(unseen, escapeUnits)
 
-/** A name of a field or tool: lookalikes are escaped in words of their own as well, since programs compare names. */
+/** A name of a field or tool: whole words of lookalikes are escaped as well, because programs compare names. */
 const spellOutName = (name: string): string => spellOut(name.replace(lookalike, escapeUnits))
 
-/** Whether a value has a text that is not seen as it is; line breaks and tabs are. */
+/** Whether a text in the value is displayed differently than it is; line breaks and tabs are allowed. */
 export function hasUnseen(value: unknown): boolean {
   if (typeof value === 'string') {
     const text = value.replace(/[\n\t]/g, '')
@@ -32,12 +32,12 @@ export function hasUnseen(value: unknown): boolean {
   return Object.entries(value).some(([name, each]) => spellOutName(name) !== name || hasUnseen(each))
 }
 
-/** A string, or what stands between strings. */
+/** Tokens of JSON: a string, a bracket or separator, or another literal. */
 const parts = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g
 
 /**
- * JSON on many lines, every number and every text as it was written; what cannot be seen is spelled out. Of a text that becomes
- * longer than `maxChars`, a beginning that is longer.
+ * JSON on several lines with numbers and texts as written and invisible characters escaped. For a text that exceeds `maxChars`,
+ * a prefix longer than that.
  */
 export function indentJson(json: string, maxChars = Number.POSITIVE_INFINITY): string {
   const written: string[] = []
@@ -56,7 +56,7 @@ export function indentJson(json: string, maxChars = Number.POSITIVE_INFINITY): s
     if (isEnd && before !== '{' && before !== '[') newLine()
     if (!isEnd && (before === '{' || before === '[')) newLine()
     if (part === ':') written.splice(-1, 1, spellOutName(before))
-    // Nothing becomes shorter when it is spelled out.
+    // Escaping never makes a text shorter.
     write(part === ':' ? ': ' : spellOut(part.length > left ? part.slice(0, left + 1) : part))
     if (part === ',') newLine()
     if (part === '{' || part === '[') depth++
@@ -65,7 +65,7 @@ export function indentJson(json: string, maxChars = Number.POSITIVE_INFINITY): s
   return written.join('')
 }
 
-/** Whether `stringifyExact` writes a value as it was sent: its numbers have kept their digits, or a double holds them. */
+/** Whether `stringifyExact` writes a value as it was sent: its numbers kept their digits, or are exact as doubles. */
 export function isExactlyParsed(value: unknown): boolean {
   if (typeof value === 'number')
     return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))

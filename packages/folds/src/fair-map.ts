@@ -6,8 +6,8 @@ interface Share {
 }
 
 /**
- * A map that forgets: past its capacity the oldest entry of the participant that has the most in it, so that nobody pushes
- * out what others wait for. The same entries in the same order are forgotten alike [MEUP-3.4].
+ * A bounded map. Beyond its capacity it forgets the oldest entry of the participant with the most entries, so that a
+ * participant cannot displace entries of others. Deterministic: equal entries in equal order are forgotten alike [MEUP-3.4].
  */
 export class FairMap<Value> {
   readonly #capacity: number
@@ -34,7 +34,7 @@ export class FairMap<Value> {
     if (this.#entries.size > this.#capacity) this.delete(this.#largestShare()?.oldest.next() ?? '')
   }
 
-  /** Replaces the value of an entry that is there, which keeps its place. */
+  /** Replaces the value of an existing entry, which keeps its place. */
   update(id: string, value: Value): void {
     if (this.#entries.has(id)) this.#entries.set(id, value)
   }
@@ -57,7 +57,7 @@ export class FairMap<Value> {
     return this.#entries.entries()
   }
 
-  /** Of several that are as large, that of the participant whose id comes first. */
+  /** On a tie, the participant with the smallest id. */
   #largestShare(): Share | undefined {
     let largest: [owner: string, share: Share] | undefined
     for (const [owner, share] of this.#shares) {

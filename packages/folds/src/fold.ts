@@ -8,11 +8,11 @@ export interface Fold<Change, Snapshot> {
   /** Last `seq` that was applied; 0 = none. */
   readonly seq: number
   /**
-   * Applies the next envelope. One that was applied before (the echo of a retry), or that has no `seq`, changes nothing.
-   * The result belongs to the fold: read it before the next envelope, and do not change it.
+   * Applies the next envelope. A repeated envelope (the echo of a retry), or one without `seq`, changes nothing. The result
+   * belongs to the fold: read it before the next envelope, and do not change it.
    */
   apply(envelope: Envelope): Change
-  /** The state of the fold as JSON. Serialise it before the next envelope: it shares objects with the fold. */
+  /** The state of the fold as JSON. Serialize it before the next envelope, because it shares objects with the fold. */
   snapshot(): Snapshot
   /** Restores a snapshot; only before the first `apply`. */
   restore(snapshot: Snapshot): void

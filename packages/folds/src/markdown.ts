@@ -1,14 +1,11 @@
-/** What makes a viewer of Markdown fetch an image, run a script from a link or from HTML, or look up an address elsewhere. */
+/** Markdown that makes a viewer fetch an image, open a link, run HTML, or resolve a reference. */
 const active = /!(?=\[)|\](?=[(:[])|<(?=[a-z/!?])/gi
 
-/** Each with what takes its meaning away, and is shown as the character itself. A backslash before `<` could be escaped in turn. */
+/** Replacements that display the same character without its meaning. A backslash before `<` could itself be escaped. */
 const inert: Readonly<Record<string, string>> = { '!': '!\\', ']': ']\\', '<': '&lt;' }
 
-/**
- * Markdown from others of which a viewer fetches nothing, and in which no link and no HTML is left: images, links, their
- * definitions and tags stand as they are written.
- */
+/** Markdown from others without active content: images, links, their definitions and tags are displayed as text. */
 export const inertMarkdown = (text: string): string => text.replace(active, (found) => inert[found] ?? found)
 
-/** A text as a paragraph, of which every further line is a block quote: none can be taken for a paragraph of ours. */
+/** A text as one paragraph: further lines become a block quote, so that none can pass for a paragraph of ours. */
 export const quoteFurtherLines = (text: string): string => text.replace(/\n/g, '\n> ').replace(/ +$/gm, '')

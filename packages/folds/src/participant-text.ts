@@ -3,7 +3,7 @@ import type { ParticipantState } from './space/participants.js'
 import { isOver, type RestrictionInfo, readRestriction } from './space/pauses.js'
 import { formatDuration, onOneLine } from './text.js'
 
-/** How a participant is, in a word by which surfaces choose a sign, and as a short text: `paused by ana, 9 min left`. */
+/** The state of a participant, as a key for symbols and as a short text: `paused by ana, 9 min left`. */
 export interface StateText {
   readonly name: 'here' | 'away' | 'paused' | 'kicked' | Exclude<ProgramInfo['state'], 'running'>
   readonly text: string
@@ -12,8 +12,8 @@ export interface StateText {
 type Participant = Pick<ParticipantDetails, 'id' | 'status'> & ParticipantState
 
 /**
- * Says how a participant is, the worst first: whoever is kicked cannot be anything else, and a pause tells nothing of the
- * program. `now`: milliseconds by the gateway's clock.
+ * Describes the most important state of a participant: a kick before a pause before the program. `now`: milliseconds by the
+ * gateway's clock.
  */
 export function describeState(participant: Participant, now: number): StateText {
   const { paused, kicked } = participant
@@ -33,14 +33,14 @@ const isInForce = (restriction: RestrictionInfo | undefined, now: number): restr
 
 const minuteMs = 60_000
 
-/** In whole minutes, unless that is the last one. */
+/** In whole minutes, except for the last one. */
 const formatLeft = (ms: number): string =>
   formatDuration(ms > minuteMs ? Math.ceil(ms / minuteMs) * minuteMs : ms)
 
 const describePresence = ({ status }: Participant): StateText =>
   status === 'present' ? { name: 'here', text: 'here' } : { name: 'away', text: 'away' }
 
-/** A program that runs is not worth a word, nor a state that this version does not know. */
+/** `undefined` for a running program, and for states unknown to this version. */
 function describeProgram({ id, program }: Pick<Participant, 'id' | 'program'>): StateText | undefined {
   const times = program?.count === undefined ? '' : ` (${program.count}×)`
   switch (program?.state) {
@@ -60,7 +60,7 @@ function describeProgram({ id, program }: Pick<Participant, 'id' | 'program'>): 
   }
 }
 
-/** What became of the program of a participant, to be said after its name: `is restarting (4×)`. */
+/** Describes a change of a program, after the participant's name: `is restarting (4×)`. */
 export function programEventText(id: string, program: ProgramInfo | null): string {
   const { name, text } = describeProgram({ id, ...(program && { program }) }) ?? {}
   if (name === undefined || text === undefined)
@@ -68,6 +68,6 @@ export function programEventText(id: string, program: ProgramInfo | null): strin
   return name === 'failed' ? `has ${text}` : `is ${text}`
 }
 
-/** Whether people should see it happen: what starts, runs or is stopped shows by who comes and leaves. */
+/** Whether the change is shown to people. Starts and stops are visible by joins and leaves. */
 export const isFailure = (program: ProgramInfo | null | undefined): boolean =>
   program?.state === 'failed' || program?.state === 'restarting' || program?.state === 'resting'

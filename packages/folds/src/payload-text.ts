@@ -6,32 +6,30 @@ type Payload = Readonly<Record<string, unknown>>
 
 /** Characters of all fields, and of one name. */
 const [maxFieldsChars, maxNameChars] = [8192, 64]
-/** Characters of a field that is no text, as JSON on one line, which are shown. */
+/** Characters of a field that is not text, as JSON on one line. */
 export const maxShownJsonChars = 500
 
 /** The fields that `getMessage` reads, in its order. */
 const textFields = ['message', 'content', 'goal', 'decision', 'hypothesis']
-/** Fields that `detailsText` shows instead, and the flags that guard and SDK set in `metadata`. */
+/** Fields that `detailsText` shows instead, and flags of the guard and SDK in `metadata`. */
 const details: ReadonlySet<string> = new Set(['phase', 'format', 'references', 'metadata'])
 const notes: ReadonlySet<string> = new Set(['withheld', 'unscanned', 'cancelled'])
 
 /**
- * The text of a payload of any kind, then every other field as a line `name: value`. `references` and `metadata` are left to
- * `detailsText`.
- *
- * `guard`: for payloads that the gateway has not guarded on write.
+ * The text of a payload of any kind, then other fields as lines `name: value`; without `references` and `metadata`, which
+ * `detailsText` shows. `guard`: for payloads that the gateway has not masked.
  */
 export function payloadText(payload: Payload, guard?: Guard): string {
   const guarded = guard === undefined ? payload : (redact(payload, guard).value as Payload)
   return joinFields([getMessage(guarded), fieldsText(guarded)])
 }
 
-/** The same of a thought, which may consist of `references` and `metadata` alone. */
+/** Like `payloadText`, for a thought, which may consist of `references` and `metadata` only. */
 export const thoughtText = (payload: Payload): string => payloadText(payload) || detailsText(payload)
 
 const maxQuotedChars = 300
 
-/** A question about a thought, below the thought's words: who reads it may not have seen them. */
+/** A question about a thought, below a quotation of it, because the recipient may not have seen it. */
 export const quoteThought = ({ payload }: Pick<Envelope, 'payload'>, question: string): string =>
   `> ${brief(onOneLine(thoughtText({ ...payload })), maxQuotedChars)}\n\n${question}`
 
@@ -46,14 +44,14 @@ export function withThoughtName(kind: string, text: string): string {
   return name === '' ? text : `${name}:${said.startsWith('- ') ? '\n' : ' '}${said}`
 }
 
-/** Removes the name of the thought, for surfaces that show it elsewhere. */
+/** Removes the name of the thought, for surfaces that show it separately. */
 export function withoutThoughtName(kind: string, text: string): string {
   const name = thoughtName(kind)
   const label = [`${name}:`, `${name}s:`].find((each) => text.startsWith(each))
   return name === '' || label === undefined ? text : text.slice(label.length).trimStart()
 }
 
-/** All fields but the text, one a line; `''` if there are none. */
+/** All fields except the text, one per line; `''` if none. */
 export function fieldsText(payload: Payload): string {
   const read = textFields.find((name) => payload[name] !== undefined && payload[name] !== null)
   const isSaid = read !== undefined && typeof payload[read] === 'string'
@@ -62,7 +60,7 @@ export function fieldsText(payload: Payload): string {
 
 const endsInList = /(?:^|\n) {0,3}(?:[-*+•]|\d{1,9}[.)])[ \t][^\n]*$/
 
-/** Joins a text and the fields after it. A blank line ends a list, or Markdown draws the next field into its last item. */
+/** Joins a text and the following fields. A blank line ends a list, because Markdown would add the next field to its last item. */
 export const joinFields = (parts: readonly string[]): string =>
   parts
     .filter((part) => !isBlank(part))
@@ -94,7 +92,7 @@ function formatLines(fields: Payload, isShown: (name: string) => boolean): strin
   return lines
 }
 
-/** A list of words goes on one line, a list of sentences on one line each. */
+/** A list of words is written on one line, a list of sentences with a line for each. */
 function valueText(value: unknown, maxUnits: number): string {
   if (value === undefined) return ''
   if (typeof value === 'string') return cut(value, maxUnits)

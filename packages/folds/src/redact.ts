@@ -1,7 +1,7 @@
 import { copyNumberTexts } from '@meup/protocol'
 import { cut, isObject } from './text.js'
 
-/** Masks the secrets of a text, as `guard` of @meup/safety does. */
+/** Masks the secrets in a text, like `guard` of @meup/safety. */
 export type Guard = (text: string) => { readonly text: string; readonly isWithheld: boolean }
 
 export interface Redacted {
@@ -11,26 +11,26 @@ export interface Redacted {
 }
 
 const mark = '[redacted]'
-/** Marks that something was left out. */
+/** Marks omitted content. */
 const more = '…'
-/** Characters that a view keeps of one payload, and the least that each text costs of them. */
+/** Characters of a payload in a view, and the minimum cost of each text. */
 const [maxPayloadChars, minTextChars] = [8192, 16]
 
-/** In names without case and punctuation: `apiKey`, `API_KEY` and `X-Api-Key` all hold `apikey`. */
+/** Matches names without case and punctuation: `apiKey`, `API_KEY` and `X-Api-Key` all contain `apikey`. */
 const secretName =
   /passw|passphrase|passcode|pwd|secret(?!ar)|token(?!i[sz])|authorization|apikey|(private|access|signing|encryption)key|cookie|credential|bearer/
 const shortSecretName = /^(auth|pass|jwt|otp|pin)$/
 
 /**
- * A copy of an MCP payload for a view [MEUP-6.9]: values with names of secrets are masked, texts and names are guarded, and the
- * rest after 8,192 characters is replaced by `…`.
+ * A copy of an MCP payload for a view [MEUP-6.9]: masks values with secret names, and texts and names with the guard; replaces
+ * the rest after 8,192 characters by `…`.
  */
 export function redact(value: unknown, guard: Guard): Redacted {
   const budget = { left: maxPayloadChars }
   return { value: copy(value, guard, budget), size: maxPayloadChars - budget.left }
 }
 
-/** The guarded text, or `[withheld]`. */
+/** The masked text, or `[withheld]`. */
 export function guarded(text: string, guard: Guard): string {
   const { text: safe, isWithheld } = guard(text)
   return isWithheld ? '[withheld]' : safe
@@ -68,7 +68,7 @@ function copyObject(object: Readonly<Record<string, unknown>>, guard: Guard, bud
   return copyNumberTexts(Object.fromEntries(copied), object)
 }
 
-/** Whether the value of a field is not for views, by the name of the field or of the pair that it is in. @internal */
+/** Whether the value of a field is hidden from views, by the name of the field or of its pair. @internal */
 export const isSecretField = (object: Readonly<Record<string, unknown>>, field: string): boolean =>
   isSecretNamed(field, object[field]) || (field === 'value' && isSecretPair(object))
 
@@ -79,7 +79,7 @@ function isLeft(budget: Budget): boolean {
   return true
 }
 
-/** The whole text counts, not only the part that is kept: this bounds the time that a payload takes. */
+/** Charges the whole text, not only the part that is kept, to bound the time per payload. */
 function look(text: string, guard: Guard, budget: Budget): string {
   if (budget.left === 0) return text === '' ? '' : more
   const kept = cut(guarded(text, guard), budget.left)
@@ -87,7 +87,7 @@ function look(text: string, guard: Guard, budget: Budget): string {
   return kept
 }
 
-/** A number of tokens is no secret. */
+/** A count of tokens is not a secret. */
 function isSecretNamed(name: string, value: unknown): boolean {
   if (value === null || typeof value === 'boolean') return false
   const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '')

@@ -2,28 +2,28 @@ import type { Envelope } from '@meup/protocol'
 import { isSecretField } from './redact.js'
 import { isObject, onOneLine, printable } from './text.js'
 
-/** Where words were found, as far as it is shown. */
+/** The place of a match for display. */
 export interface Match {
-  /** What the envelope says around the first of them, on one line. */
+  /** The text around the first word, on one line. */
   readonly snippet: string
-  /** The words in it: where each begins, and where it has ended. */
+  /** The words in the snippet, from start (inclusive) to end (exclusive). */
   readonly ranges: readonly (readonly [start: number, end: number])[]
 }
 
-/** Characters of one envelope that are looked through. */
+/** Searched characters per envelope. */
 const maxSearchedChars = 200_000
-/** Characters of a snippet, and of those before the first word. */
+/** Characters of a snippet, and before its first word. */
 const [maxSnippetChars, maxBeforeChars] = [200, 60]
-/** Characters around the first word that are guarded before a snippet is cut from them. */
+/** Characters around the first word that are masked before the snippet is cut. */
 const aroundChars = 2000
 
-/** Finds envelopes that say all words of a query, in any case. */
+/** Finds envelopes that contain all words of a query, ignoring case. */
 export class TextSearch {
-  /** Each once, as it was written. */
+  /** Distinct words as typed. */
   readonly words: readonly string[]
   readonly #each: readonly RegExp[]
   readonly #any: RegExp | undefined
-  /** Of each word what stands for it in JSON, in small letters. */
+  /** The encoded form of each word in JSON, in lower case. */
   readonly #encoded: readonly string[]
 
   constructor(query: string) {
@@ -35,14 +35,14 @@ export class TextSearch {
     this.#encoded = this.words.map((word) => JSON.stringify(word.toLowerCase()).slice(1, -1))
   }
 
-  /** Whether the JSON of an envelope may be a match: it is cheaper to ask than to parse. */
+  /** Cheap test whether the JSON of an envelope may match, without parsing it. */
   mayMatch(json: string): boolean {
     if (this.words.length === 0 || !isPlain.test(json)) return true
     const text = json.toLowerCase()
     return this.#encoded.every((word) => text.includes(word))
   }
 
-  /** `guard` masks what is shown. */
+  /** `guard` masks the snippet. */
   match(envelope: Envelope, guard: (text: string) => string = (text) => text): Match | undefined {
     const [said, about] = [listTexts(envelope).join('\n'), describeAddress(envelope)]
     if (!this.#each.every((word) => word.test(said) || word.test(about))) return undefined
@@ -67,24 +67,24 @@ export class TextSearch {
   }
 }
 
-/** All of an envelope in which `TextSearch` looks for words. */
+/** The complete text that `TextSearch` searches. */
 export const searchedText = (envelope: Envelope): string =>
   [...listTexts(envelope), describeAddress(envelope)].join('\n')
 
 const describeAddress = ({ from, kind, to = [], context = '' }: Envelope): string =>
   [from, kind, ...to, context].join('\n')
 
-/** JSON whose texts are written as they are: no character but those on any keyboard, and none of them encoded. */
+/** JSON without escapes, in printable ASCII only. */
 const isPlain = /^(?:[\x20-\x5b\x5d-\x7e]|\\["\\nt])*$/
 
 const escapePattern = (word: string): string => word.replace(/[$()*+.?[\\\]^{|}/]/g, '\\$&')
 
-/** Payloads and what is directly in them have fields of the protocol, whose names say nothing. */
+/** Depth to which field names belong to the protocol and are not searched. */
 const namedDepth = 2
-/** Fields of the protocol that say nothing either. */
+/** Further protocol fields that are not searched. */
 const formal: ReadonlySet<string> = new Set(['jsonrpc', 'type', 'mimeType', 'format'])
 
-/** The text of an envelope for readers: without formal fields, named secrets and bytes. @internal */
+/** The texts of an envelope for readers, without formal fields, named secrets and binary data. @internal */
 export function listTexts(
   { rationale, payload }: Pick<Envelope, 'rationale' | 'payload'>,
   maxChars = maxSearchedChars,
@@ -112,6 +112,6 @@ export function listTexts(
   return texts
 }
 
-/** Images and sounds are bytes, in which any word may be found. */
+/** Images and audio are binary data, which would match arbitrary words. */
 const isFormal = (value: Readonly<Record<string, unknown>>, name: string): boolean =>
   formal.has(name) || ((name === 'data' || name === 'blob') && typeof value.mimeType === 'string')

@@ -1,6 +1,6 @@
 import type { Envelope } from '@meup/protocol'
 
-/** The envelope that a part of a view comes from, with the fields that decide who may read it. */
+/** The envelope of a part of a view, with the fields that decide who may read it. */
 export type Source = Pick<Envelope, 'id' | 'from' | 'kind' | 'to' | 'correlationId' | 'context'> & {
   readonly seq: number
 }
@@ -8,10 +8,10 @@ export type Source = Pick<Envelope, 'id' | 'from' | 'kind' | 'to' | 'correlation
 /** Whether the reader of a view may read an envelope [MEUP-8.1]. */
 export type MayRead = (source: Source) => boolean
 
-/** For a reader who may read everything. */
+/** Permits everything. */
 export const mayReadAll: MayRead = () => true
 
-/** A text of a view. `null`: it was withheld. */
+/** A text of a view. `null` = withheld. */
 export interface Quoted {
   readonly source: Source
   readonly text: string | null

@@ -6,7 +6,7 @@ export function suggest(word: string, candidates: readonly string[]): string | u
   return near.sort((a, b) => a.distance - b.distance)[0]?.candidate
 }
 
-/** How many letters to add, remove, replace, or swap with the next one. */
+/** Number of letters to insert, delete, replace, or transpose. */
 function editDistance(a: string, b: string): number {
   let before: readonly number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)

@@ -5,10 +5,10 @@ import { Bounded } from './bounded.js'
 import { isNotification, isToolCall } from './mcp/calls.js'
 import { isObject } from './text.js'
 
-/** A request or a proposal, perhaps one that is yet to be sent. */
+/** A request or a proposal, sent or not. */
 export type Request = Pick<Envelope, 'id' | 'context' | 'correlationId' | 'payload'>
 
-/** A request that runs may be started for: a run of one of its addressees becomes part of `span`. */
+/** A request that may trigger runs: a run of an addressee becomes part of `span`. */
 interface Cause {
   readonly span: SpanContext
   readonly from: string
@@ -16,9 +16,9 @@ interface Cause {
 }
 
 /**
- * Finds the trace and span of runs and calls. A run begins a trace, unless it is about a request: then it is part of the span
- * in the request's `_meta.traceparent`, or of the request's own span where it carries none. Gateway and clients that read
- * the same log get the same ids.
+ * Finds the trace and span of runs and calls. A run begins a trace, unless it is about a request: then it belongs to the span
+ * in the request's `_meta.traceparent`, or to the request's own span without one. Gateway and clients derive the same ids from
+ * the same log.
  */
 export class Traces {
   readonly #epoch: () => string
@@ -27,12 +27,12 @@ export class Traces {
   readonly #requests = new Bounded<Cause>(20_000)
   readonly #proposals = new Bounded<SpanContext>(10_000)
 
-  /** `epoch`: that of the log, as of now. */
+  /** `epoch`: returns the present epoch of the log. */
   constructor(epoch: () => string) {
     this.#epoch = epoch
   }
 
-  /** Reads the next envelope of the log. */
+  /** Applies the next envelope of the log. */
   apply(envelope: Envelope): void {
     const { id, kind, context, from, to, payload } = envelope
     if (kind === Kind.reasoningStart && context === undefined) this.#begin(envelope)
@@ -49,7 +49,7 @@ export class Traces {
     return this.#origins.get(run)
   }
 
-  /** The span of a context that a start has opened. */
+  /** The span of an opened context. */
   getContextSpan(context: string): SpanContext {
     const root = contextRoot(context)
     const traceId = this.getParentSpan(root)?.traceId ?? getTraceId(this.#epoch(), root)
@@ -63,7 +63,7 @@ export class Traces {
     return { span, parent: carried?.spanId === span.spanId ? undefined : carried }
   }
 
-  /** The parent of all that is done about a request; `undefined` for a request that is no tool call and in no run. */
+  /** The parent of work on a request; `undefined` for a request that is not a tool call and not in a run. */
   getCarriedSpan(request: Request): SpanContext | undefined {
     const { context, payload } = request
     const [proposed] = correlations(request).flatMap((id) => this.#proposals.get(id) ?? [])
@@ -77,7 +77,7 @@ export class Traces {
     return { traceId: around?.traceId ?? getTraceId(this.#epoch(), id), spanId: getSpanId(this.#epoch(), id) }
   }
 
-  /** A request is carried out by those whom it is for. */
+  /** Only addressees work on a request. */
   #begin(start: Envelope): void {
     const causes = correlations(start).flatMap((id) => this.#requests.get(id) ?? [])
     const cause = causes.find(
@@ -92,36 +92,36 @@ function readTraceparent({ params }: Envelope['payload']): SpanContext | undefin
   return isObject(meta) ? parseTraceparent(meta.traceparent) : undefined
 }
 
-/** Names a span, in lower-case hexadecimal: 32 digits, and 16. */
+/** A trace id of 32, and a span id of 16 lower-case hexadecimal digits. */
 export interface SpanContext {
   readonly traceId: string
   readonly spanId: string
 }
 
 /**
- * Derived from the epoch of the log and the id of an envelope, so that all who trace a log give a span the same id, and one
- * that two of them send is stored once. SHA-256, because clients in other languages have it too.
+ * Derived from the epoch of the log and the id of an envelope, so that every tracer of a log uses the same id, and a span sent
+ * twice is stored once. SHA-256, because clients in other languages have it as well.
  */
 const digestId = (epoch: string, id: string): string => bytesToHex(sha256(utf8ToBytes(`${epoch} ${id}`)))
 
-/** Of the trace that begins with this envelope. */
+/** The id of the trace that begins with this envelope. */
 export const getTraceId = (epoch: string, id: string): string => digestId(epoch, id).slice(0, 32)
 
-/** Of the span that begins with this envelope. */
+/** The id of the span that begins with this envelope. */
 export const getSpanId = (epoch: string, id: string): string => digestId(epoch, id).slice(32, 48)
 
-/** As W3C Trace Context writes it, sampled. */
+/** A sampled `traceparent` of W3C Trace Context. */
 export const formatTraceparent = ({ traceId, spanId }: SpanContext): string => `00-${traceId}-${spanId}-01`
 
 const traceparent = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(?:$|-)/
 
-/** `undefined` for what is no traceparent. */
+/** `undefined` = not a `traceparent`. */
 export function parseTraceparent(text: unknown): SpanContext | undefined {
   const [, traceId, spanId] = (typeof text === 'string' && traceparent.exec(text)) || []
   return traceId === undefined || spanId === undefined ? undefined : { traceId, spanId }
 }
 
-/** Where the environment has traces sent to, by the variables of OpenTelemetry; `undefined` = nowhere. */
+/** The address for traces by OpenTelemetry's environment variables; `undefined` = none. */
 export function traceEndpoint(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const { OTEL_SDK_DISABLED: disabled = '', OTEL_TRACES_EXPORTER: exporters = '' } = env
   const isOff = disabled.trim().toLowerCase() === 'true' || exporters.trim() === 'none'

@@ -14,7 +14,7 @@ export interface Message {
   readonly answers: readonly string[]
   /** The first 100 participants that acknowledged it. */
   readonly acknowledgedBy: readonly string[]
-  /** Whether its sender took it back. */
+  /** Whether its sender retracted it. */
   readonly isTakenBack: boolean
 }
 

@@ -42,7 +42,7 @@ async function churn(change: (key: string) => void): Promise<void> {
 }
 
 /** Tables that nobody throws away take more than twice as much; other tests of the process may use some of it meanwhile. */
-const mostBytes = 150e6
+const maxBytes = 150e6
 
 /** Bytes that are kept of what is gone. */
 async function kept(change: (key: string) => void): Promise<number> {
@@ -60,7 +60,7 @@ test('what a map has thrown away is not kept, though nobody asks for the oldest 
     keyed.set(key, { key })
     keyed.delete(key)
   })
-  expect(grown).toBeLessThan(mostBytes)
+  expect(grown).toBeLessThan(maxBytes)
   expect(oldest.next()).toBe('second')
 })
 
@@ -68,7 +68,7 @@ test('nor by a map that is full but seldom', async () => {
   const map = new Bounded<object>(3)
   for (const key of ['first', 'second', 'third', 'fourth']) map.set(key, {})
   const grown = await kept((key) => map.use(key.endsWith('7') ? 'second' : 'third'))
-  expect(grown).toBeLessThan(mostBytes)
+  expect(grown).toBeLessThan(maxBytes)
   map.set('fifth', {})
   expect([...map.keys()]).toHaveLength(3)
 })

@@ -1,4 +1,4 @@
-// What packages need that bring routes of their own.
+// For packages that add routes.
 
 export { isRefusal, type Refusal, refuse } from './core/admission/context.js'
 export { readHistory } from './core/delivery/history.js'

@@ -9,7 +9,7 @@ const participants = { alice: ['chat'], bob: ['chat'], carol: ['chat'] }
 const [kilobytes, mebibyte] = [64, 1024 * 1024]
 const message = 'x'.repeat(kilobytes * 1024)
 /** Past this whoever sends is read no further; one frame more may be on its way, and what a socket gives at once. */
-const mostWaiting = 2 * mebibyte + 4 * kilobytes * 1024
+const maxWaitingBytes = 2 * mebibyte + 4 * kilobytes * 1024
 
 const idOf = (from: number) => (number: number) => `m${from + number}`
 
@@ -49,7 +49,7 @@ describe('while the log stands still', () => {
     await held(alice)
     const waiting = await metric('meup_waiting_bytes')
     expect(waiting).toBeGreaterThan(mebibyte)
-    expect(waiting).toBeLessThan(mostWaiting)
+    expect(waiting).toBeLessThan(maxWaitingBytes)
     expect(await metric('meup_space_ready')).toBe(1)
 
     // Those who read are served, and whoever comes is let in.

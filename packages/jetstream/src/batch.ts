@@ -2,11 +2,11 @@ import { createRow, type Fields, hashLeaf, isErased, LogError, link, type Row, t
 
 /** The head of one message of a stream. */
 export interface BatchHead {
-  /** Of the log that it belongs to. */
+  /** Epoch of its log. */
   readonly epoch: string
-  /** Random: after a doubtful write, its writer recognizes the batch by it. */
+  /** Random, so that the writer recognizes its batch after a write with unknown outcome. */
   readonly nonce: string
-  /** Seq of its first row; of an empty batch, the seq that follows. */
+  /** Seq of its first row; of an empty batch, the next seq. */
   readonly first: number
   readonly count: number
   /** Hashes of the row before its first one and of its last one; hexadecimal. */
@@ -17,7 +17,7 @@ export interface BatchHead {
 interface Head extends BatchHead {
   readonly v: 1
   readonly rows: readonly Fields[]
-  /** Lengths of the bodies; -1 = erased: such a row has its leaf alone. */
+  /** Lengths of the bodies; -1 = erased: only a leaf. */
   readonly sizes: readonly number[]
 }
 
@@ -30,8 +30,8 @@ export const estimateBytes = (row: Row): number =>
   JSON.stringify(toFields(row)).length * 2 + row.body.length + saltBytes + digestBytes + 16
 
 /**
- * Rows as one message: a length, the head as JSON, then body, salt and digest of each row. Leaf and hash are derived, but for the
- * leaf of an erased row.
+ * Encodes rows as one message: a length, the head as JSON, then body, salt and digest of each row. Leaf and hash are derived,
+ * except the leaf of an erased row.
  */
 export function encodeBatch(
   named: Pick<BatchHead, 'epoch' | 'nonce' | 'first'>,
@@ -57,12 +57,12 @@ export function encodeBatch(
 /** Last seq of a batch; of an empty one, the seq before `first`. */
 export const getLastSeq = ({ first, count }: BatchHead): number => first + count - 1
 
-/** `place` names the message in errors. Throws a `LogError` of code `corrupt` if it is no batch. */
+/** `place` names the message in errors. Throws a `LogError` with code `corrupt` for an invalid batch. */
 export function decodeHead(data: Uint8Array, place: string): BatchHead {
   return parse(data, place).head
 }
 
-/** The rows, with leaf and hash computed anew. Throws like `decodeHead`, also if the hash differs from the head's. */
+/** The rows with recomputed leaf and hash. Throws like `decodeHead`, and if the hash differs from the head's. */
 export function decodeRows(data: Uint8Array, place: string): Row[] {
   const { head, end } = parse(data, place)
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)

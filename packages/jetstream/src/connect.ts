@@ -11,11 +11,11 @@ import {
 } from '@nats-io/transport-node'
 
 export interface NatsOptions {
-  /** Such as `nats://127.0.0.1:4222`; one that answers is enough to join the cluster. */
+  /** For example `nats://127.0.0.1:4222`; one reachable server suffices to join the cluster. */
   readonly servers: readonly string[]
-  /** Path of a credentials file, read again at each connection; absent = the servers ask for none. */
+  /** Path of a credentials file, read at each connection; absent = none required. */
   readonly credentials?: string
-  /** On how many servers each stream is stored: 1, 3 or 5. */
+  /** Number of servers that store each stream: 1, 3 or 5. */
   readonly replicas: number
 }
 
@@ -26,7 +26,7 @@ export interface Nats {
   readonly manager: JetStreamManager
   /** The same with a timeout of `promptMs`, for requests that are repeated if they fail. */
   readonly prompt: JetStreamManager
-  /** Which gateway sequences which space. */
+  /** The sequencing gateway of each space. */
   readonly owners: KV
   readonly replicas: number
   readonly contact: Contact
@@ -35,7 +35,7 @@ export interface Nats {
 
 /** Whether a server is reachable. */
 interface Contact {
-  /** Since when none is, by `performance.now()`; `undefined` = one is. */
+  /** Since when none is reachable, by `performance.now()`; `undefined` = one is. */
   awaySince: number | undefined
 }
 
@@ -64,7 +64,7 @@ export async function connectNats(options: NatsOptions, logger: Logger): Promise
       reconnectJitter: reconnectMs,
       pingInterval: requestMs,
       ignoreAuthErrorAbort: true,
-      // Otherwise the client creates two errors per request, for their stacks.
+      // Avoids two errors per request, created for their stacks.
       noAsyncTraces: true,
     })
     logDurability(checkVersion(connection), logger)
@@ -175,7 +175,7 @@ const advice = 'It is tried again; see that the NATS servers run and that most o
 const notEnabled = [10039, 10076]
 const refusals = ['AuthorizationError', 'UserAuthenticationExpiredError', 'PermissionViolationError']
 
-/** An error of the NATS client as one that says what to do. */
+/** Converts an error of the NATS client to one with advice. */
 export function asNatsError(error: unknown, doing: string): LogError {
   if (error instanceof LogError) return error
   const said = error instanceof Error ? `${error.message}${describeCause(error)}` : String(error)
@@ -201,13 +201,13 @@ export function asNatsError(error: unknown, doing: string): LogError {
 const describeCause = ({ cause, message }: Error): string =>
   cause instanceof Error && cause.message !== message ? ` (${cause.message})` : ''
 
-/** Whether the server reported that nobody listens on the subject of a request. */
+/** Whether the server reported that a request's subject has no listener. */
 export function isNobodyThere(error: unknown): boolean {
   const { isNoResponders } = Object(error) as { isNoResponders?: () => boolean }
   return isNoResponders?.call(error) === true
 }
 
-/** Code of an error of the JetStream API; 0 = the error is another one. */
+/** Code of a JetStream API error; 0 = another error. */
 export function getApiCode(error: unknown): number {
   const { code } = Object(error) as { code?: unknown }
   return typeof code === 'number' ? code : 0
@@ -220,8 +220,8 @@ const retryMs = 250
 const leaderless = 10008
 
 /**
- * Repeats a request until the servers answer, and logs once that they do not. Rejects at once if they refuse it, and with
- * `unavailable` after `leaderTimeoutMs`.
+ * Repeats a request until a leader answers, logging the first failure. Rejects at once if it is refused, and with `unavailable`
+ * after `leaderTimeoutMs`.
  */
 export async function retryUntilLeader<Answer>(
   doing: string,

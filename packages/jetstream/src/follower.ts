@@ -6,9 +6,9 @@ import type { Replica } from './replica.js'
 import type { Rewrites } from './rewrites.js'
 import type { StoredBatch, SubjectLog } from './subject-log.js'
 
-/** A batch that was just written may take so long to arrive here. */
+/** Milliseconds for a new batch to arrive here. */
 const graceMs = 100
-/** Rows that are appended to the replica at once. */
+/** Rows appended to the replica at once. */
 const maxRowsAtOnce = 1000
 
 interface FollowerParts {
@@ -18,9 +18,9 @@ interface FollowerParts {
   readonly rewrites: Rewrites
 }
 
-/** Keeps the replica of a space up to date with the stream. Rejects with `corrupt` if that has another log. */
+/** Keeps the replica of a space up to date with the stream. Rejects with `corrupt` if the stream has another log. */
 export class Follower {
-  /** Place in the stream of the last message that the replica has; absent = unknown. */
+  /** Stream sequence of the replica's last message; absent = unknown. */
   #position: number | undefined
   readonly #subject: SubjectLog
   readonly #replica: Replica
@@ -43,7 +43,7 @@ export class Follower {
     this.#position = place
   }
 
-  /** Called when the replica has lost rows: the place of its last message is unknown. */
+  /** Call when the replica has lost rows, so that the position of its last message is unknown. */
   forget(): void {
     this.#position = undefined
   }
@@ -65,7 +65,7 @@ export class Follower {
     this.onRows(rows)
   }
 
-  /** Whether the replica has all of the stream, or is about to receive it. */
+  /** Whether the replica has the whole stream, or is about to receive the rest. */
   async isCurrent(): Promise<boolean> {
     const replica = this.#replica
     const before = replica.head
@@ -76,7 +76,7 @@ export class Follower {
     return last === replica.head ? tip.at === this.#position : last >= before && last < replica.head
   }
 
-  /** Appends everything that the stream has now. */
+  /** Appends everything that is in the stream. */
   async catchUp(): Promise<void> {
     const replica = this.#replica
     const tip = await this.#subject.tip()
@@ -146,7 +146,7 @@ export class Follower {
     await append()
   }
 
-  /** What stands for a message that was removed before this one. */
+  /** The rewritten batch in place of a removed message before this one. */
   async #findRewritten(expected: number, { first }: BatchHead): Promise<StoredBatch> {
     const batch = await this.#rewrites.find(expected)
     if (batch === undefined) throw this.#other(`has no envelopes ${expected} to ${first - 1}`)

@@ -7,20 +7,20 @@ import { assertAsNeeded, createPlace, findStream } from './streams.js'
 /** One NATS server. */
 interface NatsServerReport {
   readonly server: string
-  /** Its version, or why it cannot be used. */
+  /** Its version, or why it is unusable. */
   readonly found: string | LogError
 }
 
-/** A stream, with the spaces whose logs it has. */
+/** A stream with its spaces. */
 interface StreamReport {
   readonly stream: string
   readonly spaces: readonly string[]
-  /** `undefined` = it will be created at the first start. */
+  /** `undefined` = created at the first start. */
   readonly found: StreamHealth | LogError | undefined
 }
 
 interface StreamHealth {
-  /** Names of servers: the leader, those that are up to date, and those that are not. */
+  /** Names of servers: the leader, up-to-date ones, and others. */
   readonly leader: string
   readonly current: readonly string[]
   readonly behind: readonly string[]
@@ -86,7 +86,7 @@ async function lookAtStreams(
   return reports
 }
 
-/** A single server reports no cluster: it is up to date. */
+/** A single server reports no cluster, and is up to date. */
 function describeHealth({ cluster }: StreamInfo): StreamHealth {
   const { leader = '', replicas = [] } = cluster ?? {}
   const names = (isCurrent: boolean): string[] =>

@@ -30,16 +30,16 @@ import type { Rewrites } from './rewrites.js'
 import type { Sharing } from './sharing.js'
 import type { StoredBatch, SubjectLog } from './subject-log.js'
 
-/** Rows of one message: as many as a group commit has, so that the stream has all of it or nothing. */
+/** Rows per message: as many as a group commit has, so that the stream has all or none. */
 const maxRows = 512
-/** What a row has beside its frame: what the gateway adds, and the fields that are stored beside the body as well. */
+/** Bytes of a row besides its frame: fields added by the gateway, and fields that are also stored outside of the body. */
 const maxRowBytes = 16 * 1024
-/** How long `recover` retries while NATS is unavailable, and the pause between two attempts. */
+/** How long `recover` retries while NATS is unavailable, and its pause between attempts. */
 const [recoverTimeoutMs, retryMs] = [3000, 100]
-/** How long a gateway that follows waits until the other one has erased a row. */
+/** How long a following gateway waits for an erasure by the sequencing one. */
 const eraseTimeoutMs = 5000
 
-/** A row in the stream: its first message, and what was written anew of that. */
+/** A row in the stream: its first message, and the rewritten batch of that. */
 interface InStream {
   readonly original: StoredBatch | undefined
   readonly rewritten: StoredBatch | undefined
@@ -64,7 +64,7 @@ interface JetStreamLogParts {
 export class JetStreamLog implements EnvelopeLog {
   readonly epoch: string
   readonly #parts: JetStreamLogParts
-  /** Writes are carried out one after another. */
+  /** Writes are sequential. */
   #lastWrite: Promise<unknown> = Promise.resolve()
   #shown: number
   /** Why appends are refused until `recover`. */
@@ -148,7 +148,7 @@ export class JetStreamLog implements EnvelopeLog {
     await this.#inTurn(() => this.#prune(through, bytes))
   }
 
-  /** The gateway that sequences writes the stream anew; the others wait for it. */
+  /** The sequencing gateway rewrites the stream; others wait for it. */
   async erase(seqs: readonly number[]): Promise<boolean> {
     this.#refuseIfClosed()
     const { replica } = this.#parts
@@ -191,7 +191,7 @@ export class JetStreamLog implements EnvelopeLog {
   async close(): Promise<void> {
     if (!this.#isClosed) this.#parts.onClose()
     this.#isClosed = true
-    // Failures are reported to the writers. Writes are carried out in order: the last one is the last to settle.
+    // Writers get their own failures. Writes are sequential, so the last one settles last.
     await Promise.allSettled([this.#lastWrite])
     await this.#parts.sharing.close()
     await this.#parts.replica.close()
@@ -208,7 +208,7 @@ export class JetStreamLog implements EnvelopeLog {
     return done
   }
 
-  /** The drafts as rows of the chain; throws if they do not continue the log. */
+  /** The drafts as chained rows; throws if they do not continue the log. */
   #sealed(drafts: readonly Draft[]): Row[] {
     const { replica } = this.#parts
     const fresh = new Set<string>()
@@ -224,7 +224,7 @@ export class JetStreamLog implements EnvelopeLog {
     })
   }
 
-  /** What the stream has is committed. It is in the replica's file a little later. */
+  /** Rows in the stream are committed. They reach the replica's file a little later. */
   async #commit(rows: readonly Row[]): Promise<void> {
     const messages = splitIntoMessages(rows, this.#parts.subject.maxBytes)
     try {
@@ -246,7 +246,7 @@ export class JetStreamLog implements EnvelopeLog {
     follower.position = at
   }
 
-  /** Resolves when the stream has nothing of this row, to whether it had. */
+  /** Resolves once the stream has nothing of this row, to whether it had anything. */
   async #eraseInStream(row: number): Promise<boolean> {
     const { sharing, space } = this.#parts
     const until = performance.now() + eraseTimeoutMs
@@ -265,7 +265,7 @@ export class JetStreamLog implements EnvelopeLog {
     }
   }
 
-  /** `undefined` = nothing of the row is in the stream. */
+  /** `undefined` = the stream has nothing of the row. */
   async #findInStream(row: number): Promise<InStream | undefined> {
     const { subject, rewrites, replica } = this.#parts
     if (row < this.oldest || row > replica.head) return undefined
@@ -274,7 +274,7 @@ export class JetStreamLog implements EnvelopeLog {
     const original = located && located.head.first <= row ? located : undefined
     const rewritten = await rewrites.find(row)
     if (original === undefined && rewritten !== undefined && isBlank(row, rewritten)) {
-      await rewrites.tidy(rewritten.head.first) // A gateway may have been cut off before that.
+      await rewrites.tidy(rewritten.head.first) // An earlier gateway may have stopped before this step.
       return undefined
     }
     return original || rewritten ? { original, rewritten } : undefined
@@ -291,7 +291,7 @@ export class JetStreamLog implements EnvelopeLog {
       await rewrites.keep(head.first, data, rewritten)
     }
     if (original === undefined) return
-    // The subject never loses its newest message, by which everybody goes.
+    // The subject always keeps its newest message, which determines its end.
     await this.#inTurn(async () => {
       if (original.at === follower.position) await this.#write([])
     })
@@ -317,7 +317,7 @@ export class JetStreamLog implements EnvelopeLog {
   }
 }
 
-/** Repeats a task while the servers elect a leader, which takes seconds. */
+/** Retries a task while the servers elect a leader, which takes seconds. */
 async function retryWhileUnavailable(task: () => Promise<void>): Promise<void> {
   const until = performance.now() + recoverTimeoutMs
   for (;;) {

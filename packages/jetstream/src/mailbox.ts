@@ -59,7 +59,7 @@ export class Mailbox {
     this.#readAll(messages).catch((err: unknown) => this.#failed(err))
   }
 
-  /** A message that cannot be read, or answered, is skipped: others of the NATS account may write here, too. */
+  /** Skips unreadable messages, because other clients of the NATS account may write here. */
   async #readAll(messages: Subscription): Promise<void> {
     for await (const message of messages) {
       try {
@@ -107,18 +107,18 @@ function decode(data: Uint8Array): { space: string; sender: string; note: Note }
   return { space, sender, note: { head, body: bytes.subarray(end + 1) } }
 }
 
-/** A gateway is silent after so many probes without an answer, each with this timeout. */
+/** Probes without an answer after which a gateway counts as silent, and the timeout of each. */
 const [maxProbes, probeTimeoutMs] = [4, 500]
-/** A gateway that nobody finds is probed once more: it may be reconnecting to another server. */
+/** Milliseconds before another probe of a gateway without listener, which may be reconnecting. */
 const retryMs = 250
-/** For so long a silent gateway is not probed again. */
+/** Milliseconds for which a silent gateway is not probed again. */
 const silenceCacheMs = 2000
 
-/** Whether other gateways are alive. Concurrent callers, of all spaces, share one probe. */
+/** Whether other gateways are alive. Concurrent callers for all spaces share one probe. */
 class HealthProbe {
   readonly #ask: (gateway: string, timeoutMs: number) => Promise<unknown>
   readonly #asking = new Map<string, Promise<boolean>>()
-  /** When each was last found silent. */
+  /** When each was last silent. */
   readonly #silent = new Map<string, number>()
 
   constructor(ask: (gateway: string, timeoutMs: number) => Promise<unknown>) {
@@ -130,7 +130,7 @@ class HealthProbe {
     this.#silent.delete(gateway)
   }
 
-  /** Called after this gateway was disconnected itself. */
+  /** Call after this gateway was disconnected. */
   forget(): void {
     this.#silent.clear()
   }

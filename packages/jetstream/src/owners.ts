@@ -7,7 +7,7 @@ const wrongLastSequence = 10071
 const [maxAttempts, retryMs] = [20, 100]
 
 /**
- * Which gateway sequences which space. It avoids conflicts, and is not needed for safety: the stream refuses a write behind
+ * Assigns spaces to sequencing gateways. Avoids conflicts, but is not needed for safety: the stream refuses a write after
  * another writer's. A gateway that does not answer for two seconds loses its spaces.
  */
 export class Owners {
@@ -20,7 +20,7 @@ export class Owners {
     this.#mailbox = mailbox
   }
 
-  /** Returns the owner of the space: this gateway, unless another that is alive has it. */
+  /** Returns the owner of the space: this gateway, unless another live one has it. */
   async claim(space: string): Promise<string> {
     try {
       for (let i = 0; i < maxAttempts; i++) {
@@ -42,7 +42,7 @@ export class Owners {
     try {
       await this.#nats.owners.delete(space, { previousSeq: revision })
     } catch {
-      // Another gateway has claimed it, or will once this one does not answer.
+      // Another gateway has claimed it, or will if this one does not answer.
     }
   }
 
@@ -52,7 +52,7 @@ export class Owners {
     const entry = await owners.get(space)
     const owner = entry?.operation === 'PUT' ? entry.string() : undefined
     if (entry !== null && owner === self) {
-      this.#claimed.set(space, entry.revision) // Also if the reply to this gateway's claim was lost.
+      this.#claimed.set(space, entry.revision) // Also after a lost reply to this gateway's claim.
       return self
     }
     if (owner !== undefined && (await this.#mailbox.isAlive(owner))) return owner

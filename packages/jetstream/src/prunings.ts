@@ -11,7 +11,7 @@ interface PruningRecord {
   /** Hexadecimal. */
   readonly hash: string
   readonly parts: number
-  /** Part of the subjects of the snapshot's parts. */
+  /** Part of the subjects of the snapshot's pieces. */
   readonly nonce: string
   /** SHA-256 of the snapshot, hexadecimal. */
   readonly digest: string
@@ -47,12 +47,12 @@ export class Prunings {
     return { epoch, through, hash: Buffer.from(hash, 'hex'), bytes: snapshot }
   }
 
-  /** The boundary of the last one; 0 = there was none. */
+  /** The boundary of the last one; 0 = none. */
   async through(): Promise<number> {
     return (await this.#record())?.record.through ?? 0
   }
 
-  /** Replaces the one before. */
+  /** Replaces the previous one. */
   async keep(epoch: string, { through, hash, bytes }: Snapshot): Promise<void> {
     const before = await this.#record()
     const nonce = nanoid()

@@ -10,7 +10,7 @@ import type {
 } from '@meup/gateway'
 import { contextRoot } from '@meup/protocol'
 
-/** This gateway's copy of a space's log. It can be deleted, and is made again from the stream. */
+/** This gateway's copy of a space's log. If deleted, it is rebuilt from the stream. */
 export class Replica {
   readonly epoch: string
   readonly #file: ReplicaFile
@@ -31,7 +31,7 @@ export class Replica {
     this.#writeBehind = new WriteBehind((rows) => file.append(space, rows))
   }
 
-  /** Called when the file could not be written: appends are refused until `recheck`. */
+  /** Called when the file cannot be written: appends are refused until `recheck`. */
   set onFailure(listener: () => void) {
     this.#writeBehind.onFailure = listener
   }
@@ -52,7 +52,7 @@ export class Replica {
     return this.#snapshot?.through ?? 0
   }
 
-  /** Rejects if the file cannot be written. Otherwise the log ends where the file does. */
+  /** Rejects if the file cannot be written. Otherwise sets the end of the log to that of the file. */
   async recheck(): Promise<void> {
     await this.#writeBehind.stored().catch(() => undefined) // The file is read below.
     const { head, hash, snapshot } = await this.#file.openSpace(this.#name, this.epoch)
@@ -61,7 +61,7 @@ export class Replica {
     this.#writeBehind.forget()
   }
 
-  /** Appends rows that the stream has. They can be found at once, and are in the file a little later. */
+  /** Appends rows of the stream. They can be found at once, and are written to the file a little later. */
   async append(rows: readonly Row[], snapshot?: Snapshot): Promise<void> {
     const last = rows.at(-1)
     if (last === undefined) return
@@ -107,7 +107,7 @@ export class Replica {
     this.#snapshot = { through, hash, bytes }
   }
 
-  /** As `EnvelopeLog.erase`, in the file of this machine. */
+  /** Like `EnvelopeLog.erase`, in the local file. */
   async erase(seqs: readonly number[]): Promise<boolean> {
     await this.#writeBehind.stored()
     return this.#file.erase(this.#space, seqs)
@@ -131,14 +131,14 @@ export class Replica {
   }
 }
 
-/** For so long rows are collected before they are stored, unless a reader waits for them. */
+/** Milliseconds for which rows are collected before they are stored, unless a reader waits. */
 const collectMs = 20
-/** Rows, and bytes of their bodies, that are collected at most. */
+/** Limits of collected rows, and of their bodies. */
 const [maxRows, maxBytes] = [1000, 1024 * 1024]
 
 /**
- * Rows that the stream has and the replica's file does not have yet: many are stored with one commit. They are read from the
- * stream again after a crash. Readers of the file wait for `stored`.
+ * Rows of the stream that are not in the replica's file yet; they are stored in batches. After a crash they are read from the
+ * stream again. Readers of the file wait for `stored`.
  */
 class WriteBehind {
   readonly #store: (rows: readonly Row[]) => Promise<void>
@@ -146,7 +146,7 @@ class WriteBehind {
   #rows: Row[] = []
   #bytes = 0
   #timer: NodeJS.Timeout | undefined
-  /** Commits are carried out one after another; once one has failed, all later ones fail. */
+  /** Commits are sequential; after a failure all later ones fail. */
   #storing: Promise<void> = Promise.resolve()
   #failure: { readonly reason: unknown } | undefined
 
@@ -193,7 +193,7 @@ class WriteBehind {
     await this.#storing
   }
 
-  /** Drops rows that were not stored: they are read from the stream again. */
+  /** Drops rows that were not stored, because they are read from the stream again. */
   forget(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -7,8 +7,8 @@ import { removeMessage, type StoredBatch } from './subject-log.js'
 const wrongLastSequence = 10071
 
 /**
- * Batches that were written anew, without what was erased of them: each stands for the message that was removed [MEUP-10.10]. A
- * batch has a subject of its own, whose last message counts.
+ * Batches rewritten without their erased rows; each replaces a removed message [MEUP-10.10]. A batch has its own subject, whose
+ * last message counts.
  */
 export class Rewrites {
   readonly #nats: Nats
@@ -21,14 +21,14 @@ export class Rewrites {
     this.#stored = stored
   }
 
-  /** The batch that has this row; `undefined` = it was not written anew. */
+  /** The rewritten batch with this row; `undefined` = none. */
   async find(row: number): Promise<StoredBatch | undefined> {
     const first = (await this.#firsts()).findLast((each) => each <= row)
     const batch = first === undefined ? undefined : await this.#last(first)
     return batch !== undefined && getLastSeq(batch.head) >= row ? batch : undefined
   }
 
-  /** Replaces `before`, which is removed. Rejects with `fenced` if another gateway has replaced it. */
+  /** Replaces and removes `before`. Rejects with `fenced` if another gateway has replaced it. */
   async keep(first: number, data: Uint8Array, before: StoredBatch | undefined): Promise<void> {
     try {
       await this.#nats.js.publish(this.#subject(first), data, {
@@ -43,7 +43,7 @@ export class Rewrites {
     await this.tidy(first)
   }
 
-  /** Removes what was replaced. */
+  /** Removes replaced messages. */
   async tidy(first: number): Promise<void> {
     const last = await this.#last(first)
     for (;;) {
@@ -53,7 +53,7 @@ export class Rewrites {
     }
   }
 
-  /** Removes the batches whose rows are all pruned. */
+  /** Removes batches with only pruned rows. */
   async prune(through: number): Promise<void> {
     for (const first of await this.#firsts()) {
       const batch = first > through ? undefined : await this.#last(first)

@@ -9,13 +9,13 @@ import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
 import type { SubjectLog } from './subject-log.js'
 
-/** How often a follower checks that it has everything and that the leader is alive. */
+/** Interval of a follower's checks that it is complete and the leader is alive. */
 const probeMs = 1000
-/** In one of so many checks, a follower looks for a pruning whose announcement was lost. */
+/** Checks between two searches for a pruning whose announcement was lost. */
 const checksPerPruning = 60
-/** After so long without an answer, the leader is probed. */
+/** Milliseconds without an answer after which the leader is probed. */
 const slowAnswerMs = 250
-/** A leader without a server for so long stops leading, without waiting for a write to fail. */
+/** Milliseconds without a server after which a leader steps down, without waiting for a failed write. */
 const cutOffMs = 5000
 
 interface SharingParts {
@@ -29,7 +29,7 @@ interface SharingParts {
   readonly prunings: Prunings
 }
 
-/** Who sequences a space, and what other gateways have written to it. */
+/** The sequencing gateway of a space, and the messages of other gateways. */
 export class Sharing implements SharedLog<Row> {
   readonly #parts: SharingParts
   /** Runs tasks one after another. */
@@ -41,7 +41,7 @@ export class Sharing implements SharedLog<Row> {
   #stopMail = (): void => {}
   #probe: NodeJS.Timeout | undefined
   #checks = 0
-  /** Messages of the stream that were received and not handled yet. */
+  /** Received messages of the stream that are not handled yet. */
   #waiting: { readonly at: number; readonly data: Uint8Array }[] = []
   /** Rejects each request that the leader has not answered. */
   readonly #pendingRequests = new Set<(error: LogError) => void>()
@@ -134,12 +134,12 @@ export class Sharing implements SharedLog<Row> {
     }
   }
 
-  /** A leader that receives what it has not written has been replaced. */
+  /** A leader that receives another gateway's message was replaced. */
   async #onLive(): Promise<void> {
     const waiting = this.#waiting
     this.#waiting = []
     const { follower, replica, subject } = this.#parts
-    // A message that is no batch throws here; recovering the log reports it.
+    // An invalid batch throws here; recovering the log reports it.
     if (!this.leads) for (const { at, data } of waiting) await follower.onBatch(subject.stored(at, data))
     else if (
       waiting.some(
@@ -158,7 +158,7 @@ export class Sharing implements SharedLog<Row> {
     if (this.leads && performance.now() - awaySince > cutOffMs) this.#leaderLost()
     if (!this.leads && !this.#isClosed) {
       try {
-        // Only if something was missed does this delay other tasks.
+        // Only a missed message delays other tasks.
         if (!(await follower.isCurrent())) {
           await this.#inTurn(async () => {
             if (!this.leads) await follower.catchUp()
@@ -168,7 +168,7 @@ export class Sharing implements SharedLog<Row> {
         if (!this.leads && !(await mailbox.isAlive(owner))) this.#leaderLost()
         if (this.#checks++ % checksPerPruning === 0) await this.#lookForPruning()
       } catch {
-        this.#leaderLost() // Recovering the log reports why it cannot be read.
+        this.#leaderLost() // Recovering the log reports why it is unreadable.
       }
     }
     if (!this.#isClosed) this.#probe = setTimeout(() => this.#run(this.#check()), probeMs)
@@ -203,7 +203,7 @@ export class Sharing implements SharedLog<Row> {
     if (!(await this.#parts.mailbox.isAlive(owner)) && owner === this.#owner) this.#leaderLost()
   }
 
-  /** What fails here leaves open who leads: recovering the log finds out, and reports why it cannot be read. */
+  /** A failure leaves the leader unknown: recovering the log determines it, and reports why it is unreadable. */
   #run(task: Promise<void>): void {
     task.catch((err: unknown) => {
       this.#parts.nats.logger.warn({ space: this.#parts.space, err }, 'the leader cannot be watched')

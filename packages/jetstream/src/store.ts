@@ -26,17 +26,17 @@ import { Sharing } from './sharing.js'
 import { createPlace, establishStream } from './streams.js'
 import { type StoredBatch, SubjectLog } from './subject-log.js'
 
-/** How long closing waits for unsent messages. */
+/** Milliseconds that closing waits for unsent messages. */
 const flushTimeoutMs = 500
 
 export interface JetStreamStoreOptions extends NatsOptions {
-  /** The file of this gateway's replica, a SQLite file; created if it is missing. */
+  /** The SQLite file of this gateway's replica, created if missing. */
   readonly path: string
   readonly logger?: Logger
 }
 
 /**
- * Logs in JetStream, which several gateways share, with a replica in a SQLite file. Each space is written by one gateway at a
+ * Logs in JetStream, shared by several gateways, with a replica in a SQLite file. Each space is written by one gateway at a
  * time and followed by the others. Rejects with a `LogError`: `server`, `unavailable`, or one of `sqliteStore`.
  */
 export async function jetstreamStore(options: JetStreamStoreOptions): Promise<LogStore> {
@@ -105,7 +105,7 @@ async function open(
   return new JetStreamLog({ space, subject, replica, prunings, rewrites, follower, sharing, logger, onClose })
 }
 
-/** Returns the replica's part of the stream's log. Creates the log if there is none. */
+/** Returns the replica as far as it belongs to the stream's log. Creates the log if there is none. */
 async function match(
   space: string,
   subject: SubjectLog,
@@ -123,7 +123,7 @@ async function match(
   return replicaFile.openSpace(space, tip.head.epoch)
 }
 
-/** The first message of a space has the epoch of its log. Rejects if rows were logged before: they are gone. */
+/** Writes the first message of a space, with the epoch of its log. Rejects if rows were logged before, which are lost. */
 async function begin(
   subject: SubjectLog,
   prunings: Prunings,
@@ -141,7 +141,7 @@ async function begin(
   try {
     await subject.write({ data, nonce, expected: 0 })
   } catch (error) {
-    // Another gateway was first: its message is the log's.
+    // Another gateway was first, and its message defines the log.
     if (!(error instanceof LogError) || error.code !== 'fenced') throw error
   }
   const tip = await subject.tip()

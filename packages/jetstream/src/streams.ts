@@ -7,17 +7,17 @@ const shards = 8
 const secondNs = 1_000_000_000
 const [notFound, nameInUse] = [10059, 10058]
 
-/** Stream and subjects of a space. The names are stable: other gateways find the space by them. */
+/** Stream and subjects of a space. The names are stable, because other gateways derive them as well. */
 export interface Place {
   readonly stream: string
   /** Batches of the log. */
   readonly subject: string
-  /** Where the server republishes batches. */
+  /** The subject to which the server republishes batches. */
   readonly live: string
   /** Records of prunings. */
   readonly pruned: string
   readonly snapshots: string
-  /** Batches without what was erased of them. */
+  /** Rewritten batches without erased rows. */
   readonly rewritten: string
 }
 
@@ -46,7 +46,7 @@ function wanted(stream: string, replicas: number): Wanted {
     retention: 'limits',
     storage: 'file',
     discard: 'new',
-    deny_delete: false, // What is erased is removed.
+    deny_delete: false, // Erasing removes messages.
     allow_direct: true,
     duplicate_window: 30 * secondNs,
     republish: { src: `meup.space.${shard}.>`, dest: `meup.live.${shard}.>` },
@@ -54,8 +54,8 @@ function wanted(stream: string, replicas: number): Wanted {
 }
 
 /**
- * Creates the stream if it is missing. Rejects with a `LogError` of code `server` if its configuration differs: it would not
- * keep what is acknowledged.
+ * Creates the stream if missing. Rejects with a `LogError` with code `server` if its configuration differs and would not keep
+ * acknowledged messages.
  */
 export async function establishStream(
   manager: JetStreamManager,
@@ -73,7 +73,7 @@ export async function establishStream(
   }
 }
 
-/** `undefined` = there is no such stream. */
+/** `undefined` = no such stream. */
 export async function findStream(manager: JetStreamManager, stream: string): Promise<StreamInfo | undefined> {
   try {
     return await manager.streams.info(stream)
@@ -83,7 +83,7 @@ export async function findStream(manager: JetStreamManager, stream: string): Pro
   }
 }
 
-/** No limit may remove messages, and there must be as many copies as configured. Throws like `establishStream`. */
+/** Limits must not remove messages, and the number of copies has to match. Throws like `establishStream`. */
 export function assertAsNeeded(found: StreamConfig, replicas: number): void {
   const config = wanted(found.name, replicas)
   const keys = [

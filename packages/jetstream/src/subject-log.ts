@@ -7,7 +7,7 @@ import type { Place } from './streams.js'
 
 /** One message of a space's subject. */
 export interface StoredBatch {
-  /** Its sequence in the stream, which other spaces share. */
+  /** Its sequence in the stream, which is shared by spaces. */
   readonly at: number
   readonly head: BatchHead
   rows(): Row[]
@@ -17,21 +17,21 @@ export interface StoredBatch {
 interface Writing {
   readonly data: Uint8Array
   readonly nonce: string
-  /** Sequence of the last message of the subject; 0 = there is none. */
+  /** Sequence of the subject's last message; 0 = none. */
   readonly expected: number
 }
 
-/** How long writes and reads are retried. */
+/** Milliseconds for which writes and reads are retried. */
 const retryTimeoutMs = 5000
 const retryMs = 100
 /** Attempts to read the end of a subject. */
 const maxAttempts = 3
-/** Up to so many messages are read one by one; further ones with a consumer. */
+/** Messages that are read one by one; further ones with a consumer. */
 const maxSingleReads = 32
 const wrongLastSequence = 10071
 const bytesOfHeaders = 1024
 
-/** The messages of one space in its stream. Those that decide something are read from the stream's leader. */
+/** The messages of one space in its stream. Decisive reads go to the stream's leader. */
 export class SubjectLog {
   readonly place: Place
   readonly #nats: Nats
@@ -41,12 +41,12 @@ export class SubjectLog {
     this.place = place
   }
 
-  /** Limit of the bytes of one message. */
+  /** Maximum bytes of one message. */
   get maxBytes(): number {
     return (this.#nats.connection.info?.max_payload ?? 1024 * 1024) - bytesOfHeaders
   }
 
-  /** The newest message, as the stream's leader has it. */
+  /** The newest message according to the stream's leader. */
   async tip(): Promise<StoredBatch | undefined> {
     for (let i = 1; ; i++) {
       try {
@@ -69,13 +69,13 @@ export class SubjectLog {
   }
 
   /**
-   * Appends one message behind the expected one, and returns its sequence. Rejects with `fenced` if another gateway has written,
+   * Appends a message after the expected one, and returns its sequence. Rejects with `fenced` if another gateway has written,
    * and with `unavailable` if the outcome is unknown.
    */
   async write({ data, nonce, expected }: Writing): Promise<number> {
     const { stream, subject } = this.place
     const until = performance.now() + retryTimeoutMs
-    // The first attempt allows for a large batch. Later ones are short: the server may never answer.
+    // The first attempt allows time for a large batch. Later ones are short, because a server may never answer.
     for (let timeout = requestMs; ; timeout = promptMs) {
       let failure: unknown
       try {
@@ -145,7 +145,7 @@ export class SubjectLog {
     return { at, head: decodeHead(data, name), rows: () => decodeRows(data, name) }
   }
 
-  /** The first message from a sequence on. A server that is behind may not have it yet. */
+  /** The first message from a sequence on. A lagging server may not have it yet. */
   async #from(place: number, through: number): Promise<StoredBatch> {
     const { stream, subject } = this.place
     const until = performance.now() + retryTimeoutMs
@@ -165,7 +165,7 @@ export class SubjectLog {
   }
 }
 
-/** Removes a message and overwrites its bytes on the servers, unless it is gone already. */
+/** Removes a message and overwrites its bytes on the servers, unless it is already removed. */
 export async function removeMessage({ manager }: Nats, stream: string, at: number): Promise<void> {
   try {
     await manager.streams.deleteMessage(stream, at, true)
@@ -181,13 +181,13 @@ function fenced(subject: string, cause: unknown): LogError {
   return new LogError('fenced', message, { cause })
 }
 
-/** A consumer without a message for so long is replaced: its server may be gone. */
+/** Milliseconds without a message after which a consumer is replaced, because its server may be gone. */
 const watchdogMs = 2000
 const maxBuffered = 2000
-/** Consumers in succession that may stay without a message. */
+/** Maximum consecutive consumers without a message. */
 const maxIdleConsumers = 10
 
-/** Reads a subject with a consumer, and replaces that whenever it stalls. */
+/** Reads a subject with a consumer, which is replaced whenever it stalls. */
 async function* consume(
   js: JetStreamClient,
   { stream, subject }: Place,
@@ -232,7 +232,7 @@ async function nextOrTimeout(iterator: AsyncIterator<JsMsg>): Promise<JsMsg | un
   const stop = new AbortController()
   const timeout = delay(watchdogMs, undefined, { signal: stop.signal }).catch(() => undefined)
   const step = iterator.next().then(({ value, done }) => (done ? undefined : (value as JsMsg)))
-  step.catch(() => undefined) // Nothing awaits it after a timeout.
+  step.catch(() => undefined) // Not awaited after a timeout.
   try {
     return await Promise.race([step, timeout])
   } finally {

@@ -10,31 +10,31 @@ import type { OnElicitation } from './relay/calls.js'
 import { ServerTasks } from './relay/server-tasks.js'
 import { type McpServerOptions, startMcpServer } from './relay/start-mcp-server.js'
 
-/** Characters of a notification in the log. */
+/** Characters of a logged notification. */
 const maxLogChars = 1000
 const isListChange = /^notifications\/(?:tools|prompts|resources)\/list_changed$/
 
 export type BridgeOptions = McpServerOptions & {
-  /** Connects as the participant that the server becomes; called when the server is ready. */
+  /** Connects as the server's participant; called when the server is ready. */
   readonly connect: () => Promise<SpaceClient>
 }
 
 export interface Bridge {
   /** Resolves when the server has ended or the space was closed, and its participant has left. Never rejects. */
   readonly ended: Promise<{ reason: string }>
-  /** Stops the server. Open calls are answered with an error (-32000); then the participant leaves. */
+  /** Stops the server. Open calls are answered with an error (-32000), then the participant leaves. */
   close(): Promise<void>
 }
 
 /**
- * Makes an MCP server a participant: requests addressed to it are relayed as they stand, and so are the responses
- * [MEUP-3.8]. Notifications and questions about a call go to its caller, changes of a resource to its subscribers, changes of
- * lists to everyone. Notifications that cannot be attributed for certain go to the log; such questions are declined.
- * Rejects if the server does not start, with an error naming it, or if `connect` does. Then no process or connection of it is left.
+ * Makes an MCP server a participant: relays requests to it and its responses unchanged [MEUP-3.8]. Notifications and
+ * elicitations about a call go to its caller, changes of a resource to its subscribers, changes of lists to everyone.
+ * Notifications without a certain call are logged; such elicitations are declined. Rejects if the server does not start, with
+ * an error naming it, or if `connect` fails, without leaving a process or connection.
  */
 export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): Promise<Bridge> {
   const log = limitLines(options.log)
-  // Until the participant is connected nobody has read a list or subscribed: only log messages matter.
+  // Before the participant is connected there are no readers or subscribers, so only log messages matter.
   let announce = (payload: McpRequestPayload): void => {
     if (!isListChange.test(payload.method)) log(describeNotification(payload))
   }
@@ -59,7 +59,7 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
     if (payload.method === 'notifications/tools/list_changed') tasks.onListChanged()
     if (isListChange.test(payload.method)) announcements.send(payload)
     else if (payload.method === 'notifications/resources/updated') {
-      // One envelope each: the gateway refuses an envelope to a participant who has left.
+      // Separate envelopes, because the gateway refuses one with an addressee that has left.
       for (const each of resources.listSubscribers(payload.params)) announcements.send(payload, each)
     } else if (!callers.notifyOnlyCaller(payload)) {
       log(describeNotification(payload))
@@ -108,7 +108,7 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
     space.on('closed', (error) => resolve({ reason: error?.message ?? 'the space was closed' }))
   })
   const ended = Promise.race([relay.closed, left]).then(async (outcome) => {
-    // Calls that the server's end cut off are answered with an error first.
+    // First answers the calls that the end of the server interrupted with an error.
     for (const leave of [() => space.leave(), () => relay.close()])
       await leave().catch((error: unknown) => log(getErrorMessage(error)))
     return outcome
@@ -127,10 +127,10 @@ function describeNotification({ method, params }: McpRequestPayload): string {
 }
 
 const declined = { action: 'decline' } as const
-/** Milliseconds that a caller has to answer a question. */
+/** Milliseconds for a caller to answer an elicitation. */
 const answerTimeoutMs = 240_000
 
-/** Asks the caller what the server asks [MEUP-3.26]. Who is away, or cannot answer, has declined. */
+/** Forwards an elicitation to the caller [MEUP-3.26]. An absent caller, or one without forms, declines. */
 async function askCaller(
   space: SpaceClient,
   { id, from, context }: Request,
@@ -150,9 +150,9 @@ async function askCaller(
   }
 }
 
-/** Limits of resource subscriptions: in all, and of one participant. */
+/** Limits of resource subscriptions: in all, and per participant. */
 const [maxSubscriptions, maxOwnSubscriptions] = [1000, 100]
-/** The longest URI of a subscription. */
+/** Maximum characters of a subscribed URI. */
 const maxUriChars = 2048
 /** Milliseconds between two announcements about one resource or list. */
 const minIntervalMs = 1000
@@ -163,7 +163,7 @@ const isOk = (response: object): boolean => !('error' in response)
 class ResourceSubscriptions {
   readonly #byUri = new Map<string, Set<string>>()
 
-  /** Handles an answered subscribe or unsubscribe request. */
+  /** Updates the subscriptions after an answered subscribe or unsubscribe request. */
   onAnswered(from: string, { method, params }: McpRequestPayload, response: object): void {
     const uri = params?.uri
     if (typeof uri !== 'string' || !isOk(response)) return
@@ -176,7 +176,10 @@ class ResourceSubscriptions {
     }
   }
 
-  /** The answer to one who unsubscribes while others are subscribed: the server knows one client, and would end all. */
+  /**
+   * Answers an unsubscribe request itself while others are subscribed, because the server knows a single client and would end
+   * all.
+   */
   answer(from: string, { method, params }: McpRequestPayload): McpResponsePayload | undefined {
     if (method !== 'resources/unsubscribe') return undefined
     return this.listSubscribers(params).some((each) => each !== from) ? { result: {} } : undefined
@@ -194,7 +197,7 @@ class ResourceSubscriptions {
   }
 }
 
-/** Announces changes. Of rapid changes to one resource, the first and the last are sent. */
+/** Announces changes. Of rapid changes to one resource, it sends the first and the last. */
 class Announcements {
   readonly #space: Pick<SpaceClient, 'send'>
   readonly #log: (line: string) => void

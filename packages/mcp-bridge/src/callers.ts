@@ -6,24 +6,24 @@ export type Notify = (notification: McpRequestPayload) => void
 export interface Call {
   readonly request: Request
   readonly notify: Notify
-  /** Aborted when it is answered or given up. */
+  /** Aborted when the call is answered or given up. */
   readonly over: AbortController
 }
 
-/** Milliseconds in which a server may still send something about a finished or cancelled call. */
+/** Milliseconds in which a server may still send messages about a finished or cancelled call. */
 const quietMs = 60_000
 
 /**
- * Finds the call that a message without a reference is about, such as a log message over stdio. To keep private calls
- * private, it is attributed only where no other participant can be meant.
+ * Finds the call that a message without a reference is about, such as a log message over stdio. To keep private calls private,
+ * attributes it only if no other participant is possible.
  */
 export class Callers {
   readonly #running = new Set<Call>()
-  /** When the last call of each participant ended, and when the last that was given up, which the server may still work on. */
+  /** When the last call of each participant ended, and the last one that was given up, on which the server may still work. */
   readonly #endedAt = new Map<string, number>()
   readonly #gaveUpAt = new Map<string, number>()
 
-  /** `signal` is aborted when the caller gives the call up. */
+  /** `signal` is aborted when the caller gives up. */
   async run<Value>(
     request: Request,
     notify: Notify,
@@ -53,7 +53,7 @@ export class Callers {
     return true
   }
 
-  /** The call that a question is about: the latest of the only participant that calls. */
+  /** The call of an elicitation: the latest one of the only calling participant. */
   findElicited(): Call | undefined {
     const calls = [...this.#running]
     const latest = calls.at(-1)
@@ -70,7 +70,7 @@ function hasOthers(times: Map<string, number>, participant: string): boolean {
   return [...times.keys()].some((id) => id !== participant)
 }
 
-/** The earliest come first. */
+/** Removes expired entries, which come first. */
 function forgetEarlier(times: Map<string, number>): void {
   for (const [id, at] of times) {
     if (Date.now() - at < quietMs) return

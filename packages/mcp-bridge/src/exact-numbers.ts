@@ -4,10 +4,10 @@ import { getNumberText, parseExact, stringifyExact } from '@meup/protocol'
 
 // SDKs copy what they read and write it with `JSON.stringify`: the digits of numbers go around them.
 
-/** In `_meta` of a call: its arguments as JSON, where the SDK's copy of them has lost digits. */
+/** Key in `_meta` of a call: its arguments as JSON, if the SDK's copy has lost digits. */
 const argumentsKey = 'meup/arguments'
 
-/** The parameters of a call, in which its arguments keep their digits for `readExactArguments`. */
+/** The parameters of a call with its arguments prepared for `readExactArguments`. */
 export function keepExactArguments(params: Readonly<Record<string, unknown>>, args: object): object {
   const { [argumentsKey]: _, ...meta } = isObject(params._meta) ? params._meta : {}
   const json = stringifyExact(args)
@@ -17,7 +17,7 @@ export function keepExactArguments(params: Readonly<Record<string, unknown>>, ar
     : { ...params, _meta: { ...meta, ...(!isExact && { [argumentsKey]: json }) } }
 }
 
-/** The arguments of a call with the digits of their numbers. */
+/** The arguments of a call with exact numbers. */
 export function readExactArguments<Args extends object>(
   args: Args,
   meta: Readonly<Record<string, unknown>> = {},
@@ -26,13 +26,13 @@ export function readExactArguments<Args extends object>(
   return typeof json === 'string' ? (parseExact(json) as Args) : args
 }
 
-/** Precedes the digits of a number in a string. No sender can know it. */
+/** Precedes the digits of a number in a string. Random, so that no sender can know it. */
 const mark = `${randomUUID()}:`
-/** Such a string, also within the JSON in a string. */
+/** Matches such a string, also within JSON in a string. */
 const marked = new RegExp(`(\\\\*")${mark}([-+.\\deE]+)\\1`, 'g')
 
 /**
- * The member with the id of a request, for its answer: an integer beyond 2^53, as random ids of 64 bits are, is a string for
+ * The response member with the id of a request; an integer beyond 2^53, such as a random 64-bit id, becomes a string for
  * `restoreNumbers`.
  */
 export function markId(holder: Readonly<Record<string, unknown>>, key: string): unknown {
@@ -47,7 +47,7 @@ interface ToolResult {
   readonly _meta?: unknown
 }
 
-/** The result of a tool, in whose data the numbers that would lose digits are strings for `restoreNumbers`. */
+/** A tool result whose inexact numbers are strings for `restoreNumbers`. */
 export function markNumbers<Result extends ToolResult>(result: Result): Result {
   const { structuredContent, _meta } = result
   const [data, meta] = [markMembers(structuredContent), markMembers(_meta)]
@@ -59,7 +59,7 @@ export function markNumbers<Result extends ToolResult>(result: Result): Result {
   }
 }
 
-/** The same value if it holds no such number. */
+/** The same value if it contains no such number. */
 function markMembers(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const members = Object.entries(value)
@@ -71,11 +71,11 @@ function markMembers(value: unknown): unknown {
   return Array.isArray(value) ? copied : Object.fromEntries(members.map(([key], at) => [key, copied[at]]))
 }
 
-/** JSON with the numbers that `markNumbers` has marked. */
+/** Restores the numbers marked by `markNumbers` in JSON. */
 export const restoreNumbers = (json: string): string =>
   json.includes(mark) ? json.replaceAll(marked, '$2') : json
 
-/** A response with the same. JSON has no line breaks, and each event ends with one. */
+/** Restores the numbers in a response. JSON contains no line breaks, and each event ends with one. */
 export function restoreResponse(response: Response): Response {
   if (response.body === null) return response
   let rest: Buffer = Buffer.alloc(0)

@@ -2,24 +2,24 @@ import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
 import { LOG_LEVEL_META_KEY } from '@modelcontextprotocol/client'
 import type { McpRelay } from './relay/relay.js'
 
-/** The least severe first. */
+/** From least to most severe. */
 const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
-/** What those get who have set no level, once somebody else has. */
+/** The level of askers without their own, once another asker has set one. */
 const usual = levels.indexOf('info')
-/** Askers whose levels are kept: guests come and go. */
+/** Limit of askers with levels, because guests come and go. */
 const maxAskers = 1000
-/** The first revision in which each request says its level. */
+/** The first revision with a level in each request. */
 const perRequest = '2026-07-28'
 
 /**
- * Log levels by asker. A server knows one client, and so one level: it is told the most verbose of all, and each asker gets the
+ * Log levels by asker. A server has a single client and level: it gets the most verbose level of all, and each asker gets
  * messages from its own level on.
  */
 export class LogLevels {
   readonly #isPerRequest: boolean
   readonly #hasLogs: boolean
   readonly #byAsker = new Map<string, number>()
-  /** The level that the server has; `undefined`: its own. */
+  /** The level set at the server; `undefined` = its default. */
   #serverLevel: number | undefined
 
   constructor({ protocolVersion = '', capabilities }: McpRelay['server']) {
@@ -27,7 +27,7 @@ export class LogLevels {
     this.#hasLogs = 'logging' in capabilities
   }
 
-  /** Keeps the level that is set by this request. Returns the answer, if the server has nothing to be told. */
+  /** Stores the level set by this request. Returns the answer if the server need not be notified. */
   answer(asker: string, { method, params }: McpRequestPayload): McpResponsePayload | undefined {
     const level = levels.indexOf(params?.level as string)
     if (method !== 'logging/setLevel' || level === -1 || !this.#hasLogs) return undefined
@@ -38,7 +38,7 @@ export class LogLevels {
     return this.#isPerRequest || this.#wanted === (this.#serverLevel ?? usual) ? { result: {} } : undefined
   }
 
-  /** The request as the server gets it: with the level for all, or for this one. */
+  /** The request for the server: with the common level, or the level of this request. */
   prepare(asker: string, request: McpRequestPayload): McpRequestPayload {
     const { method, params } = request
     const own = this.#byAsker.get(asker)
@@ -52,7 +52,7 @@ export class LogLevels {
     return { ...request, params: { ...params, level: levels[this.#serverLevel] } }
   }
 
-  /** Whether an asker gets this notification. */
+  /** Whether an asker wants this notification. */
   isWanted(asker: string, { method, params }: Pick<McpRequestPayload, 'method' | 'params'>): boolean {
     const level = method === 'notifications/message' ? levels.indexOf(params?.level as string) : -1
     return (

@@ -1,7 +1,7 @@
-/** Lines that one server may have in the log at once, and in the long run. */
+/** Logged lines per server: burst, and long-term rate. */
 const [burstLines, linesPerSecond] = [1000, 50]
 
-/** Passes lines on to the log of the operator. What one server writes beyond its share is counted. */
+/** Forwards lines to the operator's log, counting those beyond the server's share. */
 export function limitLines(log: ((line: string) => void) | undefined): (line: string) => void {
   let lines = burstLines
   let at = Date.now()
@@ -10,7 +10,7 @@ export function limitLines(log: ((line: string) => void) | undefined): (line: st
     const now = Date.now()
     lines = Math.min(burstLines, lines + Math.max(0, now - at) * (linesPerSecond / 1000))
     at = now
-    // Once lines were left out, some may follow each other again before the count is given.
+    // Once lines were dropped, several must fit before the count is logged.
     if (lines < (leftOut > 0 ? linesPerSecond : 1)) return void leftOut++
     lines--
     if (leftOut > 0) log?.(`left out ${leftOut} lines: more than ${linesPerSecond} a second`)

@@ -1,7 +1,7 @@
 const unusual = /[^\t\n\r -~]/
-/** A letter, or an emoji: what a joiner may stand between. */
+/** A letter or emoji, between which a joiner may be legitimate. */
 const visible = '[^\\p{ASCII}\\p{Default_Ignorable_Code_Point}]'
-/** Invisible and control characters, but for joiners and selectors where a script or an emoji needs them. */
+/** Invisible and control characters, except joiners and selectors that a script or an emoji needs. */
 const invisible = new RegExp(
   [
     '(?![\\t\\n\\r\\ufe0e\\ufe0f\\u200c\\u200d])[\\p{Default_Ignorable_Code_Point}\\p{Cc}]',
@@ -11,7 +11,7 @@ const invisible = new RegExp(
   'gu',
 )
 
-/** Lookbehinds stand last, where they are rarely tried: so this is linear. */
+/** Lookbehinds come last, so that they are rarely evaluated and matching stays linear. */
 const markers = new RegExp(
   [
     // <|im_start|>, <|eot_id|>, <|START_OF_TURN_TOKEN|>: ChatML, GPT, Llama, Phi, Command. <｜User｜>: DeepSeek.
@@ -21,7 +21,7 @@ const markers = new RegExp(
     '\\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\\]',
     // Gemma, Command
     '</?(?:bos|eos|start_of_turn|end_of_turn|BOS_TOKEN|EOS_TOKEN)>',
-    // What begins a line in transcripts and in Alpaca's prompts
+    // Beginnings of lines in transcripts and in Alpaca's prompts
     '(?:Human|HUMAN|Assistant|ASSISTANT)(?=:)(?<=^[ \\t]*(?:#{1,6} )?\\w+)',
     '(?:System|SYSTEM|User|USER)(?=:)(?<=\\n[ \\t\\r]*\\n(?:#{1,6} )?\\w+)',
     '(?:Instruction|Response)(?=:)(?<=^### \\w+)',
@@ -29,7 +29,7 @@ const markers = new RegExp(
   'gm',
 )
 
-/** Roles and tool calls as tags; of one that holds others, its beginning. */
+/** Roles and tool calls as tags; only the opening tag of nested ones. */
 const tags = new RegExp(
   `</?(?:${[
     'system|assistant|human|invoke|antml:\\w{1,64}',
@@ -42,8 +42,8 @@ const tags = new RegExp(
 )
 
 /**
- * Takes from a text what would be an instruction to a model that reads it: its markers of roles, turns and tool calls
- * become words in `‹›`, and what is invisible is dropped. All else stays as it is: `<`, `>` and `&` too.
+ * Removes instructions to a model: markers of roles, turns and tool calls become words in `‹›`, and invisible characters are
+ * dropped. Everything else is unchanged, including `<`, `>` and `&`.
  */
 export function sanitize(text: string): string {
   const seen = unusual.test(text) ? text.replace(invisible, '') : text
@@ -59,5 +59,5 @@ export function sanitize(text: string): string {
 const brackets = /^[<[]+|[>\]]+$/g
 const quote = (marker: string): string => `‹${marker.replace(brackets, '')}›`
 
-/** `List<System>` is no tag. */
+/** `List<System>` is a type, not a tag. */
 const isType = (tag: string, before: string): boolean => /^<[A-Z]/.test(tag) && /\w/.test(before)

@@ -1,31 +1,31 @@
-/** Pays for looks at texts, each before it is taken: throws where nothing is left. One unit is about a microsecond. */
+/** Pays for scanning in advance: throws if nothing is left. One unit is about a microsecond. */
 export interface Meter {
   charge(units: number, what: string): void
 }
 
 const free: Meter = { charge() {} }
 
-/** The meter has stopped a scan: this is no failure of it. `cause` is what the meter has thrown. */
+/** The meter stopped a scan, which is not a failure. `cause`: the meter's error. */
 export class Stopped extends Error {}
 
-/** Characters that are read for one unit, where there is nothing to look at more closely. */
+/** Characters scanned per unit without findings. */
 const charsPerUnit = 256
 
-/** Charges for one reading of so many characters. */
+/** Charges for scanning this many characters once. */
 export const chargeReading = (meter: Meter, characters: number): void =>
   meter.charge(characters / charsPerUnit, what)
 
-/** What closer looks cost at worst, or nearly so. */
+/** Maximum costs of closer examinations, approximately. */
 const costs = {
-  /** At a word of a rule of this package. */
+  /** Per word of a built-in rule. */
   rule: 5 / 4,
-  /** At a word of anything else. */
+  /** Per word of another rule. */
   match: 6,
-  /** At characters that are read as others. */
+  /** Per normalized character. */
   change: 1 / 2,
-  /** At a run of percent signs or of base64, beside its characters. */
+  /** Per run of percent signs or base64, besides its characters. */
   encoding: 2,
-  /** At a secret, to mask it. */
+  /** Per masked secret. */
   secret: 12,
 } as const
 
@@ -34,7 +34,7 @@ export const chargeLooks = (meter: Meter, looks: number, at: keyof typeof costs)
 
 const what = 'characters to scan for secrets'
 
-/** Charges another meter, and tells when that stops by an error of its own. */
+/** Charges another meter, and wraps its errors in `Stopped`. */
 export const stopping = (meter: Meter | undefined): Meter =>
   meter === undefined
     ? free

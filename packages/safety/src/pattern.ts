@@ -1,19 +1,19 @@
 import { RE2JS, RE2Set } from 're2js'
 import { SafetyError } from './settings.js'
 
-/** Steps of a compiled pattern; a larger one would be slow on any text. */
+/** Maximum steps of a compiled pattern; a larger one would be slow on any text. */
 const maxProgramSize = 2000
-/** Bytes that the automaton of one pattern may keep. */
+/** Maximum bytes of one pattern's automaton. */
 const maxMemoryBytes = 2 ** 20
 
 export interface Pattern {
-  /** Says where a match is. */
+  /** Finds the position of a match. */
   readonly compiled: RE2JS
-  /** Says whether there is one, which is a lot faster. */
+  /** Tests for a match, which is much faster. */
   test(text: string): boolean
 }
 
-/** Compiles a pattern (RE2 syntax) that stands at `path` in the settings. Throws SafetyError if it can't be used. */
+/** Compiles a pattern (RE2 syntax) at `path` in the settings. Throws SafetyError for an invalid one. */
 export function compilePattern(source: string, path: string): Pattern {
   const compiled = parse(source, path)
   const size = compiled.programSize()
@@ -24,7 +24,7 @@ export function compilePattern(source: string, path: string): Pattern {
   return {
     compiled,
     test(text) {
-      // By the first text: many patterns never meet one.
+      // Compiled on first use, because many patterns are never needed.
       set ??= compileSet(source)
       return set.match(text).length > 0
     },
@@ -32,7 +32,7 @@ export function compilePattern(source: string, path: string): Pattern {
 }
 
 function compileSet(source: string): RE2Set {
-  // Only of a set can the memory be bounded.
+  // Only a set has bounded memory.
   const set = new RE2Set(RE2Set.UNANCHORED, 0, maxMemoryBytes)
   set.add(source)
   set.compile()

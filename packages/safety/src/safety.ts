@@ -18,32 +18,31 @@ import { noTail, readTail, type Tail } from './tail.js'
 import { withoutThinking } from './thinking.js'
 
 export interface SafetyOptions {
-  /** Whether this exact string is a secret that the caller knows, such as a token of the space. */
+  /** Whether this exact string is a secret known to the caller, such as a token of the space. */
   readonly isKnownSecret?: (candidate: string) => boolean
-  /** A stage failed: the text is withheld, and the caller logs a warning. */
+  /** A stage failed, and the text is withheld; the caller should log a warning. */
   readonly failed?: (error: unknown) => void
 }
 
 export interface Safety {
   /**
-   * What may be seen of a text that stands right behind `before`, the end of what its run said so far (`tailOf`), or any
-   * string: of a secret that is split over both, the text's part is masked. What was guarded once stays as it is. A text is
-   * withheld where a stage fails: nothing is thrown but what the meter throws.
+   * Guards a text that directly follows `before`, the end of the run's previous text (`tailOf`), or any string: of a secret
+   * across both, masks the part in the text. Idempotent. Withholds a text if a stage fails: only the meter's errors are thrown.
    */
   guard(text: string, before?: Tail | string, meter?: Meter): Guarded
 }
 
-/** Passes after which a text has settled: a mark or a cut may bring together what was apart, but not for ever. */
+/** Maximum passes until a text is stable: a mark or a cut may join what was separate. */
 const maxPasses = 8
 
 /**
- * Compiles settings to a gate for texts. Throws SafetyError for what can't be used. The built-in rules are compiled by the
- * first text that is guarded, unless `warmUp` has done it.
+ * Compiles settings to a guard for texts. Throws SafetyError for invalid settings. The built-in rules are compiled with the
+ * first text, unless `warmUp` has done so.
  */
 export function compileSafety(settings: SafetySettings, options: SafetyOptions = {}): Safety {
   checkSettings(settings, takenNames)
   const { isKnownSecret } = options
-  /** A text is read in several ways, in which the same words are. */
+  /** Cached, because several readings contain the same words. */
   const answers = new Map<string, boolean>()
   const isKnown = (candidate: string): boolean => {
     const answer = answers.get(candidate) ?? isKnownSecret?.(candidate) === true
@@ -68,7 +67,7 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
     return joinsProse(tail.said, tail.seams, text) && !findsInProse(tail.said, text)
   }
 
-  // In this order: an operator's patterns meet no raw thinking and no secrets, and no secret straddles the cut.
+  // In this order: an operator's patterns see neither raw thinking nor secrets, and no secret is cut.
   const pass = (whole: string, before: Tail, meter: Meter): Guarded => {
     const text = readable(whole, maxLength)
     chargeReading(meter, before.said.length + (3 + settings.policy.length) * text.length)
@@ -103,7 +102,7 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
         try {
           options.failed?.(error)
         } catch {
-          // What can't even be told of a failure is not to fail for it.
+          // A failing callback must not fail the guard.
         }
         return withheld([])
       }
@@ -112,9 +111,8 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
 }
 
 /**
- * Compiles the rules for secrets and those that block, for texts that are kept and otherwise stay as they are, however long. `before`: what the
- * text stands behind, such as the name of its field. A text that a rule withholds, or fails on, becomes `[withheld]`. Throws
- * SafetyError for what can't be used.
+ * Compiles secret and blocking rules for stored texts of any length, which otherwise stay unchanged. `before`: text before it,
+ * such as the name of its field. A withheld or failed text becomes `[withheld]`. Throws SafetyError for invalid settings.
  */
 export function compileSecretMask(
   settings: SafetySettings,
@@ -144,14 +142,14 @@ const distinct = (findings: readonly Finding[]): Finding[] => [
 ]
 
 export interface Verdict {
-  /** The text may hold what would be instructions to a model. */
+  /** Whether the text may contain instructions to a model. */
   readonly isTrusted: boolean
   readonly findings: readonly Finding[]
 }
 
 const unjudged: Verdict = { isTrusted: false, findings: [] }
 
-/** Compiles an operator's rules, of which the first that a text matches decides. Throws SafetyError for bad patterns. */
+/** Compiles an operator's rules; the first match decides. Throws SafetyError for invalid patterns. */
 export function compilePolicy(rules: readonly PolicyRule[]): (text: string) => Verdict {
   const cases = rules.map(({ name, action, pattern }, index) => ({
     pattern: compilePattern(pattern, `/policy/${index}/pattern`),
@@ -159,7 +157,7 @@ export function compilePolicy(rules: readonly PolicyRule[]): (text: string) => V
   }))
   if (cases.length === 0) return () => unjudged
   return (text) => {
-    // A rule is not escaped by what can't be seen.
+    // Invisible characters must not circumvent a rule.
     const seen = decodeText(text, plain)
     const matches = cases.find(({ pattern }) => pattern.test(text) || (seen !== text && pattern.test(seen)))
     return matches?.verdict ?? unjudged
@@ -170,23 +168,23 @@ const ellipsis = '…'
 const splitPair = /[\ud800-\udbff]$/
 const mark = /\[redacted:[a-z0-9-]+\]/y
 
-/** Characters behind the longest text that are read all the same, so that a secret that begins before them is seen. */
+/** Characters scanned beyond the maximum length, so that a secret across the cut is found. */
 const lookaheadChars = 2048
 
-/** What of a text is worth reading: of a much longer one than may be shown, the rest is cut off anyway. */
+/** The part of a text that is scanned: the rest of a much longer one is cut off anyway. */
 export const readable = (text: string, maxLength: number): string =>
   text.length <= maxLength + lookaheadChars
     ? text
     : text.slice(0, maxLength + lookaheadChars).replace(splitPair, '')
 
 /**
- * Cuts what came of the readable part of a longer text. Where that part ends, half a secret may stand unseen: so many
- * characters of its end are never shown.
+ * Cuts the guarded part of a longer text. Its end may contain half of an undetected secret, so the last characters are never
+ * shown.
  */
 export const clampReadable = (text: string, maxLength: number): string =>
   clamp(text.slice(0, Math.max(0, text.length - lookaheadChars)) + ellipsis, maxLength)
 
-/** Cuts a text to so many characters (UTF-16), the last of them `…`. No character and no mark is cut in half. */
+/** Cuts a text to this many characters (UTF-16), including a final `…`, without splitting a character or a mark. */
 export function clamp(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
   const maximum = Math.max(0, maxLength - ellipsis.length)
@@ -197,12 +195,12 @@ export function clamp(text: string, maxLength: number): string {
   return (isCutMark ? cut.slice(0, bracket) : cut) + ellipsis
 }
 
-/** Examples in one text: it takes some milliseconds to guard. */
+/** Examples per text, which takes some milliseconds. */
 const examplesPerStep = 4
 
 /**
- * Compiles the built-in rules, which a process shares: the first texts take several times as long otherwise. Goes in steps
- * of some milliseconds; between two of them a server can do its work.
+ * Compiles the built-in rules, which a process shares; otherwise the first texts take several times as long. Yields every few
+ * milliseconds, so that a server can do other work.
  */
 export function* warmUp({ guard }: Safety): Generator<void> {
   for (let at = 0; at < examples.length; at += examplesPerStep) {

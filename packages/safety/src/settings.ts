@@ -1,35 +1,35 @@
-/** What becomes of a secret: a mark in its place, or the whole text withheld. */
+/** The treatment of a secret: replaced by a mark, or the whole text withheld. */
 export type LeakAction = 'mask' | 'block'
 
-/** How a secret looks. */
+/** A rule for secrets. */
 export interface SecretRule {
-  /** `[a-z0-9-]`; it stands in the mark: `[redacted:<name>]`. */
+  /** `[a-z0-9-]`; appears in the mark: `[redacted:<name>]`. */
   readonly name: string
-  /** RE2 syntax. The group named `secret`, where there is one, is what must not be seen; else the whole match is. */
+  /** RE2 syntax. Masks the group named `secret`, if any, otherwise the whole match. */
   readonly pattern: string
-  /** In lower case. The pattern is only tried around them; without any, on all of a text, which takes longer. */
+  /** Lower case. The pattern is only tried around them; without any, on the whole text, which takes longer. */
   readonly keywords?: readonly string[]
   readonly action: LeakAction
-  /** The pattern tells a secret by its label, so what plainly stands for one (`<your-key>`, `****`) is left alone. */
+  /** The pattern matches by label, so placeholders (`<your-key>`, `****`) are left unchanged. */
   readonly generic?: boolean
 }
 
-/** What the operator thinks of a text that matches. */
+/** An operator's rule for matching texts. */
 export interface PolicyRule {
   readonly name: string
   /** RE2 syntax. */
   readonly pattern: string
-  /** `review` = it passes and the decision is recorded. */
+  /** `review`: passes, and the decision is recorded. */
   readonly action: 'allow' | 'sanitize' | 'review' | 'block'
 }
 
 export interface SafetySettings {
-  /** `block` makes every rule withhold the text; `mask` leaves it to the rules. */
+  /** `block`: every rule withholds the text; `mask`: the rules decide. */
   readonly onLeak: LeakAction
-  /** Characters of one text; what is longer is cut. */
+  /** Maximum characters of one text; longer ones are cut. */
   readonly maxLength: number
   readonly policy: readonly PolicyRule[]
-  /** Beside those this package brings. */
+  /** In addition to the built-in rules. */
   readonly rules: readonly SecretRule[]
 }
 
@@ -41,7 +41,7 @@ function expect(isSo: boolean, path: string, otherwise: string): void {
   if (!isSo) throw new SafetyError(path, otherwise)
 }
 
-/** Throws SafetyError for what of settings can't be used, patterns aside. `taken` are names that stand for others. */
+/** Throws SafetyError for invalid settings except patterns. `taken`: reserved names. */
 export function checkSettings({ maxLength, rules, policy }: SafetySettings, taken: Iterable<string>): void {
   expect(Number.isInteger(maxLength) && maxLength >= 1, '/maxLength', 'is not a whole number above 0')
   const names = new Set(taken)
@@ -64,7 +64,7 @@ export function checkSettings({ maxLength, rules, policy }: SafetySettings, take
   }
 }
 
-/** A setting that can't be used. `path` is a JSON pointer into the settings. */
+/** An invalid setting. `path` is a JSON pointer into the settings. */
 export class SafetyError extends Error {
   override readonly name = 'SafetyError'
 
@@ -82,9 +82,9 @@ export interface Finding {
 }
 
 export interface Guarded {
-  /** Empty if it is withheld. */
+  /** Empty if withheld. */
   readonly text: string
   readonly isWithheld: boolean
-  /** Each rule once. */
+  /** Distinct rules. */
   readonly findings: readonly Finding[]
 }

@@ -1,10 +1,10 @@
-/** Characters from `start` up to, and without, `end`. */
+/** Characters from `start` (inclusive) to `end` (exclusive). */
 export interface Span {
   readonly start: number
   readonly end: number
 }
 
-/** The last of several, in order, that starts at `index` or before. */
+/** The last of several sorted spans that starts at or before `index`. */
 export function lastFrom<Each extends { readonly start: number }>(
   ordered: readonly Each[],
   index: number,
@@ -22,25 +22,25 @@ export function lastFrom<Each extends { readonly start: number }>(
 const { charCodeAt } = String.prototype
 
 /**
- * The code of a character, for loops over all of a text: V8 keeps strings in many forms, and a loop that has met several
- * of them looks up the method of each character anew; here it is at hand.
+ * The code of a character, for loops over a text: V8 has many string representations, and a loop over several of them would
+ * look up the method for each character.
  */
 export const codeAt = (text: string, at: number): number => charCodeAt.call(text, at)
 
-/** By character code (UTF-16), whether a character is one of those that a stretch is made of: 1 = it is. */
+/** Whether a character belongs to a set, by its UTF-16 code: 1 = yes. */
 export type Characters = Uint8Array
 
-/** What `\s` stands for in JavaScript. */
+/** The characters that `\s` matches in JavaScript. */
 export const blanks =
   '\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'
 
-/** How many character codes there are. */
+/** Number of character codes. */
 const codes = 0x10000
 
-/** Those of a string. */
+/** The characters of a string. */
 export const charSet = (text: string): Characters => marked(text, 1)
 
-/** All but those of a string. */
+/** All but the characters of a string. */
 export const charSetExcept = (text: string): Characters => marked(text, 0)
 
 function marked(text: string, mark: 0 | 1): Characters {
@@ -49,7 +49,7 @@ function marked(text: string, mark: 0 | 1): Characters {
   return characters
 }
 
-/** Every stretch, as long as it can be, of at least `shortest` such characters between `from` and `to`; in order. */
+/** Every maximal run of at least `shortest` such characters between `from` and `to`, in order. */
 export function findStretches(
   characters: Characters,
   shortest: number,
@@ -58,7 +58,7 @@ export function findStretches(
   to = text.length,
 ): readonly Span[] {
   const found: Span[] = []
-  // Of so many characters in a row, one at least is looked at.
+  // Checks one of every `shortest` characters.
   for (let at = from + shortest - 1; at < to; at += shortest) {
     if (characters[codeAt(text, at)] !== 1) continue
     let start = at
@@ -71,21 +71,18 @@ export function findStretches(
   return found
 }
 
-/** Characters in which the secret of a keyword is looked for before and behind it, beside the rest of a word there. */
+/** Characters before and after a keyword that are searched, besides the rest of a word. */
 const charsBefore = 160
 const charsBehind = 128
 
-/** Characters of a word that count as one. */
+/** Maximum characters of a word. */
 const maxWordChars = 4096
-/** Characters before a word that may say what it is. */
+/** Characters before a word that may contain its label. */
 const labelChars = 64
-/** Places up to so far apart are looked at together. */
+/** Positions with smaller gaps are examined together. */
 const maxGapChars = 512
 
-/**
- * Spans of a text that have the surroundings of all places in it, which ascend. They may overlap: as one, they would be
- * the whole text where such places are many.
- */
+/** The surroundings of these ascending positions. They may overlap: merged, many positions would result in the whole text. */
 export function surroundings(text: string, places: readonly number[]): Span[] {
   const spans: { first: number; start: number; end: number }[] = []
   for (const place of places) {
@@ -98,13 +95,13 @@ export function surroundings(text: string, places: readonly number[]): Span[] {
   return spans
 }
 
-/** How much of a text may belong to what began before it. */
+/** The end of the part of a text that may continue an earlier text. */
 export const continuationEnd = (text: string): number => wordEnd(text, charsBehind)
 
 const blank = ' '.charCodeAt(0)
 export const isVisible = (text: string, at: number): boolean => codeAt(text, at) > blank
 
-/** Where the word starts that `from` is inside of, with what may be its label, in whole words; but not before `least`. */
+/** The start of the word around `from` including a possible label, in whole words; not before `least`. */
 export const phraseStart = (text: string, from: number, least: number): number =>
   wordStart(text, wordStart(text, from, least, maxWordChars) - labelChars, least, labelChars)
 
@@ -115,7 +112,7 @@ function wordStart(text: string, from: number, least: number, longest: number): 
   return at
 }
 
-/** Where the word ends that `from` is inside of. */
+/** The end of the word around `from`. */
 export function wordEnd(text: string, from: number): number {
   const last = Math.min(text.length, from + maxWordChars)
   let at = Math.min(text.length, from)

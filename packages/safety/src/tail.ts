@@ -4,12 +4,12 @@ import { isProse, joinsProse } from './leak/prose.js'
 import { phraseStart } from './spans.js'
 import { isThinking } from './thinking.js'
 
-/** The end of what was said: as much as a secret may need that goes on behind it. */
+/** The end of the previous text: as much as a continued secret may need. */
 export interface Tail {
   readonly said: string
-  /** Where in it one text ended and the next began within a word, in order. */
+  /** Offsets of boundaries within words, in order. */
   readonly seams: readonly number[]
-  /** It is nothing but prose, over those places too. */
+  /** It is pure prose, including across the boundaries. */
   readonly isProse: boolean
 }
 
@@ -17,15 +17,15 @@ type Said = Omit<Tail, 'isProse'>
 
 export const noTail: Tail = { said: '', seams: [], isProse: true }
 
-/** A string is a tail without a seam. */
+/** A string is a tail without boundaries. */
 export function readTail(before: Tail | string): Tail {
   if (typeof before !== 'string') return before
   return before === '' ? noTail : { said: before, seams: [], isProse: isProse(before) }
 }
 
-/** Characters of what was said last, beside the rest of the word there and its label. */
+/** Characters of the last text that are kept, besides the rest of a word and its label. */
 const tailChars = 192
-/** Characters by which the body of a key is known: fewer than are read behind its header. */
+/** Characters by which the body of a key is recognized; fewer than are scanned after its header. */
 const maxKeyChars = 120
 
 const keyWords = 'PRIVATE KEY'
@@ -34,8 +34,8 @@ const footer = /-{4,5} ?END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-{4,5}/
 const begunFooter = /-[A-Z0-9 -]{0,60}$/
 
 /**
- * What to give as `before` with the text that follows on `text`, where `before` was given with `text`: the end of what
- * was said, long enough for a secret that goes on. An unfinished private key keeps its beginning, and raw thinking its tag.
+ * Returns the `before` for the text after `text`, given the `before` of `text`: the end of everything so far, long enough for a
+ * continued secret. Keeps the beginning of an unfinished private key, and the tag of raw thinking.
  */
 export function tailOf(before: Tail | string, text: string): Tail {
   const tail = readTail(before)
@@ -51,7 +51,7 @@ export function tailOf(before: Tail | string, text: string): Tail {
   return { ...kept, isProse: isProse(kept.said) }
 }
 
-/** A tag that was only spoken of is still that when more is said. */
+/** A tag that was only mentioned stays so when the text continues. */
 const endsInTag = /<think(?:ing)?>$/i
 
 function keep(tail: Tail, text: string): Said {
@@ -62,7 +62,7 @@ function keep(tail: Tail, text: string): Said {
   if (begun === undefined) return lastWords({ said: all.said, seams: [] })
   const body = all.said.slice(begun.index + begun[0].length)
   if (footer.test(body)) return lastWords({ said: all.said, seams: [] })
-  // Where a header is only spoken of, what follows is no key.
+  // If a header is only mentioned, no key follows.
   if (!isKeyBody(decodeText(body, plain))) return lastWords({ said: body, seams: [] })
   const rest = body.slice(maxKeyChars)
   return { said: begun[0] + body.slice(0, maxKeyChars) + (begunFooter.exec(rest)?.[0] ?? ''), seams: [] }
@@ -74,7 +74,7 @@ const behindTag = ({ said, seams }: Said): Said => ({
   seams: seams.map((at) => at + tag.length),
 })
 
-/** What stands before the body of a key that is encrypted, or of PGP, also where the ends of lines are escaped. */
+/** Fields before the body of an encrypted or PGP key, even with escaped line breaks. */
 const keyField = /(?:^|\\n)[ \t>|#*]*[\w-]+:[^\n\\]*/gm
 const keyBody = /^[\w\s+/=\\"'.,;>|#*-]*$/
 const sentence = /[A-Za-z]{2,} [a-z]{2,}/
@@ -84,10 +84,10 @@ function isKeyBody(text: string): boolean {
   return keyBody.test(body) && !sentence.test(body)
 }
 
-/** A noncharacter: no text needs it. */
+/** A noncharacter, which no text needs. */
 const noncharacter = '\uffff'
 
-/** One text behind another; where nothing parts their words, there is a seam. */
+/** Appends a text; marks a boundary if no blank separates their words. */
 function join({ said, seams }: Said, text: string): Said {
   const isSeam = wordEnd.test(said.slice(-1)) && wordStart.test(text)
   return { said: said + text.replaceAll(noncharacter, ''), seams: isSeam ? [...seams, said.length] : seams }
@@ -96,7 +96,7 @@ function join({ said, seams }: Said, text: string): Said {
 const wordEnd = /[\w-]/
 const wordStart = /^[\w-]/
 
-/** A seam counts as a character. */
+/** A boundary counts as a character. */
 function lastWords({ said, seams }: Said): Said {
   if (seams.length === 0) return { said: said.slice(phraseStart(said, said.length - tailChars, 0)), seams }
   const starts = [0, ...seams]
@@ -107,23 +107,23 @@ function lastWords({ said, seams }: Said): Said {
   return { said: parts.join(''), seams: ends.slice(0, -1) }
 }
 
-/** Whether a name may, of which the words stand apart: `public`, ` key`. */
+/** Whether a name in separate words may continue: `public`, ` key`. */
 export const mayNameGoOn = (before: string, text: string): boolean =>
   /[\w-] ?$/.test(before.slice(-2)) && /^ ?[\w-]/.test(text)
 
-/** What a text may go on from. */
+/** A preceding text that may be continued. */
 export interface Beginning {
   readonly before: string
-  /** It begins at a seam. */
+  /** It begins at a boundary. */
   readonly isCut: boolean
 }
 
-/** Seams at which a secret is looked for: each costs a look of its own. */
+/** Boundaries that are considered; each requires another scan. */
 const maxSeams = 8
 
 /**
- * What a text may go on from: all that was said, and what was said since each of the last seams. A secret may begin there,
- * whatever the text before it ends with: `go` and `AKIA…` are two words.
+ * The preceding texts that may be continued: everything, and the text since each of the last boundaries. A secret may begin at
+ * a boundary whatever precedes it: `go` and `AKIA…` are two words.
  */
 export const listBeginnings = ({ said, seams }: Said): readonly Beginning[] => [
   { before: said, isCut: false },

@@ -3,11 +3,10 @@ import type { Span } from './spans.js'
 const tokens = /`+|<(\/?)think(?:ing)?>/gi
 
 /**
- * Takes the raw thinking of a model out of a text that stands right behind `before`: what stands between `<think>` or
- * `<thinking>` and its end. Where the end is missing it is the rest of the text, if the line begins with the tag or a letter
- * follows at once, unlike where somebody writes about the tag; where the beginning is missing, because the model's template wrote
- * it, it is all that stands before. Tags in code, as Markdown marks it, are only spoken of. A tag may begin in one text and end
- * in the next.
+ * Removes a model's raw thinking from a text that directly follows `before`: the content of `<think>` or `<thinking>`. Without
+ * a closing tag it extends to the end, if the line begins with the tag or a letter follows directly, which distinguishes it
+ * from a mention; without an opening tag, which templates may have written, it extends from the beginning. Tags in Markdown
+ * code are mentions. A tag may be split over two texts.
  */
 export function withoutThinking(text: string, before = ''): string {
   if (!text.includes('<') && !before.includes('<')) return text
@@ -17,17 +16,17 @@ export function withoutThinking(text: string, before = ''): string {
     .join('')
 }
 
-/** Whether what follows on a text behind `before` is raw thinking, until it ends. */
+/** Whether text after `before` and `text` is raw thinking until its end. */
 export const isThinking = (text: string, before: string): boolean =>
   (text.includes('<') || before.includes('<')) && read(before + text, before.length).isThinking
 
-/** `seam`: a line begins there, too. */
+/** `seam`: also counts as the beginning of a line. */
 function read(text: string, seam: number): { kept: Span[]; isThinking: boolean } {
   const found = [...text.matchAll(tokens)]
   if (!found.some(isTag)) return { kept: [{ start: 0, end: text.length }], isThinking: false }
   const lastOfLength = new Map(found.filter(isTicks).map(({ 0: ticks, index }) => [ticks, index]))
   const kept: Span[] = []
-  /** What is before this is decided on. */
+  /** Text before this is decided. */
   let at = 0
   let code: string | undefined
   let begun: RegExpMatchArray | undefined
@@ -51,7 +50,7 @@ function read(text: string, seam: number): { kept: Span[]; isThinking: boolean }
   return { kept, isThinking: isBegun }
 }
 
-/** Whether a tag without an end begins raw thinking. `from`: what is before is decided on. */
+/** Whether a tag without an end begins raw thinking. `from`: text before this is decided. */
 function beginsThinking(
   text: string,
   { 0: tag, index = 0 }: RegExpMatchArray,

@@ -18,10 +18,10 @@ const fillers = ['', 'a', ' ', '\n', '-', '.', '/', '=', '="a1b2', ' -a ']
 /** Long enough that a part of a pattern with a bound of hundreds of characters takes linear time. */
 const length = 60_000
 /** A linear rule takes less; one that takes the square of the length, several times as much. */
-const mostMs = 250
+const maxMs = 250
 /** A shorter text shows first which units deserve the whole length. */
 const firstLength = times(5000, length)
-const firstMs = times(5, mostMs)
+const firstMs = times(5, maxMs)
 
 /** The beginning of an example, also without its blanks, again and again. */
 const cut = (text: string): string[] => [0.5, 0.9].map((part) => text.slice(0, text.length * part))
@@ -47,7 +47,7 @@ test('each rule takes time linear in the text', () => {
       const least = (chars: number): number => Math.min(...Array.from({ length: 5 }, () => measure(chars)))
       const times = [length / 4, length].map(least)
       const [short = 0, long = 0] = times
-      return long > mostMs && long > 8 * short ? [{ rule: rule.name, unit, times }] : []
+      return long > maxMs && long > 8 * short ? [{ rule: rule.name, unit, times }] : []
     })
   })
   expect(slow).toEqual([])

@@ -12,14 +12,14 @@ import {
 import { type DecisionPayload, type Envelope, Kind, type PresencePayload } from '@meup/protocol'
 import { type Attributes, createAttributes, type SpanScope, type TraceSpan } from './span.js'
 
-/** The weight of a call whose span is made: later envelopes may refer to it. */
+/** The weight of a call with a finished span, which later envelopes may refer to. */
 const endedWeight = 1000
 
-/** Makes a span of each tool call: from its proposal, or else its request, to its outcome. */
+/** Makes a span of each tool call: from its proposal or request to its outcome. */
 export class CallSpans {
   readonly #scope: SpanScope
   readonly #traces: Traces
-  /** `null`: the span is made. */
+  /** `null` = its span is finished. */
   readonly #calls = new Calls<OpenCall | null>({
     reduce: (change, envelope) => this.#reduce(change, envelope),
     store: new RecentCalls({ open: 16e6, over: 10e6, weigh: ({ data }) => data?.weight ?? endedWeight }),
@@ -50,14 +50,14 @@ export class CallSpans {
     return [...this.#spans, ...refused]
   }
 
-  /** The spans of proposals whose proposers belong to the space no more. */
+  /** The spans of proposals whose proposers are no longer members. */
   closeBy(isGone: IsGone, envelope: Envelope): TraceSpan[] {
     this.#spans = []
     this.#calls.closeBy(isGone, envelope)
     return this.#spans
   }
 
-  /** The first rejection ends a call, though others may still approve: that is another call then. */
+  /** The first rejection ends a call; a later approval starts another one. */
   #reduce(change: CallChange<OpenCall | null>, envelope: Envelope): OpenCall | null | undefined {
     const { call } = change
     if (change.what === 'asked') return this.#begin(call, envelope)
@@ -77,7 +77,7 @@ export class CallSpans {
     return open
   }
 
-  /** The first request that fulfils a proposal continues that call. */
+  /** The first fulfilling request continues the call of a proposal. */
   #begin(call: Call<unknown>, envelope: Envelope): OpenCall | undefined {
     const { payload } = envelope
     if (!isToolCall(payload)) return undefined
@@ -106,7 +106,7 @@ interface OpenCall {
   /** The request that fulfils the proposal. */
   readonly approval?: string
   readonly isProposal: boolean
-  /** The sender of the request; before there is one, the proposer. */
+  /** The sender of the request; before that, the proposer. */
   readonly asker: string
   readonly to: readonly string[]
   readonly span: Pick<TraceSpan, 'traceId' | 'spanId' | 'parentSpanId' | 'name' | 'start'>
@@ -115,7 +115,7 @@ interface OpenCall {
   readonly weight: number
 }
 
-/** `envelope`: a request or a proposal to call a tool. */
+/** `envelope`: a request or a proposal for a tool. */
 function openCall(envelope: Envelope, scope: SpanScope, traces: Traces): OpenCall {
   const { id, kind, from, to = [], context, seq, rationale, parallelGroup, payload } = envelope
   const { span, parent } = traces.getCallSpan(envelope)
@@ -167,7 +167,7 @@ function getErrorType({ result, error }: Envelope['payload']): string | undefine
 
 const callKinds: ReadonlySet<unknown> = new Set([Kind.mcpRequest, Kind.mcpProposal])
 
-/** The span of a call that the gateway refused; none where the decision is not about a call. */
+/** The span of a refused call; undefined if the decision is not about a call. */
 function createRefusalSpan(
   envelope: Envelope,
   decision: DecisionPayload,
@@ -245,6 +245,6 @@ class Absences {
   }
 }
 
-/** The target of a proposal is not needed before somebody has approved it. */
+/** The target of a proposal is not needed before the approval. */
 const involves = ({ asker, to, isProposal }: OpenCall, id: string): boolean =>
   asker === id || (!isProposal && to.length === 1 && to[0] === id)

@@ -17,7 +17,7 @@ interface Log {
 }
 
 export interface SpanExport {
-  /** Queues spans; never throws and never waits. Spans beyond the size of the queue are lost. */
+  /** Queues spans; never throws or waits. Drops spans beyond the size of the queue. */
   add(spans: readonly TraceSpan[]): void
   /** Sends the queued spans within the export timeout. Never rejects. */
   close(): Promise<void>
@@ -101,13 +101,13 @@ function watchExporter(inner: SpanExporter, log: Log) {
   }
 }
 
-/** Not the whole error, which contains the entire response of the collector. */
+/** Excludes the collector's complete response. */
 const describeFailure = (error: (Error & { readonly code?: unknown }) | undefined): object => ({
   reason: error?.message,
   code: error?.code,
 })
 
-/** Called `meup`, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES say otherwise. */
+/** Named `meup`, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES set a name. */
 const createResource = (): Resource =>
   defaultResource()
     .merge(resourceFromAttributes({ 'service.name': 'meup' }))
@@ -148,7 +148,7 @@ function readableSpan(span: TraceSpan, resource: Resource): ReadableSpan {
 /** Seconds and nanoseconds. */
 const toHrTime = (ms: number): [number, number] => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)]
 
-/** The attribute types of OpenTelemetry want mutable arrays. */
+/** OpenTelemetry's attribute types require mutable arrays. */
 const mutable = (attributes: Attributes) =>
   Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => [name, typeof value === 'object' ? [...value] : value]),

@@ -21,7 +21,7 @@ export interface TraceSpan extends SpanContext {
   readonly events: readonly SpanEvent[]
   /** Number of events left out because there were too many. */
   readonly droppedEvents: number
-  /** Value of `error.type`, from a small fixed set; absent where nothing failed. */
+  /** Value of `error.type`, from a small fixed set; absent without an error. */
   readonly error?: string
 }
 
@@ -45,13 +45,13 @@ export class SpanScope {
     this.#traces = traces
   }
 
-  /** The context, unless it is a free path: only contexts that a start has opened have spans. */
+  /** The context, unless it is a free path: only opened contexts have spans. */
   getOpened(context: string): ContextView | undefined {
     const view = this.#contexts.get(context)
     return view === undefined || view.state === 'free' ? undefined : view
   }
 
-  /** The span of this context, or of the innermost opened context around it. */
+  /** The span of this context, or of the innermost opened enclosing one. */
   findSpan(context: string | undefined): SpanContext | undefined {
     for (let at = context; at !== undefined; at = contextParent(at)) {
       if (this.getOpened(at) !== undefined) return this.#traces.getContextSpan(at)

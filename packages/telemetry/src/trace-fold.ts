@@ -25,7 +25,7 @@ import { createAttributes, type SpanEvent, SpanScope, type TraceSpan } from './s
 export interface TraceOptions {
   /** Name of the space. */
   readonly space: string
-  /** Id of the log; ids of spans follow from it. */
+  /** Epoch of the log, from which span ids are derived. */
   readonly epoch: string
   /** Whether spans carry the texts of reasoning as events; default: no. */
   readonly captureText?: boolean
@@ -35,7 +35,7 @@ export interface TraceOptions {
 export interface TraceFold {
   /** Last `seq` that was applied; 0 = none. */
   readonly seq: number
-  /** The spans that this envelope ends. One that was applied before, or that is not in the log, ends none. */
+  /** The spans that this envelope ends; none if it was already applied or is not logged. */
   apply(envelope: Envelope): readonly TraceSpan[]
 }
 
@@ -129,8 +129,8 @@ const nothing: EventList = { events: [], dropped: 0, weight: 0 }
 const maxEvents = 128
 
 /**
- * Collects the texts of reasoning as events of the context that they belong to. Texts that not everybody may read are left
- * out: those with an addressee, and those of a run that is hidden [MEUP-9.6].
+ * Collects texts of reasoning as events of their contexts. Omits texts that are not public: those with an addressee, and those
+ * of a hidden run [MEUP-9.6].
  */
 class TextEvents {
   readonly #scope: SpanScope
@@ -162,7 +162,7 @@ class TextEvents {
     )
   }
 
-  /** The events of a context that has ended, without the thoughts of a run that is hidden. */
+  /** The events of an ended context, without the thoughts of a hidden run. */
   end(context: string): Pick<TraceSpan, 'events' | 'droppedEvents'> {
     const { events, dropped: droppedEvents } = this.#events.get(context) ?? nothing
     this.#events.delete(context)

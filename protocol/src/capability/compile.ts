@@ -29,16 +29,16 @@ export interface Capabilities {
 }
 
 const DENIED: Decision = Object.freeze({ allowed: false })
-/** By the index of the capability that allows. */
+/** By the index of the allowing capability. */
 const decisions: readonly Decision[] = Array.from({ length: patternLimits.capabilities }, (_, matched) =>
   Object.freeze({ allowed: true, matched }),
 )
 
-/** Kinds come from the wire: that many are remembered with the capabilities for them, of that length at most. */
+/** Kinds whose candidates are cached, and the maximum length of a cached kind; kinds are untrusted input. */
 const REMEMBERED_KINDS = 64
 const REMEMBERED_LENGTH = 128
 
-/** One string for equal kinds: to tell that two are the same one, neither has to be read. */
+/** Interned kinds, so that equal ones are compared by reference. */
 const kinds = new Map<string, string>()
 
 function theKind(kind: string): string {
@@ -50,21 +50,21 @@ function theKind(kind: string): string {
   return kind
 }
 
-/** `units` is what compiling cost beside what is charged for reading. */
+/** `units`: the cost of compiling, besides that of reading. */
 interface Compiled {
   readonly capabilities: Capabilities
   readonly units: number
 }
 
-/** Lists that were compiled lately, by their JSON: participants of one role share one. */
+/** Recently compiled lists by JSON, because participants of one role have equal lists. */
 const compiled = new Map<string, Compiled>()
-/** A compiled list takes some forty bytes for each character of its JSON. */
+/** Limits of the cache; a compiled list takes about forty bytes per character of its JSON. */
 const REMEMBERED_LISTS = { count: 256, characters: 256 * 1024 }
 let rememberedCharacters = 0
 
 /**
- * Compiles what one participant holds [MEUP-4]. Throws `PatternError` for a bad pattern, and `WorkError` where the
- * meter runs out: a list that was compiled before is charged the same.
+ * Compiles the capabilities of one participant [MEUP-4]. Throws `PatternError` for an invalid pattern, and `WorkError` if the
+ * meter runs out: a cached list is charged the same.
  */
 export function compileCapabilities(list: readonly Capability[], meter?: WorkMeter): Capabilities {
   const rules = parseRules(list, { work: meter, compiles: true })
@@ -120,11 +120,11 @@ function compile(
     return found
   }
 
-  /** The kind that was asked for last, which most often comes again, and the capabilities for it. */
+  /** The last queried kind, which is likely to be queried again, with its candidates. */
   let last = ''
   let candidates = candidatesFor(last)
 
-  // Also to be called by itself.
+  // Also called without `this`.
   const allows = (envelope: Subject): Decision => {
     const { kind } = envelope
     beginCheck()
@@ -145,8 +145,8 @@ export interface PatternOptions {
 }
 
 /**
- * Compiles a pattern for strings alone, as subscriptions have them. With `kinds`, `.` and `/` are the same separator
- * on both sides. Throws `PatternError`, whose path begins with `path`, and `WorkError` where the meter runs out.
+ * Compiles a pattern for strings only, as in subscriptions. With `kinds`, `.` and `/` are equal separators on both sides.
+ * Throws `PatternError`, whose path begins with `path`, and `WorkError` if the meter runs out.
  */
 export function compilePattern(
   pattern: Pattern,
@@ -160,7 +160,7 @@ export function compilePattern(
   }
 }
 
-/** Whether the list has a capability whose pattern for `kind` matches this one, whatever else it asks for. */
+/** Whether the list has a capability whose pattern for `kind` matches, ignoring its other conditions. */
 export const matchesKind = (list: readonly Capability[], kind: string): boolean =>
   list.some((capability) => {
     if (typeof capability === 'string') return compilePattern(capability, { kinds: true })(kind)
@@ -168,8 +168,8 @@ export const matchesKind = (list: readonly Capability[], kind: string): boolean 
   })
 
 /**
- * Whether the list has a capability of literally this kind without conditions: what `observe.targeted` and `space.erase` ask for.
- * Globs, arrays, and capabilities narrowed by `to`, `context` or `payload` do not count.
+ * Whether the list has a capability with this literal kind and no conditions, as required for `observe.targeted` and
+ * `space.erase`. Globs, arrays, and capabilities with `to`, `context` or `payload` do not count.
  */
 export function holdsLiteral(list: readonly Capability[], kind: string): boolean {
   return list.some((capability) => {
@@ -202,18 +202,17 @@ function compileAddressees(pattern: Node): AddresseesTest {
 }
 
 /**
- * The capabilities that a list has for one kind, in one array: the two signs of the list, each a path and a place in
- * the text there; and of each capability its characters at both, its index, and itself. By these characters most of them
- * need no look.
+ * The capabilities of a list for one kind in one array: the two signs of the list, each a path and a position in its text; then
+ * per capability its characters at both, its index, and its program. Comparing these characters rules most of them out.
  */
 type Candidates = readonly (number | Path | Program | undefined)[]
 
 const HEADER = 4
 const WIDTH = 4
-/** There is no character. */
+/** No character. */
 const NONE = -2
 
-/** What stands there of one capability. */
+/** A capability with its characters at the two signs. */
 type Entry = readonly [here: number, there: number, index: number, program: Program]
 
 function createEntry(conditions: Conditions, index: number, [one, other]: Signs): Entry {
@@ -254,7 +253,7 @@ function findFirst(candidates: Candidates, envelope: Subject): number {
 const characterAt = (text: unknown, at: number): number =>
   typeof text === 'string' && at < text.length ? text.charCodeAt(at) : NONE
 
-/** A character of the text at a path, or of the first addressee, where that is undefined. */
+/** A character of the text at a path, or of the first addressee if the path is undefined. */
 interface Sign {
   readonly path: Path | undefined
   readonly at: number
@@ -262,10 +261,10 @@ interface Sign {
 
 type Signs = readonly [Sign, Sign]
 
-/** What the texts at a place begin with: by path, or undefined for the first addressee. */
+/** Required beginnings of texts, by path; `undefined` = the first addressee. */
 type Heads = ReadonlyMap<Path | undefined, string>
 
-/** What every envelope has that passes the conditions. */
+/** The beginnings that every matching envelope has. */
 function getHeads({ only, questions }: Conditions): Heads {
   const heads = new Map<Path | undefined, string>()
   if (only !== undefined) heads.set(undefined, only)
@@ -275,7 +274,7 @@ function getHeads({ only, questions }: Conditions): Heads {
   return heads
 }
 
-/** Any character will do, or none. */
+/** Any character or none. */
 const ANY = -1
 
 const getCharacter = (heads: Heads, { path, at }: Sign): number => {
@@ -283,14 +282,14 @@ const getCharacter = (heads: Heads, { path, at }: Sign): number => {
   return at < head.length ? head.charCodeAt(at) : ANY
 }
 
-/** Only so many first characters are compared, at so many places. */
+/** Limits: compared characters, and paths. */
 const maxCharacters = 32
 const maxPlaces = 16
 
-/** Units of work that it takes to try a sign on a capability, twice. */
+/** Units of work to try a sign on a capability, twice. */
 const WORK_PER_TRIAL = 1 / 4
 
-/** The two signs by which most of the capabilities are told apart. Says what that costs before it begins. */
+/** Chooses the two signs that best distinguish the capabilities. Charges before it starts. */
 function chooseSigns(capabilities: readonly Heads[], charge: (units: number) => void): Signs {
   const signs = listSigns(capabilities)
   charge(signs.length * capabilities.length * WORK_PER_TRIAL)
@@ -311,7 +310,7 @@ function listSigns(capabilities: readonly Heads[]): Sign[] {
 
 const groupSize = 0x10002
 
-/** The sign that leaves the smallest groups of capabilities, where there are such groups already. */
+/** The sign that leaves the smallest groups of capabilities, given existing groups. */
 function chooseSign(signs: readonly Sign[], capabilities: readonly Heads[], groups: readonly number[]): Sign {
   let best: Sign = { path: undefined, at: 0 }
   let least = Number.POSITIVE_INFINITY
@@ -322,7 +321,7 @@ function chooseSign(signs: readonly Sign[], capabilities: readonly Heads[], grou
       const character = getCharacter(heads, sign)
       const group = (groups[index] ?? 0) * groupSize + character
       const size = sizes.get(group) ?? 0
-      // A group of n costs n²; what takes any character is in every group.
+      // A group of n costs n²; capabilities that allow any character belong to every group.
       left += character === ANY ? capabilities.length : 2 * size + 1
       sizes.set(group, size + 1)
     }

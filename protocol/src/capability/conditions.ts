@@ -2,7 +2,7 @@ import { type Frame, type Glob, getFrame, getGlobHead, isFramed } from './glob.j
 import type { Node } from './parse.js'
 import { compileNode, type Test } from './value.js'
 
-/** What capabilities look at: an envelope after normalisation. An absent or empty `to` is everyone. */
+/** The fields of a normalized envelope that capabilities test. An absent or empty `to` means everyone. */
 export interface Subject {
   readonly kind: string
   readonly to?: readonly string[] | undefined
@@ -10,14 +10,14 @@ export interface Subject {
   readonly payload: unknown
 }
 
-/** Of the addressees, of whom there is one at least. */
+/** Tests the addressees, of which there is at least one. */
 export type AddresseesTest = (to: readonly string[]) => boolean
 
-/** A capability, but for its kind. */
+/** A capability without its kind. */
 export interface Conditions {
-  /** The only addressee that it allows, where its pattern is a name. */
+  /** The only permitted addressee, if the pattern is a name. */
   readonly only: string | undefined
-  /** What addressees must pass otherwise. */
+  /** The test of the addressees otherwise. */
   readonly to: AddresseesTest | undefined
   readonly context: Test | undefined
   readonly questions: readonly Question[]
@@ -25,13 +25,13 @@ export interface Conditions {
 
 /**
  * The conditions of one capability in a single array: its only addressee, the tests of addressees and context, and the
- * questions, one behind the other. Each object more is another wait for memory, where thousands of participants are
- * checked by turns.
+ * questions in sequence. Separate objects would each cost another cache miss when thousands of participants are checked in
+ * turn.
  */
 export type Program = readonly (number | string | Path | Test | AddresseesTest | undefined)[]
 
 const HEADER = 3
-/** A question is the path, what is asked, a head, a tail, and what a frame is without, or a test. */
+/** A question consists of the path, the operation, a head, a tail, and a frame's excluded text or a test. */
 const WIDTH = 5
 
 export const assemble = ({ only, to, context, questions }: Conditions): Program => [
@@ -41,7 +41,7 @@ export const assemble = ({ only, to, context, questions }: Conditions): Program 
   ...questions.flatMap(({ path, asked, head, tail, more }) => [path, asked, head, tail, more]),
 ]
 
-/** Whether it allows an envelope of its kind. `path` and `value`: what is known of the payload. */
+/** Whether it allows an envelope of its kind. `path` and `value`: a known value of the payload. */
 export function allows(program: Program, envelope: Subject, path: Path | undefined, value: unknown): boolean {
   const { to, context, payload } = envelope
   const only = program[0] as string | undefined
@@ -65,13 +65,13 @@ export function allows(program: Program, envelope: Subject, path: Path | undefin
   return ofContext === undefined || ofContext(context)
 }
 
-/** Every addressee is that one, and there is one. */
+/** Whether there are addressees, and all equal `only`. */
 function isEach(only: string, to: readonly string[]): boolean {
   for (const name of to) if (name !== only) return false
   return to.length > 0
 }
 
-/** Whether a value passes the question at a place in the program. */
+/** Whether a value passes the question at an index of the program. */
 function passes(program: Program, at: number, value: unknown): boolean {
   const asked = program[at + 1] as number
   const head = program[at + 2] as string
@@ -83,23 +83,23 @@ function passes(program: Program, at: number, value: unknown): boolean {
   return isFramed(value, head, program[at + 3] as string, without) === (asked === FRAMED)
 }
 
-/** What is asked of the text at a place: to be another; to be framed by two, or not; to begin with one and pass a test. */
+/** Operations on the text at a path: equal; framed by head and tail, or not; begins with the head and passes a test. */
 const EQUAL = 0
 const FRAMED = 1
 export const NOT_FRAMED = 2
 const TEST = 3
 
-/** What a pattern asks of one place in a payload. Where it is not `NOT_FRAMED`, all that passes begins with `head`. */
+/** A condition on one path of a payload. Unless it is `NOT_FRAMED`, every passing text begins with `head`. */
 export interface Question {
   readonly path: Path
   readonly asked: number
   readonly head: string
   readonly tail: string
-  /** What a frame is without, or a test. */
+  /** The text that a frame excludes, or a test. */
   readonly more: Frame['without'] | Test
 }
 
-/** What a pattern asks of the fields of nested objects, where they are; what differs most often comes first. */
+/** The conditions of a pattern on nested fields; the most distinguishing first. */
 export function compileQuestions(pattern: Node): Question[] {
   const begun: Question[] = []
   const literals: Question[] = []
@@ -131,7 +131,7 @@ export function compileQuestions(pattern: Node): Question[] {
   return [...begun, ...literals, ...others]
 }
 
-/** The questions for what a single glob must match, and others must not; undefined for any other pattern. */
+/** The questions of a pattern with one required glob and excluded ones; undefined for other patterns. */
 function framedQuestions(node: Node, path: Path): Question[] | undefined {
   const { some, none } = node.type === 'choice' ? node : { some: [node], none: [] }
   const [only, ...others] = some
@@ -146,17 +146,17 @@ function createQuestion(node: Node, path: Path, asked: number): Question | undef
   return frame && { path, asked, head: frame.head, tail: frame.tail, more: frame.without }
 }
 
-/** The one glob that a matching string must match, where there is one. */
+/** The only glob that a matching string must match, if there is one. */
 function onlyGlob(node: Node): Glob | undefined {
   if (node.type === 'glob') return node
   const [only, ...more] = node.type === 'choice' ? node.some : []
   return more.length === 0 && only?.type === 'glob' ? only : undefined
 }
 
-/** Keys from the payload down to a place in it. Equal ones are the same object. */
+/** Keys from the payload to a nested value. Equal paths are the same object. */
 export type Path = readonly string[]
 
-/** Paths that are known; when there are more, they begin anew, so that lists which are gone let go of theirs. */
+/** Limit of interned paths; beyond it the table is cleared, so that paths of dropped lists are released. */
 const maxKnownPaths = 4096
 const known = new Map<string, Path>()
 
@@ -168,7 +168,7 @@ function internPath(keys: readonly string[]): Path {
   return path
 }
 
-/** What is there in a payload; `undefined` where nothing is. Fields of arrays and inherited ones are nothing. */
+/** The value at a path of a payload; `undefined` if absent. Properties of arrays and inherited properties do not count. */
 export function valueAt(payload: unknown, path: Path): unknown {
   let value = payload
   for (const key of path) {

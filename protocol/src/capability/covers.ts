@@ -4,19 +4,18 @@ import type { Choice, Node, Regex } from './parse.js'
 import { parseRules, type Rule } from './rules.js'
 import type { Capability } from './schema.js'
 
-/** Units of work that a comparison may take where nobody counts; what takes more is not proven. */
+/** Units of work for a comparison without a meter; a longer one counts as not proven. */
 const UNMETERED_WORK = 200_000
 const COMPARED = 'patterns to compare'
-/** Units that it costs to compare two capabilities, two patterns in them, and one token of each. */
+/** Units to compare two capabilities, two of their patterns, and one token of each. */
 const PER_RULE = 1 / 8
 const PER_PAIR = 1 / 16
 const PER_TOKEN = 1 / 256
 
 /**
- * Whether provably each asked capability allows only what some single held capability allows too [MEUP-4.12]. `false`
- * means "not proven". A regular expression is covered by the same one, or by what matches any text. Throws
- * `PatternError` for a bad pattern in either list, save that regular expressions are not compiled, and `WorkError`
- * where a meter is given and runs out.
+ * Whether each asked capability provably allows only what a single held capability allows [MEUP-4.12]. `false` means "not
+ * proven". A regular expression is covered by an equal one, or by a pattern that matches any text. Throws `PatternError` for an
+ * invalid pattern in either list, but does not compile regular expressions, and `WorkError` if a given meter runs out.
  */
 export function covers(
   held: readonly Capability[],
@@ -26,13 +25,13 @@ export function covers(
   return new Coverage().firstGap([held], asked, meter) === -1
 }
 
-/** Compares with lists that come up again and again: reads each of them once, and keeps it. */
+/** Compares recurring lists: parses each only once. */
 export class Coverage {
   readonly #read = new Map<readonly Capability[], readonly Rule[]>()
 
   /**
-   * Index of the first asked capability that what is held does not provably cover; -1 = all are covered. `held`: lists
-   * that count together, each within the limits of a list. Throws as `covers` does.
+   * Index of the first asked capability that is not provably covered; -1 = all are. `held`: lists that count together, each
+   * within the limits of a list. Throws like `covers`.
    */
   firstGap(
     held: readonly (readonly Capability[])[],
@@ -62,7 +61,7 @@ export class Coverage {
   }
 }
 
-/** A field that `held` leaves out is free; one that `asked` alone leaves out is wider than any pattern. */
+/** A field that `held` omits is unrestricted; if only `asked` omits it, no pattern covers it. */
 function ruleIncludes(held: Rule, asked: Rule, work: WorkMeter): boolean {
   work.charge(PER_RULE, COMPARED)
   const included = (h: Node | undefined, a: Node | undefined) =>
@@ -76,7 +75,7 @@ function ruleIncludes(held: Rule, asked: Rule, work: WorkMeter): boolean {
   )
 }
 
-/** Whether provably every value that matches `asked` matches `held`. */
+/** Whether every value that matches `asked` provably matches `held`. */
 function includes(held: Node, asked: Node, work: WorkMeter): boolean {
   work.charge(cost(held, asked), COMPARED)
   if (held.type === 'choice') return choiceIncludes(held, asked, work)
@@ -105,7 +104,7 @@ function choiceIncludes(held: Choice, asked: Node, work: WorkMeter): boolean {
   return chosen && held.none.every(excluded)
 }
 
-/** Whether every object that matches `asked` has, somewhere inside, a value that matches `node`. */
+/** Whether every object that matches `asked` contains a value that matches `node` at any depth. */
 function hasInside(asked: Node, node: Node, work: WorkMeter): boolean {
   if (asked.type !== 'object') return false
   const inner = asked.fields.map(([, field]) => field)
@@ -113,14 +112,14 @@ function hasInside(asked: Node, node: Node, work: WorkMeter): boolean {
   return inner.some((field) => includes(node, field, work) || hasInside(field, node, work))
 }
 
-/** Whether provably no value matches both; `text` is what may stand behind `!`, and matches strings only. */
+/** Whether provably no value matches both; `text` is a pattern after `!`, which matches strings only. */
 function disjoint(node: Node, text: Glob | Regex, work: WorkMeter): boolean {
   work.charge(cost(node, text), COMPARED)
   if (node.type === 'equal' || node.type === 'object') return true
   return node.type === 'glob' && text.type === 'glob' && globsDisjoint(node, text)
 }
 
-/** Units that a comparison of two patterns takes, without what they contain. */
+/** Units to compare two patterns, without nested ones. */
 function cost(one: Node, other: Node): number {
   if (one.type === 'glob' && other.type === 'glob') return PER_PAIR + globCost(one, other) * PER_TOKEN
   return other.type === 'object' ? PER_PAIR * (1 + other.fields.length) : PER_PAIR

@@ -7,7 +7,10 @@ export function getEngine(): typeof RE2Set {
   return engine
 }
 
-/** Whether there may be one: a text that begins with `re:` or `/`, perhaps negated, or what follows a participant [MEUP-4.3]. */
+/**
+ * Whether a pattern may be a regular expression: a text that begins with `re:` or `/`, possibly negated or after a participant
+ * [MEUP-4.3].
+ */
 const mayHoldOne = (patterns: readonly unknown[]): boolean =>
   /["/]!?(?:re:|\/)/.test(JSON.stringify(patterns))
 

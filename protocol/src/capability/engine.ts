@@ -4,10 +4,10 @@ import { RE2Set } from 're2js'
 export const getEngine = (): typeof RE2Set => RE2Set
 
 /**
- * Whether regular expressions of these capabilities or patterns can be compiled: browsers load what compiles them when the first one
- * is met, since it is larger than all the rest of a client, and few spaces have any. Until then they match nothing.
+ * Whether the regular expressions of these capabilities or patterns can be compiled. Browsers load the compiler on demand,
+ * because it is larger than the rest of a client, and few spaces need it. Until then regular expressions match nothing.
  */
 export const isCompilable = (_patterns: readonly unknown[]): boolean => true
 
-/** Makes them compilable. Rejects where a file cannot be loaded. */
+/** Loads the compiler if needed. Rejects if a file cannot be loaded. */
 export const makeCompilable = async (_patterns: readonly unknown[]): Promise<void> => {}

@@ -1,4 +1,4 @@
-/** `text` is what a glob without wildcards stands for; `star` is where its only wildcard stands, if that is a star. */
+/** `text`: set for a glob without wildcards; `star`: position of the only wildcard, if that is a star. */
 export interface Glob {
   readonly type: 'glob'
   readonly tokens: readonly number[]
@@ -10,8 +10,8 @@ export interface Glob {
 export type Separator = '/' | '.'
 
 /**
- * Reads a glob; `undefined` when it ends in a lone backslash. With the separator `.`, as kinds have it, `/` is
- * another way of writing it, and a lone `*` matches everything.
+ * Parses a glob; `undefined` if it ends in a lone backslash. With the separator `.`, for kinds, `/` is equivalent, and a lone
+ * `*` matches everything.
  */
 export function parseGlob(source: string, separator: Separator): Glob | undefined {
   if (separator === '.' && source === '*') return anyText(separator)
@@ -30,19 +30,19 @@ export function parseGlob(source: string, separator: Separator): Glob | undefine
 /** The glob that matches every text. */
 export const anyText = (separator: Separator): Glob => makeGlob([DEEP], separator)
 
-/** The glob that matches this text only. */
+/** The glob that matches only this text. */
 export function literalGlob(text: string, separator: Separator): Glob {
   return makeGlob(toCodePoints(text, 0, text.length), separator)
 }
 
-/** What a glob with one star stands for: texts with this beginning and end, and in between anything `without` that. */
+/** The meaning of a glob with one star: texts with this beginning and end, and a middle `without` that separator. */
 export interface Frame {
   readonly head: string
   readonly tail: string
   readonly without: Separator | undefined
 }
 
-/** The frame that a glob is; undefined for any other. */
+/** The frame of a glob with one star; undefined for others. */
 export function getFrame({ tokens, separator, star }: Glob): Frame | undefined {
   if (star === undefined) return undefined
   return {
@@ -66,7 +66,7 @@ export function isFramed(
   return at === -1 || at >= end
 }
 
-/** Compiles to a test that is linear in the value for the usual shapes, and value × glob / 32 at worst. */
+/** Compiles to a test in time linear in the value for the usual shapes, and value × glob / 32 at worst. */
 export function compileGlob(glob: Glob): (value: unknown) => boolean {
   const { tokens, separator, text } = glob
   if (text !== undefined) return (value) => value === text
@@ -85,7 +85,7 @@ export function compileGlob(glob: Glob): (value: unknown) => boolean {
     matches(toCodePoints(value, head.length, value.length - tail.length))
 }
 
-/** What every match of the glob begins with. */
+/** The common beginning of all matches of the glob. */
 export function getGlobHead(glob: Glob | undefined): string {
   if (glob === undefined) return ''
   const wild = glob.tokens.findIndex(isWild)
@@ -94,14 +94,14 @@ export function getGlobHead(glob: Glob | undefined): string {
 
 const toText = (tokens: readonly number[]): string => String.fromCodePoint(...tokens)
 
-/** Steps that the compiled test takes for a character; 0 where it does not look at each. */
+/** Steps of the compiled test per character; 0 if it does not scan characters. */
 export function globSteps({ tokens, text }: Glob): number {
   if (text !== undefined) return 0
   const wild = tokens.findLastIndex(isWild) - tokens.findIndex(isWild)
   return wild === 0 && tokens.find(isWild) !== ANY ? 0 : 8 + (wild >>> 5)
 }
 
-/** Units of work that compiling takes beside that of a text: an automaton has a row of positions for each token. */
+/** Additional units for compiling an automaton, which has a row of positions per token. */
 export function compileCost(glob: Glob): number {
   return isMany(glob) ? 8 + glob.tokens.length / 8 : 0
 }
@@ -112,8 +112,8 @@ export function matchesAll({ tokens }: Glob): boolean {
 }
 
 /**
- * Whether provably every string that `asked` matches is matched by `held` [MEUP-4.12]: equal globs, a text in any glob,
- * and anything in a glob with one star whose beginning and end it has. "No" is not a proof of the contrary.
+ * Whether every string that `asked` matches provably matches `held` [MEUP-4.12]: equal globs, a text in any glob, and a glob
+ * with the beginning and end of one with a single star. `false` does not prove the opposite.
  */
 export function globIncludes(held: Glob, asked: Glob): boolean {
   if (held.text !== undefined) return held.text === asked.text
@@ -121,17 +121,17 @@ export function globIncludes(held: Glob, asked: Glob): boolean {
   return asked.text === undefined ? sameTokens(held, asked) : matchesTokens(held, asked.tokens)
 }
 
-/** Steps that comparing two globs takes at worst, whichever of them is the wider. */
+/** Maximum steps for comparing two globs in either direction. */
 export function globCost(a: Glob, b: Glob): number {
   const [left, right] = [a.tokens.length, b.tokens.length]
   const isSearch = isMany(a) ? b.text !== undefined : isMany(b) && a.text !== undefined
   return isSearch ? left * right : Math.min(left, right)
 }
 
-/** Whether it has several wildcards, or one that is no star. */
+/** Whether it has several wildcards, or a single `?`. */
 const isMany = ({ text, star }: Glob): boolean => text === undefined && star === undefined
 
-/** Whether provably no string is matched by both: a text that does not match, or two globs that begin differently. */
+/** Whether provably no string matches both: a text that does not match, or two globs with different beginnings. */
 export function globsDisjoint(a: Glob, b: Glob): boolean {
   if (a.text !== undefined) return !globIncludes(b, a)
   if (b.text !== undefined) return !globIncludes(a, b)
@@ -140,7 +140,7 @@ export function globsDisjoint(a: Glob, b: Glob): boolean {
   return x !== undefined && y !== undefined && !isWild(x) && !isWild(y)
 }
 
-/** `star` is the place of the only wildcard of `held`. */
+/** `star`: the position of the only wildcard of `held`. */
 function frameIncludes(held: Glob, asked: Glob, star: number): boolean {
   const tail = held.tokens.length - star - 1
   const end = asked.tokens.length - tail
@@ -156,10 +156,10 @@ function frameIncludes(held: Glob, asked: Glob, star: number): boolean {
   return true
 }
 
-/** Whether a text, as code points, matches. For a single look: what is asked more often is compiled. */
+/** Whether a text, as code points, matches. For single use; compile globs that are used repeatedly. */
 function matchesTokens({ tokens, separator }: Glob, text: readonly number[]): boolean {
   const boundary = toCodePoint(separator)
-  /** Which beginnings of the glob match the text so far. */
+  /** Which prefixes of the glob match the text so far. */
   let reached = new Uint8Array(tokens.length + 1)
   let next = new Uint8Array(tokens.length + 1)
   reached[0] = 1
@@ -171,7 +171,7 @@ function matchesTokens({ tokens, separator }: Glob, text: readonly number[]): bo
       const token = tokens[at] ?? 0
       const isTaken = token < 0 ? isInside || token === DEEP : token === symbol
       const before = (isTaken ? reached[token < ANY ? at + 1 : at] : 0) ?? 0
-      // A star takes the symbol and stays, or is left without taking one.
+      // A star consumes the symbol and stays, or is skipped.
       next[at + 1] = token < ANY ? before | (next[at] ?? 0) : before
     }
     ;[reached, next] = [next, reached]
@@ -192,7 +192,7 @@ function makeGlob(tokens: readonly number[], separator: Separator): Glob {
   }
 }
 
-/** Neighbouring stars are one, as the automaton wants it: `***` is `**`. */
+/** Merges adjacent stars, as the automaton requires: `***` is `**`. */
 function pushStar(tokens: number[]): void {
   const before = tokens.at(-1)
   if (before === RUN || before === DEEP) tokens[tokens.length - 1] = DEEP
@@ -203,7 +203,7 @@ function sameTokens(a: Glob, b: Glob): boolean {
   return a.tokens.length === b.tokens.length && a.tokens.every((token, i) => token === b.tokens[i])
 }
 
-/** By its last character first, because patterns of one list often begin alike. `startsWith` takes twice as long. */
+/** Compares the last character first, because patterns of one list often begin alike. `startsWith` takes twice as long. */
 function hasAt(value: string, at: number, text: string): boolean {
   const last = text.length - 1
   if (last < 0) return true
@@ -223,7 +223,7 @@ function toCodePoints(value: string, from: number, to: number): number[] {
   return found
 }
 
-/** A glob is a row of tokens: code points of literal characters, and these for the rest; stars are below `ANY`. */
+/** A glob consists of tokens: code points of literal characters, and these constants; stars are below `ANY`. */
 const ANY = -1
 const RUN = -2
 const DEEP = -3
@@ -233,15 +233,15 @@ const isWild = (token: number): boolean => token < 0
 /** A set of positions in the glob, 32 to a word. */
 type Positions = Int32Array
 
-/** What a symbol does: the stars in `stay` take it and go on, from the positions in `move` it leads to the next one. */
+/** The effect of a symbol: stars in `stay` consume it and stay, positions in `move` advance. */
 interface Step {
   readonly stay: Positions
   readonly move: Positions
 }
 
 /**
- * Compiles a glob, in which no two stars are neighbours, to a test of symbols that keeps the set of all positions
- * that can have been reached. So it never goes back: the time is that of symbols × glob / 32.
+ * Compiles a glob without adjacent stars to a test that tracks the set of all reachable positions. It never backtracks: the
+ * time is symbols × glob / 32.
  */
 function automaton(glob: readonly number[], separator: number): (symbols: readonly number[]) => boolean {
   const words = (glob.length >>> 5) + 1
@@ -303,7 +303,7 @@ function has(set: Positions, at: number): boolean {
   return ((set[at >>> 5] ?? 0) & (1 << (at & 31))) !== 0
 }
 
-/** The pattern that matches only this text [MEUP-4.3]. */
+/** A pattern that matches only this text [MEUP-4.3]. */
 export function escapePattern(text: string): string {
   const plain = text.replace(/[*?\\]/g, '\\$&')
   return /^(!|re:|\/.*\/$)/s.test(plain) ? `\\${plain}` : plain

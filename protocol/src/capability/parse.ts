@@ -3,29 +3,29 @@ import type { WorkMeter } from '../work.js'
 import { anyText, compileCost, type Glob, literalGlob, parseGlob, type Separator } from './glob.js'
 import { regexWeight } from './regex.js'
 
-/** Bounds on what may enter; a pattern beyond them is refused with a `PatternError`. */
+/** Limits for accepted patterns; others are refused with a `PatternError`. */
 export const patternLimits = {
   /** Capabilities in a list. */
   capabilities: 256,
-  /** Single patterns (strings, numbers, booleans, nulls, empty objects) in one capability. */
+  /** Simple patterns (strings, numbers, booleans, nulls, empty objects) in one capability. */
   patterns: 64,
   /** UTF-16 units in a string. */
   length: 512,
-  /** Objects within objects in one payload pattern. */
+  /** Nested objects in one payload pattern. */
   depth: 32,
-  /** Regular expressions of one capability: their lengths, with counted repetitions written out. */
+  /** Total length of the regular expressions of one capability, with counted repetitions expanded. */
   regexWeight: 1024,
-  /** The same for a list of capabilities. */
+  /** The same for a list. */
   listRegexWeight: 8192,
 } as const
 
-/** A pattern that is refused where it enters. */
+/** A pattern that is refused. */
 export class PatternError extends Error {
   override readonly name = 'PatternError'
   constructor(
-    /** JSON pointer to the pattern, from the list or pattern that was given: `/3/payload/params/name/1`. */
+    /** JSON pointer to the pattern within the list or pattern that was passed: `/3/payload/params/name/1`. */
     readonly path: string,
-    /** What is wrong and what to do about it. */
+    /** The problem, with advice. */
     readonly problem: string,
     options?: ErrorOptions,
   ) {
@@ -36,18 +36,18 @@ export class PatternError extends Error {
 export interface Regex {
   readonly type: 'regex'
   readonly source: string
-  /** Where it stands, for the error if it does not compile. */
+  /** JSON pointer, for the error if it does not compile. */
   readonly path: string
 }
 
-/** Arrays and `!p`: one of `some` and nothing of `none`. */
+/** Arrays and `!p`: matches one of `some` and none of `none`. */
 export interface Choice {
   readonly type: 'choice'
   readonly some: readonly Node[]
   readonly none: readonly (Glob | Regex)[]
 }
 
-/** A pattern without its notation. `single` is all but objects and arrays; `inside` is what the key `**` asks for. */
+/** A parsed pattern. `single` is all but objects and arrays; `inside` is the pattern of the key `**`. */
 export type Node =
   | Glob
   | Regex
@@ -60,24 +60,24 @@ type Item =
   | { readonly not: boolean; readonly node: Glob | Regex }
   | { readonly not: false; readonly node: Node }
 
-/** Where what reading a pattern costs is charged, and whether it is then compiled. */
+/** The meter for parsing, and whether the pattern will be compiled. */
 export interface Charged {
   readonly work?: WorkMeter | undefined
   readonly compiles?: boolean
 }
 
-/** What has been used of the limits of one capability. */
+/** The used part of one capability's limits. */
 export interface Meter extends Charged {
   patterns: number
   regexWeight: number
 }
 
-/** What a `WorkError` says was costly. */
+/** The costly operation in a `WorkError`. */
 export const COMPILED = 'patterns to parse or compile'
-/** Units of work. Compiling is charged where it is read, so that what is known already costs the same. */
+/** Units of work. Compiling is charged when a pattern is parsed, so that a cached pattern costs the same. */
 const units = { pattern: 1 / 2, text: 1 / 2, character: 1 / 16, regex: 64, regexWeight: 2, compiledText: 2 }
 
-/** Reads a pattern for a string: text or an array of texts. Throws `PatternError`. */
+/** Parses a pattern for a string: a text or an array of texts. Throws `PatternError`. */
 export function parseStrings(pattern: unknown, path: string, separator: Separator, meter: Meter): Node {
   return parseOneOrMany(pattern, path, anyText(separator), (item, at) => {
     if (typeof item !== 'string') throw new PatternError(at, 'give a string or an array of strings')
@@ -85,7 +85,7 @@ export function parseStrings(pattern: unknown, path: string, separator: Separato
   })
 }
 
-/** Reads a pattern for a JSON value. `depth` counts the objects around it. Throws `PatternError`. */
+/** Parses a pattern for a JSON value. `depth`: number of enclosing objects. Throws `PatternError`. */
 export function parseValue(pattern: unknown, path: string, meter: Meter, depth = 0, deep = false): Node {
   return parseOneOrMany(pattern, path, { type: 'single' }, (item, at) => {
     if (typeof item === 'string') return parseText(item, at, '/', meter)
@@ -93,7 +93,7 @@ export function parseValue(pattern: unknown, path: string, meter: Meter, depth =
     if (item !== null && typeof item !== 'boolean' && !Number.isFinite(item)) {
       throw new PatternError(at, 'give a string, number, boolean, null or object, or one array of these')
     }
-    // A larger number equals others that a reader with integers of its own tells apart.
+    // A larger integer is rounded, and would match different integers of a precise parser.
     if (Math.abs(Number(item)) > Number.MAX_SAFE_INTEGER) {
       throw new PatternError(at, 'use a number of at most 2^53 - 1, on either side of 0')
     }
@@ -102,7 +102,7 @@ export function parseValue(pattern: unknown, path: string, meter: Meter, depth =
   })
 }
 
-/** `otherwise` is what a pattern chooses from that only says what it excludes. */
+/** `otherwise`: the set that a pattern with only exclusions selects from. */
 function parseOneOrMany(
   pattern: unknown,
   path: string,
@@ -135,7 +135,7 @@ function parseObject(object: object, path: string, meter: Meter, depth: number, 
   for (const [key, value] of entries) {
     const at = `${path}/${pointer(key)}`
     checkText(key, at, meter)
-    // One below another would make matching polynomial in the payload.
+    // Nested ones would make matching polynomial in the payload.
     if (key === '**' && deep)
       throw new PatternError(at, 'leave this ** key out: the one above reaches every depth')
     const node = parseValue(value, at, meter, depth + 1, deep || key === '**')
@@ -162,7 +162,7 @@ function readGlob(text: string, path: string, separator: Separator, { work, comp
   const glob = parseGlob(text, separator)
   if (glob === undefined) throw new PatternError(path, 'write \\\\ for a backslash at the end')
   if (compiles) work?.charge(compileCost(glob), COMPILED)
-  // Older grants name the thoughts by a kind that never existed [MEUP-4].
+  // Older grants use a kind for thoughts that never existed [MEUP-4].
   return separator === '.' && glob.text === STEP_ALIAS ? literalGlob(Kind.reasoningThought, separator) : glob
 }
 
@@ -179,14 +179,14 @@ function readRegex(source: string, path: string, meter: Meter): Regex {
   return { type: 'regex', source, path }
 }
 
-/** The older form `/…/` counts only where an anchor shows that no path is meant [MEUP-4]. */
+/** The older form `/…/` counts only with an anchor, which shows that no path is meant [MEUP-4]. */
 function regexSource(text: string): string | undefined {
   if (text.startsWith('re:')) return text.slice(3)
   const enclosed = text.startsWith('/') && text.endsWith('/')
   return enclosed && (text.startsWith('/^') || text.endsWith('$/')) ? text.slice(1, -1) : undefined
 }
 
-/** The limits of a single text. */
+/** Checks the limits of a single text. */
 export function checkText(text: string, path: string, { work, compiles }: Meter): void {
   if (text.length > patternLimits.length) {
     throw new PatternError(path, `use at most ${patternLimits.length} characters`)
@@ -207,7 +207,7 @@ function count(meter: Meter, path: string): void {
   }
 }
 
-/** Objects of classes have no fields worth matching: a pattern of one would match any object. */
+/** Class instances may have no own properties, so that a pattern of one would match any object. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)

@@ -1,26 +1,26 @@
 import { getEngine } from '#engine'
 
-/** Length × characters that one regular expression may cost; from 3 to 70 ns each. */
+/** Maximum length × characters per regular expression; 3 to 70 ns each. */
 const MAX_WORK = 2 ** 20
-/** Bytes that the automaton of one regular expression may keep. */
+/** Maximum bytes of a regular expression's automaton. */
 const MEMORY = 2 ** 18
 
-/** A counted repetition, with the character before it: `){2,5}`. */
+/** A counted repetition with the preceding character: `){2,5}`. */
 const repetition = /.?\{(\d+)(?:,(\d*))?\}/gsu
 
-/** Case folding takes that much longer to compile. */
+/** Case folding multiplies the cost of compiling. */
 const foldingFactor = 8
-/** What a class such as `\pL` costs to read, the same with case folding, and each copy of it. */
+/** Costs of a class such as `\pL`: reading it, the same with case folding, and each copy of it. */
 const classWeights = { read: 128, folded: 256, copy: 24 }
 
-/** The length of a regular expression with its counted repetitions written out, or more: what running it costs. */
+/** An upper bound of the length of a regular expression with counted repetitions expanded, which determines the cost of matching. */
 export function regexLength(source: string): number {
   return writtenOut(source, { folds: foldsCase(source), perCopy: () => 1 }).length
 }
 
 /**
- * What compiling a regular expression costs, in units of about a microsecond, known before. Every copy of a class
- * is as dear as the class is large, and case folding looks at each character of a range.
+ * The cost of compiling a regular expression in units of about a microsecond, computed in advance. Each copy of a class costs
+ * its size, and case folding visits each character of a range.
  */
 export function regexWeight(source: string): number {
   const folds = foldsCase(source)
@@ -35,7 +35,7 @@ export function regexWeight(source: string): number {
 
 const foldsCase = (source: string): boolean => /\(\?[a-z]*i/i.test(source)
 
-/** Counts of groups may be nested, so they multiply: `factor`. */
+/** Counts of nested groups multiply: `factor`. */
 function writtenOut(
   source: string,
   { folds, perCopy }: { readonly folds: boolean; readonly perCopy: (before: string) => number },
@@ -44,14 +44,14 @@ function writtenOut(
   let factor = 1
   for (const [whole, min, max] of source.matchAll(repetition)) {
     const count = Math.max(Number(min), Number(max || 0), 1)
-    // Behind `\Q\E`, which is nothing, it may be a group as well.
+    // After `\Q\E`, which is empty, it may be a group as well.
     if (whole.startsWith(')') || whole.startsWith('E')) factor *= count
     else length += count * perCopy(whole.charAt(0))
   }
   return { length: length * factor, factor }
 }
 
-/** The end of what may be a range of a class, beyond ASCII or escaped. */
+/** The end of a possible range in a class, beyond ASCII or escaped. */
 const rangeEnd = /-(?:\\x\{?([0-9a-f]+)|\\([0-7]+)|([^\0-\x7f]))/giu
 
 function foldedRanges(source: string): number {
@@ -64,12 +64,12 @@ function foldedRanges(source: string): number {
 }
 
 /**
- * Compiles a regular expression to a test of whole strings, in linear time. The answer for a string that is too long
- * for the expression's length is `undecided`. Throws what re2js throws for an expression that does not compile.
+ * Compiles a regular expression to a test of whole strings in linear time. For a string that is too long for the expression it
+ * returns `undecided`. Throws the error of re2js for an invalid expression.
  */
 export function compileRegex(source: string, undecided: boolean): (value: string) => boolean {
-  // A set of one, because only a set is anchored by construction (whatever parentheses the source has) and lets its
-  // memory be bounded. It is also the fastest of re2js' entrances.
+  // A set with one expression: only sets are anchored by construction (whatever the parentheses) and bound their memory. It is
+  // also the fastest entry of re2js.
   const RE2Set = getEngine()
   const set = new RE2Set(RE2Set.ANCHOR_BOTH, 0, MEMORY)
   set.add(source)

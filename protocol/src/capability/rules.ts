@@ -14,21 +14,21 @@ import {
 } from './parse.js'
 import type { Capability } from './schema.js'
 
-/** A capability, read. `**` for `to` and `context` matches everything, absence included, so it leaves them out. */
+/** A parsed capability. `**` for `to` and `context` matches everything including absence, so it is omitted. */
 export interface Rule {
-  /** Of the capability in its list: one that names a tool is two rules. */
+  /** Index of the capability in its list; one with `tool` makes two rules. */
   readonly index: number
   readonly kind: Node
   readonly to?: Node
   readonly context?: Node
   readonly payload?: Node
-  /** The kind, where it is literally one that nothing else confers or covers [MEUP-4.11]. */
+  /** The kind, if it is one that only its literal confers and covers [MEUP-4.11]. */
   readonly literal: string | undefined
 }
 
 type Read = Omit<Rule, 'index'>
 
-/** Reads capabilities that may come from anywhere. Throws `PatternError`, and `WorkError` where the meter runs out. */
+/** Parses untrusted capabilities. Throws `PatternError`, and `WorkError` if the meter runs out. */
 export function parseRules(list: readonly Capability[], charged: Charged = {}): Rule[] {
   if (!Array.isArray(list)) throw new PatternError('', 'give an array of capabilities')
   if (list.length > patternLimits.capabilities) {
@@ -80,7 +80,7 @@ function parseEnvelope(capability: Record<string, unknown>, path: string, meter:
   return { kind: isChat ? anyChat : kind, literal: getLiteral(capability.kind), ...fields }
 }
 
-/** `{ tool: "files/read_*", arguments: … }` is the call, and what goes with calling: two rules [MEUP-4.7]. */
+/** `{ tool: "files/read_*", arguments: … }` means the call, and the notifications for calling: two rules [MEUP-4.7]. */
 function parseTool(capability: Record<string, unknown>, path: string, meter: Meter): Read[] {
   const extra = Object.keys(capability).find((field) => field !== 'tool' && field !== 'arguments')
   if (extra !== undefined) {
@@ -100,7 +100,7 @@ function parseTool(capability: Record<string, unknown>, path: string, meter: Met
   const to = participant === '**' ? {} : { to: parseStrings(participant, `${path}/tool`, '/', meter) }
   const params: [string, Node][] = [['name', parseValue(tool.slice(slash + 1), `${path}/tool`, meter)]]
   if (Object.hasOwn(capability, 'arguments')) {
-    // Inside the payload it is two objects deep.
+    // It is nested in two objects of the payload.
     params.push(['arguments', parseValue(capability.arguments, `${path}/arguments`, meter, 2)])
   }
   const call: Node = {
@@ -132,5 +132,5 @@ function getLiteral(kind: unknown): string | undefined {
   return literalCapabilities.has(literal) ? literal : undefined
 }
 
-/** A kind with the separator that it has on the wire. */
+/** A kind with the separator of the wire format. */
 export const dotted = (kind: string): string => (kind.includes('/') ? kind.replaceAll('/', '.') : kind)

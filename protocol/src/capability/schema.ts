@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 /**
- * A pattern for a string [MEUP-4]: exact text, a glob (`*` any run without `/`, `**` any run, `?` one character,
- * `\` escapes), `re:` and a regular expression for the whole string, `!` and one of these for all that it does not
- * match, or an array: at least one of its positive patterns matches, if it has any, and none of its negative ones.
+ * A pattern for a string [MEUP-4]: exact text, a glob (`*` any run without `/`, `**` any run, `?` one character, `\` escapes),
+ * `re:` with a regular expression for the whole string, `!` with one of these for all other strings, or an array, of which at
+ * least one positive pattern (if any) and no negative one matches.
  */
 export const Pattern = Type.Union([Type.String(), Type.Array(Type.String())], {
   description: 'Exact text, a glob, re:<regular expression>, !<pattern>, or an array of these',
@@ -23,8 +23,8 @@ export const PayloadPattern = Type.Unsafe<PayloadPattern>({
 })
 
 /**
- * What its holder may send. The schema gives the outline only: `compileCapabilities` checks the rest, because it can
- * say which pattern is wrong and why, where a schema of alternatives can only say that none of them fits.
+ * The permission of its holder. The schema is only an outline: `compileCapabilities` checks the rest with precise errors, while
+ * a schema of alternatives can only say that none fits.
  */
 export const Capability = Type.Union(
   [

@@ -1,10 +1,10 @@
 import type { Capability } from './schema.js'
 
-/** Stands for whoever uses it, unless a participant of the space is called so. */
+/** Means the participant that uses it, unless a participant has this id. */
 export const SELF = 'me'
 
 /**
- * Capabilities as one participant has them: `{ tool: "me/*" }`, in a configuration, is about its own tools. `names`: the configured
+ * Resolves `me` in a participant's configured capabilities: `{ tool: "me/*" }` means its own tools. `names`: the configured
  * participants.
  */
 export const resolveSelf = (

@@ -3,7 +3,7 @@ import { compileGlob, type Glob, globSteps } from './glob.js'
 import { type Choice, type Node, PatternError, type Regex } from './parse.js'
 import { compileRegex, regexLength } from './regex.js'
 
-/** Whether a value matches; `undefined` is what is missing, and matches nothing. */
+/** Whether a value matches; `undefined` = missing, which matches nothing. */
 export type Test = (value: unknown) => boolean
 
 /** Compiles a pattern to a test. Throws `PatternError` for a regular expression that does not compile. */
@@ -26,7 +26,7 @@ export function compileNode(node: Node): Test {
   }
 }
 
-/** `undecided` is the answer where a string would take too long to decide on: a refusal on either side of `!`. */
+/** `undecided`: the result for a string that would take too long, chosen so that either side of `!` refuses. */
 function compileString(node: Glob | Regex, undecided: boolean): Test {
   const matches = node.type === 'glob' ? compileGlob(node) : compileSource(node, undecided)
   const steps = node.type === 'glob' ? globSteps(node) : 2 * regexLength(node.source)
@@ -62,7 +62,7 @@ function anyOf(tests: readonly Test[]): Test {
   }
 }
 
-/** Tests that it may take to tell whether a value matches. */
+/** Maximum number of tests for a value. */
 function testsIn(node: Node): number {
   const parts =
     node.type === 'choice'
@@ -73,7 +73,7 @@ function testsIn(node: Node): number {
   return parts.reduce((sum, part) => sum + testsIn(part), 1)
 }
 
-/** What some value below an object has to pass, in so many steps each. */
+/** A test for some value below an object, and its steps. */
 interface Inside {
   readonly test: Test
   readonly steps: number
@@ -87,13 +87,13 @@ function compileObject(
     if (typeof value !== 'object' || value === null) return false
     const object = value as Record<string, unknown>
     for (const { key, test } of fields) if (!test(object[key])) return false
-    // Arrays and inherited fields are excluded last: that takes as long as all the rest, and most objects differ above.
+    // Arrays and inherited properties are excluded last, because that takes as long as the rest, and most objects fail earlier.
     if (Array.isArray(value) || !fields.every(({ key }) => Object.hasOwn(object, key))) return false
     return inside === undefined || someInside(object, inside)
   }
 }
 
-/** Whether a value somewhere below `root`, in objects or arrays, passes. Looks at each once; not where that takes too long. */
+/** Whether a value at any depth below `root` passes. Visits each value once; `false` if that takes too long. */
 function someInside(root: object, { test, steps }: Inside): boolean {
   const open: object[] = [root]
   for (let parent = open.pop(); parent !== undefined; parent = open.pop()) {
@@ -107,7 +107,7 @@ function someInside(root: object, { test, steps }: Inside): boolean {
   return false
 }
 
-/** What `!p` chooses from: about objects and arrays a pattern for text says nothing, not even that they differ. */
+/** The values that `!p` can match: a text pattern does not apply to objects and arrays. */
 function isSingle(value: unknown): boolean {
   return (
     value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'

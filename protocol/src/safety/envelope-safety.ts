@@ -18,36 +18,36 @@ import {
   type Utterance,
 } from './speech.js'
 
-/** What the guard makes of an envelope; a part that is absent stays as it is. */
+/** The guarded parts of an envelope; an absent part is unchanged. */
 export interface GuardedParts<Finding extends GuardFinding> {
-  /** `''`: nothing of it may be shown, and the envelope is to have none [MEUP-6.7]. */
+  /** `''`: withheld completely, so the envelope gets none [MEUP-6.7]. */
   readonly rationale?: string
   /** As JSON. */
   readonly payload?: string
-  /** Each rule once, with each of its actions. */
+  /** Distinct pairs of rule and action. */
   readonly findings: readonly Finding[]
-  /** How many texts nobody may see. */
+  /** Number of withheld texts. */
   readonly withheld: number
-  /** How many of them have not been scanned, since that would have cost too much; absent = none. */
+  /** Number of them that were not scanned because of the cost; absent = none. */
   readonly unscanned?: number
 }
 
 const decoder = new TextDecoder()
 
-/** Where anything is found in an envelope, its texts past this many are withheld, so that they cost little. */
+/** Texts scanned in an envelope with findings; further ones are withheld, to bound the cost. */
 const maxTexts = 256
-/** Characters of all texts that are scanned for each unit of work that is left: so the survey has enough. */
+/** Maximum characters scanned per unit of remaining work, so that it suffices for the survey. */
 const charsPerWorkUnit = 2
-/** The part of the work that is left for the survey; where it finds something, the rest is for looks at each text. */
+/** Part of the remaining work for the survey; the rest is for scanning each text after a finding. */
 const surveyShare = 2 / 3
-/** Units of work for finding a text in its payload. */
+/** Units of work to locate a text in its payload. */
 const workPerText = 1 / 2
-/** What it costs to look at a text however short it is, in characters. */
+/** Minimum characters charged per text. */
 const minCharsPerText = 16
-/** Of a longer text no more is read than may be shown, and what a secret may need behind that. */
+/** Characters read beyond the shown part of a long text, as a secret may need. */
 const lookaheadChars = 2048
 
-/** Guards what agents think aloud [MEUP-6.1]. */
+/** Guards reasoning that is published [MEUP-6.1]. */
 export class EnvelopeGuard<Settings extends GuardSettings, Finding extends GuardFinding> {
   readonly #maker: GuardMaker<Settings, Finding>
   readonly #said: RecentlySaid
@@ -55,7 +55,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
   #isClean: Survey
   #maxLength: number
 
-  /** Throws for settings that cannot be used. */
+  /** Throws for invalid settings. */
   constructor(maker: GuardMaker<Settings, Finding>, settings: Settings) {
     this.#maker = maker
     this.#said = new RecentlySaid(maker.tailOf)
@@ -64,7 +64,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     this.#maxLength = settings.maxLength
   }
 
-  /** Makes other settings ready; to call what it returns puts them in force. Throws for those that cannot be used. */
+  /** Compiles other settings; calling the result applies them. Throws for invalid ones. */
   prepare(settings: Settings): () => void {
     const texts = this.#maker.compile(settings)
     const isClean = compileSurvey(this.#maker, settings)
@@ -75,14 +75,14 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     }
   }
 
-  /** A text that belongs to no run. Throws what the meter throws. */
+  /** Guards a text outside of runs. Throws the errors of the meter. */
   guardText(text: string, meter?: WorkMeter): GuardedText<Finding> {
     return this.#texts.guard(text, '', meter)
   }
 
   /**
-   * `payload`: its bytes, in which nothing changes but the strings that must. What the meter does not pay for is not
-   * scanned, and withheld: this never throws [MEUP-7.1].
+   * `payload`: its bytes, of which only strings with findings change. Texts beyond the meter's budget are withheld unscanned;
+   * never throws [MEUP-7.1].
    */
   guard(envelope: Utterance, payload: Uint8Array, meter = unlimited()): GuardedParts<Finding> {
     const readJson = (): string => (guardedPart(envelope) !== undefined ? decoder.decode(payload) : '')
@@ -102,7 +102,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     return rationale?.trim() === '' ? { ...parts, rationale: '' } : parts
   }
 
-  /** As many of the first texts as there is work left for. */
+  /** The first texts that the remaining work suffices for. */
   #affordable(texts: readonly SpokenText[], { left }: WorkMeter): readonly SpokenText[] {
     let characters = left * charsPerWorkUnit
     const end = texts.findIndex(({ text }) => {
@@ -112,7 +112,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     return end === -1 ? texts : texts.slice(0, end)
   }
 
-  /** Where it is cut short, there may be something. */
+  /** Whether there may be findings; also true for cut texts. */
   #survey(texts: readonly SpokenText[], speech: Speech, said: Said, meter: WorkMeter): boolean {
     const part = new WorkMeter(meter.left * surveyShare)
     try {
@@ -125,7 +125,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     }
   }
 
-  /** Text by text. */
+  /** Scans the texts individually. */
   #rewrite(
     envelope: Utterance,
     json: string,
@@ -159,7 +159,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
         return skip()
       }
     }
-    /** What a text may go on from: its voice's last words, anyone's last words, its label. */
+    /** The texts that may continue in this one: the voice's last words, anyone's last words, and its label. */
     const getPrecedingTexts = (each: SpokenText): readonly (Tail | string)[] => {
       if (each.isKey) return noBefore
       const voice = getVoice(each, envelope.from)
@@ -198,7 +198,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
   }
 }
 
-/** Which texts are looked at: the first ones, if there may be something in them. */
+/** The texts to scan: the first ones, if there may be findings. */
 interface Scan {
   readonly scanned: number
   readonly isClean: boolean
@@ -210,13 +210,13 @@ const unlimited = (): WorkMeter => new WorkMeter(Number.POSITIVE_INFINITY)
 const nothingFound = { findings: [], withheld: 0 }
 const noBefore: readonly string[] = ['']
 
-/** What is thought or said next in the same run goes on from this. What belongs to no run goes by its sender. */
+/** Texts of the same run may continue each other; without a run, texts of the same sender. */
 function getRunKey({ id, from, kind, context }: Utterance): string {
   if (context !== undefined) return contextRoot(context)
   return kind === Kind.reasoningStart ? id : ` ${from}`
 }
 
-/** The text alone says that there is none; this says why [MEUP-6.6]. */
+/** Adds the reason to a payload of withheld text [MEUP-6.6]. */
 function markWithheld(json: string, unscanned: number): string {
   const payload = JSON.parse(json) as Record<string, unknown>
   const { metadata } = payload
@@ -225,19 +225,19 @@ function markWithheld(json: string, unscanned: number): string {
   return JSON.stringify({ ...payload, metadata: { ...(isObject && metadata), ...marks } })
 }
 
-/** Whether there is certainly nothing to be found in the texts of an envelope, in a run where this was said. */
+/** Whether an envelope certainly has no findings, given the preceding texts of its run. */
 export type Survey = (texts: readonly SpokenText[], speech: Speech, said: Said, meter?: WorkMeter) => boolean
 
 /**
- * Nearly always there is nothing to be found. That shows in a few looks at all texts together, however many they are;
- * they may see too much in them, but never too little.
+ * Nearly all envelopes have no findings. A few scans of all texts together show that, whatever their number; they may report
+ * too much, but never too little.
  */
 export function compileSurvey<Settings extends GuardSettings, Finding extends GuardFinding>(
   maker: GuardMaker<Settings, Finding>,
   settings: Settings,
 ): Survey {
   const { maxLength, rules, policy } = settings
-  // Only of the text itself it can be said where it begins and ends.
+  // Such anchors only work on individual texts.
   if ([...rules, ...policy].some(({ pattern }) => /\\[Az]/.test(pattern))) return () => false
   const together = maker.compile({
     ...settings,
@@ -263,7 +263,7 @@ export function compileSurvey<Settings extends GuardSettings, Finding extends Gu
     })
 }
 
-/** A text is a line, and so begins and ends as one. */
+/** Each text is a line here, so text anchors become line anchors. */
 const byLine = <Rule extends { readonly pattern: string }>(rule: Rule): Rule => ({
   ...rule,
   pattern: `(?m)${rule.pattern}`,
@@ -274,26 +274,26 @@ export interface GuardFinding {
   readonly action: string
 }
 
-/** What is left of a text. */
+/** The guarded text. */
 export interface GuardedText<Finding extends GuardFinding> {
-  /** Empty where it is withheld. */
+  /** Empty if withheld. */
   readonly text: string
   readonly isWithheld: boolean
   readonly findings: readonly Finding[]
 }
 
-/** What guards single texts. */
+/** Guards individual texts. */
 export interface TextGuard<Finding extends GuardFinding> {
   /**
-   * `before` stands right before the text: what is split over both is found, and changed in the text alone. Charges the
-   * meter before each step, and throws what the meter throws.
+   * `before`: directly precedes the text; a finding across both is masked in the text only. Charges the meter before each step,
+   * and throws its errors.
    */
   guard(text: string, before?: Tail | string, meter?: WorkMeter): GuardedText<Finding>
 }
 
-/** What the guards of texts go by. */
+/** The settings of text guards. */
 export interface GuardSettings {
-  /** Characters of one text; what is longer is cut. */
+  /** Maximum characters of one text; longer ones are cut. */
   readonly maxLength: number
   readonly rules: readonly PatternRule[]
   readonly policy: readonly PatternRule[]
@@ -304,9 +304,9 @@ interface PatternRule {
   readonly pattern: string
 }
 
-/** Makes guards of texts; @meup/safety does. */
+/** Compiles guards of texts; implemented by @meup/safety. */
 export interface GuardMaker<Settings extends GuardSettings, Finding extends GuardFinding> {
-  /** Throws for settings that cannot be used. */
+  /** Throws for invalid settings. */
   compile(settings: Settings): TextGuard<Finding>
   readonly tailOf: TailOf
 }

@@ -1,13 +1,12 @@
 /**
- * What becomes of a string. `place` is made of the keys that lead to it, such as `metadata/model`; the elements of a
- * list have the place of the list, and a key that of its value.
+ * Returns the new string. `place`: the path of keys to it, such as `metadata/model`; elements of a list have the place of the
+ * list, and a key that of its value.
  */
 export type Change = (text: string, place: string, isKey: boolean) => string
 
 /**
- * Rewrites the strings of a JSON text, keys included, in their order. All else stays as it is, to the last digit and
- * blank; where no string changes, the same text is given back. Two keys of one object never become the same. The text
- * must be JSON that `readObject` takes.
+ * Rewrites the strings of a JSON text, including keys, in order. Everything else stays byte by byte; without changes, returns
+ * the same text. Keys of one object stay distinct. The text must be accepted by `readObject`.
  */
 export function mapStrings(json: string, change: Change): string {
   let at = 0
@@ -42,7 +41,7 @@ export function mapStrings(json: string, change: Change): string {
   }
   const elements = (place: string): void => {
     do {
-      at++ // Past the bracket or the comma.
+      at++ // Skips the bracket or comma.
       skipTo(isVisible)
       if (json.charCodeAt(at) !== closeBracket) value(place)
       skipTo(isVisible)
@@ -52,7 +51,7 @@ export function mapStrings(json: string, change: Change): string {
   const members = (place: string): void => {
     const keys = new Map<string, number>()
     do {
-      at++ // Past the brace or the comma.
+      at++ // Skips the brace or comma.
       skipTo(isVisible)
       if (json.charCodeAt(at) === closeBrace) break
       value(key(place, keys))
@@ -60,7 +59,7 @@ export function mapStrings(json: string, change: Change): string {
     } while (json.charCodeAt(at) === comma)
     at++
   }
-  /** Reads a key with its colon, and gives the place of its value. */
+  /** Reads a key with its colon, and returns the place of its value. */
   const key = (place: string, taken: Map<string, number>): string => {
     const start = at
     const text = readString()
@@ -88,7 +87,7 @@ const isColon = (code: number): boolean => code === 0x3a
 const endsScalar = (code: number): boolean =>
   code === comma || code === closeBrace || code === closeBracket || code <= 0x20
 
-/** The index behind the closing quote of the string that begins at `start`. */
+/** The index after the closing quote of the string that begins at `start`. */
 function endOfString(json: string, start: number): number {
   for (let at = start + 1; ; at++) {
     at = json.indexOf('"', at)
@@ -103,7 +102,7 @@ function isEscaped(json: string, at: number): boolean {
   return (at - before) % 2 === 0
 }
 
-/** Numbers keys that would be the same; `taken` counts them. One that nobody could send is emptied [MEUP-1.8]. */
+/** Numbers colliding keys; `taken` counts them. A key that cannot be sent becomes empty [MEUP-1.8]. */
 function freeKey(wanted: string, taken: Map<string, number>): string {
   const base = wanted === '__proto__' ? '' : wanted
   let copies = taken.get(base)

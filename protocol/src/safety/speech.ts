@@ -2,20 +2,20 @@ import type { Envelope } from '../envelope.js'
 import { type GuardedPart, guardedPart } from '../kinds.js'
 import { mapStrings } from './map-strings.js'
 
-/** An envelope as its sender means it. */
+/** The fields of an envelope as sent. */
 export type Utterance = Pick<Envelope, 'id' | 'from' | 'kind' | 'context' | 'rationale' | 'payload'>
 
-/** A text that is guarded. */
+/** A guarded text. */
 export interface SpokenText {
   readonly text: string
-  /** `rationale`, or where in the payload it stands, as `mapStrings` has it. */
+  /** `rationale`, or its place in the payload, as in `mapStrings`. */
   readonly place: string
   readonly isKey: boolean
 }
 
 /**
- * Every text that is guarded, in the order of the payload's JSON: the `rationale`, every string of a `reasoning.*` payload,
- * and every string of `metadata` elsewhere but in MCP.
+ * All guarded texts in the order of the payload's JSON: the `rationale`, every string of a `reasoning.*` payload, and every
+ * string of `metadata` outside of MCP.
  */
 export function collectTexts(envelope: Utterance, readJson: () => string): SpokenText[] {
   const { rationale, payload } = envelope
@@ -42,7 +42,7 @@ export function collectTexts(envelope: Utterance, readJson: () => string): Spoke
   }
   walk(payload, '')
   if (isInOrder) return texts
-  // An object has its keys that are numbers in an order of its own.
+  // An object would reorder its numeric keys.
   rewritePayload(envelope, readJson(), (each) => {
     spoken.push(each)
     return each.text
@@ -52,7 +52,7 @@ export function collectTexts(envelope: Utterance, readJson: () => string): Spoke
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
 
-/** Rewrites those of the payload. */
+/** Rewrites the guarded texts of a payload. */
 export function rewritePayload(
   envelope: Utterance,
   json: string,
@@ -69,41 +69,41 @@ const isGuarded = (part: GuardedPart, text: string, place: string): boolean =>
   (part === '' || place === part || place.startsWith(`${part}/`)) &&
   (text.length > maxVocabularyChars || !vocabulary.has(text))
 
-/** Words of the protocol itself: there is nothing to be found in them. */
+/** Words of the protocol, which never contain findings. */
 const vocabulary: ReadonlySet<string> = new Set([
   ...['', 'message', 'reason', 'references', 'metadata', 'format', 'plain', 'markdown'],
   ...['phase', 'thinking', 'plan', 'waiting_approval', 'execute', 'error'],
 ])
 
-/** Longer texts need not be looked up. */
+/** Maximum length of such a word. */
 const maxVocabularyChars = 16
 
-/** Places of prose, which their names do not explain. */
+/** Places of prose, whose names do not label their values. */
 const unnamed: ReadonlySet<string> = new Set(['message', 'reason', 'rationale', 'references'])
 
-/** Characters of a name, from its end: one name may stand before very many values. */
+/** Characters at the end of a name that are used: one name may label very many values. */
 const maxNameChars = 100
 
-/** What a value is called, for those secrets that are told by it: `password: …`. Empty where that says nothing. */
+/** The label of a value, by which some secrets are recognized: `password: …`. Empty if it has no meaning. */
 export function getLabel({ place, isKey }: SpokenText): string {
   if (isKey || unnamed.has(place)) return ''
   const end = place.slice(-maxNameChars)
   return `${end.slice(end.lastIndexOf('/') + 1)}: `
 }
 
-/** The texts of an envelope as they would be said. */
+/** The texts of an envelope in the forms for scanning. */
 export interface Speech {
-  /** All of it in one go: what is split over several texts is in one piece. */
+  /** All texts joined, so that a secret split over several is in one piece. */
   readonly spoken: string
-  /** What each voice says, in one go. */
+  /** The joined texts of each voice. */
   readonly voices: ReadonlyMap<string, string>
-  /** Every text on a line of its own, keys too; values once more behind what they are called. */
+  /** Every text on a line of its own, including keys; values once more after their labels. */
   readonly lines: string
 }
 
-/** Voices of one run past this many are not told apart. */
+/** Voices of a run that are distinguished. */
 const maxVoices = 16
-/** Characters of a place by which a voice is still known. */
+/** Characters of a place that identify a voice. */
 const maxPlaceChars = 100
 
 export function createSpeech(texts: readonly SpokenText[], from: string): Speech {
@@ -130,20 +130,20 @@ export function createSpeech(texts: readonly SpokenText[], from: string): Speech
   return { spoken, voices, lines: lines.join('\n') }
 }
 
-/** Whose words a text goes on with: one sender's in one place. Deep inside a payload nobody speaks. */
+/** Identifies the texts that continue each other: one sender in one place. Deeply nested texts have no voice. */
 export const getVoice = ({ place, isKey }: SpokenText, from: string): string | undefined =>
   isKey || place.includes('/') || place.length > maxPlaceChars ? undefined : `${from} ${place}`
 
-/** The end of what was said: as much as a secret may need that goes on behind it. */
+/** The end of a text: as much as a continued secret may need. */
 export interface Tail {
   readonly said: string
-  /** Where in it one text ended and the next began within a word. */
+  /** Offsets of boundaries between texts within a word. */
   readonly seams: readonly number[]
-  /** It holds nothing that a secret could begin with. */
+  /** It contains nothing that a secret could begin with. */
   readonly isProse: boolean
 }
 
-/** Gives the end of what is said when `text` follows on `before`. */
+/** Returns the new end when `text` follows `before`. */
 export type TailOf = (before: Tail, text: string) => Tail
 
 export const noTail: Tail = { said: '', seams: [], isProse: true }
@@ -151,7 +151,7 @@ export const noTail: Tail = { said: '', seams: [], isProse: true }
 export const isSameTail = (one: Tail, other: Tail): boolean =>
   one === other || (one.said === other.said && one.seams.join() === other.seams.join())
 
-/** The end of what was said in a run, as it was sent: by all together, and by each voice. */
+/** The recent texts of a run as sent: of all together, and of each voice. */
 export interface Said {
   readonly all: Tail
   /** A voice is one sender in one place, such as the messages of its thoughts. */
@@ -159,12 +159,12 @@ export interface Said {
 }
 
 const nothingSaid: Said = { all: noTail, voices: new Map() }
-/** Runs past this many are forgotten, those first in which nothing has been said for longest. */
+/** Limit of runs; the ones without recent texts are forgotten first. */
 const maxRuns = 1000
 
 /**
- * What was said last in each run: a secret that is split over several texts is found where the last one completes it
- * [MEUP-6.2]. It is kept in memory alone.
+ * The recent texts of each run: a secret split over several texts is found when the last one completes it [MEUP-6.2]. In memory
+ * only.
  */
 export class RecentlySaid {
   readonly #tailOf: TailOf
@@ -178,7 +178,7 @@ export class RecentlySaid {
     return this.#runs.get(run) ?? nothingSaid
   }
 
-  /** `spoken`: all of it; `voices`: the part of each. */
+  /** `spoken`: all texts; `voices`: those of each voice. */
   add(run: string, spoken: string, voices: ReadonlyMap<string, string>): void {
     const said = this.#runs.get(run)
     const before = said?.all ?? noTail
@@ -186,7 +186,7 @@ export class RecentlySaid {
     const all = copyTail(this.#tailOf(before, spoken))
     for (const [voice, words] of voices) {
       const own = kept.get(voice) ?? noTail
-      // Nearly always one voice alone has spoken.
+      // Usually there is only one voice.
       const isAll = words === spoken && isSameTail(own, before)
       setNewest(kept, voice, isAll ? all : copyTail(this.#tailOf(own, words)), maxVoices)
     }
@@ -194,10 +194,10 @@ export class RecentlySaid {
   }
 }
 
-/** A piece of a string would keep all of it in memory; a copy does not. */
+/** Copies the string, because a slice would keep the whole one in memory. */
 const copyTail = (tail: Tail): Tail => ({ ...tail, said: ` ${tail.said}`.slice(1) })
 
-/** Puts an entry last, and drops the first where there are more than `most`. */
+/** Moves an entry to the end, and drops the first beyond `maximum`. */
 function setNewest<Value>(map: Map<string, Value>, key: string, value: Value, maximum: number): void {
   map.delete(key)
   map.set(key, value)

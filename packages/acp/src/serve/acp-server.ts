@@ -35,28 +35,28 @@ import {
 } from './sessions.js'
 import { ToolKinds } from './tool-calls.js'
 
-/** A participant that a client of ACP acts as. */
+/** A participant that represents an ACP client. */
 export interface ServedSpace {
   /** Its client; closed when serving ends. */
   readonly space: SpaceClient
   /** Reads the space for the same participant. */
   readonly http: History
-  /** Whom new sessions ask; default: the first agent of the space, present ones first. */
+  /** The agent of new sessions; default: the first agent of the space, present ones first. */
   readonly to?: string
-  /** Receives non-fatal errors, a line each. */
+  /** Receives non-fatal errors, one line each. */
   readonly log?: (line: string) => void
 }
 
 /** A conversation of the client. */
 interface Session {
   readonly id: string
-  /** Whom it asks. */
+  /** The agent that it asks. */
   agent: string
   /** Cancels the prompt in progress. */
   prompt?: AbortController | undefined
 }
 
-/** Kinds of participants that are asked only where they are named. */
+/** Kinds of participants that are only asked by name. */
 const unasked: ReadonlySet<string> = new Set(['human', 'mcp'])
 
 /** One connection of a client of ACP. */
@@ -86,11 +86,11 @@ export class AcpServer {
     return this.#connection.closed
   }
 
-  /** Cancels what is in progress, answers it, and disconnects. */
+  /** Cancels and answers pending requests, and disconnects. */
   async close(): Promise<void> {
     for (const { prompt } of this.#sessions.values()) prompt?.abort('the client has gone')
     await Promise.allSettled(this.#prompts)
-    // The answers are written in the steps that follow.
+    // The answers are written in later steps.
     await new Promise((resolve) => setImmediate(resolve))
     this.#connection.close()
   }
@@ -200,10 +200,10 @@ export class AcpServer {
     }
   }
 
-  /** The agents of the space as modes of a session. `wanted`: the one that it asks, if there is such a one. */
+  /** The agents of the space as modes of a session. `wanted`: the selected one, if it exists. */
   async #readModes(wanted?: string): Promise<SessionModeState> {
     const { space, to } = this.#served
-    const { participants } = await space.subscribe({}) // Who is there now, and what they are.
+    const { participants } = await space.subscribe({}) // Updates the list of participants.
     const others = participants.filter(({ id }) => id !== space.id)
     const agents = others.filter(({ id, kind }) => id === to || !unasked.has(kind))
     const present = agents.filter(({ status }) => status === 'present')
@@ -231,7 +231,7 @@ export class AcpServer {
 
   #notify(sessionId: string, update: SessionUpdate): void {
     const { client } = this.#connection
-    // A client that has gone gets nothing more.
+    // The client may be gone.
     client.notify(methods.client.session.update, { sessionId, update }).catch(() => {})
   }
 }
@@ -239,7 +239,7 @@ export class AcpServer {
 const inProgress = (): RequestError =>
   RequestError.invalidRequest(undefined, 'a prompt of this session is in progress')
 
-/** A handler whose errors tell the client why. */
+/** Wraps a handler, so that clients get the reasons of its errors. */
 const answer =
   <Params, Response>(handle: (context: AgentRequestContext<Params>) => Promise<Response>) =>
   async (context: AgentRequestContext<Params>): Promise<Response> => {

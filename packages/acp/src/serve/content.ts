@@ -2,7 +2,7 @@ import type { ContentBlock, PlanEntry, SessionUpdate, ToolCallContent } from '@a
 import { defaultGuard, guarded, isObject, printable } from '@meup/folds'
 import { nameOf, quoteFile } from '../content-blocks.js'
 
-/** What a prompt says, as one text: files that the client has read follow it, others are named by their links. */
+/** A prompt as one text, followed by embedded files; other files are named by their links. */
 export function readPrompt(blocks: readonly ContentBlock[]): string {
   const said = blocks.map(describeBlock).join(' ').trim()
   return [said, ...blocks.flatMap(quoteResource)].join('\n\n')
@@ -22,14 +22,14 @@ function quoteResource(block: ContentBlock): string[] {
 
 export type Chunk = 'user_message_chunk' | 'agent_message_chunk' | 'agent_thought_chunk'
 
-/** Texts of participants, without what could disguise them. */
+/** A text of a participant, without characters that could disguise it. */
 export const chunk = (sessionUpdate: Chunk, text: string, messageId?: string): SessionUpdate => ({
   sessionUpdate,
   content: { type: 'text', text: printable(text) },
   ...(messageId !== undefined && { messageId }),
 })
 
-/** A client joins the chunks of thoughts that follow each other. */
+/** Clients join consecutive thought chunks. */
 export const thoughtChunk = (text: string): SessionUpdate => chunk('agent_thought_chunk', `${text}\n\n`)
 
 export const textContent = (text: string): ToolCallContent => ({
@@ -37,7 +37,7 @@ export const textContent = (text: string): ToolCallContent => ({
   content: { type: 'text', text: printable(text) },
 })
 
-/** The changes of files in arguments or in a result: `{ diffs: [{ path, oldText, newText }] }`. */
+/** The file changes in arguments or in a result: `{ diffs: [{ path, oldText, newText }] }`. */
 export function readDiffs(value: unknown): ToolCallContent[] {
   const diffs = isObject(value) && Array.isArray(value.diffs) ? value.diffs.filter(isObject) : []
   const mask = (text: string): string => guarded(text, defaultGuard)
@@ -48,7 +48,7 @@ export function readDiffs(value: unknown): ToolCallContent[] {
   })
 }
 
-/** The plan of a thought, from `metadata.plan: [{ content, status }]`. */
+/** The plan in a thought's `metadata.plan: [{ content, status }]`. */
 export function readPlan({ metadata }: Readonly<Record<string, unknown>>): PlanEntry[] | undefined {
   if (!isObject(metadata) || !Array.isArray(metadata.plan)) return undefined
   return metadata.plan.filter(isObject).map(({ content, status }) => ({

@@ -2,17 +2,17 @@ import { RequestError } from '@agentclientprotocol/sdk'
 import { ConnectionError } from '@meup/agent-sdk'
 import { ProtocolError } from '@meup/protocol'
 
-/** What happened, and what to do. */
+/** The problem, with advice. */
 export function formatError(error: unknown): string {
   if (error instanceof ProtocolError) return `${error.message} (${error.code})`
   if (error instanceof ConnectionError) return `${error.message}; ${error.hint}`
   return error instanceof Error ? error.message : String(error)
 }
 
-/** JSON-RPC's own code; the codes of ACP have other meanings. */
+/** JSON-RPC's own code; ACP's codes have other meanings. */
 const internalError = -32603
 
-/** An error as a client of ACP shows it: with why. */
+/** An error for an ACP client, with its reason. */
 export function toRequestError(error: unknown): RequestError {
   if (error instanceof RequestError) return error
   const isCoded = error instanceof ProtocolError || error instanceof ConnectionError

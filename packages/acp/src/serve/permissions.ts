@@ -13,10 +13,10 @@ import { textContent, thoughtChunk } from './content.js'
 import { formatError } from './errors.js'
 import { describePermission, describeProposal, formatDecision } from './tool-calls.js'
 
-/** The result is for the proposer: it may take as long as it takes. */
+/** The result is for the proposer, and may take any time. */
 const unhurried = { timeoutMs: Number.POSITIVE_INFINITY }
 
-/** Why a question is cancelled whose proposal has changed. */
+/** Cancels a question because its proposal has changed. */
 const askAgain = Symbol('ask again')
 
 interface PermissionsParts {
@@ -27,14 +27,14 @@ interface PermissionsParts {
 }
 
 /**
- * Asks the user of the client what to do about proposals, and carries that out. The first decision counts, wherever it was made: a
- * question that is decided elsewhere is cancelled, and a late answer changes nothing.
+ * Asks the client's user about proposals, and applies the decision. The first decision counts, wherever it was made: a question
+ * that is decided elsewhere is cancelled, and a late answer has no effect.
  */
 export class Permissions {
   readonly #parts: PermissionsParts
-  /** Proposals that the client is asked about. */
+  /** Proposals that the client is being asked about. */
   readonly #asked = new Map<string, AbortController>()
-  /** Proposals whose end is to be shown, and in which session: those that no turn in progress shows. */
+  /** Proposals whose end has to be shown, with the session: those that no active turn shows. */
   readonly #followed = new Map<string, string>()
 
   constructor(parts: PermissionsParts) {
@@ -44,7 +44,7 @@ export class Permissions {
       .on('programEnded', ({ id }) => this.#asked.get(id)?.abort(askAgain))
   }
 
-  /** Shows and asks all that waits for this participant and for which nobody is asked yet, until aborted. */
+  /** Shows and asks about every open proposal for this participant without a pending question, until aborted. */
   askAll(session: string, signal: AbortSignal): void {
     const { space, notify } = this.#parts
     for (const proposal of space.proposals.list()) {
@@ -57,8 +57,8 @@ export class Permissions {
   }
 
   /**
-   * Asks about one proposal, if this participant may decide it, until it is decided or aborted. Asks again when the proposal's program
-   * ends, so that its user reads that before deciding.
+   * Asks about one proposal, if this participant may decide it, until it is decided or aborted. Asks again when the program of
+   * its proposer ends, so that the user knows that before deciding.
    */
   ask(session: string, id: string, signal: AbortSignal): void {
     const { proposals } = this.#parts.space
@@ -68,7 +68,7 @@ export class Permissions {
     this.#asked.set(id, settled)
     this.#decide(session, proposal, AbortSignal.any([settled.signal, signal]))
       .catch((error: unknown) => {
-        // Somebody else was faster, and that is shown.
+        // Another participant decided first, which is shown.
         if (error instanceof ProtocolError && proposals.get(id) === undefined) return
         this.#parts.log(`${id} was not decided by the user: ${formatError(error)}`)
       })
@@ -78,7 +78,7 @@ export class Permissions {
       })
   }
 
-  /** Shows in this session how the proposal ends. */
+  /** Shows the end of the proposal in this session. */
   follow(session: string, id: string): void {
     if (this.#parts.space.proposals.get(id) !== undefined) this.#followed.set(id, session)
   }
@@ -110,7 +110,7 @@ export class Permissions {
     }
   }
 
-  /** What was not shown whole can be rejected alone. */
+  /** A proposal that is not shown completely can only be rejected. */
   #options(proposal: OpenProposal, isWhole: boolean): PermissionOption[] {
     const { id, from } = proposal
     const { proposals } = this.#parts.space
@@ -133,7 +133,7 @@ export class Permissions {
   }
 }
 
-/** Exactly what is granted. */
+/** Names the exact grant. */
 function nameAlways(from: string, capability: Capability): string {
   const payload = isObject(capability) && 'payload' in capability ? capability.payload : undefined
   const params = isObject(payload) && isObject(payload.params) ? payload.params : {}

@@ -17,18 +17,18 @@ interface PromptParts {
 export interface Prompt {
   /** Session of the client. */
   readonly session: string
-  /** Of the chat. */
+  /** Id of the chat. */
   readonly id: string
   readonly agent: string
   readonly text: string
 }
 
-/** Milliseconds in which an agent that has given up may say why; and in which the space is to have it that a question is taken back. */
+/** Milliseconds for an agent that gave up to explain, and for logging a retraction. */
 const [graceMs, takeBackMs] = [2000, 1000]
 
 /**
- * Asks an agent, and shows its turn until it has answered. Aborted, it takes the question back. Over a restart of the gateway it
- * goes on. Rejects where the question is refused, the client is closed, or the log was replaced.
+ * Asks an agent, and shows its turn until it has answered. On abort, retracts the question. Continues over a restart of the
+ * gateway. Rejects if the question is refused, the client is closed, or the log was replaced.
  */
 export async function runPrompt(
   parts: PromptParts,
@@ -86,7 +86,7 @@ export async function runPrompt(
   }
 }
 
-/** An agent gets what is said while it is here. */
+/** Waits until the agent is present, because it only gets messages while connected. */
 async function whenHere({ space, notify }: PromptParts, agent: string, signal: AbortSignal): Promise<void> {
   if (!space.participants.some(({ id, status }) => id === agent && status === 'away')) return
   notify(thoughtChunk(`waiting for ${agent} to join`))
@@ -97,6 +97,6 @@ async function takeBack(space: SpaceClient, { id, agent }: Prompt): Promise<void
   const payload = { reason: 'the asker has cancelled it' }
   const draft = { kind: Kind.chatCancel, to: [agent], correlationId: id, payload }
   if (!space.can(draft)) return
-  // A gateway that is away has it later.
+  // An unreachable gateway gets it later.
   await Promise.race([space.send(draft).catch(() => {}), delay(takeBackMs, undefined, { ref: false })])
 }

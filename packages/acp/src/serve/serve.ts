@@ -6,11 +6,11 @@ import { AcpServer, type ServedSpace } from './acp-server.js'
 export interface Serving {
   /** Resolves when the client has disconnected, or the space was closed by an error, with that error. */
   readonly ended: Promise<Error | undefined>
-  /** Takes open questions back, and closes the client. */
+  /** Retracts open questions, and closes the client. */
   close(): Promise<void>
 }
 
-/** Serves the agents of a space over ACP, by default on stdin and stdout. */
+/** Serves the agents of a space over ACP; default: on stdin and stdout. */
 export function serveAcp(served: ServedSpace, stream: Stream = openStdio()): Serving {
   const { space } = served
   const server = new AcpServer(served, stream)
@@ -23,7 +23,7 @@ export function serveAcp(served: ServedSpace, stream: Stream = openStdio()): Ser
   }
 }
 
-/** ACP over pipes, in which numbers keep their digits: users read what they approve. */
+/** ACP over pipes with exact numbers, because users read them before they approve. */
 export function openStdio(stdin: Readable = process.stdin, stdout: Writable = process.stdout): Stream {
   const { readable } = ndJsonStream(new WritableStream(), Readable.toWeb(stdin) as ReadableStream<Uint8Array>)
   const writable = new WritableStream<AnyMessage>({

@@ -8,15 +8,15 @@ import { chunk } from './content.js'
 import type { ToolKinds } from './tool-calls.js'
 import { TurnUpdates } from './turn-updates.js'
 
-/** Turns of a session that are replayed, and envelopes that are read of each. */
+/** Replayed turns of a session, and envelopes read per turn. */
 const [maxTurns, maxTurnEnvelopes] = [50, 10_000]
 /** Chats that are searched for sessions. */
 const maxChatsSearched = 1000
 const maxTitleChars = 80
 
 /**
- * A session is kept nowhere but in the log: its id has the seq after which it began, and the ids of its chats begin with that of
- * the session. Whom it asks is whom its last chat was for.
+ * A session exists only in the log: its id contains the seq after which it began, and the ids of its chats begin with the
+ * session id. The session's agent is the addressee of its last chat.
  */
 export const createSessionId = (head: number): string => `acp-${head}-${randomBytes(6).toString('hex')}`
 
@@ -24,13 +24,13 @@ export const createChatId = (session: string): string => `${session}-${randomByt
 
 const pattern = /^acp-(\d{1,16})-[0-9a-f]{12}(?=-|$)/
 
-/** The seq after which a session began; `undefined` = this is no id of a session. */
+/** The seq after which a session began; `undefined` = not a session id. */
 export function getSessionStart(id: string): number | undefined {
   const [session, start] = pattern.exec(id) ?? []
   return session === id ? Number(start) : undefined
 }
 
-/** What the history of a space is read with. */
+/** Reads the history of a space. */
 export type History = Pick<HttpClient, 'readLog'>
 
 /** The latest chats of a session, oldest first. */
@@ -45,7 +45,7 @@ export async function readChats(history: History, asker: string, session: string
   return chats
 }
 
-/** The updates of what was said, thought and called about these chats. */
+/** The session updates for these chats and their turns. */
 export async function* replay(
   history: History,
   kinds: ToolKinds,
@@ -56,7 +56,7 @@ export async function* replay(
     const turn = new TurnUpdates(question, kinds)
     yield chunk('user_message_chunk', getMessage({ ...payload }), id)
     let left = maxTurnEnvelopes
-    // One prompt of a session ends before the next one.
+    // A session's prompt ends before the next one begins.
     for await (const envelope of history.readLog({ after: seq - 1, before: chats[index + 1]?.seq })) {
       yield* turn.apply(envelope)
       const { end } = turn
@@ -66,7 +66,7 @@ export async function* replay(
   }
 }
 
-/** The latest sessions of a participant, by what it has said. A space has no folders: they are of the folder that is asked for. */
+/** The latest sessions of a participant, by its chats. A space has no folders, so they belong to any requested folder. */
 export async function listSessions(history: History, asker: string, cwd: string): Promise<SessionInfo[]> {
   const sessions = new Map<string, SessionInfo>()
   let left = maxChatsSearched

@@ -17,22 +17,22 @@ import {
 } from '@meup/folds'
 import { readDiffs, textContent } from './content.js'
 
-/** A call, or the proposal of one. */
+/** A call, or a proposal of one. */
 export interface CallFields {
   readonly id: string
-  /** Who proposes it; absent: it is made. */
+  /** The proposer; absent = an actual call. */
   readonly proposer?: string
   readonly to?: readonly string[] | undefined
-  /** Guarded. */
+  /** Masked. */
   readonly tool: string
   readonly rationale?: string | null | undefined
-  /** As in the log. */
+  /** As logged. */
   readonly parameters: unknown
 }
 
 type ShownCall = Pick<ToolCall, 'toolCallId' | 'title' | 'rawInput'> & { readonly content: ToolCallContent[] }
 
-/** What a client shows of a call: arguments as all views of the space have them, changes of files whole. */
+/** A call for display: masked arguments as in other views, and complete file changes. */
 export function describeCall({ id, proposer, to, tool, rationale, parameters }: CallFields): ShownCall {
   const { value } = redact(parameters, defaultGuard)
   const asks = proposer === undefined ? 'Why' : `${proposer} asks`
@@ -42,7 +42,7 @@ export function describeCall({ id, proposer, to, tool, rationale, parameters }: 
     title: onOneLine([...(to === undefined ? [] : [to.join(',')]), tool].join('/')),
     rawInput: value,
     content: [
-      // Editors draw Markdown. A further line must not pass for one of ours.
+      // Editors render Markdown. A further line must not pass for one of ours.
       ...(why === '' ? [] : [textContent(`${asks}: ${keepOffMargin(inertMarkdown(printable(why)), '> ')}`)]),
       ...readDiffs(parameters),
     ],
@@ -59,10 +59,10 @@ export const describeProposal = ({ id, from, to, rationale, ...payload }: OpenPr
     parameters: getParameters(payload),
   })
 
-/** Characters of what is approved that a client shows at once. */
+/** Characters of an exact text that a client displays at once. */
 const maxExactChars = 16_000
 
-/** The same for a client whose user decides: all that is carried out, unmasked; `isWhole`: it may be approved. */
+/** A proposal for a client whose user decides: the complete, unmasked call; `isWhole`: it may be approved. */
 export function describePermission(proposal: OpenProposal): { toolCall: ShownCall; isWhole: boolean } {
   const { content, ...call } = describeProposal(proposal)
   const { text, isWhole } = exactText(proposal, maxExactChars)
@@ -83,7 +83,7 @@ export function describePermission(proposal: OpenProposal): { toolCall: ShownCal
   }
 }
 
-/** The outcome of a call or a proposal in words, with the name of its decider. */
+/** The outcome of a call or proposal as text, with the name of the decider. */
 export function formatDecision(decision: CallDecision): string {
   const { state } = decision
   if (state === 'approved') return `approved by ${decision.by}`
@@ -97,15 +97,15 @@ export function formatDecision(decision: CallDecision): string {
 
 const kinds: readonly ToolKind[] = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch']
 
-/** The kind that a coding agent gives a call of its own tool. */
+/** The kind that a coding agent gave a call of its own tool. */
 export function readKind({ params }: Readonly<Record<string, unknown>>): ToolKind | undefined {
   const meta = isObject(params) && isObject(params._meta) ? params._meta : {}
   return kinds.find((kind) => kind === meta.kind)
 }
 
 /**
- * Kinds of tools, by what they say of themselves. A participant is asked for its tools when one of them is called first; until it
- * has answered, the kinds are not known.
+ * Kinds of tools by their annotations. A participant's tools are requested at the first call of one; until it has answered,
+ * kinds are unknown.
  */
 export class ToolKinds {
   readonly #space: SpaceClient
@@ -127,7 +127,7 @@ export class ToolKinds {
     const keep = (tools: Awaited<ReturnType<SpaceClient['tools']>>): void => {
       this.#known.set(participant, new Map(tools.map(({ name, annotations }) => [name, toKind(annotations)])))
     }
-    this.#space.tools([participant]).then(keep, () => {}) // Without kinds, icons are missing, and nothing else.
+    this.#space.tools([participant]).then(keep, () => {}) // Kinds only determine icons.
   }
 }
 

@@ -21,16 +21,16 @@ import { describeCall, formatDecision, readKind, type ToolKinds } from './tool-c
 /** Characters of a tool result. */
 const maxResultChars = 65_536
 
-/** One turn of an agent as session updates of ACP, live or from the log: apply the envelopes that this participant may read. */
+/** One turn of an agent as ACP session updates, live or from the log: apply the readable envelopes. */
 export class TurnUpdates {
   readonly #question: Question & { readonly agent: string }
   readonly #turn: TurnStream
   readonly #kinds: ToolKinds
-  /** What is shown of the calls, by their ids. */
+  /** Shown contents of calls, by id. */
   readonly #contents = new Map<string, ToolCallContent[]>()
-  /** What they are, where they say so themselves. */
+  /** Kinds of calls that state them. */
   readonly #ownKinds = new Map<string, ToolKind>()
-  /** Messages of the answer. */
+  /** Number of messages of the answer. */
   #messages = 0
 
   constructor(question: Question & { readonly agent: string }, kinds: ToolKinds) {
@@ -39,12 +39,12 @@ export class TurnUpdates {
     this.#kinds = kinds
   }
 
-  /** `undefined` while it goes on. */
+  /** `undefined` until it ends. */
   get end(): TurnEnd | undefined {
     return this.#turn.end
   }
 
-  /** Proposals of the turn that nobody has decided. */
+  /** Undecided proposals of the turn. */
   get proposals(): string[] {
     return this.#turn.open.filter(({ isWaiting }) => isWaiting).map(({ id }) => id)
   }
@@ -54,7 +54,7 @@ export class TurnUpdates {
     return this.#turn.apply(envelope).flatMap((event) => this.#show(event))
   }
 
-  /** The last updates, where no more of the turn is read. What waits for a decision goes on waiting. */
+  /** The last updates when no more of the turn is read. Undecided proposals stay open. */
   close(): SessionUpdate[] {
     const { open, end } = this.#turn
     const givenUp = end?.givenUp ?? null
@@ -89,7 +89,7 @@ export class TurnUpdates {
     }
   }
 
-  /** Such as `queued`. */
+  /** A status such as `queued`. */
   #onAcknowledge(envelope: AnyEnvelope): SessionUpdate[] {
     const { id, agent } = this.#question
     const { status } = envelope.payload as { readonly status?: unknown }
@@ -97,9 +97,9 @@ export class TurnUpdates {
     return isOurs && typeof status === 'string' ? [thoughtChunk(`${agent}: ${status}`)] : []
   }
 
-  /** Also what others think in the runs of the turn, with their names. */
+  /** Includes thoughts of others in the turn's runs, with their names. */
   #think({ agent, envelope: { from, payload }, text }: ThoughtEvent): SessionUpdate[] {
-    // The editor has one plan: what others plan in the run is a thought of theirs.
+    // Editors have one plan: plans of others are shown as thoughts.
     const plan = from === agent ? readPlan(payload) : undefined
     if (plan !== undefined) return [{ sessionUpdate: 'plan', entries: plan }]
     return text === '' ? [] : [thoughtChunk(from === agent ? text : `${from}: ${text}`)]
@@ -126,13 +126,13 @@ export class TurnUpdates {
     const { payload } = event.envelope
     const { structuredContent, ...result } = isObject(payload.result) ? payload.result : {}
     const diffs = readDiffs(structuredContent)
-    // What is shown as changes is not shown as JSON as well.
+    // Changes are shown as diffs instead of JSON.
     const { outcome, text } = readResult(diffs.length > 0 ? { ...payload, result } : payload, defaultGuard)
     const status = outcome === 'error' ? 'failed' : 'completed'
     return this.#update(event, status, cut(text, maxResultChars), diffs)
   }
 
-  /** An update replaces the content that was sent. */
+  /** An update replaces the previous content. */
   #update(
     call: TurnCall,
     status: ToolCallStatus,
@@ -152,11 +152,11 @@ export class TurnUpdates {
     return this.#ownKinds.get(id) ?? known
   }
 
-  /** Text before a tool call is a message of its own in ACP, as is text that the answer does not begin with. */
+  /** In ACP, text before a tool call is a separate message, and so is text that the answer does not continue. */
   #say({ message, isNew, text }: Pick<AnswerEvent, 'message' | 'isNew' | 'text'>): SessionUpdate[] {
     if (text === '') return []
     this.#messages = message
-    // Clients without ids of messages join them.
+    // Clients without message ids join them.
     const gap = isNew && message > 1 ? '\n\n' : ''
     return [chunk('agent_message_chunk', `${gap}${text}`, `${this.#question.id}-${message}`)]
   }

@@ -13,8 +13,8 @@ interface NativeSocket {
 declare const WebSocket: new (url: string, protocols: string[]) => NativeSocket
 
 /**
- * Dials with the browser's WebSocket. It cannot set headers, so the token goes as a second subprotocol [MEUP-5.1], and shows no pings,
- * so that the gateway is asked for ticks [MEUP-5.18].
+ * Connects with the browser's WebSocket. It cannot set headers, so the token is sent as a second subprotocol [MEUP-5.1], and it
+ * hides pings, so the gateway is asked for ticks [MEUP-5.18].
  */
 export const dialBrowser: Dial = (request, events, signal) =>
   new Promise((resolve, reject) => {

@@ -1,10 +1,10 @@
 import { Notice } from '../client/errors.js'
 import type { AgentOptions } from '../model/options.js'
 
-/** A shorter text would be found in any sentence. */
+/** Shorter texts would match ordinary sentences. */
 const minChars = 8
 
-/** What a provider wants to be kept secret, whatever it looks like. */
+/** Credentials in the options of a provider, by field. */
 export function listCredentials({
   apiKey = '',
   settings,
@@ -15,9 +15,9 @@ export function listCredentials({
   return [apiKey, ...headers]
 }
 
-/** An error as it may be read by everyone: without these credentials, also in its cause, which a log prints in full. */
+/** A copy of an error without these credentials, also in its cause, which loggers print. */
 export function withoutCredentials(error: Error, credentials: readonly string[]): Error {
-  // Errors quote a value in parts: escaped, or without the word before a key.
+  // Errors quote parts of a value: escaped, or without the word before a key.
   const parts = [...new Set(credentials.flatMap((each) => [each, ...each.split(/\s+/)]))]
     .filter(({ length }) => length >= minChars)
     .sort((a, b) => b.length - a.length)
@@ -28,7 +28,7 @@ export function withoutCredentials(error: Error, credentials: readonly string[])
   return new Notice(mask(error.message), isQuoted(error.cause) ? {} : { cause: error.cause })
 }
 
-/** All that a log would print of it. */
+/** The text that a logger would print for a value. */
 function describe(value: unknown): string {
   if (!(value instanceof Error)) return JSON.stringify(value) ?? ''
   const { message, stack = '', cause } = value

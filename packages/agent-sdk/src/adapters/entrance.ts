@@ -4,7 +4,7 @@ type Entrance = () => Promise<SpaceClient>
 
 let next: Entrance | undefined
 
-/** Makes the next `connect()` that names no gateway lead elsewhere, once; what is returned takes that back. */
+/** Redirects the next `connect()` without a gateway, once; the returned function undoes that. */
 export function leadNextConnect(entrance: Entrance): () => void {
   if (next !== undefined) throw new Error('another program has not connected yet; await it first')
   next = entrance
@@ -13,7 +13,7 @@ export function leadNextConnect(entrance: Entrance): () => void {
   }
 }
 
-/** Where `connect()` leads, if it is not to the gateway of the environment. */
+/** The redirect for `connect()`, if one is set. */
 export function takeEntrance(): Entrance | undefined {
   const entrance = next
   next = undefined

@@ -7,23 +7,27 @@ import { ConnectionError } from '../client/errors.js'
 import type { DialRequest } from '../client/transport.js'
 
 export interface ConnectOptions extends Partial<Omit<DialRequest, 'session'>> {
-  /** Names the program [MEUP-2.14]. Default: MEUP_SESSION, else an id of this process. `false` = none: for what only asks something. */
+  /**
+   * The session id of the program [MEUP-2.14]. Default: MEUP_SESSION, otherwise an id per process. `false` = none, for clients
+   * that only ask something.
+   */
   readonly session?: string | false
-  /** Which participant to be, where its token is read from `.meup/tokens`. */
+  /** The participant whose token is read from `.meup/tokens`. */
   readonly as?: string
   /**
-   * Also has in `proposals` what was open before: it is read over HTTP first. Without it a connection knows what it receives. Not with
-   * `after` and `tail`.
+   * Reads earlier open proposals over HTTP, so that `proposals` contains them. Otherwise a connection knows those it has
+   * received. Not with `after` and `tail`.
    */
   readonly openProposals?: boolean
-  /** Folder in or above which `.meup` is looked for; default: the working directory. */
+  /** Folder in or above which `.meup` is searched; default: the working directory. */
   readonly directory?: string
 }
 
 /**
- * Completes what is left out: from MEUP_URL, MEUP_SPACE, MEUP_TOKEN, MEUP_PARTICIPANT and MEUP_SESSION, then from the `.meup` folder
- * that a gateway started nearby keeps (`gateway.json`, `tokens/<participant>`; the tokens are for that gateway alone).
- * Transcripts of models go into that folder too, else into one in the working directory. Requests are traced where OTEL_EXPORTER_OTLP_ENDPOINT says where traces go.
+ * Completes options from MEUP_URL, MEUP_SPACE, MEUP_TOKEN, MEUP_PARTICIPANT and MEUP_SESSION, then from the `.meup` folder of a
+ * gateway on this machine (`gateway.json`, `tokens/<participant>`; the tokens are for that gateway only). Transcripts of models
+ * are stored in that folder, otherwise in one in the working directory. Requests are traced if OTEL_EXPORTER_OTLP_ENDPOINT is
+ * set.
  */
 export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv = process.env): DialRequest {
   const {
@@ -41,7 +45,7 @@ export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv 
   if (space === undefined) throw missing('the space', 'set MEUP_SPACE')
   const fromEnvironment = options.as === undefined ? env.MEUP_TOKEN : undefined
   const isElsewhere = running !== undefined && !isSameHost(url, running.url)
-  const nearby = isElsewhere ? undefined : folder // Local tokens are sent to the local gateway only.
+  const nearby = isElsewhere ? undefined : folder // Local tokens are only sent to the local gateway.
   const token = given.token ?? fromEnvironment ?? (nearby && readToken(nearby, space, as))
   const session = named ?? env.MEUP_SESSION ?? ownSession
   const tracing = given.tracing ?? traceEndpoint(env) !== undefined
@@ -57,13 +61,13 @@ export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv 
   }
 }
 
-/** This process is one program, whatever it connects. */
+/** All connections of this process belong to one program. */
 const ownSession = freshId()
 
 const isSameHost = (url: string, other: string): boolean =>
   URL.canParse(url) && new URL(url).host === new URL(other).host
 
-/** One that a gateway keeps: an agent elsewhere keeps its transcripts in one of its own. */
+/** The folder of a gateway: an agent elsewhere has a folder of its own for transcripts. */
 function findFolder(directory: string): string | undefined {
   for (let at = resolve(directory); ; at = dirname(at)) {
     const folder = join(at, '.meup')
@@ -79,7 +83,7 @@ function readRunning(folder: string): { url: string; spaces: string[] } | undefi
     : undefined
 }
 
-/** Tokens of several spaces lie in a folder each. */
+/** With several spaces, tokens are in a folder per space. */
 function readToken(folder: string, space: string, as: string | undefined): string | undefined {
   const tokens = join(folder, 'tokens')
   const folderOfSpace = join(tokens, space)

@@ -11,15 +11,15 @@ import { beginDialogues } from './ai-sdk/ai-dialogue.js'
 import { listCredentials } from './credentials.js'
 import { TranscriptFile } from './transcript-file.js'
 
-/** Whose model it is. */
+/** The participant with the model. */
 interface Owner {
   readonly id: string
   readonly request: DialRequest
-  /** Called once, when the transcript cannot begin, or go on. */
+  /** Called once if the transcript cannot be opened or continued. */
   readonly onError: (error: unknown) => void
 }
 
-/** What it takes to answer with a model. Rejects where a package, or a setting, is missing. */
+/** Prepares answers by a model. Rejects if a package or a setting is missing. */
 export async function openModels(options: AgentOptions, owner: Owner): Promise<ModelAgent> {
   const mode = chooseMode(options.transcript ?? process.env.MEUP_TRANSCRIPT)
   const output = options.output && (await readOutput(options.output))
@@ -38,7 +38,7 @@ function chooseMode(given: string | undefined): TranscriptMode {
   return mode
 }
 
-/** An agent whose transcript cannot be kept answers all the same. */
+/** An agent works without a transcript if it cannot be stored. */
 async function openRecorder(
   mode: TranscriptMode,
   options: AgentOptions,

@@ -1,6 +1,6 @@
 import type { Checked, JsonSchema } from '../agent/schemas.js'
 
-/** Pages are kept small, and may not compile code. */
+/** Not available in pages: the validator is large and compiles code. */
 export const compileJsonSchema = (
   _schema: JsonSchema,
 ): Promise<(value: unknown, what: string) => Checked> => {

@@ -15,18 +15,18 @@ import { importFrom } from './ai-sdk/load.js'
 
 export interface ReplayOptions {
   /**
-   * Who answers: a model of the `ai` package, or `vendor/name`, whose package `@ai-sdk/vendor` is looked for in `directory`; else
-   * it is asked for at the AI Gateway. With a `baseURL`, the name of a model there. Default: the model that answered then.
+   * The answering model: one of the `ai` package, or `vendor/name`, from the package `@ai-sdk/vendor` if `directory` has it,
+   * otherwise at the AI Gateway. With a `baseURL`, the name of a model there. Default: the original model.
    */
   readonly model?: AgentModel
   readonly baseURL?: string
-  /** Sent instead of the instructions of then. */
+  /** Replaces the original instructions. */
   readonly instructions?: string
-  /** Sent to `baseURL` alone, never to an address that stands in the transcript. */
+  /** Sent to `baseURL` only, never to an address from the transcript. */
   readonly apiKey?: string
   /**
-   * Decides whether the prompts may go to the server that the transcript names, when no `baseURL` is given. Transcripts are handed
-   * around, so that address may be anybody's. Default: `replayTurn` rejects with `unconfirmed_address`.
+   * Decides whether prompts may be sent to the server named in the transcript if no `baseURL` is given. Transcripts are shared,
+   * so that address could be anyone's. Default: `replayTurn` rejects with `unconfirmed_address`.
    */
   readonly confirmAddress?: (address: string) => boolean | Promise<boolean>
   /** Default: the working directory. */
@@ -34,20 +34,20 @@ export interface ReplayOptions {
   readonly signal?: AbortSignal
 }
 
-/** What a model said when it was asked the same again. */
+/** The result of a replay. */
 export interface Replayed {
-  /** Prompts, reasoning, answers and results, as the transcript of a turn has them. */
+  /** Prompts, reasoning, answers and results, in the form of a turn's transcript. */
   readonly entries: readonly LogEntry[]
-  /** How many messages are not what was sent then: secrets, and the middle of long texts, are not kept. */
+  /** Messages that differ from the original, because secrets and the middle of long texts are not stored. */
   readonly changedMessages: number
 }
 
-/** Answers beyond those of then that a model may need. */
+/** Additional answers that another model may need. */
 const moreSteps = 3
 
 /**
- * Sends the prompts of a turn again. Calls are answered with the results of then; nothing is executed, and nothing enters a space.
- * Rejects with `TranscriptError` where the prompts were not kept.
+ * Sends the prompts of a turn again. Calls get their original results; nothing is executed, and nothing is sent to a space.
+ * Rejects with `TranscriptError` if the prompts were not stored.
  */
 export async function replayTurn(
   entries: readonly LogEntry[],
@@ -63,7 +63,7 @@ export async function replayTurn(
   const begin = { system: options.instructions ?? String(system?.content ?? ''), messages }
   const dialogue = await resumeDialogue(await chooseModel(first, options, directory), begin, directory)
   const kept = new MemoryTranscript()
-  // As then: what is masked there would differ from what is not.
+  // Masked like the original, so that both can be compared.
   const mask = createMask({}, [], () => {})
   const record = new Recorder(kept, { space: '', mode: 'full', mask, now: Date.now, onError: fail }).begin(
     '',
@@ -113,7 +113,7 @@ const fail = (error: unknown): never => {
   throw error
 }
 
-/** Whether the last thing that came is an answer without calls. */
+/** Whether the last entry is an answer without calls. */
 function isOver(kept: MemoryTranscript): boolean {
   const last = kept.entries().at(-1)?.commit.content
   return last?.content_type === 'assistant' && (last.toolCalls ?? []).length === 0
@@ -132,7 +132,7 @@ function readMessage({ message }: PromptContent['messages'][number]): Message {
 const isChanged = ({ message, hash }: PromptContent['messages'][number]): boolean =>
   measure(JSON.stringify(message ?? null)).hash !== hash
 
-/** What people said while the answer was made: all else of a later prompt comes of the answers before it. */
+/** Messages of people during the answer: everything else in later prompts follows from earlier answers. */
 class Steering {
   readonly #known: Set<string>
 
@@ -149,7 +149,7 @@ class Steering {
   }
 }
 
-/** The tools that the model had, which nobody runs; nothing where they are those of the prompt before. */
+/** The tools of the model, which are not run; `undefined` if they equal those of the previous prompt. */
 function toOffer(prompt: PromptContent | undefined): Offer | undefined {
   const offered = prompt?.tools.offered as readonly Pick<OfferedTool, 'name' | 'inputSchema'>[] | undefined
   const unused = { participant: '', rationaleKey: '', propertyNames: new Map<string, string>() }
@@ -157,7 +157,7 @@ function toOffer(prompt: PromptContent | undefined): Offer | undefined {
   return tools && { tools: new Map(tools), instructions: new Map() }
 }
 
-/** Results of then, each to be given once. */
+/** Original results, each used once. */
 class KeptResults {
   readonly #mask: Mask
   readonly #results: { readonly call: string; readonly result: CallResult }[]
@@ -190,7 +190,7 @@ class KeptResults {
 
 const encoder = new TextEncoder()
 
-/** The same for calls that do the same, whatever their reason is. */
+/** Equal for calls with equal effects, whatever their reasons. */
 function keyOf(name: string, input: unknown): string {
   const args = isRecord(input)
     ? copyNumberTexts(
@@ -206,11 +206,11 @@ async function chooseModel(
   { model: wanted, apiKey, ...options }: ReplayOptions,
   directory: string,
 ): Promise<ModelOptions> {
-  // Headers of a file could name another account, or another host behind a proxy; agents do not record any.
+  // Headers in a file could select another account, or another host behind a proxy; agents do not record any.
   const { reasoningIsSummary, replayReasoning, headers: _, ...settings } = (then.settings ?? {}) as Then
   const common = { settings, ...defined({ reasoningIsSummary, replayReasoning }) }
   const model = wanted ?? then.model
-  // A name alone is one of the server of then.
+  // A bare name is a model at the original server.
   const isThere = wanted === undefined || (typeof wanted === 'string' && !wanted.includes('/'))
   if (options.baseURL !== undefined)
     return { model, baseURL: options.baseURL, ...common, ...defined({ apiKey }) }
@@ -230,11 +230,11 @@ async function mustBeConfirmed(address: string, confirm: ReplayOptions['confirmA
 
 type Then = ModelSettings & Pick<ModelOptions, 'reasoningIsSummary' | 'replayReasoning'>
 
-/** `vendor/name`, as the provider called itself: `openai.responses` is of `openai`. */
+/** `vendor/name`, by the provider's own name: `openai.responses` belongs to `openai`. */
 const nameAtVendor = ({ provider = '', model }: PromptContent): string =>
   provider.endsWith('.gateway') ? model : `${provider.split('.')[0]}/${model}`
 
-/** A model of the vendor's package, if that is installed; else its name, for the AI Gateway. */
+/** The model from the vendor's package if installed; otherwise its name, for the AI Gateway. */
 async function loadNamed(name: string, directory: string): Promise<AgentModel> {
   const [vendor = '', model] = name.split(/\/(.*)/s)
   if (!model || !/^[\w-]+$/.test(vendor)) throw new Error(`a model is named vendor/name, not ${name}`)

@@ -1,9 +1,9 @@
 import type { Checked, JsonSchema } from '../agent/schemas.js'
 
-/** With `allErrors` its code is flat: the code for a large schema would use up the stack else. */
+/** `allErrors` generates flat code: otherwise large schemas would overflow the stack. */
 const settings = { allErrors: true, strict: false, validateFormats: false, logger: false } as const
 
-/** Makes what checks values: `what` is the name of the whole value, for people to read. Rejects where the schema is none. */
+/** Compiles a validator; `what` names the whole value in messages. Rejects if the schema is invalid. */
 export async function compileJsonSchema(
   schema: JsonSchema,
 ): Promise<(value: unknown, what: string) => Checked> {
@@ -20,7 +20,10 @@ export async function compileJsonSchema(
   }
 }
 
-/** The JSON Schema of a schema of zod that cannot say it itself: of zod 3, or zod 4.0 and 4.1. Rejects where no package for that is installed. */
+/**
+ * The JSON Schema of a zod schema that cannot generate one: zod 3, and zod 4.0 and 4.1. Rejects if no package for it is
+ * installed.
+ */
 export async function describeZod(schema: object): Promise<JsonSchema> {
   const converter = '_zod' in schema ? undefined : await import('zod-to-json-schema').catch(() => undefined)
   if (converter !== undefined) return { ...converter.zodToJsonSchema(schema as Zod3) }

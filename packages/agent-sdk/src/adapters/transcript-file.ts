@@ -22,28 +22,28 @@ import {
 export interface TranscriptFileOptions {
   /** Days that commits are kept; default 30. */
   readonly days?: number
-  /** Bytes that they may take; default 1 GiB. The oldest go first. */
+  /** Maximum bytes; default 1 GiB. The oldest commits are removed first. */
   readonly bytes?: number
   readonly now?: () => number
 }
 
-/** A commit in a file. */
+/** A stored commit. */
 export interface KeptEntry extends LogEntry {
-  /** Counts the commits of the file from 1, those that are gone included. */
+  /** Counts all commits of the file from 1, including removed ones. */
   readonly number: number
-  /** Envelopes that came of it. */
+  /** Envelopes that resulted from it. */
   readonly envelopes: readonly EnvelopeLink[]
 }
 
 export interface EntryFilter {
-  /** The id of the message that was answered. */
+  /** Id of the answered message. */
   readonly turn?: string
   readonly type?: ContentType
-  /** Only the last so many. */
+  /** Only the latest, at most this many. */
   readonly last?: number
 }
 
-/** What is wrong with a file, and where: the first commit that is not what it was. */
+/** The result of verifying a file: the first commit that was altered, and how. */
 export type FileVerdict =
   | { readonly ok: true; readonly commits: number; readonly first: number; readonly head: string | null }
   | { readonly ok: false; readonly number: number; readonly hash: string; readonly problem: string }
@@ -93,13 +93,13 @@ const schema = `
   END;
 `
 
-/** Milliseconds to wait for another process that uses the file. */
+/** Milliseconds to wait for another process. */
 const busyMs = 2000
-/** Bytes of what is not yet in the file that stay on the disk. */
+/** Bytes of the write-ahead log that stay on the disk. */
 const walBytes = 4 * 1024 * 1024
-/** Commits between two looks at whether some are to go, and commits that go at once. */
+/** Commits between two prunings, and commits removed at once. */
 const [pruneEvery, pruneBatch] = [64, 256]
-/** Summaries that are looked through for one of a space. */
+/** Summaries that are searched for one of a space. */
 const maxSummaries = 100
 const dayMs = 86_400_000
 
@@ -110,8 +110,8 @@ type Row = { number: number; hash: string; parent: string | null; at: number; tu
 type Body = Pick<Commit, 'content' | 'message' | 'metadata'>
 
 /**
- * The transcript of one participant, in an SQLite file for its owner only. Commits are appended, each with the hash of the one
- * before; several processes may do so at once. What was appended survives the end of the process.
+ * The transcript of one participant, in an SQLite file that only its owner can read. Each commit contains the hash of the
+ * previous one; several processes may append. Appended commits survive the end of the process.
  */
 export class TranscriptFile implements TranscriptStore {
   readonly #db: Database.Database
@@ -127,7 +127,7 @@ export class TranscriptFile implements TranscriptStore {
     this.#options = { days, bytes, now }
   }
 
-  /** Opens or creates a file to append to. Rejects where there can be none, or another is there. */
+  /** Opens or creates a file for appending. Rejects if that fails, or another file is in its place. */
   static async open(path: string, options: TranscriptFileOptions = {}): Promise<TranscriptFile> {
     const Sqlite = await loadSqlite()
     const folder = dirname(path)
@@ -150,7 +150,7 @@ export class TranscriptFile implements TranscriptStore {
     }
   }
 
-  /** Opens a file to read it. Rejects where there is none, or another file is there. */
+  /** Opens a file for reading. Rejects if it is missing or not a transcript. */
   static async read(path: string): Promise<TranscriptFile> {
     if (!existsSync(path)) throw new Error(`there is no transcript ${path}`)
     const Sqlite = await loadSqlite()
@@ -185,7 +185,7 @@ export class TranscriptFile implements TranscriptStore {
     return rows.reverse().map((row) => this.#toEntry(row))
   }
 
-  /** The commit whose hash begins so, or that an envelope came of; of a turn, its last one. `'several'`: it could be any of them. */
+  /** The commit with this hash prefix, or of an envelope, or the last one of a turn. `'several'` = ambiguous. */
   find(name: string): KeptEntry | 'several' | undefined {
     const byHash = /^[\da-f]{4,64}$/.test(name)
       ? this.#prepare<[string, string], Row>(
@@ -207,7 +207,7 @@ export class TranscriptFile implements TranscriptStore {
     }
   }
 
-  /** Goes through all commits. Throws where the file is damaged so that it cannot be read. */
+  /** Verifies all commits. Throws if the file cannot be read. */
   verify(): FileVerdict {
     return this.#db.transaction(() => this.#verify())()
   }
@@ -261,7 +261,7 @@ export class TranscriptFile implements TranscriptStore {
     return row ?? { number: 0, hash: null }
   }
 
-  /** Removes some of what is too old, or too much, up to a commit. Where more is to go, that is done with the next commits. */
+  /** Removes some commits beyond the limits; later commits remove the rest. */
   #prune(through: number): void {
     const { days, bytes, now } = this.#options
     const since = now() - days * dayMs
@@ -328,7 +328,7 @@ function create(db: Database.Database): void {
   db.pragma(`user_version = ${format}`)
 }
 
-/** Another process that opens a new file at this moment is not waited for by SQLite. */
+/** SQLite does not wait for another process that creates the file at the same time. */
 async function whenFree(attempt: () => void): Promise<void> {
   for (const begin = Date.now(); ; ) {
     try {
@@ -348,7 +348,7 @@ function mustBeTranscript(db: Database.Database, path: string): void {
   throw new Error(`${path} is no transcript of this version`)
 }
 
-/** When a commit was made, and of which turn it is, as its metadata tells. */
+/** Time and turn of a commit, from its metadata. */
 function readPlace(metadata: Commit['metadata']): { readonly at: number; readonly turn: string | null } {
   const { at, turn } = metadata ?? {}
   const time = typeof at === 'string' ? Date.parse(at) : Number.NaN
@@ -369,10 +369,10 @@ function findProblem(row: Row, parent: string | null, number: number): string | 
   }
 }
 
-/** Kept: collecting a database as garbage aborts Node 24.19 and newer, if better-sqlite3 12 was compiled for it. */
+/** Referenced forever: garbage-collecting a database aborts Node 24.19 and newer if better-sqlite3 12 was compiled for it. */
 let first: Database.Database | undefined
 
-/** Version 13 has compiled addons in it, for Node-API 10: it ends Node 20. */
+/** Version 13 has prebuilt addons, but they need Node-API 10 and crash Node 20. */
 const isCompiled = Number(process.versions.napi) >= 10
 
 async function importSqlite(): Promise<unknown> {
@@ -381,7 +381,7 @@ async function importSqlite(): Promise<unknown> {
     try {
       return await import(compiled)
     } catch {
-      // It is not installed.
+      // Not installed.
     }
   }
   return import('better-sqlite3')
@@ -390,7 +390,7 @@ async function importSqlite(): Promise<unknown> {
 async function loadSqlite(): Promise<typeof Database> {
   try {
     const { default: Sqlite } = (await importSqlite()) as { readonly default: typeof Database }
-    first ??= new Sqlite(':memory:') // The first database loads what was compiled.
+    first ??= new Sqlite(':memory:') // The first database loads the compiled addon.
     first.close()
     return Sqlite
   } catch (cause) {

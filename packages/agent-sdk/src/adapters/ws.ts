@@ -5,10 +5,10 @@ import { WebSocket } from 'ws'
 import { ConnectionError, createHandshakeError } from '../client/errors.js'
 import { type Dial, socketUrl } from '../client/transport.js'
 
-/** Bytes of an answer instead of a socket that are read: a refusal is shorter. */
+/** Bytes that are read of a refusal. */
 const maxRefusalBytes = 64 * 1024
 
-/** Dials with the `ws` package; what the gateway answers instead of a 101 comes back as its error. */
+/** Connects with the `ws` package; a response other than 101 becomes an error. */
 export const dialWs: Dial = (request, events, signal) =>
   new Promise((resolve, reject) => {
     const headers = request.token === undefined ? {} : { authorization: `Bearer ${request.token}` }
@@ -44,7 +44,7 @@ export const dialWs: Dial = (request, events, signal) =>
     })
   })
 
-/** What `maxRefusalBytes` cut off makes it no refusal. */
+/** A response longer than `maxRefusalBytes` is not a refusal. */
 async function readBody(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -1,45 +1,45 @@
 import { ConnectionError } from '../client/errors.js'
 import { setLongTimeout } from '../client/wait.js'
 
-/** Milliseconds between two questions to one that announces changes: after many of them, the last one counts. */
+/** Minimum milliseconds between two requests to a participant that announces changes; the last announcement counts. */
 const minIntervalMs = 1000
-/** Milliseconds for which one that did not answer in time is not waited for; doubled each time, up to the second. */
+/** Milliseconds for which a participant that timed out is not awaited; doubles up to the maximum. */
 const [firstBackoffMs, maxBackoffMs] = [10_000, 600_000]
-/** Milliseconds for which another answer is waited for where there was one before, which will do else. */
+/** Milliseconds to wait for a newer answer before the previous one is used. */
 const refreshMs = 1000
 
 interface Asked<Value> {
-  /** What it answered last. */
+  /** Its last answer. */
   value: Value
   hasAnswered: boolean
-  /** The answer may be another one by now. */
+  /** The answer may have changed. */
   isStale: boolean
-  /** Its participant has said so. */
+  /** The participant announced the change. */
   isAnnounced: boolean
-  /** There was no answer to the last question. */
+  /** The last request got no answer. */
   hasFailed: boolean
-  /** Milliseconds, by `performance.now`: when it was asked last, or is to be. */
+  /** Time of the last request, or of the scheduled one, by `performance.now`. */
   askedAt: number
-  /** While it is asked. */
+  /** The pending request. */
   pending: Promise<void> | undefined
-  /** How often it did not answer in time. It is never forgotten: a participant cannot buy patience by coming anew. */
+  /** Number of timeouts. Never reset, so that a participant cannot gain patience by reconnecting. */
   silences: number
-  /** Milliseconds, by `performance.now`: before this it is asked, but not waited for. */
+  /** Time by `performance.now` before which it is asked, but not awaited. */
   backoffUntil: number
 }
 
 interface AnswersOptions<Value> {
-  /** Rejects with a timeout where there is no answer in time. */
+  /** Rejects with a timeout if there is no answer in time. */
   readonly ask: (id: string) => Promise<Value>
-  /** Stands for an answer until there is one. */
+  /** Used until there is an answer. */
   readonly none: Value
-  /** Called with what went wrong, but for silence and absence. */
+  /** Called with errors except timeouts and absence. */
   readonly onError: (error: unknown) => void
-  /** Called when an answer is there for which nobody has waited. */
+  /** Called when an answer arrives that is no longer awaited. */
   readonly onLate?: (id: string) => void
 }
 
-/** What participants answer to one question: each is asked once, and again when its answer may have changed. */
+/** Caches the answers of participants to one request, and repeats it when an answer may have changed. */
 export class Answers<Value> {
   readonly #options: AnswersOptions<Value>
   readonly #known = new Map<string, Asked<Value>>()
@@ -48,13 +48,13 @@ export class Answers<Value> {
     this.#options = options
   }
 
-  /** What each has answered last, in their order; asks where that is not known, and waits as long as there is patience. */
+  /** The last answers in the order of `ids`; requests missing ones, and waits while there is patience. */
   async read(ids: readonly string[], patience: Patience): Promise<readonly Value[]> {
     await patience.wait(ids.flatMap((id) => this.#refresh(id) ?? []))
     return ids.map((id) => this.#known.get(id)?.value ?? this.#options.none)
   }
 
-  /** The answer may have changed: it is asked for again, at once where its participant says so. */
+  /** Marks an answer as stale, and requests it again, at once if the participant announced the change. */
   expire(id: string, { isAnnounced = false } = {}): void {
     const known = this.#known.get(id)
     if (known === undefined) return
@@ -63,7 +63,7 @@ export class Answers<Value> {
     if (isAnnounced && known.hasFailed) this.#begin(id, known)
   }
 
-  /** The participant has sent something: one that has not answered is asked again, ever more rarely where it goes on so. */
+  /** The participant has sent an envelope: asks one without an answer again, with growing intervals. */
   onSent(id: string): void {
     const known = this.#known.get(id)
     if (known?.hasFailed !== true) return
@@ -75,16 +75,16 @@ export class Answers<Value> {
     for (const known of this.#known.values()) if (test(known.value)) known.isStale = true
   }
 
-  /** Forgets one that will not come again. */
+  /** Forgets a participant that will not return. */
   delete(id: string): void {
     this.#known.delete(id)
   }
 
-  /** What to wait for, if there is anything. */
+  /** The request to wait for, if any. */
   #refresh(id: string): Promise<void> | undefined {
     const known = this.#known.get(id) ?? this.#add(id)
     const now = performance.now()
-    // One that leaves when it is asked, and comes again, is asked once a second.
+    // A participant that leaves when asked and returns is asked at most once a second.
     if (known.isStale && (known.silences === 0 || now >= known.askedAt + minIntervalMs))
       this.#begin(id, known)
     const { pending, hasAnswered, askedAt, backoffUntil } = known
@@ -140,7 +140,7 @@ export class Answers<Value> {
       known.isStale = true
       known.hasFailed = true
       const code = error instanceof ConnectionError ? error.code : undefined
-      // One that leaves while it is asked has not answered either.
+      // A participant that leaves has not answered either.
       if (code === 'timeout' || code === 'participant_away') backOff(known)
       else if (code !== 'closed') this.#options.onError(error)
     }
@@ -153,7 +153,7 @@ function backOff(known: Asked<unknown>): void {
   known.silences++
 }
 
-/** How long somebody waits for answers in all, however often: of a turn, its steps do not wait anew. */
+/** The total time to wait for answers, however many requests: the steps of a turn share it. */
 export class Patience {
   #leftMs: number
 
@@ -161,7 +161,7 @@ export class Patience {
     this.#leftMs = ms
   }
 
-  /** Resolves when all are settled, or the patience is used up. None may reject. */
+  /** Resolves when all are settled, or the time is used up. None may reject. */
   async wait(pending: readonly Promise<void>[]): Promise<void> {
     if (pending.length === 0 || this.#leftMs <= 0) return
     const begin = performance.now()

@@ -11,27 +11,27 @@ type Receive = (envelope: AnyEnvelope) => void
 interface Kept {
   readonly chat: Chat
   readonly chars: number
-  /** It came while this client was here, and asks it. */
+  /** Arrived after this client, and asks it. */
   readonly isQuestion: boolean
 }
 
 /** Messages that are kept, and characters of their frames; the oldest are dropped. */
 const [maxKept, maxKeptChars] = [1000, 8_000_000]
-/** Milliseconds in which a program may set up what answers. */
+/** Milliseconds for a program to register handlers. */
 const setUpMs = 10_000
 
 interface Parts {
   readonly isAsked: (chat: Chat) => boolean
-  /** Answers the requests that were held, and holds no more. Returns how many it declined. */
+  /** Answers the held requests with errors, and stops holding. Returns their number. */
   declineRequests(): number
   onUnhandled(unhandled: Unhandled): void
   onError(error: unknown, envelope: AnyEnvelope): void
 }
 
 /**
- * Messages that came before anything answers them: they are kept, in the order of the log, for what takes them first, and for all that is
- * added in the same tick. What nothing takes in ten seconds is reported once. Those of a replay are kept until its end: their answer may
- * still come.
+ * Keeps messages that arrive before the program has handlers, in log order, for the first handler and those added in the same
+ * tick. Unhandled messages are reported once after ten seconds. Messages of a replay are kept until its end, because their
+ * answers may follow.
  */
 export class Arrivals implements ClientHandler {
   readonly #space: BaseClient
@@ -44,23 +44,23 @@ export class Arrivals implements ClientHandler {
   #isTaken: boolean
   #willRelease = false
   #hasReported = false
-  /** Last seq that was in the log when this client came. */
+  /** Last seq of the log when this client connected. */
   #head: number | undefined
   #cancelReport: (() => void) | undefined
 
-  /** `keeps`: whether anything is kept, before something takes it. */
+  /** `keeps`: whether messages are kept before there is a handler. */
   constructor(space: BaseClient, keeps: boolean, parts: Parts) {
     this.#space = space
     this.#isTaken = !keeps
     this.#parts = parts
   }
 
-  /** Whether something answers questions. */
+  /** Whether there is a handler for questions. */
   get isAnswered(): boolean {
     return this.#receivers.size > 0
   }
 
-  /** Has chats and cancellations passed on, those that were kept first. Returns the function that ends it. */
+  /** Passes chats and cancellations to a handler, kept ones first. Returns a function that removes it. */
   take(receive: Receive): () => void {
     this.#receivers.add(receive)
     if (this.#kept.size === 0) this.#isTaken = true
@@ -71,7 +71,7 @@ export class Arrivals implements ClientHandler {
     return () => this.#receivers.delete(receive)
   }
 
-  /** Something came that waits for what answers it. */
+  /** A request arrived that waits for a handler. */
   onWaiting(): void {
     if (this.#hasReported) return
     this.#cancelReport ??= setLongTimeout(setUpMs, () => this.#report())
@@ -83,7 +83,7 @@ export class Arrivals implements ClientHandler {
     this.#replay.onWelcome(welcome)
     if (this.#head === undefined) {
       this.#head = space.head
-      // Its messages are for eyes.
+      // Messages to a human are only displayed.
       if (participants.find(({ id }) => id === you.id)?.kind === 'human') this.#isTaken = true
     }
     this.#passKept()
@@ -98,7 +98,7 @@ export class Arrivals implements ClientHandler {
   #onMessage(envelope: Chat | EnvelopeOf<typeof Kind.chatCancel>, frame: string): void {
     if (envelope.kind === Kind.chatCancel) {
       this.#forget(correlations(envelope), envelope.from)
-      // What was begun before a replay may be taken back in it.
+      // A cancellation in the replay may concern a turn that began before it.
       if (this.#isTaken) this.#pass(envelope)
     } else if (this.#isTaken && !this.#replay.isReplaying) this.#pass(envelope)
     else if (envelope.from === this.#space.id) {
@@ -123,7 +123,7 @@ export class Arrivals implements ClientHandler {
     }
   }
 
-  /** `from`: absent = this participant has answered them. */
+  /** `from`: absent = answered by this participant. */
   #forget(ids: readonly string[], from?: string): void {
     for (const id of ids) {
       if (from === undefined || this.#kept.get(id)?.chat.from === from) this.#drop(id)
@@ -154,7 +154,7 @@ export class Arrivals implements ClientHandler {
     for (const { chat } of kept) this.#pass(chat)
   }
 
-  /** An error is one of a callback of the program, such as `trigger`: it is reported. */
+  /** An exception comes from a callback of the program, such as `trigger`, and is reported. */
   pass(envelope: AnyEnvelope, receive: Receive): void {
     try {
       receive(envelope)
@@ -170,7 +170,7 @@ export class Arrivals implements ClientHandler {
   #report(): void {
     this.#hasReported = true
     const requests = this.#parts.declineRequests()
-    // Who listens to envelopes answers by hand.
+    // A program that listens to envelopes may answer without handlers.
     const answersByHand = this.#space.listenerCount('envelope') > 0
     const questions =
       answersByHand || this.#isTaken
@@ -184,7 +184,7 @@ export class Arrivals implements ClientHandler {
   }
 }
 
-/** Names what is missing. */
+/** Lists the missing handlers. */
 export function formatUnhandled(id: string, { questions, requests }: Unhandled): string {
   const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`
   const parts = [

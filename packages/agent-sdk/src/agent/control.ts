@@ -7,32 +7,32 @@ import { endContext } from './reasoning.js'
 type Hook = (request: AnyEnvelope) => unknown
 
 /**
- * What an agent does when it is asked to look after itself [MEUP-3.16]. A hook that throws declines: what would follow
- * does not happen, and the event `requestError` says why.
+ * An agent's handlers for control requests [MEUP-3.16]. A hook that throws declines the request: nothing further happens, and
+ * `requestError` reports the reason.
  */
 export interface ControlHooks {
-  /** Fields that only the agent knows, such as its tokens. They override those of the SDK. */
+  /** Fields that only the agent knows, such as its tokens; they override those of the SDK. */
   readonly status?: (request: AnyEnvelope) => Status | Promise<Status>
-  /** Forgets what the payload describes; its format is up to the participants. */
+  /** Forgets what the payload describes; the participants agree on its format. */
   readonly forget?: Hook
   /** Compacts the memory; then the sender gets `participant.compact-done`. */
   readonly compact?: Hook
   /** Clears the memory; then the counts of the SDK restart. */
   readonly clear?: Hook
-  /** Restarts: after the running turns are aborted, before the connection is renewed. */
+  /** Restarts: called after the running turns were aborted, before the connection is renewed. */
   readonly restart?: Hook
   /** Called before running turns are aborted and the connection is closed. The SDK does not end the process. */
   readonly shutdown?: Hook
 }
 
-/** What control requests do to the client. */
+/** The actions of control requests on the client. */
 interface ClientActions {
   reconnect(): void
   leave(): Promise<void>
   onError(error: unknown, request: AnyEnvelope): void
 }
 
-/** Milliseconds that aborted turns have to end. */
+/** Milliseconds for aborted turns to end. */
 const stopGraceMs = 2000
 
 /** Handles `participant.*` requests for an agent, with the state of the SDK and the hooks of the agent. */
@@ -42,7 +42,7 @@ export class Control implements ClientHandler {
   readonly #actions: ClientActions
   #hooks: ControlHooks | undefined
   #defaults: ControlHooks = {}
-  /** Requests up to this seq are history. */
+  /** Requests up to this seq are historical. */
   #head: number | undefined
 
   constructor(client: BaseClient, workload: Workload, actions: ClientActions) {
@@ -56,7 +56,7 @@ export class Control implements ClientHandler {
     this.#hooks = { ...this.#hooks, ...hooks }
   }
 
-  /** The default if the agent has no hook. */
+  /** Sets the hooks to use if the agent has none. */
   setDefaults(hooks: ControlHooks): void {
     this.#defaults = hooks
   }
@@ -164,7 +164,7 @@ export class Workload implements ClientHandler {
     if (this.#turns.size === 0) for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
-  /** Messages outside of turns count, too. */
+  /** Messages outside of turns count as well. */
   onEnvelope({ kind, from }: AnyEnvelope): void {
     if (kind === Kind.chat && from === this.#client.id) this.#messages++
   }
@@ -185,7 +185,7 @@ export class Workload implements ClientHandler {
     return Math.round(this.#durations.reduce((sum, each) => sum + each, 0) / length)
   }
 
-  /** No further turn is started. */
+  /** No further turn starts. */
   get isClosed(): boolean {
     return this.#isClosed
   }

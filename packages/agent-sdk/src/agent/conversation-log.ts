@@ -17,36 +17,36 @@ type Chat = EnvelopeOf<typeof Kind.chat>
 
 /** Kinds that change the memory: messages, cancellations, erasures, prunings, and requests to clear it. */
 const kinds = [Kind.chat, Kind.chatCancel, Kind.participantClear, Kind.systemSpace]
-/** Milliseconds until a log that could not be read is tried again: turns wait for it. */
+/** Milliseconds until reading the log is retried after a failure; turns wait for it. */
 const retryMs = 60_000
-/** Envelopes of one request, and requests that one wish is worth: each looks at 10,000 envelopes of the log at most. */
+/** Envelopes per request, and requests per call; each scans at most 10,000 envelopes of the log. */
 const [pageSize, maxPages] = [200, 10]
-/** Characters of messages that are kept, and what an envelope counts beside its text. */
+/** Characters of kept messages, and the size of an envelope besides its text. */
 const [maxChars, envelopeChars] = [1_000_000, 500]
 
 interface Parts {
   readonly http: Pick<HttpClient, 'readLogPage'>
-  /** Learns what this participant asked before it came. */
+  /** Learns which questions this participant asked earlier. */
   readonly questions: Questions
-  /** Called once, until the log can be read again. */
+  /** Called once per failure, until the log can be read again. */
   onError(error: unknown): void
 }
 
 /**
- * The main conversation as this participant may read it: what came since somebody asked for it, and what is read of the log
- * when more is wanted.
+ * The main conversation as far as this participant may read it: messages since the first use, and older ones read from the log
+ * on demand.
  */
 export class ConversationLog implements ClientHandler {
   readonly #client: BaseClient
   readonly #parts: Parts
-  /** By seq, in the order of the log; `undefined`: nobody has asked yet, and nothing is kept. */
+  /** By seq, in log order; `undefined` = not used yet, so nothing is kept. */
   #known: Map<number, AnyEnvelope> | undefined
   #chars = 0
   /** Older messages would be dropped again. */
   #isFull = false
-  /** From this seq on everything is known. */
+  /** Everything from this seq on is known. */
   #from = Number.POSITIVE_INFINITY
-  /** Envelopes before this seq are forgotten: this participant was asked to clear its memory. */
+  /** Envelopes before this seq are forgotten, after a request to clear the memory. */
   #cleared = 0
   #reading: Promise<unknown> = Promise.resolve()
   #looking: Promise<unknown> = Promise.resolve()
@@ -59,17 +59,17 @@ export class ConversationLog implements ClientHandler {
     this.#parts = parts
   }
 
-  /** From this seq on everything is known; `Infinity` = nothing was read yet. */
+  /** Everything from this seq on is known; `Infinity` = nothing was read yet. */
   get knownFrom(): number {
     return this.#from <= this.#cleared ? 0 : this.#from
   }
 
-  /** The last seq that is known; 0 = none. */
+  /** The last known seq; 0 = none. */
   get head(): number {
     return [...(this.#known?.keys() ?? [])].at(-1) ?? 0
   }
 
-  /** Keeps what comes from now on. */
+  /** Keeps messages from now on. */
   listen(): void {
     this.#known ??= new Map()
   }
@@ -88,7 +88,7 @@ export class ConversationLog implements ClientHandler {
     if (this.#known !== undefined) this.#add(envelope)
   }
 
-  /** Reads until there is enough, or no more, and returns the messages that a turn may recall, oldest first. */
+  /** Reads until there is enough or no more, and returns the messages that a turn may recall, oldest first. */
   async recall(
     trigger: Chat | undefined,
     isEnough: (messages: readonly Message[]) => boolean,
@@ -112,8 +112,8 @@ export class ConversationLog implements ClientHandler {
   }
 
   /**
-   * Whether what was known as of `asOf` of the messages up to `through` still holds: nothing of it was taken back, erased or
-   * forgotten since. What cannot be told does not hold.
+   * Whether what was known as of `asOf` of the messages up to `through` is unchanged: none was retracted, erased or forgotten
+   * since. False if uncertain.
    */
   holds({ through, asOf }: { readonly through: number; readonly asOf: number }): boolean {
     if (this.knownFrom > asOf + 1 || this.#cleared > asOf) return false
@@ -153,7 +153,7 @@ export class ConversationLog implements ClientHandler {
 
   /** Returns whether an envelope of this participant correlates with a question. Rejects if the log cannot be read. */
   isTaken(question: Chat): Promise<boolean> {
-    // One after the other: a gateway takes few requests at once.
+    // Sequential, because a gateway limits concurrent requests.
     const found = this.#looking.then(() => this.#isTaken(question))
     this.#looking = found.catch(() => {})
     return found
@@ -168,10 +168,10 @@ export class ConversationLog implements ClientHandler {
       if (next === undefined) return false
       after = next
     }
-    return true // Rather no answer than two.
+    return true // Better no answer than two.
   }
 
-  /** The texts of the messages alone: views also show other fields of a chat, such as its mentions. */
+  /** The texts of the messages: views also show other fields of a chat, such as mentions. */
   #messages(): readonly Message[] {
     const transcript = createTranscript(Number.POSITIVE_INFINITY)
     const known = this.#known ?? new Map<number, AnyEnvelope>()
@@ -186,7 +186,7 @@ export class ConversationLog implements ClientHandler {
     })
   }
 
-  /** Reads page by page, the latest first, one wish after the other. Never rejects. */
+  /** Reads page by page, the latest first, one call after another. Never rejects. */
   async #load(isEnough: () => boolean): Promise<void> {
     this.listen()
     const reading = this.#reading.then(() => this.#readUntil(isEnough))
@@ -250,7 +250,7 @@ export class ConversationLog implements ClientHandler {
   }
 }
 
-/** Whether everyone may read a message. */
+/** Whether everyone may read the message. */
 export const isPublic = ({ source }: Message): boolean => source.to === undefined
 
 const countChars = (envelope: AnyEnvelope): number =>

@@ -16,24 +16,24 @@ import type { Reasoning } from './reasoning.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 
-/** A turn that other agents help with. */
+/** A turn that delegates to other agents. */
 export interface Delegator {
   readonly space: BaseClient
   readonly trigger: Chat
   readonly signal: AbortSignal
-  /** The run that shows what comes of it; absent = there is none. */
+  /** The run that shows the delegated work; absent = none. */
   readonly run: Reasoning | undefined
 }
 
-/** Milliseconds that another agent has for its answer. */
+/** Milliseconds for another agent to answer. */
 const askMs = 300_000
-/** Milliseconds that one who is away, or whose program starts, has to come. */
+/** Milliseconds for an absent agent, or one whose program is starting, to connect. */
 const [awayMs, startingMs] = [2000, 120_000]
-/** Thoughts of another agent that are quoted, and characters of each, of its answer, and of a question that is handed over. */
+/** Limits: quoted thoughts of another agent, and characters of a thought, of its answer, and of a handed-over question. */
 const [maxThoughts, maxThoughtChars, maxAnswerChars, maxQuestionChars] = [50, 300, 2000, 200_000]
 
 /**
- * Asks another agent about the trigger of a turn; the run of the turn shows its thoughts, its answer and what that cost. Rejects with
+ * Asks another agent about the trigger of a turn; the run of the turn shows its thoughts, its answer and the cost. Rejects with
  * `participant_away`, `timeout` (default 300,000 ms), or the gateway's refusal.
  */
 export async function askAgent(
@@ -91,7 +91,7 @@ async function takeBack(space: BaseClient, about: Pick<Draft, 'to' | 'correlatio
   }
 }
 
-/** Reports the work of another agent on a question in the run of the agent that asked. */
+/** Reports another agent's work on a question in the run of the asking agent. */
 class Report {
   readonly #question: string
   readonly #agent: string
@@ -118,7 +118,7 @@ class Report {
     const isAbout = correlations(envelope).includes(this.#question)
     if (kind === Kind.reasoningStart && context === undefined && isAbout) this.#context = id
     else if (context === undefined || context !== this.#context) return
-    // A thought for some readers alone must not become public.
+    // A private thought must not become public.
     if (to !== undefined && !this.#isPrivate) return
     if (kind === Kind.reasoningConclusion) this.#cost = Object(payload.metadata)
     const isThought = namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningCancel && said.trim() !== ''
@@ -126,13 +126,13 @@ class Report {
     this.#think(`${this.#agent}: ${cut(said, maxThoughtChars)}`, id)
   }
 
-  /** Resolves once all of it is in the run. */
+  /** Resolves once everything is in the run. */
   async end({ id, text }: Answer): Promise<void> {
     this.#think(`${this.#agent} answered: ${cut(text, maxAnswerChars)}`, id, this.#cost)
     await this.#sent
   }
 
-  /** A run that is over shows nothing more, which is no failure of the answer. */
+  /** A closed run shows nothing more, which does not fail the answer. */
   #think(message: string, reference: string, metadata?: object): void {
     const run = this.#run
     if (run === undefined || run.isClosed) return
@@ -146,8 +146,8 @@ class Report {
 }
 
 /**
- * The chat that hands the trigger of a turn over to another agent [MEUP-3.30]. Whoever may read the question reads it, and the answer;
- * that goes to what was asked first.
+ * The chat that hands the trigger of a turn to another agent [MEUP-3.30]. It has the audience of the question; so does its
+ * answer, which correlates to the original question.
  */
 export function createHandOver(trigger: Chat, self: string, agent: string, note = ''): Draft {
   const { from, to, payload } = trigger
@@ -168,11 +168,14 @@ export function createHandOver(trigger: Chat, self: string, agent: string, note 
   }
 }
 
-/** Ids of what an answer to a chat answers: the chat, and what was asked first, which the chat hands over. */
+/** The ids that an answer to a chat correlates to: the chat, and the original question if the chat hands it over. */
 export const questionsOf = (chat: Chat): string[] =>
   isHandOver(chat) ? [chat.id, ...correlations(chat).slice(-1)] : [chat.id]
 
-/** Whom the answer to a chat is for; absent = for everyone. Who reads a private question without being asked reads its answer. */
+/**
+ * The audience of an answer to a chat; absent = everyone. Readers of a private question who were not addressed read the answer
+ * too.
+ */
 export function audienceOf(chat: Chat, self: string): Pick<Draft, 'to'> {
   const { from, to } = chat
   if (to === undefined) return {}
@@ -181,20 +184,20 @@ export function audienceOf(chat: Chat, self: string): Pick<Draft, 'to'> {
 }
 
 export interface ReviewOptions extends WaitOptions {
-  /** The reviewer. */
+  /** The reviewing agent. */
   readonly by: string
-  /** How often it is asked at most; default 2. */
+  /** Maximum rounds; default 2. */
   readonly rounds?: number
 }
 
-/** A draft, or what writes one: `remarks` = what the reviewer has said of the one before. */
+/** A draft, or a function that writes one: `remarks` = the reviewer's on the previous draft. */
 export type Draftable = string | ((remarks: string | undefined) => string | Promise<string>)
 
 export interface Review {
   /** The last draft. */
   readonly text: string
   readonly isApproved: boolean
-  /** The changes that the reviewer asks for; absent = none. */
+  /** Requested changes; absent = none. */
   readonly remarks?: string
 }
 
@@ -202,7 +205,7 @@ const request =
   'Review this. Begin your answer with "approved" if it may go out as it is; otherwise say what has to be changed.'
 const approval = /^[\s*_#>"'`]*(?:approved?|lgtm)\b(?!\s+(?:if|once|when|after|unless|provided)\b)/i
 
-/** Asks another agent to review a draft, and has a function rewrite it until it is approved. */
+/** Has another agent review a draft, and a function rewrite it until it is approved. */
 export async function reviewDraft(
   delegator: Delegator,
   draft: Draftable,

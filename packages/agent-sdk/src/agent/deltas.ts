@@ -5,11 +5,11 @@ import type { Draft } from '../client/types.js'
 import { setLongTimeout } from '../client/wait.js'
 import { guardText } from './guard-text.js'
 
-/** Milliseconds between two deltas of a client, whatever it writes: the space takes 50 a second [MEUP-13.14]. */
+/** Milliseconds between two deltas of a client: the space accepts 50 a second [MEUP-13.14]. */
 const intervalMs = 25
-/** Characters before a piece that are looked at with it: a secret is told by what stands before it. */
+/** Characters of preceding text that are scanned with a piece, because a secret is recognized by its context. */
 const guardedChars = 200
-/** Characters of one delta: with those before it not more than is looked at in one go. */
+/** Characters of one delta: with the preceding ones at most one scan. */
 const maxDeltaChars = 4000
 
 interface About {
@@ -17,15 +17,15 @@ interface About {
   readonly to?: readonly string[]
 }
 
-/** An answer that is being written, for those who look on. Whatever becomes of its deltas, the `chat` that follows is the answer. */
+/** An answer in progress, for viewers. The final `chat` is the answer, whatever happens to its deltas. */
 export class LiveText {
   #text = ''
-  /** Characters that were sent, and deltas since it began. */
+  /** Characters that were sent, and number of deltas. */
   #sent = 0
   #index = 0
   readonly #about: About
   readonly #deltas: Deltas
-  /** What is written may become a thought: it is looked at as one, and not sent where thoughts are hidden. */
+  /** The text may turn out to be a thought, so it is masked like one, and not sent while thoughts are hidden. */
   readonly #isHidden: (() => boolean) | undefined
 
   constructor(about: About, isHidden: (() => boolean) | undefined, deltas: Deltas) {
@@ -39,14 +39,14 @@ export class LiveText {
     this.#deltas.schedule(this)
   }
 
-  /** What was written so far is no part of the answer. */
+  /** Discards the text so far: it is not part of the answer. */
   restart(): void {
     if (this.#text === '') return
     this.#text = ''
     this.repeat()
   }
 
-  /** Sends all of it once more, as a delta was lost. */
+  /** Sends the whole text again, because a delta was lost. */
   repeat(): void {
     const isShown = this.#index > 0
     this.#sent = 0
@@ -54,12 +54,12 @@ export class LiveText {
     if (isShown) this.#deltas.schedule(this)
   }
 
-  /** Nothing of it is sent any more. */
+  /** Stops sending. */
   close(): void {
     this.#deltas.remove(this)
   }
 
-  /** The next delta, if there is one at present. An empty one takes back what was shown. `isLast`: nothing more waits. */
+  /** The next delta, if any. An empty one retracts the shown text. `isLast`: nothing else waits. */
   next(): { readonly draft: Draft; readonly isLast: boolean } | undefined {
     if (this.#isHidden?.()) return undefined
     const end = this.#sendableEnd()
@@ -82,11 +82,11 @@ export class LiveText {
     return { draft: { kind: Kind.chatDelta, ...this.#about, payload }, isLast: end === this.#text.length }
   }
 
-  /** Where the text ends that can be sent: not within a character, nor within a word that may be a secret. */
+  /** End of the sendable text: not within a character, nor within a word that may be a secret. */
   #sendableEnd(): number {
     let end = Math.min(this.#text.length, this.#sent + maxDeltaChars)
     if (this.#isHidden !== undefined && end === this.#text.length) {
-      // The last word may go on, and be a secret.
+      // The last word may continue and be a secret.
       while (end > this.#sent && isOfWord(this.#text.charCodeAt(end - 1))) end--
     }
     return end > this.#sent && isHighSurrogate(this.#text.charCodeAt(end - 1)) ? end - 1 : end
@@ -96,14 +96,14 @@ export class LiveText {
 const isOfWord = (unit: number): boolean => unit > 0x20 && unit < 0x7f
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
 
-/** Sends the deltas of a client, in turn where it writes several answers at once. */
+/** Sends the deltas of a client, round robin if it writes several answers. */
 export class Deltas {
   readonly #client: BaseClient
   readonly #open = new Set<LiveText>()
-  /** Those with something to send. */
+  /** Texts with unsent characters. */
   readonly #waiting = new Set<LiveText>()
   #cancel: (() => void) | undefined
-  /** Milliseconds since 1970 before which nothing is sent. */
+  /** Earliest time of the next delta, in milliseconds since 1970. */
   #notBefore = 0
   readonly #onEnvelope = (envelope: AnyEnvelope): void => this.#onRefused(envelope)
   readonly #onConnected = (): void => this.#repeat()
@@ -112,7 +112,7 @@ export class Deltas {
     this.#client = client
   }
 
-  /** Of a client that may not send deltas, nothing is sent. */
+  /** A client without the capability for deltas sends none. */
   open(about: About, isHidden?: () => boolean): LiveText {
     const text = new LiveText(about, isHidden, this)
     if (!this.#client.can({ kind: Kind.chatDelta, ...about })) return text
@@ -148,7 +148,7 @@ export class Deltas {
     if (other !== undefined) this.schedule(other)
   }
 
-  /** What cannot be sent, such as a piece over the limits of the space, is left to the chat. */
+  /** A delta that cannot be sent, such as one beyond the limits of the space, is left to the chat. */
   #send(text: LiveText, { draft, isLast }: { readonly draft: Draft; readonly isLast: boolean }): void {
     try {
       this.#client.post(draft)
@@ -158,7 +158,7 @@ export class Deltas {
     }
   }
 
-  /** Which one was refused is not known: all of them start over, or none goes on. */
+  /** The refused delta is unknown, so every text restarts, or all stop. */
   #onRefused({ kind, payload }: AnyEnvelope): void {
     if (kind !== Kind.systemError || payload.attemptedKind !== Kind.chatDelta) return
     if (payload.code !== 'rate_limited') {

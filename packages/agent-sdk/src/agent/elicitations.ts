@@ -10,23 +10,23 @@ type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
 const decline: OnElicitation = async () => ({ action: 'decline' })
 
-/** Questions of one participant that are put at the same time; further ones are declined. */
+/** Concurrent elicitations per participant; further ones are declined. */
 const maxOpen = 16
-/** Own messages about which questions are declined. */
+/** Own messages for which elicitations are declined. */
 const maxOwn = 1000
 
 /**
- * Answers what is asked about the calls of this connection, as the maker of the call says; declines it where nobody does, and what is
- * asked about a message of a program that answers questions [MEUP-3.26].
+ * Answers elicitations about the calls of this connection with the handler of the call; declines them without one, and those
+ * about messages of a program that answers questions [MEUP-3.26].
  */
 export class Elicitations implements ClientHandler {
   readonly #space: Pick<BaseClient, 'id' | 'sendPaced'>
   readonly #requests: Pick<Requests, 'findElicited'>
-  /** Whether what this participant says are the answers of a program. */
+  /** Whether messages of this participant are answers of a program. */
   readonly #isAnswering: () => boolean
   readonly #own = new Bounded<true>(maxOwn)
   readonly #onError: (error: unknown, request: Request) => void
-  /** Questions that wait for an answer, by their ids. */
+  /** Open elicitations by id. */
   readonly #open = new Map<string, { readonly question: Request; readonly abort: AbortController }>()
 
   constructor(
@@ -47,7 +47,7 @@ export class Elicitations implements ClientHandler {
       this.#requests.findElicited(envelope) ??
       (this.#isAboutAnswer(envelope) ? { onElicitation: decline } : undefined)
     if (elicited !== undefined) {
-      // Who proposed a call that another makes also waits for it, and is not asked.
+      // The proposer of a call that another participant makes also waits for it, but is not asked.
       if (!envelope.to?.includes(this.#space.id)) return
       const question = envelope as Request
       const open = [...this.#open.values()].filter((each) => each.question.from === question.from)
@@ -79,7 +79,7 @@ export class Elicitations implements ClientHandler {
     if (!abort.signal.aborted) await respond(this.#space, question, { result: { ...result } })
   }
 
-  /** A question is over when it is taken back or answered elsewhere, and when the call has its answer. */
+  /** Ends an elicitation that was withdrawn, answered elsewhere, or whose call has ended. */
   #end(envelope: AnyEnvelope): void {
     for (const [id, { question, abort }] of this.#open) {
       const why = getEnd(envelope, question)

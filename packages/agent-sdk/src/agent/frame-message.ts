@@ -1,34 +1,34 @@
 import { sanitize } from '@meup/safety/sanitize'
 
-/** Characters that some program takes for the end of a line: Unicode's line breaks, and those of Python's `splitlines`. */
+/** Characters that some program treats as line breaks: those of Unicode and of Python's `splitlines`. */
 const breaks = '\\n\\v\\f\\r\\x1c-\\x1e\\x85\\u2028\\u2029'
 const lineBreak = new RegExp(`\\r\\n|[${breaks}]`, 'g')
 const lineOfText = new RegExp(`(^|[${breaks}])([^${breaks}]+)`, 'g')
 
-/** Quotes a text of others, line by line. Markers of roles and turns become words, and what is invisible is dropped. */
+/** Quotes a text of others line by line. Replaces markers of roles and turns by words, and drops invisible characters. */
 export const quoteText = (text: string): string => `> ${quoteFurtherLines(text)}`
 
-/** The same of a text that goes on in a line of ours: only the lines after its first one are quoted. */
+/** Quotes only the lines after the first one, for a text that continues a line of ours. */
 export const quoteFurtherLines = (text: string): string =>
   sanitize(text.replace(lineBreak, '\n').replace(/\n+$/, '')).replaceAll('\n', '\n> ')
 
-/** The rule for models that `frameMessage` follows. */
+/** The rule for models that corresponds to `frameMessage`. */
 export const framingRule = 'What others say begins with their name; its further lines begin with ">".'
 
-/** What somebody said: a turn is one. */
+/** A message of a participant; a turn is one. */
 export interface SaidText {
-  /** The id of its sender. */
+  /** The sender's id. */
   readonly from: string
   readonly text: string
 }
 
 /**
- * Writes what a participant said into a prompt: `ana: Can we deploy?`. Its further lines begin with `> `, so that no text can
- * pass for another speaker's, or for the end of its own.
+ * Formats a message for a prompt: `ana: Can we deploy?`. Further lines begin with `> `, so that no text can imitate another
+ * speaker, or the end of its own.
  */
 export const frameMessage = ({ from, text }: SaidText): string => `${from}: ${quoteFurtherLines(text)}`
 
-/** How lines begin that tell a model what became of a call: letters and digits alone, in lower case. */
+/** Beginnings of lines that report the outcome of a call to a model, normalized to lower-case letters and digits. */
 const ownBeginnings = [
   'approvedby',
   'thisneededanapproval',
@@ -37,10 +37,7 @@ const ownBeginnings = [
   'thetoolfailed',
   'donethetoolgaveback',
 ]
-/**
- * Writes what a tool gave back into a prompt, as it is: code and data stay usable. A line of it that begins as one of ours does
- * is quoted.
- */
+/** Formats a tool result for a prompt unchanged, so that code and data stay usable. Quotes lines that begin like one of ours. */
 export const frameResult = (text: string): string =>
   sanitize(text).replace(lineOfText, (_, before: string, line: string) =>
     isLikeOurs(line) ? `${before}> ${line}` : `${before}${line}`,

@@ -5,20 +5,20 @@ import { setLongTimeout } from '../client/wait.js'
 
 type Asker = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'from' | 'session'>
 
-/** Milliseconds after which one that has left counts as gone, as for runs without a session [MEUP-2.16]. */
+/** Milliseconds after which an absent participant counts as gone, like runs without a session [MEUP-2.16]. */
 const goneMs = 60_000
 
 interface GoneAskersOptions {
   /** Whether a participant waits for an answer. */
   readonly isAsking: (id: string) => boolean
-  /** Called with a test for the askers that will take no answer any more. */
+  /** Called with a predicate for askers that can no longer receive an answer. */
   readonly onGone: (isGone: (asker: Asker) => boolean) => void
 }
 
-/** Finds askers that have gone: those of a session when it ends [MEUP-3.29], others when they stay away. */
+/** Detects askers that are gone: those of a session when it ends [MEUP-3.29], others after they stay away. */
 export class GoneAskers implements ClientHandler {
   readonly #options: GoneAskersOptions
-  /** What ends the wait for those who have left. */
+  /** Cancels the timers of absent participants. */
   readonly #left = new Map<string, () => void>()
 
   constructor(options: GoneAskersOptions) {
@@ -35,7 +35,7 @@ export class GoneAskers implements ClientHandler {
     else if (event === 'leave') this.#onLeft(participant.id)
   }
 
-  /** What happened while there was no connection. */
+  /** Catches up on events without a connection. */
   onWelcome({ participants }: WelcomePayload): void {
     for (const { id, status } of participants) {
       if (status === 'present') this.#onHere(id)

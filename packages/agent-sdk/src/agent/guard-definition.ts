@@ -2,23 +2,23 @@ import { cut, isObject } from '@meup/folds'
 import { sanitize } from '@meup/safety/sanitize'
 import { guardText } from './guard-text.js'
 
-/** Characters of one description, and of the name of a tool, that a prompt gets. */
+/** Characters of one description, and of the name of a tool, in a prompt. */
 const [maxDescriptionChars, maxNameChars] = [2000, 128]
 /** Characters of the schema of one tool, as JSON. */
 export const maxSchemaChars = 65_536
 
-/** Fields of definitions and schemas that are prose. */
+/** Fields of definitions and schemas with prose. */
 const prose: ReadonlySet<string> = new Set(['description', 'title', '$comment'])
 
 /**
- * What a tool says of itself, as it may stand in a prompt: prose without secrets, and cut; nothing with markers of chat templates.
- * All of that was written by its owner.
+ * A tool definition that is safe in a prompt: prose is masked and cut; `undefined` if it contains markers of chat templates.
+ * Its owner wrote all of it.
  */
 export const guardDefinition = (
   definition: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> => guardFields(definition, (name) => name !== 'name')
 
-/** Whether the name of a tool can stand in a prompt: by another one it could not be called. */
+/** Whether the name of a tool can be used in a prompt: the tool cannot be called by a changed name. */
 export const isPlainName = (name: string): boolean =>
   name.length <= maxNameChars && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name) && sanitize(name) === name
 

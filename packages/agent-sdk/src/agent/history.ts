@@ -2,11 +2,11 @@ import type { Message } from '@meup/folds'
 import { defined } from '../client/defined.js'
 import { frameMessage } from './frame-message.js'
 
-/** How much of a conversation is remembered: the latest messages, as far as both allow. */
+/** Bounds of the remembered conversation: the latest messages within both. */
 export interface MemoryBounds {
   /** Default 40. */
   readonly messages?: number
-  /** Tokens of their texts, estimated: four characters are one, and each East Asian one. Default 20,000. */
+  /** Estimated tokens of the texts: four characters are one, an East Asian character is one. Default 20,000. */
   readonly tokens?: number
 }
 
@@ -16,15 +16,15 @@ export const resolveBounds = (given: number | MemoryBounds = {}): Required<Memor
   ...defined(typeof given === 'number' ? { messages: given } : given),
 })
 
-/** Characters of a token, roughly and for any model. */
+/** Approximate characters per token, for any model. */
 export const charsPerToken = 4
-/** Each of these is about a token of its own: East Asian scripts, and emoji. */
+/** Characters of about one token each: East Asian scripts, and emoji. */
 const wide = /[\u2E80-\uFFFF]/g
 
 const estimateTokens = (text: string): number =>
   Math.ceil((text.length + (charsPerToken - 1) * (text.match(wide)?.length ?? 0)) / charsPerToken)
 
-/** The latest messages, as far as the bounds allow. */
+/** The latest messages within the bounds. */
 export function takeLatest(messages: readonly Message[], bounds: Required<MemoryBounds>): readonly Message[] {
   let [count, tokens] = [0, 0]
   for (const { text } of messages.toReversed()) {
@@ -35,7 +35,7 @@ export function takeLatest(messages: readonly Message[], bounds: Required<Memory
   return messages.slice(messages.length - count)
 }
 
-/** A message for a model, in the form of the `ai` package. What others said begins with their name, as `framingRule` says. */
+/** A message in the form of the `ai` package. Messages of others begin with their name, according to `framingRule`. */
 export interface HistoryMessage {
   readonly role: 'user' | 'assistant'
   readonly content: string
@@ -44,11 +44,11 @@ export interface HistoryMessage {
 /** The messages before a turn, oldest first. */
 export interface History {
   readonly messages: readonly HistoryMessage[]
-  /** The same as one text; each message begins with the name of its sender, this participant's own too. */
+  /** The messages as one text; each begins with its sender, including this participant. */
   readonly text: string
 }
 
-/** `self`: the participant that reads, whose own messages are the assistant's. */
+/** `self`: the reading participant, whose own messages get the role of the assistant. */
 export const toHistoryMessages = (messages: readonly Message[], self: string): HistoryMessage[] =>
   messages.map(({ source: { from }, text }) =>
     from === self
@@ -56,6 +56,6 @@ export const toHistoryMessages = (messages: readonly Message[], self: string): H
       : { role: 'user', content: frameMessage({ from, text }) },
   )
 
-/** All speakers by their names. */
+/** Names all speakers. */
 export const toText = (messages: readonly Message[]): string =>
   messages.map(({ source: { from }, text }) => frameMessage({ from, text })).join('\n')

@@ -3,26 +3,26 @@ import type { BaseClient } from '../client/base-client.js'
 import type { Draft } from '../client/types.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
-/** What MCP calls a notification, about one call. */
+/** An MCP notification about a call. */
 export type Notification = Pick<McpRequestPayload, 'method' | 'params'>
 
 export const progressMethod = 'notifications/progress'
-/** The tools of the sender are not those of its last list. */
+/** The sender's list of tools has changed. */
 export const listChangedMethod = 'notifications/tools/list_changed'
 const logMethod = 'notifications/message'
 
-/** Milliseconds between two notifications in the long run, and how many may be sent at once. */
+/** Milliseconds between two notifications in the long run, and the number that may be sent at once. */
 const [intervalMs, burst] = [100, 20]
-/** Notifications, and characters of them, that may be queued for one call; later ones are dropped. */
+/** Queued notifications per call, and their characters; later ones are dropped. */
 const [maxWaiting, maxWaitingChars] = [1000, 256 * 1024]
-/** Notifications that may be sent beyond the share when a call ends: what is joined fits into few. */
+/** Notifications beyond the rate that may be sent when a call ends; joined ones need few. */
 const maxLast = 4
-/** Characters of log messages that are joined into one notification. */
+/** Characters of joined log messages in one notification. */
 const maxJoinedChars = 32 * 1024
 
 interface Waiting {
   readonly request: Request
-  /** Only the latest is of interest. */
+  /** Only the latest one is sent. */
   progress: Notification | undefined
   readonly others: Notification[]
   chars: number
@@ -30,9 +30,9 @@ interface Waiting {
 }
 
 /**
- * Sends an asker notifications about its request: progress, log messages, partial output [MEUP-3.8]. They are throttled so
- * that answers keep their share of the rate limit: only the latest progress is sent, log messages are joined, and the
- * number of dropped notifications is sent before the answer.
+ * Sends an asker notifications about its request: progress, log messages, partial output [MEUP-3.8]. Throttled to leave answers
+ * their share of the rate limit: sends only the latest progress, joins log messages, and reports the number of dropped
+ * notifications before the answer.
  */
 export class RequestNotifications {
   readonly #client: Pick<BaseClient, 'send'>
@@ -40,7 +40,7 @@ export class RequestNotifications {
   readonly #waiting = new Map<Request, Waiting>()
   /** Requests that get no more notifications. */
   readonly #closed = new WeakSet<Request>()
-  /** Until when the notifications already sent have used up their share. */
+  /** Time until which the sent notifications have used up the rate. */
   #budgetUntil = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -49,7 +49,7 @@ export class RequestNotifications {
     this.#onError = onError
   }
 
-  /** Sends to the asker only. Progress is dropped where the request has no progress token. */
+  /** Sends to the asker only. Drops progress of a request without a progress token. */
   notify(request: Request, { method, params }: Notification): void {
     if (this.#closed.has(request)) return
     if (method === progressMethod) {
@@ -63,7 +63,7 @@ export class RequestNotifications {
     this.#flush()
   }
 
-  /** The request is about to be answered; `isAwaited`: the asker still waits for the answer. */
+  /** Call before the request is answered; `isAwaited`: the asker still waits for the answer. */
   end(request: Request, isAwaited: boolean): void {
     const waiting = this.#waiting.get(request)
     if (waiting !== undefined && isAwaited) this.#finish(waiting)
@@ -89,7 +89,7 @@ export class RequestNotifications {
     }
   }
 
-  /** Each request in its turn, as fast as the share allows. */
+  /** Sends queued notifications of all requests in turn, within the rate. */
   #flush(): void {
     clearTimeout(this.#timer)
     for (;;) {
@@ -106,7 +106,7 @@ export class RequestNotifications {
     }
   }
 
-  /** Once the answer is there progress says no more. What the share does not allow any more is counted. */
+  /** Drops progress, and counts what exceeds the rate. */
   #finish(waiting: Waiting): void {
     waiting.progress = undefined
     for (let beyond = 0; waiting.others.length > 0; ) {
@@ -143,13 +143,13 @@ export class RequestNotifications {
     const { request } = waiting
     if (error instanceof ProtocolError && error.code === 'payload_too_large') waiting.dropped++
     else if (error instanceof ProtocolError && error.retryable) {
-      if (notification.method === progressMethod || this.#closed.has(request)) return // The next one will do.
+      if (notification.method === progressMethod || this.#closed.has(request)) return // The next progress replaces it.
       waiting.others.unshift(notification)
       const { retryAfterMs } = error.details
       this.#budgetUntil += typeof retryAfterMs === 'number' ? retryAfterMs : intervalMs
       this.#flush()
     } else if (!this.#closed.has(request)) {
-      this.#closed.add(request) // One more would be refused, too.
+      this.#closed.add(request) // Further notifications would be refused as well.
       this.#waiting.delete(request)
       this.#onError(error, request)
     }
@@ -168,7 +168,7 @@ const createDraft = ({ id, from, context }: Request, notification: Notification)
 
 const countChars = (notification: Notification): number => JSON.stringify(notification).length
 
-/** Takes the first; of log messages also those that follow it and differ in nothing but their text. */
+/** Takes the first notification, joined with following log messages that differ only in their text. */
 function shiftJoined(others: Notification[]): Notification | undefined {
   const first = others.shift()
   if (first === undefined || !isTextLog(first)) return first

@@ -12,15 +12,15 @@ import {
 
 export interface ToolDefinition<Schema extends InputSchema> {
   readonly description?: string
-  /** TypeBox, zod, any Standard Schema, or a JSON Schema; without it the tool takes no arguments. */
+  /** TypeBox, zod, any Standard Schema, or a JSON Schema; absent = no arguments. */
   readonly input?: Schema
   readonly annotations?: ToolAnnotations
 }
 
-/** MCP's hints about the behaviour of a tool. */
+/** MCP's hints about a tool's behaviour. */
 interface ToolAnnotations {
   readonly title?: string
-  /** It changes nothing: its own participant runs it before the call is in the log. */
+  /** Changes nothing: its own participant runs it before the call is logged. */
   readonly readOnlyHint?: boolean
   readonly destructiveHint?: boolean
   readonly idempotentHint?: boolean
@@ -31,19 +31,19 @@ export interface ToolContext {
   /** Aborted when the asker cancels or the space closes. */
   readonly signal: AbortSignal
   readonly request: EnvelopeOf<typeof Kind.mcpRequest>
-  /** Reports progress to the asker if it asked for that. `value` grows, up to `total`. */
+  /** Reports progress if the asker requested it. `value` increases up to `total`. */
   progress(value: number, total?: number, message?: string): void
   /** Opens a run about this request. */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
 }
 
-/** Gives back text, a value for `structuredContent`, or a whole MCP result (an object with `content`). */
+/** Returns text, a value for `structuredContent`, or a complete MCP result (an object with `content`). */
 export type ToolHandler<Schema extends InputSchema> = (
   args: OutputOf<Schema>,
   context: ToolContext,
 ) => unknown
 
-/** A tool as a value: see `tool`. */
+/** A tool made by `tool`. */
 export interface OwnTool {
   readonly name: string
   readonly description: string | undefined
@@ -52,9 +52,7 @@ export interface OwnTool {
   readonly handler: (args: never, context: ToolContext) => unknown
 }
 
-/**
- * Makes a tool that `space.tool` and `space.agent` take. Throws `TypeError` where its input is no schema of an object.
- */
+/** Makes a tool for `space.tool` and `space.agent`. Throws `TypeError` if its input is not a schema of an object. */
 export function tool<Schema extends InputSchema>(
   name: string,
   { description, input, annotations }: ToolDefinition<Schema>,
@@ -67,7 +65,7 @@ export function tool<Schema extends InputSchema>(
   try {
     const read = readSchema(input === undefined ? noArguments : input, toObjectSchema)
     const jsonSchema = read.jsonSchema.catch(refuse)
-    jsonSchema.catch(() => {}) // Each use of the promise gets its error.
+    jsonSchema.catch(() => {}) // Each user of the promise gets its error.
     return { name, description, annotations, input: { ...read, jsonSchema }, handler }
   } catch (error) {
     return refuse(error)
@@ -88,7 +86,7 @@ const refusal = (name: string, error: unknown): unknown =>
     ? new TypeError(`the tool ${name} cannot be offered: its input ${error.message}`, { cause: error.cause })
     : error
 
-/** As MCP has it: one schema of another type in a list would hide all other tools of this participant. */
+/** MCP requires objects: one schema of another type in a list would hide all other tools of this participant. */
 function toObjectSchema(schema: JsonSchema): JsonSchema {
   const { type = 'object' } = schema
   if (type !== 'object') throw new TypeError(`is of the type ${JSON.stringify(type)}; it must be an object`)

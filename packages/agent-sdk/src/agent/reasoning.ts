@@ -17,19 +17,19 @@ import type { CallOptions, Draft } from '../client/types.js'
 import type { CallableTool, SpaceTools } from './space-tools.js'
 
 const leftOpen = 'left without a conclusion'
-/** Characters of why a run was left. */
+/** Characters of the reason why a run was left. */
 const maxReasonChars = 500
 
 export interface ReasonOptions {
-  /** Ids of earlier envelopes, or names of data, that this builds on. */
+  /** Ids of earlier envelopes, or names of data, that this is based on. */
   readonly references?: readonly string[]
-  /** `model`, `approach`, `confidence` and any other fields. */
+  /** `model`, `approach`, `confidence` and other fields. */
   readonly metadata?: object
 }
 
 export interface ThoughtOptions extends ReasonOptions {
   readonly phase?: Phase
-  /** The thought this one answers. */
+  /** The thought that this one answers. */
   readonly correlationId?: string
 }
 
@@ -37,23 +37,23 @@ export interface ToolCall {
   /** `participant/tool` */
   readonly tool: string
   readonly args?: object
-  /** Why this call, for everyone to read. */
+  /** The reason for this call; public. */
   readonly why: string
 }
 
-/** Says that tools are not what they were. */
+/** The message about changed tools. */
 export const changedText = (tools: readonly string[]): string =>
   `The definition of a tool has changed since I was offered it: ${tools.join(', ')}`
 
-/** What a run is about. */
+/** The trigger and audience of a run. */
 interface Origin {
-  /** Id of the envelope that is reasoned about; absent = autonomous work. */
+  /** Id of the envelope that the run is about; absent = autonomous work. */
   readonly trigger?: string
-  /** Who may follow it: what was asked in private is thought about in private. Absent = everybody. */
+  /** Audience of the run: a private question has a private run. Absent = everyone. */
   readonly to?: readonly string[]
   readonly groups?: ParallelGroups
   readonly signal?: AbortSignal
-  /** Called instead of cancelling a run that was left without an end, since the turn knows better why. */
+  /** Called instead of cancelling a run without a conclusion, because the turn knows the reason. */
   readonly onLeft?: (run: ReasoningContext) => void
   readonly tools: SpaceTools
 }
@@ -61,46 +61,46 @@ interface Origin {
 type ToolCallOptions = Omit<CallOptions, 'context' | 'parallelGroup'> & { readonly why: string }
 
 /**
- * An open context: thoughts and tool calls in it are seen by everyone who looks [MEUP-2.2]. Conclude it; a context
- * that is left without a conclusion is cancelled, and says why. While its participant is paused, it waits.
+ * An open context: everyone in its audience sees its thoughts and tool calls [MEUP-2.2]. Conclude it; a context that is
+ * disposed without a conclusion is cancelled with a reason. It waits while its participant is paused.
  */
 export interface Reasoning extends AsyncDisposable {
   /** Path of this context. */
   readonly context: string
-  /** Aborted when a participant cancels this run or its turn. Calls of the run are aborted too. */
+  /** Aborted when a participant cancels this run or its turn; so are the calls of the run. */
   readonly signal: AbortSignal
   /** Whether it was concluded or cancelled. */
   readonly isClosed: boolean
   thought(message: string, options?: ThoughtOptions): Promise<AnyEnvelope>
   /**
-   * Opens a nested context; this one stays open. With `think` it ends with what that gives or throws, as `Turn.reason` does.
+   * Opens a nested context; this one stays open. With `think` it ends with the returned text or the thrown error, like
+   * `Turn.reason`.
    */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
   reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
-  /** Withholds the thoughts of the whole run, past ones too, from everybody but their senders, until `show`. */
+  /** Withholds the thoughts of the whole run, including earlier ones, from all but their senders, until `show`. */
   hide(): Promise<AnyEnvelope>
-  /** Lets everybody see them again, with those that were withheld. The end of the run does so, too. */
+  /** Shows the withheld thoughts to their audience again. The end of the run does so as well. */
   show(): Promise<AnyEnvelope>
-  /** Calls a tool from within this context. Throws `ToolError` when the tool fails. */
+  /** Calls a tool within this context. Throws `ToolError` if the tool fails. */
   call(tool: string, args: object, options: ToolCallOptions): Promise<ToolResult>
   /**
-   * The tools that this participant may call or propose, to be called from within this context: see `SpaceClient.tools`. One that
-   * was listed as something else before is named in a thought.
+   * The tools that this participant may call or propose within this context: see `SpaceClient.tools`. A thought names tools
+   * whose definition has changed.
    */
   tools(choices?: readonly string[]): Promise<readonly CallableTool[]>
-  /** Calls several tools at once; results come in the order of the calls. */
+  /** Calls several tools at once; results are in the order of the calls. */
   parallel<const Calls extends readonly ToolCall[]>(
     calls: Calls,
   ): Promise<{ [Index in keyof Calls]: ToolResult }>
-  /** Closes this context with what it came to. */
+  /** Closes this context with its result. */
   conclude(message?: string, options?: Pick<ReasonOptions, 'metadata'>): Promise<AnyEnvelope>
-  /** Breaks this context off, also when it was interrupted; without the capability for that, concludes it with the reason. */
+  /** Cancels this context, even after an interruption; without the capability, concludes it with the reason. */
   cancel(reason: string): Promise<AnyEnvelope>
-  /** Cancels the context unless it was concluded. A lost connection is no failure: the gateway cancels it then. */
+  /** Cancels the context unless it was concluded. If the connection is lost, the gateway cancels it. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** A run, with what opens and leaves it. */
 export class ReasoningContext implements Reasoning {
   readonly context: string
   readonly #space: BaseClient
@@ -228,7 +228,7 @@ export class ReasoningContext implements Reasoning {
     else await this.leave()
   }
 
-  /** Cancels the context unless it has ended. `why`: the error that made its participant leave it, where that is known. */
+  /** Cancels the context unless it has ended. `why`: the error that ended the work, if known. */
   async leave(why?: string): Promise<void> {
     if (this.#isClosed) return
     const cause = this.signal.aborted ? String(this.signal.reason) : this.#lastFailure
@@ -251,7 +251,7 @@ export class ReasoningContext implements Reasoning {
     }
   }
 
-  /** Listens before it speaks: an interruption may come right behind the start. */
+  /** Registers the listener first, because an interruption may follow the start at once. */
   async #start(
     fields: Omit<Draft, 'kind'>,
     message: string | undefined,
@@ -273,7 +273,7 @@ export class ReasoningContext implements Reasoning {
     return this.#end(() => this.#send(kind, payload))
   }
 
-  /** Where the end is refused, the context is still open, and must still be closed. */
+  /** If the end is refused, the context stays open and can be closed again. */
   async #end(close: () => Promise<AnyEnvelope>): Promise<AnyEnvelope> {
     this.#isClosed = true
     try {
@@ -311,10 +311,10 @@ export class ReasoningContext implements Reasoning {
   }
 }
 
-/** Thinks in a run that is opened for it. */
+/** Works in a run that is opened for it. */
 export type Think<Value> = (run: Reasoning) => Promise<Value> | Value
 
-/** Opens a run; with a function it ends with what that gives, if that is a text, or with the error that it throws. */
+/** Opens a run; with a function it ends with the returned text or the thrown error. */
 export async function thinkIn(
   first: ReasonOptions | Think<unknown> | undefined,
   second: ReasonOptions | undefined,
@@ -327,7 +327,7 @@ export async function thinkIn(
     if (!run.isClosed) await run.conclude(typeof value === 'string' ? value : undefined)
     return value
   } catch (error) {
-    // That it cannot be cancelled is not what its caller has to know.
+    // A failure to cancel must not replace the original error.
     await run.leave(run.signal.aborted ? undefined : getErrorMessage(error)).catch(() => {})
     throw error
   }
@@ -342,7 +342,7 @@ export class ParallelGroups {
   }
 }
 
-/** Ends a context that has come to nothing. One who may send the core kinds alone concludes it, and says so. */
+/** Ends a context without a result. A participant with only the core kinds concludes it instead, and says so. */
 export async function endContext(
   client: Pick<BaseClient, 'sendPaced'>,
   context: string,

@@ -6,14 +6,14 @@ import { createResponse } from '../client/frames.js'
 
 type Request = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'id' | 'from' | 'context' | 'payload'>
 
-/** Characters of a refusal that are sent to the asker: it may quote what was refused. */
+/** Characters of a refusal in the answer; it may quote the refused result. */
 const maxReasonChars = 500
 
 export const failure = (code: number, message: string): McpResponsePayload => ({ error: { code, message } })
 
 /**
- * Answers a request. A result with half of a character says that this was replaced. If the gateway refuses the result, an error is
- * sent, so that the asker does not wait for its timeout.
+ * Responds to a request. Replaces lone surrogates, and says so. If the gateway refuses the result, sends an error, so that the
+ * asker does not wait for its timeout.
  */
 export async function respond(
   space: Pick<BaseClient, 'sendPaced'>,
@@ -49,13 +49,13 @@ const isCall = ({ payload }: Request): boolean => payload.method === 'tools/call
 const isTooLarge = (error: unknown): error is ProtocolError =>
   error instanceof ProtocolError && error.code === 'payload_too_large'
 
-/** Whether an error may get through where the result did not. */
+/** Whether an error may be accepted where the result was not. */
 function canReplyWithError(error: unknown): boolean {
   if (error instanceof ProtocolError) return error.code !== 'capability_violation'
   return !(error instanceof ConnectionError)
 }
 
-/** Bytes of the text of a result that is too large to be sent whole. */
+/** Bytes of the excerpt of a result that is too large. */
 const maxExcerptBytes = 16 * 1024
 /** JSON-RPC's own code. */
 export const internalError = -32603
@@ -63,8 +63,8 @@ export const internalError = -32603
 const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
 
 /**
- * What stands for a response that the space refused as too large [MEUP-1.5]: its size, the limit, and the beginning of
- * its text. A tool's result becomes a result that says `isError`, so that a model reads it; any other an error of JSON-RPC.
+ * Replaces a response that the space refused as too large [MEUP-1.5] with its size, the limit, and the beginning of its text. A
+ * tool result becomes one with `isError`, so that a model reads it; others become a JSON-RPC error.
  */
 function createExcerpt(
   request: Request,
@@ -83,7 +83,7 @@ function createExcerpt(
     : { error: { code: internalError, message: summary, data: { text: beginning } } }
 }
 
-/** The texts of a tool's result, of a resource or of a prompt; otherwise its structured content, or all of it, as JSON. */
+/** The texts of a tool result, a resource or a prompt; otherwise its structured content, or the whole result, as JSON. */
 function getText(result: Record<string, unknown>): string {
   const blocks = [result.content, result.contents, result.messages].find(Array.isArray)
   if (blocks === undefined) return stringifyExact(result.structuredContent ?? result)
@@ -97,7 +97,7 @@ function getBlockText(block: unknown): unknown {
   return text ?? (Object(content ?? resource) as Record<string, unknown>).text
 }
 
-/** At most so many bytes of UTF-8, cut between two characters. */
+/** Cuts to at most this many bytes of UTF-8, between two characters. */
 function truncateUtf8(text: string, maxBytes: number): string {
   const bytes = encoder.encode(text.slice(0, maxBytes))
   if (bytes.length <= maxBytes) return text.slice(0, maxBytes).toWellFormed()

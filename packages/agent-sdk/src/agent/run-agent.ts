@@ -8,33 +8,36 @@ import { ThoughtStream } from './thought-stream.js'
 import type { Turn } from './turn.js'
 import { untilAborted } from './turns.js'
 
-/** What an agent of some framework does, as it does it: it thinks, or writes its answer. Pieces of any size. */
+/** A streamed event of a framework's agent: reasoning, or text of its answer, in pieces of any size. */
 export type AgentEvent = { readonly thought: string } | { readonly text: string }
 
-/** Characters of a reason that is taken from what was said. */
+/** Characters of a reason taken from the agent's text. */
 const maxReasonChars = 300
 
-/** What an agent of a framework gets for a turn. */
+/** The input of a framework's agent for a turn. */
 export interface AgentRun {
-  /** What was asked, as a model is to read it: see `frameMessage`. */
+  /** The question in the form for a model: see `frameMessage`. */
   readonly prompt: string
-  /** The tools that it may call or propose, for models: `offerTools`. Calls are part of the run; without `why`, the reason is what it said before. */
+  /**
+   * The tools that it may call or propose, in the form for models: `offerTools`. Calls belong to the run; without `why`, the
+   * preceding text is the reason.
+   */
   readonly tools: readonly CallableTool[]
-  /** Aborted when the turn is: hand it to the framework. */
+  /** Aborted with the turn: pass it to the framework. */
   readonly signal: AbortSignal
   readonly run: Reasoning
 }
 
 export interface RunAgentOptions {
-  /** Which tools it gets, as in `SpaceClient.tools`. */
+  /** Selects tools, like `SpaceClient.tools`. */
   readonly tools?: readonly string[]
-  /** Of the run, such as `{ model: 'gpt-5' }`. */
+  /** Metadata of the run, such as `{ model: 'gpt-5' }`. */
   readonly metadata?: object
 }
 
 /**
- * Answers a turn with an agent of any framework: what it thinks becomes thoughts, its text is the answer, shown as it is
- * written. Text that it writes before it calls a tool is a thought. Rejects with what the agent throws, and where it gives no text.
+ * Answers a turn with an agent of any framework: its reasoning becomes thoughts, and its text the answer, shown live. Text
+ * before a tool call becomes a thought. Rejects with the error of the agent, and if it returns no text.
  */
 export async function runAgent(
   turn: Turn,
@@ -74,10 +77,10 @@ async function follow(run: Reasoning, { prompt, agent, live, choices }: Followed
   }
   const thoughts = new ThoughtStream((text) => run.thought(text), setLongTimeout, onError)
   let text = ''
-  /** What it wrote before the calls that are being made, and how many these are. */
+  /** Text before the pending calls, and their number. */
   let [said, calls] = ['', 0]
   let telling = Promise.resolve()
-  /** What was thought and written before a call comes before it, also before one that is made at the same time. */
+  /** Sends thoughts and text before a call ahead of it, also for concurrent calls. */
   const beforeCall = async (): Promise<void> => {
     await lookAtEvents()
     const written = text.trim()
@@ -120,5 +123,5 @@ async function follow(run: Reasoning, { prompt, agent, live, choices }: Followed
   return text.trim()
 }
 
-/** Frameworks call tools while their events are still on their way through queues of promises: those come first. */
+/** Frameworks call tools while earlier events are still in promise queues; this lets those through first. */
 const lookAtEvents = (): Promise<void> => new Promise((resolve) => setLongTimeout(0, resolve))

@@ -1,6 +1,6 @@
 import { isObject } from '@meup/folds'
 
-/** Keywords that hold schemas: by name, in a list, or one. All other keywords hold data. */
+/** Keywords that contain schemas: a map, a list, or one. All others contain data. */
 export const holders = new Map<string, 'map' | 'list' | 'one'>([
   ...['properties', 'patternProperties', 'dependentSchemas'].map((name) => [name, 'map'] as const),
   ...['anyOf', 'oneOf', 'allOf', 'prefixItems'].map((name) => [name, 'list'] as const),
@@ -27,11 +27,11 @@ const isPattern: Test = (value) => {
     return false
   }
 }
-/** References into other documents are not looked up. */
+/** References into other documents are not resolved. */
 const isReference: Test = (value, root) =>
   typeof value === 'string' && (!value.startsWith('#/') || findPlace(root, value) !== undefined)
 
-/** Keywords with what their value is, and how that is said. */
+/** Keywords with a check of their value, and its description. */
 const data = new Map<string, readonly [fits: Test, must: string]>([
   ['type', [isType, `must be one of ${[...types].join(', ')}, or a list of these`]],
   ['required', [isTexts, 'must be a list of names']],
@@ -50,11 +50,11 @@ const data = new Map<string, readonly [fits: Test, must: string]>([
 ])
 const definitions: ReadonlySet<string> = new Set(['$defs', 'definitions'])
 
-/** Whether it has any keyword of JSON Schema, as anything has that is meant as one. */
+/** Whether it has any keyword of JSON Schema, as every intended schema does. */
 export const hasKeyword = (schema: Json): boolean =>
   Object.keys(schema).some((name) => data.has(name) || holders.has(name) || name === 'const')
 
-/** Why this is no JSON Schema, with the path of what is wrong; `undefined` = it is one, as far as can be told without its validator. */
+/** Why this is not a JSON Schema, with the path of the fault; `undefined` = none found without a validator. */
 export function findSchemaFault(schema: unknown, path = '', root = schema): string | undefined {
   if (typeof schema === 'boolean') return undefined
   if (!isObject(schema)) return `${path || 'it'} must be an object or a boolean`
@@ -76,7 +76,7 @@ export function findSchemaFault(schema: unknown, path = '', root = schema): stri
   return undefined
 }
 
-/** A place in a document: `#/$defs/item`. */
+/** Resolves a reference within a document: `#/$defs/item`. */
 export function findPlace(root: Json, reference: string): unknown {
   let place: unknown = root
   for (const part of reference.slice(1).split('/').slice(1)) {

@@ -4,14 +4,14 @@ import { compileJsonSchema, describeZod } from '#schemas'
 import { getErrorMessage } from '../client/errors.js'
 import { findSchemaFault, hasKeyword } from './schema-keywords.js'
 
-/** The part of the Standard Schema interface that is used here; zod, valibot and arktype schemas have it. */
+/** The used part of the Standard Schema interface, which zod, valibot and arktype implement. */
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor?: string
     validate(value: unknown): StandardResult<Output> | Promise<StandardResult<Output>>
     readonly types?: { readonly output: Output } | undefined
-    /** Present if the library can describe itself as JSON Schema. */
+    /** Present if the library can generate JSON Schema. */
     readonly jsonSchema?: { input(options: { target: string }): Record<string, unknown> }
   }
 }
@@ -21,7 +21,7 @@ type StandardResult<Output> =
       readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[]
     }
 
-/** A JSON Schema, 2020-12 or draft-07, as plain data. Pages take none: its validator is large, and compiles code. */
+/** A JSON Schema, 2020-12 or draft-07, as plain data. Not available in pages: its validator is large, and compiles code. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 /** TypeBox; zod and any other Standard Schema with a JSON Schema; or a plain JSON Schema. */
@@ -34,28 +34,28 @@ export type OutputOf<Schema> = Schema extends TSchema
     ? Output
     : Readonly<Record<string, unknown>>
 
-/** The value as the schema makes it, or what is wrong with it. */
+/** The parsed value, or the problem. */
 export type Checked = { readonly value: unknown } | { readonly problem: string }
 
 /** A schema of any library. */
 export interface ReadSchema {
-  /** Rejects with a `TypeError` where its library gives none, or its validator does not take it. */
+  /** Rejects with a `TypeError` if the library has none, or the validator refuses it. */
   readonly jsonSchema: Promise<JsonSchema>
-  /** `what`: the name of the whole value, for people to read. */
+  /** `what`: names the whole value in messages. */
   check(value: unknown, what: string): Promise<Checked>
 }
 
-/** Puts a JSON Schema into the form that its use needs. Throws `TypeError` where that cannot be. */
+/** Adapts a JSON Schema to its use. Throws `TypeError` if that is impossible. */
 type Adapt = (schema: JsonSchema) => JsonSchema
 
-/** Throws `TypeError` where it can be told at once what is wrong with it; the message goes on after "its input". */
+/** Throws `TypeError` for faults that can be found at once; the message continues "its input". */
 export function readSchema(schema: unknown, adapt: Adapt = (same) => same): ReadSchema {
   const reader = isStandard(schema)
     ? readStandard(schema, adapt)
     : isTypeBox(schema)
       ? readTypeBox(schema, adapt)
       : readPlain(schema, adapt)
-  reader.jsonSchema.catch(() => {}) // Each use of the promise gets its error.
+  reader.jsonSchema.catch(() => {}) // Each user of the promise gets its error.
   return reader
 }
 
@@ -130,7 +130,7 @@ function readPlain(schema: unknown, adapt: Adapt): ReadSchema {
   }
 }
 
-/** Its data alone. Throws `TypeError` where it contains itself, goes too deep, or is no object. */
+/** The schema as plain data. Throws `TypeError` if it is cyclic, too deep, or not an object. */
 function toData(schema: unknown): JsonSchema {
   const data: unknown = describing(() => JSON.parse(JSON.stringify(schema)))
   if (isObject(data)) return data

@@ -14,50 +14,50 @@ import { compileChoices, type SpaceTool, type ToolChoice } from './tool-choice.j
 
 /** A tool of another participant that can be called or proposed. */
 export interface CallableTool extends SpaceTool {
-  /** As `call` of the client or run that listed it. `why`: the reason, for everyone to read; a model may give none. */
+  /** Like `call` of the client or run that listed it. `why`: the public reason; models may omit it. */
   call(args: object, options?: Pick<CallOptions, 'signal' | 'timeoutMs' | 'why'>): Promise<ToolResult>
 }
 
 type Call = (tool: string, args: object, options?: CallOptions) => Promise<ToolResult>
 
-/** Milliseconds in which a participant says what it has. */
+/** Milliseconds for a participant to list its tools. */
 const askMs = 5000
 const initialize = {
   protocolVersion: '2025-06-18',
   capabilities: {},
   clientInfo: { name: 'meup', version: PROTOCOL },
 }
-/** Pages of a list that are read of one participant. */
+/** Pages that are read of a participant's list. */
 const maxPages = 20
-/** Tools of one participant, and characters of them as JSON, that are read. */
+/** Limits per participant: tools, and their characters as JSON. */
 const [maxTools, maxToolChars] = [1000, 8 * 1024 * 1024]
 /** JSON-RPC's own code. */
 const methodNotFound = -32601
 
-/** Characters of definitions that are remembered. */
+/** Characters of remembered definitions. */
 const maxOfferedChars = 4e6
 
-/** What the other participants of a space offer. Asked for once, and again when it changes. */
+/** The tools of the other participants of a space. Requested once, and again after changes. */
 export class SpaceTools implements ClientHandler {
   readonly #space: BaseClient
-  /** Reports what went wrong where nobody waits for it. */
+  /** Reports errors of requests that no caller awaits. */
   readonly onError: (error: unknown) => void
   readonly #onChange: () => void
   readonly #listOwn: () => Promise<readonly object[]>
-  /** The own tools as they were read last, and what they were read of. */
+  /** The own tools as last read, and the list they were read from. */
   #own: { readonly listed: readonly object[]; readonly tools: readonly SpaceTool[] } = {
     listed: [],
     tools: [],
   }
   readonly #lists: Answers<readonly SpaceTool[]>
   readonly #instructions: Answers<string>
-  /** The definition of each tool that was offered last, as JSON. */
+  /** The definition of each tool at its last offer, as JSON. */
   readonly #offered = new Bounded<string>(maxOfferedChars, ({ length }) => length)
   readonly #noted = new WeakSet<SpaceTool>()
-  /** What this participant may do with some arguments. */
+  /** Checks what this participant may do with given arguments. */
   readonly #rights = new OwnCapabilities()
 
-  /** `listOwn`: the tools that this participant offers, as `tools/list` gives them: always the same list until there are others. */
+  /** `listOwn`: the tools of this participant as `tools/list` returns them; the same list until it changes. */
   constructor(
     space: BaseClient,
     listOwn: () => Promise<readonly object[]>,
@@ -73,16 +73,16 @@ export class SpaceTools implements ClientHandler {
     this.#instructions = new Answers({ ask: (id) => this.#askInstructions(id), none: '', onError })
   }
 
-  /** Those of which tools reach a prompt that nobody has chosen: the operator has made them servers of tools. */
+  /** Participants whose tools are offered by default: the operator configured them as tool servers. */
   readonly isDefault = (participant: string): boolean => this.#space.getKind(participant) === 'mcp'
 
-  /** The tools of participants that come, or change their list, may be others. */
+  /** The tools of a participant that joins or changes its list may have changed. */
   onEnvelope(envelope: AnyEnvelope): void {
     const { from } = envelope
     if (envelope.kind === Kind.systemPresence && envelope.payload.event !== 'update') {
       const { event, participant } = envelope.payload
       this.#expire(participant.id, false)
-      // Guests do not come back.
+      // Guests do not return.
       if (event === 'leave' && this.#space.getKind(participant.id) === undefined)
         for (const each of [this.#lists, this.#instructions]) each.delete(participant.id)
     } else if (envelope.kind === Kind.systemSpace) {
@@ -93,7 +93,7 @@ export class SpaceTools implements ClientHandler {
     for (const each of [this.#lists, this.#instructions]) each.onSent(from)
   }
 
-  /** Those that may be called or proposed, and are chosen, with what calls them. */
+  /** The chosen tools that may be called or proposed. */
   async callable(choices: readonly string[] | undefined, call: Call): Promise<readonly CallableTool[]> {
     await makeCompilable(choices ?? [])
     const isWanted = this.compile(choices, this.isDefault)
@@ -108,7 +108,7 @@ export class SpaceTools implements ClientHandler {
       }))
   }
 
-  /** As `compileChoices`; `me` is this participant, where no other is called so. */
+  /** Like `compileChoices`; `me` is this participant, unless another one has that id. */
   compile(
     choices: readonly ToolChoice[] | undefined,
     isDefault: (participant: string) => boolean,
@@ -121,18 +121,18 @@ export class SpaceTools implements ClientHandler {
     )
   }
 
-  /** Participants that are here and of which some tool can be chosen, by their ids. */
+  /** Present participants with any tool that can be chosen. */
   present(isWanted: (participant: string) => boolean): string[] {
     const here = this.#space.participants.filter(({ id, status }) => status === 'present' && isWanted(id))
     return here.map(({ id }) => id).sort()
   }
 
-  /** How long is waited for those who are asked, in all: for one turn, or one list. */
+  /** The total time to wait for participants, per turn or list. */
   createPatience(): Patience {
     return new Patience(askMs)
   }
 
-  /** The tools of each; none of one that has not answered in time, or may not be asked. */
+  /** The tools of each participant; empty for one that did not answer in time, or may not be asked. */
   async list(ids: readonly string[], patience: Patience): Promise<readonly (readonly SpaceTool[])[]> {
     const others = ids.filter((id) => id !== this.#space.id && this.#mayAsk(id, 'tools/list', {}))
     const lists = await this.#lists.read(others, patience)
@@ -141,7 +141,7 @@ export class SpaceTools implements ClientHandler {
     return ids.map((id) => (id === this.#space.id ? own : (known.get(id) ?? [])))
   }
 
-  /** The tools that this participant offers, as a prompt may have them. */
+  /** The tools of this participant, in the form for prompts. */
   async own(): Promise<readonly SpaceTool[]> {
     const listed = await this.#listOwn()
     if (listed !== this.#own.listed) {
@@ -151,25 +151,25 @@ export class SpaceTools implements ClientHandler {
     return this.#own.tools
   }
 
-  /** How participants say their tools are used. A space is no session of MCP: anybody may ask [MEUP-3.21]. */
+  /** Participants' instructions for their tools. A space is not an MCP session: anyone may ask [MEUP-3.21]. */
   async instructions(ids: readonly string[], patience: Patience): Promise<ReadonlyMap<string, string>> {
     const asked = ids.filter((id) => id !== this.#space.id && this.#mayAsk(id, 'initialize', initialize))
     const texts = await this.#instructions.read(asked, patience)
     return new Map(asked.map((id, index) => [id, texts[index] ?? '']))
   }
 
-  /** Asks those again who gave no tool: everything may be starting. */
+  /** Requests the lists again of participants without tools, which may be starting. */
   expireEmpty(): void {
     this.#lists.expireWhere((tools) => tools.length === 0)
   }
 
   /**
-   * Takes note of what is offered to a model, and gives those tools that were offered as something else before: `desk/add`. Their
-   * owners may change them at any time, also after somebody has allowed them for good.
+   * Records the tools offered to a model, and returns those whose definition has changed: `desk/add`. Owners may change them at
+   * any time, even after a person has allowed them permanently.
    */
   noteOffered(tools: readonly SpaceTool[]): readonly string[] {
     return tools.flatMap((noted) => {
-      // A list that is read anew has tools of its own.
+      // A list that is read again consists of new objects.
       if (this.#noted.has(noted)) return []
       this.#noted.add(noted)
       const { participant, name, definition, ...tool } = noted
@@ -234,7 +234,7 @@ export class SpaceTools implements ClientHandler {
     return [...tools.values()]
   }
 
-  /** A tool of a list, unless a prompt cannot have it, which is reported. */
+  /** A tool of a list; reports one that a prompt cannot contain. */
   #read(participant: string, each: unknown): SpaceTool | undefined {
     const tool = readTool(participant, each)
     const problem = tool && findProblem(tool)
@@ -251,7 +251,7 @@ export class SpaceTools implements ClientHandler {
     this.onError(new Notice(`${id} could not list its tools: ${what}`))
   }
 
-  /** A participant that has no such method has answered. */
+  /** A participant without the method counts as having answered. */
   async #ask(
     id: string,
     method: string,
@@ -268,10 +268,10 @@ export class SpaceTools implements ClientHandler {
   }
 }
 
-/** `me` where a choice names the participant. */
+/** `me` as the participant of a choice. */
 const self = new RegExp(`^(!?)${SELF}(/|$)`)
 
-/** A tool of a list, if it can be called, as a prompt may have it. */
+/** A callable tool of a list, in the form for prompts. */
 function readTool(participant: string, each: unknown): SpaceTool | undefined {
   if (!isObject(each) || typeof each.name !== 'string') return undefined
   const definition = guardDefinition(dropToolNulls(each))
@@ -294,7 +294,7 @@ function findProblem({ name, inputSchema }: SpaceTool): string | undefined {
     : undefined
 }
 
-/** Whether a tool can be called at all is known before its arguments are. */
+/** Whether a tool can be called at all is decided before its arguments are known. */
 function withAnyArguments(capability: Capability): Capability {
   if (typeof capability === 'string') return capability
   if ('tool' in capability) return { tool: capability.tool }

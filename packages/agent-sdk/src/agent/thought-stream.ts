@@ -5,12 +5,12 @@ type After = (ms: number, task: () => void) => () => void
 
 /** Milliseconds between two thoughts. */
 const thoughtIntervalMs = 400
-/** Characters of one thought; the gateway cuts what is much longer. */
+/** Characters of one thought; the gateway cuts much longer ones. */
 const maxThoughtChars = 8000
 
 /**
- * Makes thoughts of what a model thinks token by token: whole sentences, at most one envelope every 400 ms, and one more
- * for what is left in the end. Errors go to `onError` and stop nothing.
+ * Turns a model's streamed reasoning into thoughts: whole sentences, at most one envelope per 400 ms, and the rest at the end.
+ * Errors go to `onError` without stopping it.
  */
 export class ThoughtStream {
   readonly #sendThought: (text: string) => Promise<unknown>
@@ -33,7 +33,7 @@ export class ThoughtStream {
     this.#isWhole = isWhole
   }
 
-  /** Characters that wait to be said. */
+  /** Characters that are not sent yet. */
   get waitingChars(): number {
     return this.#text.length
   }
@@ -43,7 +43,7 @@ export class ThoughtStream {
     this.#schedule()
   }
 
-  /** Says what is left: as much of it as one thought holds, or all of it in several if it is whole. Resolves when the space has all of it. */
+  /** Sends the rest: one thought of it, or all of it if it is complete. Resolves when it is in the log. */
   async end(): Promise<void> {
     await this.#saying
     this.#cancel?.()
@@ -75,7 +75,7 @@ export class ThoughtStream {
   }
 }
 
-/** A text as thoughts that each fit into an envelope. */
+/** Splits a text into thoughts that fit an envelope. */
 export function splitThoughts(text: string): string[] {
   const pieces: string[] = []
   let rest = text
@@ -92,21 +92,21 @@ function cutThought(text: string): string {
   return left > 0 ? `${cut(text, maxThoughtChars)} (${left} more characters)` : text
 }
 
-/** Of the next thought: not 0 where one is full. */
+/** Characters of the next thought; above 0 once a full one is available. */
 function countNextChars(text: string): number {
   const full = text.slice(0, maxThoughtChars)
   if (text.length <= maxThoughtChars) return countSendableChars(full)
   return countSendableChars(full) || full.replace(/[\ud800-\udbff]$/, '').length
 }
 
-/** Ends of sentences: a mark and what follows it, or a line's end. */
+/** Ends of sentences: a mark with what follows it, or a line break. */
 const sentenceEnd = /[.!?…]["')\]*_]*\s|[。！？]|\n/g
-/** Less than this, some ten tokens, is no part of a sentence worth saying by itself. */
+/** Shorter pieces, about ten tokens, are not sent alone. */
 const minPieceChars = 40
 
 /**
- * How much of a text that is still growing can be said: its whole sentences; of a first sentence that takes long, its
- * whole words. 0 = nothing yet.
+ * Length of the sendable part of a growing text: its complete sentences, or the whole words of a long first sentence. 0 =
+ * nothing yet.
  */
 function countSendableChars(text: string): number {
   const ends = [...text.matchAll(sentenceEnd)].map((match) => match.index + match[0].length)

@@ -7,29 +7,30 @@ export interface SpaceTool {
   readonly description?: string
   /** JSON Schema of its arguments. */
   readonly inputSchema: Readonly<Record<string, unknown>>
-  /** What MCP lets a tool say of itself, such as `readOnlyHint`. */
+  /** MCP annotations of the tool, such as `readOnlyHint`. */
   readonly annotations?: Readonly<Record<string, unknown>>
-  /** All that its participant says of it in `tools/list`: `title`, `outputSchema` and more. */
+  /** The complete definition in `tools/list`: `title`, `outputSchema` and more. */
   readonly definition?: Readonly<Record<string, unknown>>
 }
 
 /**
- * Which tools a model may call: `participant/tool`, both of them patterns as in capabilities, such as `files/read_*`;
- * `files/*` and `files` are all tools of `files`, `*` those of everybody. What begins with `!` excludes: `!files/write_*`; if
- * nothing else is given, all others of the default are chosen: the tools of participants of the kind `mcp`. A tool that is known already is given as such, and not asked for.
+ * Selects tools for a model: `participant/tool`, with patterns like those of capabilities, such as `files/read_*`; `files/*`
+ * and `files` are all tools of `files`, `*` those of everyone. `!` excludes: `!files/write_*`; with exclusions only, the
+ * default applies to the rest: the tools of participants of kind `mcp`. A known tool may be passed as an object, and is not
+ * requested.
  */
 export type ToolChoice = string | SpaceTool
 
 interface Rule {
   readonly excludes: boolean
   readonly whose: (participant: string) => boolean
-  /** `undefined`: all of them. */
+  /** `undefined` = all. */
   readonly which: ((tool: string) => boolean) | undefined
 }
 
 /**
- * Compiles choices to a test of a tool, or of whether any tool of a participant can be chosen. `isDefault`: whose tools are chosen
- * where nothing is but what they exclude. Throws `PatternError`.
+ * Compiles choices to a predicate for a tool, or for whether any tool of a participant can be chosen. `isDefault`: participants
+ * whose tools are chosen if there are only exclusions. Throws `PatternError`.
  */
 export function compileChoices(
   choices: readonly ToolChoice[] | undefined,

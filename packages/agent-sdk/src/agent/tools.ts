@@ -31,7 +31,7 @@ import type { SpaceTools } from './space-tools.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
-/** `notify` passes a notification of MCP about this request on to its asker, until it is answered. */
+/** `notify` sends an MCP notification about this request to its asker, until it is answered. */
 export type Fallback = (
   request: Request,
   signal: AbortSignal,
@@ -44,13 +44,13 @@ interface Running {
   readonly chars: number
   readonly abort: AbortController
   readonly answered: Promise<void>
-  /** The log has the request. */
+  /** The request was logged. */
   onLogged(): void
 }
 
-/** JSON-RPC's own codes, and one of those that are free to use. */
+/** JSON-RPC's own codes, and one of its free ones. */
 const [methodNotFound, invalidParams, tooManyOpen] = [-32601, -32602, -32000]
-/** Calls of one asker that are open at once, and characters of them. What is more is answered with an error. */
+/** Open calls per asker, and their characters. Further ones are answered with an error. */
 const [maxOwnRunning, maxOwnChars] = [1000, 16 * 1024 * 1024]
 
 const cancelledMethod = 'notifications/cancelled'
@@ -64,16 +64,16 @@ export class Tools implements ClientHandler {
   readonly #tools = new Map<string, OwnTool>()
   /** The tools as `tools/list` gives them, read on demand. */
   #listing: Promise<readonly object[]> | undefined
-  /** By the id of the request: ids of JSON-RPC are unique to one connection of the asker at most. */
+  /** By request id: JSON-RPC ids are at most unique to a connection of the asker. */
   readonly #running = new Map<string, Running>()
-  /** Ids of the calls that this client makes of its own participant. */
+  /** Ids of calls by this client to its own participant. */
   readonly #ownCalls = new Set<string>()
   readonly #onError: (error: unknown, request: Request) => void
   readonly #notifications: RequestNotifications
-  /** Called when a request is held until something answers it. */
+  /** Called when a request is held until there is a handler. */
   readonly #onWaiting: () => void
   #cancelListing: (() => void) | undefined
-  /** Who has read the list, with what they asked: they get a notification when it changes. */
+  /** Readers of the list with their requests: they are notified when it changes. */
   readonly #readers = new Map<string, Request>()
   readonly #gone = new GoneAskers({
     isAsking: (id) => [...this.#running.values()].some(({ request }) => request.from === id),
@@ -86,7 +86,7 @@ export class Tools implements ClientHandler {
   #willRelease = false
   #fallback: Fallback | undefined
 
-  /** `others`: the tools of other participants, for those who reason. `holds`: whether requests wait for the first tool. */
+  /** `others`: tools of other participants, for runs. `holds`: whether requests wait for the first tool. */
   constructor(
     space: BaseClient,
     requests: Requests,
@@ -110,7 +110,7 @@ export class Tools implements ClientHandler {
     this.#notifications = new RequestNotifications(space, onError)
   }
 
-  /** Throws `TypeError` where there is another one of this name. */
+  /** Throws `TypeError` if another tool has this name. */
   add(tool: OwnTool): void {
     const known = this.#tools.get(tool.name)
     if (known === tool) return
@@ -120,18 +120,18 @@ export class Tools implements ClientHandler {
     this.#onOffered()
   }
 
-  /** Handles what is for no tool. */
+  /** Sets the handler of requests that are for no tool. */
   serve(handler: Fallback): void {
     this.#fallback = handler
     this.#onOffered()
   }
 
-  /** Answers what tools there are also where there are none yet: something else of this participant stands. */
+  /** Answers listings even without tools: the participant has another handler. */
   answerListings(): void {
     for (const request of this.#replayed.allow(isListing)) this.#onRequest(request)
   }
 
-  /** Answers what was held, and holds no more. Returns how many requests had nothing that answers them. */
+  /** Declines the held requests and stops holding. Returns how many had no handler. */
   declineHeld(): number {
     const held = this.#replayed.allow(() => true)
     for (const request of held) this.#onRequest(request)
@@ -147,7 +147,7 @@ export class Tools implements ClientHandler {
     for (const { abort } of this.#running.values()) abort.abort('the space was closed')
   }
 
-  /** What is added in the same tick gets requests that were held, too. */
+  /** Waits for tools added in the same tick before it passes held requests. */
   #onOffered(): void {
     if (!this.#willRelease) {
       this.#willRelease = true
@@ -158,14 +158,14 @@ export class Tools implements ClientHandler {
     }
     if (this.#readers.size === 0 || this.#willNotify) return
     this.#willNotify = true
-    queueMicrotask(() => this.#notifyReaders()) // Tools are often added one after another.
+    queueMicrotask(() => this.#notifyReaders()) // Programs often add several tools in a row.
   }
 
   #notifyReaders(): void {
     this.#willNotify = false
     const [last] = [...this.#readers.values()].slice(-1)
     const to = [...this.#readers.keys()]
-    this.#readers.clear() // Who wants to know reads the list again.
+    this.#readers.clear() // Interested readers request the list again.
     const change: Draft = {
       kind: Kind.mcpRequest,
       to,
@@ -194,7 +194,7 @@ export class Tools implements ClientHandler {
     this.#cancelListing ??= setLongTimeout(listingMs, () => this.answerListings())
   }
 
-  /** A request in any context: what is filtered from view must be answered all the same [MEUP-8.3]. */
+  /** A request in any context: requests that a subscription filters from view still need answers [MEUP-8.3]. */
   #onRequest(request: Request): void {
     if (!this.#isMine(request)) return
     const running = this.#running.get(request.id)
@@ -215,7 +215,7 @@ export class Tools implements ClientHandler {
     this.#runAtOnce(call, over)
   }
 
-  /** Runs a tool that changes nothing. Its result waits for the log, and is dropped where that does not take the call. */
+  /** Runs a read-only tool at once. Its result waits until the call is logged, and is dropped if that is refused. */
   #runAtOnce({ id, to, context, payload }: OwnCall, over: AbortSignal): void {
     const tool = this.#tools.get(String(payload.params?.name))
     if (payload.method !== 'tools/call' || tool?.annotations?.readOnlyHint !== true) return
@@ -242,7 +242,7 @@ export class Tools implements ClientHandler {
     over.addEventListener('abort', drop)
   }
 
-  /** `logged`: resolves when the log has the request. */
+  /** `logged`: resolves when the request is logged. */
   #begin(request: Request, logged: Promise<void>, onLogged: () => void): AbortController | undefined {
     const chars = JSON.stringify(request.payload).length
     const hasRoom = this.#hasRoom(request.from, chars)
@@ -255,7 +255,7 @@ export class Tools implements ClientHandler {
     return abort
   }
 
-  /** One asker is to leave room for others, also where nothing is answered. */
+  /** Leaves room for other askers, even if nothing is answered. */
   #hasRoom(asker: string, chars: number): boolean {
     if (this.#running.size === 0) return true
     let [count, sum] = [1, chars]
@@ -273,12 +273,12 @@ export class Tools implements ClientHandler {
     await respond(this.#space, request, failure(tooManyOpen, message))
   }
 
-  /** Resolves when everything that is being asked is answered. */
+  /** Resolves when all pending requests are answered. */
   async settled(): Promise<void> {
     await Promise.all([...this.#running.values()].map(({ answered }) => answered))
   }
 
-  /** The call that its asker cancels. One that names only an id of JSON-RPC must leave no doubt which call it means. */
+  /** The call that its asker cancels. A bare JSON-RPC id must identify it unambiguously. */
   #cancelled(notification: Request): Running | undefined {
     const ids = correlations(notification)
     const { requestId } = notification.payload.params ?? {}
@@ -290,8 +290,8 @@ export class Tools implements ClientHandler {
   }
 
   /**
-   * What is asked of everyone is answered by those who can. A program may log what it does as requests to itself, and answer them
-   * on its own: those are not for its tools.
+   * A request to everyone is answered by participants that can. A program may log its actions as requests to itself, and answer
+   * them itself: those are not for its tools.
    */
   #isMine(request: Request): boolean {
     if (!this.#mayConcern(request)) return false
@@ -301,7 +301,7 @@ export class Tools implements ClientHandler {
     return payload.method === cancelledMethod || this.#ownCalls.has(id)
   }
 
-  /** A participant that asks itself is answered by the program that asks, if that has named itself [MEUP-2.14]. */
+  /** A request to oneself is answered by the same program, if it has named itself [MEUP-2.14]. */
   #mayConcern({ from, to, session }: Request): boolean {
     const { id, welcome } = this.#space
     if (from !== id) return to?.includes(id) !== false
@@ -346,7 +346,7 @@ export class Tools implements ClientHandler {
     return { result: await this.#run(tool, request, signal) }
   }
 
-  /** Nobody has to ask for it [MEUP-3.21]; the revision of MCP is the asker's. */
+  /** Initialization is optional [MEUP-3.21]; the asker chooses the MCP revision. */
   #introduce({ protocolVersion = '2025-06-18' }: Record<string, unknown> = {}): Record<string, unknown> {
     const serverInfo = { name: this.#space.id, version: PROTOCOL }
     return { protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo }
@@ -375,7 +375,7 @@ export class Tools implements ClientHandler {
     }
   }
 
-  /** The tools as `tools/list` gives them; one that cannot be described is left out and reported. */
+  /** The tools in the form of `tools/list`; one that cannot be described is omitted and reported. */
   list(): Promise<readonly object[]> {
     this.#listing ??= Promise.all([...this.#tools.values()].map((tool) => this.#describe(tool))).then(
       (described) => described.flatMap((each) => each ?? []),
@@ -393,7 +393,7 @@ export class Tools implements ClientHandler {
   }
 }
 
-/** What is asked about a call concerns the connection that made it: see `Elicitations`. */
+/** Requests about a call concern the connection that made it: see `Elicitations`. */
 const isAboutCall = ({ kind, payload, correlationId }: AnyEnvelope): boolean =>
   kind === Kind.mcpRequest && isElicitation({ ...payload }) && correlationId !== undefined
 
@@ -410,18 +410,18 @@ function toResult(value: unknown): Record<string, unknown> {
   return { content: text(typeof value === 'string' ? value : (stringifyExact(value) ?? '')) }
 }
 
-/** What every participant is asked once it has come. It is answered soon: whoever asks waits no longer than five seconds. */
+/** Requests that every new participant gets. They are answered soon, because askers wait five seconds at most. */
 const isListing = ({ payload }: Request): boolean =>
   ['tools/list', 'initialize', 'ping'].includes(payload.method)
 /** Milliseconds that such requests wait for the first tool. */
 const listingMs = 1000
 
-/** Limit of requests that wait for the end of a replay, or for a tool; the oldest are dropped. */
+/** Requests that wait for the end of a replay, or for a tool; the oldest are dropped. */
 const maxWaiting = 10_000
 
 /**
- * Requests that wait. Those of a replay wait for its end: their answer, or a cancellation, may still come [MEUP-13.6]. With `holds` all
- * wait until `allow` lets them pass.
+ * Waiting requests. Those of a replay wait for its end, because their answer or cancellation may follow [MEUP-13.6]. With
+ * `holds` all wait until `allow`.
  */
 export class ReplayedRequests {
   readonly #concerns: (request: Request) => boolean
@@ -436,26 +436,26 @@ export class ReplayedRequests {
     this.#passes = () => !holds
   }
 
-  /** Whether requests wait although there is no replay. */
+  /** Whether requests wait outside of a replay. */
   get isHolding(): boolean {
     return !this.#replay.isReplaying && this.#waiting.size > 0
   }
 
-  /** Lets more requests pass. Gives those that are to be carried out now. */
+  /** Lets more requests pass. Returns those to handle now. */
   allow(passes: (request: Request) => boolean): readonly Request[] {
     const before = this.#passes
     this.#passes = (request) => passes(request) || before(request)
     return this.#replay.isReplaying ? [] : this.#release()
   }
 
-  /** Gives the requests that are to be carried out now. */
+  /** Returns the requests to handle now. */
   onWelcome(welcome: WelcomePayload): readonly Request[] {
     if (welcome.resume.status === 'lost') this.#waiting.clear()
     this.#replay.onWelcome(welcome)
     return this.#replay.isReplaying ? [] : this.#release()
   }
 
-  /** Gives the requests that are to be carried out now. */
+  /** Returns the requests to handle now. */
   onEnvelope(envelope: AnyEnvelope): readonly Request[] {
     const { kind, from } = envelope
     if (!this.#replay.isReplaying && this.#waiting.size === 0) {

@@ -15,54 +15,58 @@ export interface Turn {
   readonly text: string
   /** The sender of the trigger. */
   readonly from: string
-  /** How much its sender wants a model to think about it; `undefined`: as the agent is set. */
+  /** The thinking level that its sender requested; `undefined` = by the agent's settings. */
   readonly thinkingLevel: ThinkingLevel | undefined
   /**
-   * Aborted when the sender takes the trigger back, a run of this turn is interrupted or cancelled, the agent is restarted, or
+   * Aborted when the sender retracts the trigger, a run of this turn is interrupted or cancelled, the agent is restarted, or
    * the client is closed. Then `reason`, `reply`, and `thought`, `call` and `conclude` of its runs throw a `ConnectionError`
    * with the code `aborted`.
    */
   readonly signal: AbortSignal
   /** Whether a reply is in the log. */
   readonly isAnswered: boolean
-  /** Whether it was asked while this participant was away, and is taken up by `answerMissed`. */
+  /** Whether the trigger was sent while this participant was away, and `answerMissed` started the turn. */
   readonly isMissed: boolean
   /**
-   * What was said before in the main conversation, read from the log: what everyone may read, and in a private turn also what was said
-   * in private to or by its asker. The latest messages, as far as the bounds allow. Where the log cannot be read it has what this client
-   * knows, and `requestError` says why.
+   * Earlier messages of the main conversation, read from the log: public ones, and in a private turn also private ones to or
+   * from its asker. The latest messages within the bounds. If the log cannot be read, those that this client knows;
+   * `requestError` reports the reason.
    */
   history(bounds?: MemoryBounds): Promise<History>
   /**
-   * Opens a run. Its start is visible before any thought. With `think` the run ends by itself: with what `think` returns as its
-   * conclusion, if that is a string; cancelled with the message of the error that it throws.
+   * Opens a run. Its start is visible before any thought. With `think` the run ends automatically: concluded with the returned
+   * string, or cancelled with the message of the thrown error.
    */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
   reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
   /**
-   * Answers in the main conversation; a question that was put to some is answered to its asker. A stream of texts is shown as it
-   * comes, and is the answer when it has ended. Waits while the agent is paused, and for an exhausted rate limit.
+   * Answers in the main conversation; a question to some participants is answered to its asker. A stream of texts is shown
+   * live, and becomes the answer when it ends. Waits while the agent is paused or rate limited.
    */
   reply(
     answer: string | AsyncIterable<string>,
     options?: Pick<ChatOptions, 'to' | 'format' | 'data'>,
   ): Promise<AnyEnvelope>
   /**
-   * Shows what may become the answer while it is written, such as text of a model that may call a tool next; when it is whole, close
-   * this, then `reply` it. While a run of this turn is hidden nothing is shown, as it may turn out to be a thought.
+   * Shows a possible answer while it is written, such as text of a model that may call a tool next; when it is complete, close
+   * this, then `reply`. Shows nothing while a run of this turn is hidden, because the text may turn out to be a thought.
    */
   write(options?: Pick<ChatOptions, 'to'>): LiveText
   /**
-   * Asks another agent, in public, or in private where the question was; the last run of this turn shows its thoughts, its answer and
-   * what that cost. Rejects with `ConnectionError` `participant_away`, or `timeout` (default 300,000 ms).
+   * Asks another agent, with the audience of the question; the last run of this turn shows its thoughts, its answer and the
+   * cost. Rejects with `ConnectionError` `participant_away`, or `timeout` (default 300,000 ms).
    */
   ask(agent: string, text: string, options?: WaitOptions): Promise<Answer>
-  /** Has another agent answer instead, and ends this turn: its asker sees who has the question now. `note`: what that agent is to know. */
+  /**
+   * Hands the question to another agent, and ends this turn; the asker sees which agent has it. `note`: information for that
+   * agent.
+   */
   handOver(agent: string, note?: string): Promise<AnyEnvelope>
   /**
-   * Has another agent review a draft; a function writes it anew with the remarks, until it is approved or `rounds` (default 2) are over.
+   * Has another agent review a draft; a function rewrites it with the remarks, until it is approved or after `rounds` (default
+   * 2).
    */
   review(draft: Draftable, options: ReviewOptions): Promise<Review>
-  /** Acknowledges the message without answering it. */
+  /** Acknowledges the message without answering. */
   acknowledge(status?: string): Promise<AnyEnvelope>
 }

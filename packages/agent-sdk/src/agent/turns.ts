@@ -48,12 +48,12 @@ import {
 import type { SpaceTools } from './space-tools.js'
 import type { Turn } from './turn.js'
 
-/** Characters of an answer that comes in pieces: an envelope holds not much more. */
+/** Characters of a streamed answer: about the limit of an envelope. */
 const maxAnswerChars = 250_000
-/** Characters of why there is no answer. */
+/** Characters of the reason for a missing answer. */
 const maxReasonChars = 500
 
-/** What the turns of a client share. */
+/** The parts that the turns of a client share. */
 interface TurnParts {
   readonly deltas: Deltas
   readonly tools: SpaceTools
@@ -61,7 +61,7 @@ interface TurnParts {
   readonly log: ConversationLog
 }
 
-/** A turn, with what its client does to it. */
+/** A turn with the methods that its client uses. */
 export class OpenTurn implements Turn {
   readonly #abort = new AbortController()
   readonly #groups = new ParallelGroups()
@@ -69,13 +69,13 @@ export class OpenTurn implements Turn {
   readonly #tools: SpaceTools
   readonly #log: ConversationLog
   readonly #runs: ReasoningContext[] = []
-  /** Runs that were left without an end, until it is known why. */
+  /** Runs left open, until the reason is known. */
   #left: ReasoningContext[] = []
   #leaving: ReturnType<typeof setTimeout> | undefined
-  /** Ids of the messages that are answered together. */
+  /** Ids of the messages that the reply answers. */
   readonly #asked: string[]
   #isAnswered = false
-  /** An answer on its way to the log. */
+  /** The answer that is being sent. */
   #answering: Promise<unknown> | undefined
   readonly #live = new Set<LiveText>()
   #isWithdrawn = false
@@ -124,18 +124,18 @@ export class OpenTurn implements Turn {
     this.#abort.abort(reason)
   }
 
-  /** Is the context a run of this turn, or nested in one? */
+  /** Whether the context is a run of this turn, or nested in one. */
   hasRun(context: string): boolean {
     return this.#runs.some((run) => run.context === context || isContextAncestor(run.context, context))
   }
 
-  /** Its sender wants no answer any more. */
+  /** The sender has retracted the trigger. */
   withdraw(reason: string): void {
     this.#isWithdrawn = true
     this.abort(reason)
   }
 
-  /** Has the reply answer one more message. `false` = it answers as many as it can. */
+  /** Makes the reply answer another message. `false` = it already answers the maximum. */
   answerAlso(id: string): boolean {
     if (this.#asked.length >= maxCorrelations) return false
     this.#asked.push(id)
@@ -163,7 +163,7 @@ export class OpenTurn implements Turn {
           throw new Error(`the answer is longer than ${maxAnswerChars} characters`)
         live.push(piece)
       }
-      // Nothing of it comes after the answer.
+      // Deltas must not follow the answer.
       live.close()
       return await this.#send(text, options)
     } finally {
@@ -204,12 +204,12 @@ export class OpenTurn implements Turn {
   }
 
   /**
-   * Ends what was left open: the runs with why they were left, and the question of an asker who would wait in vain with why
-   * there is no answer. `failure`: what ended the turn; absent = it came to its end.
+   * Ends what is left open: runs are cancelled with the reason, and an unanswered question gets the reason for the missing
+   * answer. `failure`: the error that ended the turn; absent = it completed.
    */
   async settle(failure?: { readonly error: unknown }): Promise<void> {
     const { aborted, reason } = this.signal
-    // What goes on all the same does nothing any more.
+    // Work that continues anyway has no effect.
     if (failure) this.abort(getErrorMessage(failure.error))
     for (const live of this.#live) live.close()
     await this.#answering
@@ -224,7 +224,7 @@ export class OpenTurn implements Turn {
         this.space.sendWhenAllowed(createNoAnswer(kind, text, about))
       const [, ...first] = questionsOf(this.trigger)
       await say(this.#about()).catch((error: unknown) => {
-        // After too many chats between agents, what a person asked first may be answered even so [MEUP-7.4].
+        // After too many hops between agents, the original question of a person may still be answered [MEUP-7.4].
         if (first.length === 0) throw error
         return say({ ...this.#about(), correlationId: first })
       })
@@ -253,7 +253,7 @@ export class OpenTurn implements Turn {
     return answer
   }
 
-  /** What an answer is about, and who gets it. */
+  /** The correlation and audience of an answer. */
   #about(): Pick<ChatOptions, 'to' | 'correlationId'> {
     const [first = this.trigger.id, ...more] = this.#asked
     return { ...this.#addressees(), correlationId: more.length === 0 ? first : [first, ...more] }
@@ -290,7 +290,7 @@ export class OpenTurn implements Turn {
     )
   }
 
-  /** An error that leaves a run ends the handler before the next timer fires, and is the better reason. */
+  /** An error that leaves a run ends the handler before the next timer, and is the better reason. */
   #onLeft(run: ReasoningContext): void {
     this.#left.push(run)
     this.#leaving ??= setTimeout(() => {
@@ -301,7 +301,7 @@ export class OpenTurn implements Turn {
   async #endLeft(why?: string): Promise<void> {
     clearTimeout(this.#leaving)
     this.#leaving = undefined
-    // The innermost was left first.
+    // The innermost run was left first.
     const failures: unknown[] = []
     for (const run of this.#left.splice(0)) await run.leave(why).catch((error) => failures.push(error))
     if (failures.length > 0) throw failures[0]
@@ -313,7 +313,7 @@ export function abortTurn(turn: Turn, reason: string): void {
   if (turn instanceof OpenTurn) turn.abort(reason)
 }
 
-/** What an iterable gives until it is aborted, which throws. */
+/** Yields values until the signal is aborted, and then throws. */
 export async function* untilAborted<Value>(
   values: AsyncIterable<Value>,
   signal: AbortSignal,
@@ -334,7 +334,7 @@ export async function* untilAborted<Value>(
     }
   } finally {
     signal.removeEventListener('abort', abort)
-    // It may wait for what never comes.
+    // The iterator may be waiting forever.
     void Promise.resolve(iterator.return?.()).catch(() => {})
   }
 }
@@ -344,7 +344,7 @@ export type AnswersOption =
   | 'all'
   | ((message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean)
 
-/** The test of messages that an option stands for. */
+/** The predicate for an option. */
 export const toTest = (answers: AnswersOption = 'asked'): Exclude<AnswersOption, string> =>
   typeof answers === 'function'
     ? answers
@@ -352,34 +352,37 @@ export const toTest = (answers: AnswersOption = 'asked'): Exclude<AnswersOption,
 
 export interface TurnOptions {
   /**
-   * Which messages begin a turn. `asked`, the default: those that ask this participant (`space.isAsked`). `all`: also those that name
-   * nobody, where the space has another one as its front desk.
+   * Selects the messages that begin a turn. `asked`, the default: messages that ask this participant (`space.isAsked`). `all`:
+   * also messages without addressee in a space with another front desk.
    */
   readonly answers?: AnswersOption
-  /** Turns that are open at once, waiting ones included; what is asked beyond that is answered "busy". */
+  /** Limits of open turns, waiting ones included; further questions are answered "busy". */
   readonly queue?: {
-    /** Of one asker; default 8. */
+    /** Turns per asker; default 8. */
     readonly asker?: number
-    /** Default 64. */
+    /** Turns in all; default 64. */
     readonly all?: number
   }
   /**
-   * Milliseconds for which questions of the time before this participant came are answered, the oldest first: those that `answers`
-   * selects, and that nothing of this participant is about in the log, be it a run, an answer or an acknowledgement. Default: `false`.
+   * Answers missed questions of the last so many milliseconds, oldest first: those that `answers` selects and that no run,
+   * answer or acknowledgement of this participant correlates to. Default: `false`.
    */
   readonly answerMissed?: number | false
   /** Called for each turn immediately, before its handler. */
   readonly onOpen?: (turn: Turn) => void
-  /** Called for each thought that somebody else adds to a run of a turn, as `contribute` does; its `correlationId` is the thought that it answers. */
+  /**
+   * Called for each thought that another participant adds to a run of a turn with `contribute`; its `correlationId` is the
+   * thought that it answers.
+   */
   readonly onContribution?: (contribution: EnvelopeOf<typeof Kind.reasoningThought>, turn: Turn) => void
-  /** Called when a turn fails, and when messages start to be refused; default: prints the error. */
+  /** Called when a turn fails, and when the first message is refused for lack of room; default: prints the error. */
   readonly onError?: (error: unknown, turn: Turn) => void
 }
 
-/** Those of the package itself. */
+/** Options within this package. */
 export type OpenTurnOptions = Omit<TurnOptions, 'onOpen'> & { readonly onOpen?: (turn: OpenTurn) => void }
 
-/** Creates turns from messages, and aborts turns that are withdrawn. */
+/** Creates turns from messages, and aborts turns whose trigger is retracted. */
 export class Turns {
   readonly #space: BaseClient
   readonly #options: OpenTurnOptions
@@ -454,7 +457,7 @@ export class Turns {
     this.#workload.begin(turn)
     let failure: { readonly error: unknown } | undefined
     try {
-      // A question that was taken back while it waited is nobody's any more.
+      // A question that was retracted while it waited needs no answer.
       if (!turn.signal.aborted) await Promise.race([handler(turn), gaveTime(turn.signal)])
     } catch (error) {
       failure = { error }
@@ -463,7 +466,7 @@ export class Turns {
     await this.#settle(turn, failure)
   }
 
-  /** Another program of this participant may have taken up a missed question meanwhile: then its turn ends here. */
+  /** Another program of this participant may have answered a missed question meanwhile; its turn then ends here. */
   async #isTaken(turn: OpenTurn): Promise<boolean> {
     if (!turn.isMissed) return false
     try {
@@ -475,7 +478,7 @@ export class Turns {
     return true
   }
 
-  /** That its asker cannot be told fails nobody else's turn. */
+  /** A failure to notify an asker must not fail other turns. */
   async #settle(turn: OpenTurn, failure: { readonly error: unknown } | undefined): Promise<void> {
     try {
       await turn.settle(failure)
@@ -501,7 +504,7 @@ export class Turns {
     }
   }
 
-  /** Whether there is room for the turn. The first refusal is reported, until there is room again. */
+  /** Whether there is room for the turn. Reports the first refusal until there is room again. */
   #admit(turn: OpenTurn): boolean {
     const { asker = 8, all = 64 } = this.#options.queue ?? {}
     const own = [...this.#open].filter(({ from }) => from === turn.from).length
@@ -536,7 +539,7 @@ export class Turns {
     this.#space.on('envelope', onThought)
     const { arrivals, log } = this.#parts
     const missed = new Set<string>()
-    /** Messages that arrive during the search for missed questions; their turns begin after those. */
+    /** Messages during the search for missed questions; their turns begin after those. */
     let held: AnyEnvelope[] | undefined = answerMissed ? [] : undefined
     const receive = (envelope: AnyEnvelope): void => {
       if (held !== undefined) held.push(envelope)
@@ -580,7 +583,7 @@ export class Turns {
     for (const turn of this.#open) {
       if (!turn.hasRun(context)) continue
       try {
-        // Reasoning kinds that are not known are thoughts, too.
+        // Unknown reasoning kinds are thoughts as well.
         onContribution(envelope as EnvelopeOf<typeof Kind.reasoningThought>, turn)
       } catch (error) {
         this.#report(error, turn)
@@ -597,10 +600,10 @@ export class Turns {
   }
 }
 
-/** Milliseconds in which the handler of an aborted turn may end it; then it goes on for nobody. */
+/** Milliseconds that the handler of an aborted turn may take to end; after that its result is ignored. */
 const graceMs = 1000
 
-/** Rejects when it has been aborted for a while. */
+/** Rejects some time after the abort. */
 const gaveTime = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     const aborted = (): void => void setTimeout(() => reject(abortedError(signal)), graceMs)
@@ -608,7 +611,7 @@ const gaveTime = (signal: AbortSignal): Promise<never> =>
     else signal.addEventListener('abort', aborted)
   })
 
-/** Whether the error is only a consequence of the closed connection, which `closed` reports. */
+/** Whether the error only follows from the closed connection, which `closed` reports. */
 export function isClosing(
   { ended }: Pick<BaseClient, 'ended'>,
   error: unknown,
@@ -620,14 +623,14 @@ export function isClosing(
   return error === signal.reason || (error instanceof Error && error.name === 'AbortError')
 }
 
-/** Whether the error says that the turn was aborted, which is no failure of the agent. */
+/** Whether the error means that the turn was aborted, which is not a failure of the agent. */
 export const isAbort = (error: unknown, { signal }: Pick<Turn, 'signal'>): boolean =>
   signal.aborted &&
   (error === signal.reason || (error instanceof Error && (error.name === 'AbortError' || isAborted(error))))
 
 const isAborted = (error: Error): boolean => error instanceof ConnectionError && error.code === 'aborted'
 
-/** The message is not sent if the rules for secrets cannot be loaded. */
+/** Sends no message if the masking rules cannot be loaded. */
 const guardMessage = (error: unknown): Promise<string> =>
   loadGuards().then(
     ({ guardText }) => guardText(getErrorMessage(error)),
@@ -636,7 +639,7 @@ const guardMessage = (error: unknown): Promise<string> =>
 
 type Message = EnvelopeOf<typeof Kind.chat>
 
-/** Refused messages that wait for their reply; beyond this they get none. */
+/** Queued replies to refused messages; further messages get none. */
 const maxQueued = 1000
 /** Milliseconds between two replies to one participant, so that refusals do not exhaust the rate limit. */
 const refusalIntervalMs = 1000

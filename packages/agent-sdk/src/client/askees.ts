@@ -1,24 +1,21 @@
 import { ContextStates, getAsked, getEndedSession, isHandOver, isProgramEnd } from '@meup/folds'
 import { type AnyEnvelope, correlations, Kind, type PresencePayload } from '@meup/protocol'
 
-/**
- * Those of whom an answer to a question may come, as long as it has none: when the programs of all have ended, none will
- * [MEUP-13.26].
- */
+/** The participants that may still answer a question: once all their programs have ended, no answer will come [MEUP-13.26]. */
 export class Askees {
   /** Ids of the question, and of the chats that hand it over. */
   readonly #questions: Set<string>
-  /** Whom the question names, or who has it now; `undefined` = anybody may answer. */
+  /** The addressees, or those that it was handed to; `undefined` = anyone may answer. */
   #named: readonly string[] | undefined
   readonly #isPresent: (id: string) => boolean
-  /** Whether the log has the question. */
+  /** Whether the question is in the log. */
   #isAsked = false
   readonly #contexts = new ContextStates({ closed: 0 })
   /** Open runs about it. */
   readonly #thinking = new Set<string>()
-  /** Whose program has ended since the question. */
+  /** Participants whose program has ended since the question. */
   readonly #ended = new Set<string>()
-  /** Of whom a program has ended; they may have others. */
+  /** Participants of whom a program has ended; they may have others. */
   readonly #leaving = new Set<string>()
 
   constructor(question: string, named: readonly string[] | undefined, isPresent: (id: string) => boolean) {
@@ -27,10 +24,13 @@ export class Askees {
     this.#isPresent = isPresent
   }
 
-  /** Whose program was the last to end; `undefined` = an answer may come. Presence is to be as of this envelope. */
+  /**
+   * Returns the participant whose program was the last to end; `undefined` = an answer may come. Presence has to be as of this
+   * envelope.
+   */
   apply(envelope: AnyEnvelope): string | undefined {
     this.#isAsked ||= this.#questions.has(envelope.id)
-    // What ended before was not asked.
+    // Programs that ended before the question do not matter.
     if (!this.#isAsked) return undefined
     const ended = this.#findEnded(envelope)
     if (ended === undefined) return undefined
@@ -66,7 +66,7 @@ export class Askees {
     return undefined
   }
 
-  /** A program that ends without a run ends what it was asked too: its successor does not know of it. */
+  /** A program that ends without a run also loses what it was asked: its successor does not know of it. */
   #findGone(envelope: AnyEnvelope): string | undefined {
     const { participant, event, session } = envelope.payload as unknown as PresencePayload
     if (this.#named?.includes(participant.id) !== true) return undefined

@@ -7,11 +7,11 @@ import { setLongTimeout } from './wait.js'
 
 /** Milliseconds to wait for a participant whose program is starting. */
 const defaultWaitForMs = 120_000
-/** Milliseconds that the word of somebody's coming may take: it may be here before this client reads so. */
+/** Milliseconds for the presence of a participant to arrive: it may be connected before this client knows. */
 const lagMs = 500
-/** Milliseconds in which who has left may be back: its line was lost, or what runs its program has not spoken yet. */
+/** Milliseconds in which a participant that left may return, after a lost connection or before the program's state is reported. */
 const returnMs = 2000
-/** The same where this connection was lost, too: everybody reconnects, after waits of up to so many ms. */
+/** The same after this client lost its connection too: all reconnect, with waits of up to so many ms. */
 const [regroupMs, justBeforeMs] = [30_000, 5000]
 
 type Find = (id: string) => ParticipantDetails | undefined
@@ -25,28 +25,28 @@ interface Watch {
 }
 
 /**
- * Whether calls reach whom they are for. What is put to somebody who is away fails in half a second, and what somebody leaves unanswered
- * soon after; only for who is about to be here it is worth waiting.
+ * Whether calls can reach their addressees. A call to an absent participant fails in half a second, and an unanswered call soon
+ * after the callee has left; waits only for participants that are about to connect.
  */
 export class Attendance implements ClientHandler {
   readonly #find: Find
   readonly #watches = new Set<Watch>()
-  /** Who is away, and when this client learnt it, in ms since 1970. */
+  /** Absent participants with the time at which this client learned it, in ms since 1970. */
   readonly #leftAt = new Map<string, number>()
   readonly #here = new Set<string>()
-  /** When the connection was lost; `undefined` = it is there, and was never lost. */
+  /** When the connection was lost; `undefined` = it was never lost. */
   #lostAt: number | undefined
   #restoredAt: number | undefined
   #isClosed = false
 
-  /** `find`: a participant as it is now. */
+  /** `find`: looks up the present state of a participant. */
   constructor(find: Find) {
     this.#find = find
   }
 
   /**
-   * Resolves when a call to these may be sent, with how many ms it waited: 0 where they are here, or not known. Rejects with
-   * `participant_away`: soon, or, where it is about to be here, after `waitForMs`, or `timeoutMs`, if that is shorter.
+   * Resolves when a call to these may be sent, with the ms waited: 0 if they are present or unknown. Rejects with
+   * `participant_away`: soon, or, if the program is starting, after `waitForMs` or the shorter `timeoutMs`.
    */
   async whenHere(
     to: readonly string[] = [],
@@ -77,7 +77,7 @@ export class Attendance implements ClientHandler {
         else if (leftMs > 0) cancel = setLongTimeout(leftMs, check)
         else if (isRead) end(() => reject(this.#createError(id, 'the call was not sent')))
         else {
-          // What arrived while this process was busy comes first.
+          // Frames that arrived while this process was busy are handled first.
           isRead = true
           cancel = setLongTimeout(0, check)
         }
@@ -92,12 +92,12 @@ export class Attendance implements ClientHandler {
     return waitedMs > lagMs ? waitedMs : 0
   }
 
-  /** Calls `onGone` once whom a call was sent to has left and is not back soon. Returns the function that ends it. */
+  /** Calls `onGone` once an addressee of a call has left and has not returned soon. Returns a function that stops watching. */
   watch(to: readonly string[], onGone: (error: ConnectionError) => void): () => void {
     const [id] = to
     if (id === undefined || to.length > 1) return () => {}
     let cancel = (): void => {}
-    /** Since when it has been away, or is another process than the one that was asked. */
+    /** Since when it is absent, or a different process than the one that was asked. */
     let goneAt: number | undefined
     let isRestarted = false
     const end = (): void => {
@@ -144,7 +144,7 @@ export class Attendance implements ClientHandler {
     for (const watch of [...this.#watches]) watch.check()
   }
 
-  /** The connection was lost, or could not be restored. */
+  /** The connection was lost, or a reconnect failed. */
   onReconnecting(): void {
     if (!this.#isDown) this.#lostAt = Date.now()
     this.#restoredAt = undefined
@@ -168,19 +168,19 @@ export class Attendance implements ClientHandler {
     if (this.#here.delete(id)) this.#leftAt.set(id, Date.now())
   }
 
-  /** What cannot be sent, and whom the space does not know, is refused elsewhere; while there is no connection, nobody knows who is here. */
+  /** Unknown addressees and unsendable calls are refused elsewhere; without a connection, presence is unknown. */
   isHere(id: string): boolean {
     return this.#isClosed || this.#isDown || this.#find(id)?.status !== 'away'
   }
 
-  /** Until when somebody who is away may be back, in ms since 1970. */
+  /** Until when an absent participant may return, in ms since 1970. */
   #expectedUntil(id: string, begunAt: number): number {
     const state = this.#find(id)?.program?.state
     if (state === 'starting' || state === 'restarting') return Number.POSITIVE_INFINITY
     return Math.max(begunAt + (state === 'running' ? returnMs : lagMs), this.#regroupedAt(id))
   }
 
-  /** Until when somebody who lost its connection along with this client may be back; 0 = it did not. */
+  /** Until when a participant that lost its connection together with this client may return; 0 = it did not. */
   #regroupedAt(id: string): number {
     const leftAt = this.#leftAt.get(id)
     if (leftAt === undefined || this.#lostAt === undefined || this.#restoredAt === undefined) return 0

@@ -56,25 +56,25 @@ import type {
 import { streamEvents, type WaitOptions } from './wait.js'
 
 export interface Answer {
-  /** Of the chat that answered. */
+  /** Id of the answering chat. */
   readonly id: string
   readonly from: string
-  /** When the space had it, RFC 3339. */
+  /** Time of the answer, RFC 3339. */
   readonly ts: string
   readonly text: string
-  /** The content of the text for programs; absent = none was given. */
+  /** The structured content of the message; absent = none. */
   readonly data?: unknown
-  /** Why this is no answer: the agent has too much to do, failed, or was stopped. The text says so, too. */
+  /** Why this is not an answer: the agent is busy, failed, or was stopped. The text says so, too. */
   readonly noAnswer?: NoAnswer
 }
 
-/** Why a chat is no answer to what it correlates to [MEUP-13.13]. */
+/** Reasons why a chat does not answer what it correlates to [MEUP-13.13]. */
 const noAnswers = ['busy', 'failed', 'stopped'] as const
 export type NoAnswer = (typeof noAnswers)[number]
 
 /**
- * A participant of a space: it sends and receives, makes requests, and decides what others may do. It offers no tools and
- * checks no texts for secrets, which keeps pages for browsers small; `SpaceClient` adds both.
+ * A participant of a space: sends and receives envelopes, makes requests, and decides proposals. Offers no tools and does not
+ * mask texts, which keeps pages small; `SpaceClient` adds both.
  */
 export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisposable, ClientContext {
   readonly #connection: Connection
@@ -99,7 +99,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   protected readonly requests = new Requests()
   readonly #ownProposals: OwnProposals
   readonly #calls: Calls
-  /** Proposals of others that are open, and the decisions about them. */
+  /** Open proposals of others, and decisions about them. */
   readonly proposals: Proposals
   /** @internal */
   protected readonly handlers: ClientHandler[]
@@ -127,12 +127,12 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
       onError: (error) => this.reportError(error, undefined),
     })
     this.handlers = [
-      this.#subscriptions, // Refusals of subscription changes go nowhere else.
+      this.#subscriptions, // No other part sees refusals of subscription changes.
       this.#participants,
-      this.#attendance, // After the participants, whom it asks.
+      this.#attendance, // After the participants, which it queries.
       this.#pauses,
       this.#runs,
-      this.#replies, // Before all that only observe: it consumes invitations, which hold a token.
+      this.#replies, // Before all observers: it consumes answers to invitations, which contain a token.
       this.#tracing,
       { onEnvelope: (envelope) => this.questions.apply(envelope, this.id) },
       this.requests,
@@ -152,7 +152,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     })
   }
 
-  /** Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it cannot be reached. */
+  /** Rejects with `ProtocolError` if the gateway refuses, with `ConnectionError` if it is unreachable. */
   static async open(dial: Dial, request: Omit<DialRequest, 'safety'>): Promise<BaseClient> {
     const client = new BaseClient(dial, request, undefined)
     await client.connect()
@@ -197,31 +197,31 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Whether a message asks this participant: `to` or a mention names it, or it names nobody, answers nothing, and this participant is the
-   * front desk of the space or the space has none. What answers a question of this participant asks nothing [MEUP-13.18].
-   * `frontDesk: false`: as if the space had none.
+   * Whether a message asks this participant: `to` or a mention names it; or it names no one, answers nothing, and this
+   * participant is the front desk or the space has none. An answer to a question of this participant asks nothing [MEUP-13.18].
+   * `frontDesk: false` ignores the front desk.
    */
   isAsked(message: EnvelopeOf<typeof Kind.chat>, { frontDesk = true } = {}): boolean {
     const { frontDesk: desk } = this.#participants.fold
     return this.questions.isAsked(message, this.id, frontDesk ? desk : undefined)
   }
 
-  /** The pause of this participant; `undefined` = it is not paused, as far as it knows. */
+  /** The pause of this participant; `undefined` = not paused, as far as known. */
   get paused(): Pause | undefined {
     return this.#pauses.current
   }
 
   /**
-   * All known participants: who is present, paused or kicked, and how the program of each is doing. A pause of another
-   * participant is known from the welcome, and since then with the capability `observe.targeted` only, or to its sender.
+   * All known participants with presence, pause, kick, and the state of their programs. Pauses of others are known from the
+   * welcome; later ones only with the capability `observe.targeted`, or to their sender.
    */
   get participants(): readonly ParticipantDetails[] {
     return this.#participants.list()
   }
 
   /**
-   * The kind of a participant: as the operator has configured it (`human`, `agent`, `mcp`, `process`, `acp`), `human` for guests, `agent`
-   * for all others. `undefined`: the space does not know it.
+   * The kind of a participant: as configured (`human`, `agent`, `mcp`, `process`, `acp`), `human` for guests, `agent` for all
+   * others. `undefined` = not in this space.
    */
   getKind(id: string): string | undefined {
     return this.#participants.getKind(id)
@@ -241,14 +241,14 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     }))
   }
 
-  /** The open runs that this connection is shown, oldest first. */
+  /** The open runs visible to this connection, oldest first. */
   get runs(): readonly Run[] {
     return this.#runs.list()
   }
 
   /**
-   * Sends an envelope. Resolves with it as accepted by the space, rejects with the gateway's `ProtocolError`. What the space does not
-   * log, `chat.delta` and `observe.typing`, is never acknowledged: `post` it.
+   * Sends an envelope. Resolves with it as accepted by the space, rejects with the gateway's `ProtocolError`. `chat.delta` and
+   * `observe.typing` are not logged and never acknowledged: use `post`.
    */
   async send(draft: Draft): Promise<AnyEnvelope> {
     if (draft.kind === Kind.chatDelta || draft.kind === Kind.observeTyping)
@@ -258,38 +258,38 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * As `send`, but what is refused as `rate_limited`, `unavailable` or `internal` waits in line for its turn, and is sent again as it
-   * was: at its head ten seconds at most.
+   * Like `send`, but an envelope refused as `rate_limited`, `unavailable` or `internal` is queued and resent unchanged; at the
+   * head of the queue for ten seconds at most.
    */
   sendPaced(draft: Draft, signal?: AbortSignal): Promise<AnyEnvelope> {
     const named = withId(draft)
     return this.#pace.send(draft.kind, () => this.send(named), signal)
   }
 
-  /** As `sendPaced`; while this participant is paused, it waits as well. Rejects with `aborted` when it is aborted. */
+  /** Like `sendPaced`; also waits while this participant is paused. Rejects with `aborted` when the signal is aborted. */
   sendWhenAllowed(draft: Draft, signal?: AbortSignal): Promise<AnyEnvelope> {
     const named = withId(draft)
     return retryAfterPause(this, () => this.sendPaced(named, signal), signal)
   }
 
-  /** Sends what the space does not log, and nobody acknowledges; it is lost while there is no connection. */
+  /** Sends an envelope that is not logged or acknowledged; it is lost while disconnected. */
   post(draft: Draft): void {
     this.#connection.post(draft)
   }
 
-  /** Shows that this participant writes a message, to everybody or to those in `to`. It holds for a few seconds: repeat it. */
+  /** Shows for a few seconds that this participant is typing, to everyone or to `to`; repeat it to continue. */
   sendTyping({ to }: Pick<Draft, 'to'> = {}): void {
     this.post({ kind: Kind.observeTyping, ...(to && { to }), payload: {} })
   }
 
-  /** Sends a message to the main conversation. */
+  /** Sends a chat message. */
   chat(message: string, options: ChatOptions = {}): Promise<AnyEnvelope> {
     return this.send(createChat(message, options))
   }
 
   /**
-   * Sends a message and waits for the first chat that answers it. Rejects with `ConnectionError` when there is no answer in
-   * time (default 60,000 ms).
+   * Sends a message and waits for the first chat that answers it. Rejects with `ConnectionError` if there is no answer in time
+   * (default 60,000 ms).
    */
   async ask(
     message: string,
@@ -304,17 +304,20 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Makes an MCP request of a participant and returns its result; throws `ToolError` for its error. A request that this
-   * participant may propose but not make is proposed; it throws `ProposalError` unless the proposal is approved. Rejects with
-   * `ConnectionError` `participant_away` where the participant is away, within half a second unless its program is starting (`waitForMs`), and where
-   * it leaves and is not back in two seconds: then it may have carried out the request, which is cancelled.
+   * Makes an MCP request to a participant and returns its result; throws `ToolError` for its error. A request that this
+   * participant may only propose is proposed; throws `ProposalError` unless it is approved. Rejects with `ConnectionError`
+   * `participant_away` if the participant is absent, within half a second unless its program is starting (`waitForMs`), and if
+   * it leaves for more than two seconds: it may have carried out the request, which is then cancelled.
    */
   async request(to: string, method: string, params: object = {}, options: CallOptions = {}) {
     const { result } = await this.#calls.make(to, method, params, options)
     return result
   }
 
-  /** Calls a tool by `participant/tool`, as `request` does; `me/tool` is one of this participant's own. Throws `ToolError` when the tool fails. */
+  /**
+   * Calls a tool by `participant/tool`, like `request`; `me/tool` is one of this participant's own. Throws `ToolError` if the
+   * tool fails.
+   */
   async call(tool: string, args: object = {}, options: CallOptions = {}): Promise<ToolResult> {
     const slash = tool.indexOf('/')
     if (slash < 1) throw new TypeError(`name a tool as participant/tool, not ${JSON.stringify(tool)}`)
@@ -322,7 +325,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return readToolResult(await this.#calls.make(tool.slice(0, slash), 'tools/call', params, options))
   }
 
-  /** Proposes a request for others to approve. Resolves when the space has it, rejects with the gateway's refusal. */
+  /** Proposes a request for others to approve. Resolves once it is logged, rejects with the gateway's refusal. */
   propose(draft: ProposalDraft, options: ProposeOptions = {}): Promise<Proposal> {
     return this.#ownProposals.propose(draft, options)
   }
@@ -341,8 +344,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Adds a participant with capabilities as in `grant`. Only this connection receives its token, which is in no log: if the
-   * connection breaks, the token is lost.
+   * Adds a participant with capabilities, like `grant`. Only this connection receives the token, which is never logged: if the
+   * connection breaks first, the token is lost.
    */
   async invite(
     participantId: string,
@@ -361,7 +364,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return this.send({ kind: Kind.spaceKick, payload: { participantId, ...options } })
   }
 
-  /** Pauses participants: they may answer, and do nothing else. */
+  /** Pauses participants: they may only answer. */
   pause(ids: readonly string[], options: PauseOptions = {}): Promise<AnyEnvelope> {
     return this.send({ kind: Kind.participantPause, to: ids, payload: options })
   }
@@ -371,7 +374,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return this.send({ kind: Kind.participantResume, to: ids, payload })
   }
 
-  /** Requests the status of an agent. Rejects with `ConnectionError` when it is away, or does not answer in time. */
+  /** Requests the status of an agent. Rejects with `ConnectionError` if it is absent, or does not answer in time. */
   async requestStatus(id: string, { fields, ...waiting }: StatusOptions = {}): Promise<Status> {
     const payload = fields === undefined ? {} : { fields }
     const draft = { kind: Kind.participantRequestStatus, to: [id], payload }
@@ -380,8 +383,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Asks an agent to compact its memory, and resolves when it has. Rejects with `ConnectionError` when it is away, or does not in time, which
-   * may take a request to its model.
+   * Asks an agent to compact its memory, and resolves when it has. Rejects with `ConnectionError` if it is absent, or takes too
+   * long; compacting may include a request to its model.
    */
   async requestCompact(id: string, waiting: WaitOptions = {}): Promise<void> {
     const draft = { kind: Kind.participantCompact, to: [id], payload: {} }
@@ -390,9 +393,9 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Hides or shows the thoughts of a run, even if `context` is nested, from everyone but their senders: in a run of this
-   * participant its own thoughts, in another run all [MEUP-9.5]. Rejects with `run_not_active` when the run has ended, with
-   * `forbidden` without a capability for runs of other participants.
+   * Hides or shows the thoughts of a run, also given a nested context, from all but their senders: in a run of this participant
+   * its own thoughts, in another run all [MEUP-9.5]. Rejects with `run_not_active` if the run has ended, with `forbidden`
+   * without the capability for runs of others.
    */
   setVisibility(context: string, reasoningVisible: boolean): Promise<AnyEnvelope> {
     const payload = { context: contextRoot(context), reasoningVisible }
@@ -400,8 +403,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Adds a thought to the run of another participant [MEUP-2.5]. `to`: id of the thought that it answers. Rejects with `forbidden` where
-   * a space has `reasoning.collaborative: false`.
+   * Adds a thought to the run of another participant [MEUP-2.5]. `to`: id of the thought that it answers. Rejects with
+   * `forbidden` if the space has `reasoning.collaborative: false`.
    */
   contribute(
     context: string,
@@ -419,8 +422,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Every envelope from now on. Ends when the client is closed; throws if it was closed by an error. Leaving a `for await`
-   * loop ends the iteration as well: to continue later, call `next()`.
+   * Iterates over all envelopes from now on. Ends when the client is closed; throws if it was closed by an error. Leaving a
+   * `for await` loop ends the iteration: to continue later, call `next()`.
    */
   envelopes(): AsyncIterableIterator<AnyEnvelope> {
     return streamEvents<AnyEnvelope>(this, (push) => {
@@ -429,13 +432,16 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     })
   }
 
-  /** Changes what this connection receives. The gateway filters. */
+  /** Changes the subscription of this connection, by which the gateway filters. */
   async subscribe(wanted: SubscribePayload): Promise<WelcomePayload> {
     this.#checkOpen()
     return this.#subscriptions.change(wanted)
   }
 
-  /** The connection status, now and after each change. Ends when the client is closed, throws if by an error. */
+  /**
+   * Iterates over the connection status, now and after each change. Ends when the client is closed; throws if it was closed by
+   * an error.
+   */
   status(): AsyncIterableIterator<ConnectionStatus> {
     return streamEvents<ConnectionStatus>(this, (push) => {
       const connected = (): void => push({ state: 'connected' })
@@ -447,13 +453,13 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     })
   }
 
-  /** Resolves when the client is closed: with the error that closed it, if any. */
+  /** Resolves when the client is closed, with the error that closed it, if any. */
   closed(): Promise<Error | undefined> {
     if (this.#ended !== undefined) return Promise.resolve(this.#ended.error)
     return new Promise((resolve) => this.once('closed', resolve))
   }
 
-  /** Where the connection is lost, makes the next attempt to restore it now. */
+  /** Makes the next reconnect attempt now. */
   reconnectNow(): void {
     this.#connection.retryNow()
   }
@@ -490,7 +496,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this.emit('envelope', envelope)
   }
 
-  /** What handlers call may be code of the program: its error keeps nobody else from an envelope. */
+  /** Handlers may call code of the program, whose errors must not keep others from an envelope. */
   #guard<Result>(handle: () => Result, envelope?: AnyEnvelope): Result | undefined {
     try {
       return handle()
@@ -517,7 +523,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
 
   readonly #onRightsError = (error: unknown): void => this.reportError(error, undefined)
 
-  /** Until what compiles its regular expressions is loaded, a capability allows nothing. */
+  /** Until the regular expression compiler is loaded, no capability allows anything. */
   async #prepareRights(): Promise<void> {
     const { capabilities } = this
     if (isCompilable(capabilities)) return
@@ -537,10 +543,10 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 }
 
-/** What is sent again is known by its id. */
+/** A fixed id identifies a resent envelope. */
 const withId = (draft: Draft): Draft => ({ ...draft, id: draft.id ?? freshId() })
 
-/** What its asker is told instead of an answer. */
+/** The message to an asker in place of an answer. */
 export const createNoAnswer = (noAnswer: NoAnswer, message: string, options: ChatOptions): Draft => {
   const chat = createChat(message, options)
   return { ...chat, payload: { ...chat.payload, noAnswer } }

@@ -13,9 +13,9 @@ import { defaultTimeoutMs, wait } from './wait.js'
 
 interface CallAnswer {
   readonly result: Record<string, unknown>
-  /** Of the response. */
+  /** Id of the response. */
   readonly id: string
-  /** Who approved and made the request, if it was proposed. */
+  /** The participant that approved and made the request, if it was proposed. */
   readonly approvedBy?: string
 }
 
@@ -27,14 +27,14 @@ interface Call {
   readonly options: CallOptions
 }
 
-/** As far as this client knows. */
+/** The rights of this client as far as it knows. */
 interface Rights {
   readonly mayRequest: boolean
   /** Whether it may be proposed instead. */
   readonly orPropose: boolean
 }
 
-/** A call for which nobody waits any more. */
+/** A call that is no longer awaited. */
 interface GivenUp {
   readonly id: string
   readonly call: Call
@@ -49,11 +49,11 @@ const defaultApprovalMs = 600_000
 interface CallsParts {
   readonly tracing: Pick<Tracing, 'addTraceContext'>
   readonly attendance: Attendance
-  /** The participant that a caller names: `me` is this one. */
+  /** Resolves a name: `me` is this participant. */
   readonly resolve: (named: string) => string
   /** Called right after a request of this participant to itself is sent. */
   readonly onOwnCall: NonNullable<ClientHandler['onOwnCall']>
-  /** Called with what nobody expects to fail, and for which no caller waits. */
+  /** Called with unexpected errors of calls that are no longer awaited. */
   readonly onError: (error: unknown) => void
 }
 
@@ -85,8 +85,8 @@ export class Calls {
   }
 
   /**
-   * What this participant may only propose is proposed: the gateway decides, in the same frame [MEUP-4.21]. For a call that correlates
-   * to something it does not, so that is decided here.
+   * Sends `orPropose`, so that the gateway proposes a call that this participant may not make [MEUP-4.21]. It does not for a
+   * correlated call, so that case is decided here.
    */
   async make(named: string, method: string, params: object, options: CallOptions): Promise<CallAnswer> {
     const to = this.#resolve(named)
@@ -100,7 +100,7 @@ export class Calls {
       const mayPropose = this.#client.can(createDraft(Kind.mcpProposal, call, { method, params }))
       if (mayPropose) return this.#propose(call)
     }
-    // What is refused anyway waits for nobody. Who is here is asked in the same tick: what its caller sends next comes after it.
+    // A call that will be refused does not wait. Presence is checked in this tick, so that later calls stay behind this one.
     const isAwaited = mayRequest && !this.#attendance.isHere(to)
     const waitedMs = isAwaited ? await this.#attendance.whenHere([to], { ...options, timeoutMs: maxMs }) : 0
     const waiting = { ...options, timeoutMs: maxMs - waitedMs }
@@ -120,7 +120,7 @@ export class Calls {
     const payload: McpRequestPayload = { jsonrpc: '2.0', id, method, params: { ...params } }
     const { expiresAt, ...terms } = this.#getTerms(call)
     const proposed = orPropose ? this.#ownProposals.expect(id, { ...terms, to: [to], expiresAt }) : undefined
-    // What nobody waits for any more is not sent late.
+    // A call that is no longer awaited is not sent late.
     const unwatch = mayRequest
       ? this.#attendance.watch([to], (error) => this.#requests.fail(id, error))
       : () => {}
@@ -143,7 +143,7 @@ export class Calls {
       const first = await Promise.race(proposal === undefined ? [response] : [response, proposal])
       if (!('outcome' in first)) return { result: getResult(first.payload), id: first.id }
       unwatch()
-      response.catch(() => {}) // Nobody waits for it any more.
+      response.catch(() => {}) // No longer awaited.
       this.#requests.fail(id, new ConnectionError('aborted', 'the call is proposed'))
       return await this.#whenApproved(Promise.resolve(first), options)
     } catch (error) {
@@ -156,7 +156,7 @@ export class Calls {
     }
   }
 
-  /** Cancels a request at once. Waits for the gateway's answer only if the call may have become a proposal, and withdraws that. */
+  /** Cancels a request at once. If it may have become a proposal, waits for the gateway's answer and withdraws it. */
   async #giveUp({ id, call, mayRequest, proposed, reason }: GivenUp): Promise<void> {
     if (mayRequest) this.#cancel(id, call, reason)
     const proposal = await proposed
@@ -176,7 +176,7 @@ export class Calls {
     this.#client.send({ kind: Kind.mcpRequest, to: [to], ...about, payload }).catch(this.#onLateError)
   }
 
-  /** The caller has its error already: a refusal, or the end of the connection, changes nothing for it. */
+  /** The caller already has its error; a refusal, or the end of the connection, changes nothing. */
   readonly #onLateError = (error: unknown): void => {
     if (!(error instanceof ProtocolError || error instanceof ConnectionError)) this.#onError(error)
   }
@@ -197,7 +197,7 @@ export class Calls {
     }
   }
 
-  /** How long a proposal stands, and how long its approval may take to be carried out. */
+  /** The expiry of a proposal, and the time limit of its execution. */
   #getTerms({ options }: Call): ProposeOptions & { readonly expiresAt: string | undefined } {
     const { approvalMs = defaultApprovalMs, timeoutMs = defaultTimeoutMs, onProgress } = options
     const hasEnd = approvalMs < Number.POSITIVE_INFINITY
@@ -225,7 +225,7 @@ export class Calls {
   }
 }
 
-/** Says which capability a participant needs to call its own tools. */
+/** Names the capability that a participant needs to call its own tools. */
 const explainSelfRefusal = (error: Error, id: string): Error =>
   error instanceof ProtocolError && error.code === 'capability_violation'
     ? new ProtocolError(

@@ -23,9 +23,9 @@ import { setLongTimeout, type Waiter } from './wait.js'
 interface ConnectionEvents {
   /** `text`: the frame as received. */
   onEnvelope(envelope: AnyEnvelope, text: string): void
-  /** The gateway sent a frame that is no envelope. It is skipped, or the connection is renewed. */
+  /** The gateway sent a frame that is not an envelope. It is skipped, or the connection is renewed. */
   onMalformed(error: ConnectionError): void
-  /** Called in the order of frames, also when a request waits for the error. */
+  /** Called in the order of frames, even if a request waits for the error. */
   onRefused(error: ErrorPayload): void
   onWelcome(welcome: WelcomePayload, info: WelcomeInfo): void
   /** The connection was lost. The next attempt starts after `inMs`. */
@@ -34,15 +34,15 @@ interface ConnectionEvents {
   onClose(error: Error | undefined): void
 }
 
-/** How many times longer a page waits at most for what a replay owes it. */
+/** Factor of the longest wait of a page during a replay. */
 const maxPatience = 16
-/** More bytes than pings have: a welcome is on its way. */
+/** More bytes than pings: a welcome is arriving. */
 const minWelcomeBytes = 1024
 
-/** One socket. Once it is given up, what still comes over it is nobody's. */
+/** One socket. Frames that arrive after it was given up are ignored. */
 interface Line {
   transport: Transport | undefined
-  /** Ends the deadline that runs. */
+  /** Stops the current deadline. */
   unwatch: () => void
 }
 
@@ -55,7 +55,7 @@ const final: ReadonlyMap<number, ErrorCode> = new Map([
   [closeCodes.replaced, 'session_replaced'],
 ])
 
-/** A connection to a space that reconnects by itself; no envelope is lost or delivered twice [MEUP-5.3]. */
+/** A connection to a space that reconnects automatically; no envelope is lost or delivered twice [MEUP-5.3]. */
 export class Connection {
   readonly #dial: Dial
   readonly #request: DialRequest
@@ -65,7 +65,7 @@ export class Connection {
   readonly #policy: ReturnType<typeof resolveReconnect>
   readonly #deadlines: ReturnType<typeof resolveDeadlines>
   #line: Line | undefined
-  /** Aborted when the line that is being opened is given up. */
+  /** Aborted when the socket being opened is given up. */
   #dialling = new AbortController()
   #welcomed: { resolve(): void; reject(error: Error): void } | undefined
   #lastSeq: number | undefined
@@ -73,18 +73,18 @@ export class Connection {
   #ownId = ''
   #limits: SizeLimits = { maxEnvelopeBytes: Number.POSITIVE_INFINITY }
   #failures = 0
-  /** Last seq of what is replayed; 0 = there is no replay. */
+  /** Last seq of the replay; 0 = none. */
   #owedTo = 0
-  /** By how much a page waits longer than `silenceMs`. */
+  /** Factor by which a page waits longer than `silenceMs`. */
   #patience = 1
-  /** Why the first frame was no welcome, if the gateway sent another one. */
+  /** Why the first frame was not a welcome, to report if the next attempt also gets none. */
   #protocolFailure: ConnectionError | undefined
-  /** Ends the wait for the next attempt; `undefined` = there is none. */
+  /** Cancels the wait for the next attempt; `undefined` = none. */
   #cancelRetry: (() => void) | undefined
-  /** The next attempt does not wait. */
+  /** The next attempt starts without a wait. */
   #isHurried = false
   #isClosed = false
-  /** Frames after the first welcome. They are held until the caller of `open` could add listeners. */
+  /** Frames after the first welcome, held until the caller of `open` could add listeners. */
   #held: string[] | undefined = []
 
   /** Without `safety` envelopes are sent unchanged. */
@@ -102,7 +102,7 @@ export class Connection {
     this.#deadlines = resolveDeadlines(request.deadlines)
   }
 
-  /** Resolves after the first welcome, and what is to be done before the frames that follow it. */
+  /** Resolves after the first welcome and `prepare`, before the following frames. */
   async open(prepare: () => Promise<void>): Promise<void> {
     await this.#connect()
     await prepare()
@@ -126,7 +126,7 @@ export class Connection {
     return acknowledged
   }
 
-  /** Sends an envelope that is never acknowledged. */
+  /** Sends an envelope without acknowledgement. */
   post(envelope: object): void {
     this.#line?.transport?.send(encodeFrame(envelope, this.#limits).text)
   }
@@ -136,7 +136,7 @@ export class Connection {
     this.#line?.transport?.close(1000, 'taken anew')
   }
 
-  /** Makes the next attempt now, also in place of one that has no answer yet. */
+  /** Makes the next attempt now, also in place of a pending one. */
   retryNow(): void {
     if (this.#cancelRetry !== undefined) this.#reconnect()
     else if (this.#line !== undefined && this.#line.transport === undefined) {
@@ -150,7 +150,7 @@ export class Connection {
     this.#line?.transport?.close(1000, this.#closeReason)
   }
 
-  /** Tells the gateway that the program ends, so that it need not wait for it. */
+  /** Announces to the gateway that the program ends, so that it does not wait for it to return. */
   get #closeReason(): string {
     return this.#request.session === undefined ? '' : BYE
   }
@@ -165,10 +165,10 @@ export class Connection {
     const welcomed = new Promise<void>((resolve, reject) => {
       this.#welcomed = { resolve, reject }
     })
-    welcomed.catch(() => {}) // The line may be given up while it is dialled.
+    welcomed.catch(() => {}) // The socket may be given up while it opens.
     const line: Line = { transport: undefined, unwatch: () => {} }
     this.#line = line
-    const early: string[] = [] // What arrives before there is anything to answer with.
+    const early: string[] = [] // Frames that arrive before the connection can be used.
     try {
       line.transport = await this.#dialInTime(request, {
         message: (text) => {
@@ -189,7 +189,7 @@ export class Connection {
     await welcomed
   }
 
-  /** Rejects where the handshake takes too long. What is opened later is closed. */
+  /** Rejects if the handshake takes too long. A socket that opens later is closed. */
   #dialInTime(request: DialRequest, events: Parameters<Dial>[1]): Promise<Transport> {
     const { handshakeMs } = this.#deadlines
     const dialling = new AbortController()
@@ -212,7 +212,7 @@ export class Connection {
     })
   }
 
-  /** Gives the line up unless its welcome comes in time: in twice that if a large one is on its way, and so on. */
+  /** Gives the socket up unless its welcome comes in time; the time doubles while a large one is arriving. */
   #expectWelcome(line: Line): void {
     const { welcomeMs } = this.#deadlines
     const received = line.transport?.received ?? (() => 0)
@@ -223,14 +223,14 @@ export class Connection {
     })
   }
 
-  /** Gives the line up once nothing has come over it for too long. */
+  /** Gives the socket up once nothing has arrived for too long. */
   #watchSilence(line: Line): void {
     const { transport } = line
     line.unwatch()
     if (transport?.received === undefined) return
     const limitMs = this.#deadlines.silenceMs * (transport.countsFrames ? this.#patience : 1)
     line.unwatch = watchSilence(limitMs, transport.received, () => {
-      // A page sees nothing of a large frame until it is whole.
+      // A page sees a large frame only when it is complete.
       if (this.#isOwed) this.#patience = Math.min(2 * this.#patience, maxPatience)
       this.#giveUp(line, `nothing came for ${limitMs} ms`)
     })
@@ -240,7 +240,7 @@ export class Connection {
     return (this.#lastSeq ?? 0) < this.#owedTo
   }
 
-  /** A line that is dead does not say so, nor answer a close. */
+  /** A dead socket neither reports it nor answers a close. */
   #giveUp(line: Line, why: string): void {
     const { transport } = line
     this.#endLine()
@@ -282,14 +282,14 @@ export class Connection {
     const { seq } = envelope
     if (envelope.from === this.#ownId) this.#pending.acknowledge(envelope)
     if (seq !== undefined) {
-      if (seq <= (this.#lastSeq ?? 0)) return // The original of something sent again.
+      if (seq <= (this.#lastSeq ?? 0)) return // The original of a resent envelope.
       this.#lastSeq = seq
       if (!this.#isOwed) this.#patience = 1
     }
     this.#events.onEnvelope(envelope, text)
   }
 
-  /** Without a welcome the connection is useless; afterwards a malformed frame is skipped. */
+  /** Without a welcome the connection is useless; later, a malformed frame is skipped. */
   #onMalformed(error: ConnectionError): void {
     if (this.#welcomed === undefined) this.#events.onMalformed(error)
     else {
@@ -315,7 +315,7 @@ export class Connection {
     first.resolve()
   }
 
-  /** Rejects what a gateway with smaller limits would close every new connection for. */
+  /** Rejects envelopes over the limits of the new gateway, which would close every connection because of them. */
   #resendPending(): void {
     for (const [id, text] of this.#pending.texts()) {
       try {
@@ -360,7 +360,7 @@ export class Connection {
     this.#events.onReconnecting(waitMs, error.message)
   }
 
-  /** Why the connection is not dialled again; `undefined` = it is. */
+  /** Why the connection is not retried; `undefined` = it is. */
   #getEnd(error: Error, attempt: number): Error | undefined {
     const { retries, shouldRetry } = this.#policy
     try {
@@ -396,11 +396,11 @@ interface Sent {
   readonly original: string
   /** As sent. */
   readonly text: string
-  /** Several if the same envelope was sent again meanwhile. */
+  /** Several if the same envelope was sent again. */
   readonly waiters: readonly Waiter<AnyEnvelope>[]
 }
 
-/** Which capability would have allowed it, where the gateway says so. */
+/** The capability that would have allowed it, if the gateway names one. */
 const lacks = (details: ErrorPayload['details']): string =>
   details?.missing === undefined ? '' : ` It lacks the capability ${JSON.stringify(details.missing)}.`
 
@@ -415,7 +415,7 @@ class Pending {
     return this.#sent.has(id)
   }
 
-  /** Throws when the queue is full, or when another envelope with this id is pending. */
+  /** Throws if the queue is full, or another envelope with this id is pending. */
   add(id: string, original: string, text = original): Promise<AnyEnvelope> {
     const known = this.#sent.get(id)
     if (known !== undefined && known.original !== original) {

@@ -1,11 +1,11 @@
 import { ConnectionError } from './errors.js'
 
-/** Characters that an HTTP header may hold besides spaces inside: an error of the platform would quote the whole value. */
+/** Characters that an HTTP header may contain; the platform's error would quote the whole value. */
 const isHeaderSafe = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
 
 /**
- * A token or key as it can be sent in a header. Files and shells end it with a line break, which is none of it. Throws
- * `ConnectionError` `not_configured`, which does not quote it; `name`: what it is called in that message.
+ * A token or key that can be sent in a header, without the trailing line break of files and shells. Throws `ConnectionError`
+ * `not_configured`, which does not quote it; `name`: its name in that message.
  */
 export function readCredential(text: string, name: string): string {
   const trimmed = text.trim()

@@ -33,14 +33,14 @@ const passing: ReadonlySet<LocalErrorCode> = new Set([
   'queue_full',
 ])
 
-/** A sentence for the operator, who needs no stack to read it. */
+/** A message to the operator, printed without a stack. */
 export class Notice extends Error {
   override readonly name = 'Notice'
 }
 
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
-  /** Milliseconds for which whoever answered wants to be left alone. */
+  /** Milliseconds to wait before a retry, as requested by the server. */
   readonly retryAfterMs: number | undefined
 
   constructor(
@@ -57,14 +57,14 @@ export class ConnectionError extends Error {
     return passing.has(this.code)
   }
 
-  /** What to do about it. */
+  /** Advice for this code. */
   get hint(): string {
     return hints[this.code]
   }
 }
 
 /**
- * What `thought`, `call`, `conclude` and `reply` of a turn throw once its `signal` is aborted: the question was taken back, the
+ * Thrown by `thought`, `call`, `conclude` and `reply` of a turn once its `signal` is aborted: the question was retracted, the
  * run interrupted or cancelled, the agent restarted or kicked.
  */
 export const abortedError = ({ reason }: Pick<AbortSignal, 'reason'>): ConnectionError =>
@@ -78,7 +78,7 @@ export class ToolError extends Error {
     /** The JSON-RPC code; `undefined` if the tool ran and failed. */
     readonly code?: number,
     readonly data?: unknown,
-    /** All that the tool gave back, if it ran and failed. */
+    /** The complete result, if the tool ran and failed. */
     readonly result?: ToolResult,
   ) {
     super(message)
@@ -94,7 +94,7 @@ export function errorDetails(payload: ErrorPayload): ProtocolError['details'] {
   }
 }
 
-/** The refusal that a gateway answers over HTTP [MEUP-11.1]; `undefined` = this is none. */
+/** The refusal in an HTTP response of a gateway [MEUP-11.1]; `undefined` = not a refusal. */
 export function readRefusal(body: string, details: ProtocolError['details'] = {}): ProtocolError | undefined {
   try {
     const { code = '', detail = '' } = Object(JSON.parse(body)) as { code?: string; detail?: string }
@@ -104,7 +104,7 @@ export function readRefusal(body: string, details: ProtocolError['details'] = {}
   }
 }
 
-/** Statuses after which a retry cannot succeed, also where something before the gateway answers [MEUP-5.6]. */
+/** Statuses after which a retry cannot succeed, even if a proxy answers [MEUP-5.6]. */
 const finalStatuses: ReadonlyMap<number, ErrorCode> = new Map([
   [400, 'invalid_request'],
   [401, 'unauthorized'],
@@ -112,7 +112,7 @@ const finalStatuses: ReadonlyMap<number, ErrorCode> = new Map([
   [404, 'not_found'],
 ])
 
-/** What was answered instead of a socket. */
+/** The response in place of a socket. */
 interface HandshakeAnswer {
   readonly status: number
   readonly body: string
@@ -137,7 +137,7 @@ function parseRetryAfter(text: string | undefined): number | undefined {
   return ms > 0 ? ms : undefined
 }
 
-/** Milliseconds for which whoever refused wants to be left alone. */
+/** Milliseconds to wait before a retry, as requested by the refusal. */
 export function getRetryAfterMs(error: unknown): number | undefined {
   const ms = error instanceof ProtocolError ? error.details.retryAfterMs : Object(error).retryAfterMs
   return typeof ms === 'number' && Number.isFinite(ms) ? ms : undefined

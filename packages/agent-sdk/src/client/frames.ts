@@ -18,16 +18,16 @@ const encoder = new TextEncoder()
 export interface Frame {
   readonly text: string
   readonly bytes: Uint8Array
-  /** What it says. */
+  /** The parsed frame. */
   readonly object: JsonObject
 }
 
-/** In bytes of a frame; as the welcome gives them [MEUP-1.5]. */
+/** In bytes of a frame, as in the welcome [MEUP-1.5]. */
 export type SizeLimits = Pick<Limits, 'maxEnvelopeBytes'> & Partial<Pick<Limits, 'maxResultBytes'>>
 
 /**
- * An envelope as a text frame. Throws the `ProtocolError` that the gateway would send for a frame it cannot read: without
- * the id, that error could not be matched to the pending request.
+ * Encodes an envelope as a text frame. Throws the `ProtocolError` that the gateway would send for an unreadable frame: without
+ * an id, that error could not be matched to the pending request.
  */
 export function encodeFrame(envelope: object, limits: SizeLimits): Frame {
   const text = withWholeCharacters(stringifyExact(envelope))
@@ -49,17 +49,17 @@ export function encodeFrame(envelope: object, limits: SizeLimits): Frame {
   return { text, bytes, object }
 }
 
-/** Results, such as screenshots and files, may be larger than what people and agents say. */
+/** Results, such as screenshots and files, may be larger than other envelopes. */
 function getMaxBytes(envelope: { kind?: unknown }, { maxEnvelopeBytes, maxResultBytes }: SizeLimits): number {
   return envelope.kind === Kind.mcpResponse
     ? Math.max(maxEnvelopeBytes, maxResultBytes ?? 0)
     : maxEnvelopeBytes
 }
 
-/** Escaped surrogates: a pair, or one alone. */
+/** Escaped surrogates: a pair, or a lone one. */
 const surrogates = /(?<!\\)((?:\\\\)*)(?:(\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..)/gi
 
-/** Half of a character, as a text that was cut has it, becomes U+FFFD: no reader takes it [MEUP-1.8]. */
+/** Replaces a lone surrogate, as in a cut text, by U+FFFD, because readers refuse it [MEUP-1.8]. */
 const withWholeCharacters = (json: string): string =>
   /\\ud/i.test(json)
     ? json.replaceAll(surrogates, (_, before: string, pair = '\\ufffd') => `${before}${pair}`)
@@ -69,8 +69,8 @@ type Json = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean
 
 /**
- * A frame of the gateway as an envelope, or what is wrong with it; `undefined` = a tick, which is for `Transport.received`. Only what this package reads of an envelope is
- * checked: the validators of the schemas would double the size of a page.
+ * Decodes a frame of the gateway to an envelope, or to an error; `undefined` = a tick, which is for `Transport.received`.
+ * Checks only the fields that this package uses: schema validators would double the size of a page.
  */
 export function decodeFrame(text: string): AnyEnvelope | ConnectionError | undefined {
   let value: unknown
@@ -88,7 +88,7 @@ export function decodeFrame(text: string): AnyEnvelope | ConnectionError | undef
 
 type Request = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'id' | 'payload'>
 
-/** Puts the JSON-RPC id of a request before what it is answered, with the digits that were sent [MEUP-13.9]. */
+/** Answers a request with its JSON-RPC id, with the digits as sent [MEUP-13.9]. */
 export function createResponse({ id, payload }: Request, outcome: object): object {
   return copyNumberTexts({ jsonrpc: '2.0', id: payload.id ?? id, ...outcome }, payload)
 }
@@ -96,7 +96,7 @@ export function createResponse({ id, payload }: Request, outcome: object): objec
 const malformed = (problem: string): ConnectionError =>
   new ConnectionError('malformed', `the gateway sent a frame that is no envelope: ${problem}`)
 
-/** Name of the first field that is not as it should be. */
+/** Name of the first invalid field. */
 const firstWrong = (value: Json, checks: Readonly<Record<string, Check>>): string | undefined =>
   Object.keys(checks).find((field) => !checks[field]?.(value[field]))
 

@@ -4,8 +4,8 @@ const guards = { createGuard, guardText }
 type Guards = typeof guards
 
 /**
- * What finds secrets, `undefined` until it is loaded: its rules are larger than all the rest of a client in a browser, and one that
- * only asks needs none.
+ * The masking module, `undefined` until it is loaded: its rules are larger than the rest of a client in a browser, and a client
+ * that only asks needs none.
  */
 export const getGuards = (): Guards | undefined => guards
 

@@ -10,7 +10,7 @@ import {
 
 export type OutboundGuard = EnvelopeGuard<SafetySettings, Finding>
 
-/** Creates the detector of secrets in outgoing texts. Throws `SafetyError` for settings that cannot be used. */
+/** Creates the guard for outgoing texts. Throws `SafetyError` for invalid settings. */
 export function createGuard(settings: Partial<SafetySettings>): OutboundGuard {
   const failed = (error: unknown): void =>
     console.warn(`the guard failed, and a text was withheld: ${getErrorName(error)}`)
@@ -18,12 +18,12 @@ export function createGuard(settings: Partial<SafetySettings>): OutboundGuard {
   return new EnvelopeGuard({ compile, tailOf }, { ...defaultSafety, ...settings })
 }
 
-/** Its message may quote the text. */
+/** The message may quote the text, so only the name is used. */
 const getErrorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
 
 let safety: Safety | undefined
 
-/** What may be seen of a text that nobody meant to publish: without secrets and prompt markers [MEUP-6.1]. */
+/** Masks secrets and prompt markers in a text that was not written for publication [MEUP-6.1]. */
 export function guardText(text: string): string {
   safety ??= compileSafety(defaultSafety)
   return safety.guard(text).text

@@ -1,12 +1,9 @@
 import { EventEmitter } from 'eventemitter3'
 
-/**
- * An emitter whose listeners harm neither each other nor what emits: an error of one, thrown or of its promise, is reported, and the
- * others are called.
- */
+/** An emitter that isolates its listeners: an error of one, thrown or rejected, is reported, and the others are called. */
 export class GuardedEmitter<Events extends EventEmitter.ValidEventTypes> extends EventEmitter<Events> {
   readonly #onListenerError: (error: unknown, event: PropertyKey) => void
-  /** Events that have had listeners for one time. */
+  /** Events with `once` listeners. */
   readonly #once = new Set<PropertyKey>()
 
   constructor(onListenerError: (error: unknown, event: PropertyKey) => void) {
@@ -29,7 +26,7 @@ export class GuardedEmitter<Events extends EventEmitter.ValidEventTypes> extends
   ): boolean {
     const listeners = this.listeners(event)
     for (const listener of listeners) {
-      // Leaves those that were added for good.
+      // Does not remove the permanent listener.
       if (this.#once.has(event)) this.off(event, listener, undefined, true)
       try {
         const result: unknown = Reflect.apply(listener, this, args)
@@ -42,6 +39,6 @@ export class GuardedEmitter<Events extends EventEmitter.ValidEventTypes> extends
   }
 }
 
-/** For who runs the program: the error is of its own code. */
+/** For the developer: the error is in the program's own code. */
 export const printListenerError = (error: unknown, event: PropertyKey): void =>
   console.error(`a listener of "${String(event)}" failed:`, error)

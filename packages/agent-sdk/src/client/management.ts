@@ -34,12 +34,12 @@ export async function sendGrant(
   return { id, recipient, capabilities, ...term }
 }
 
-/** What a new participant needs to connect. */
+/** The data that a new participant needs to connect. */
 export interface Invitation {
   readonly participantId: string
   /** `created`, or `readmitted` for a kicked participant whose configured token is valid again. */
   readonly status: string
-  /** Absent if the participant has a token already. It is sent once and is in no log. */
+  /** Absent if the participant already has a token. It is sent once and never logged. */
   readonly token?: string
   /** Path of the space at the gateway. */
   readonly url: string

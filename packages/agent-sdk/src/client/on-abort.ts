@@ -4,10 +4,10 @@ interface Aborting {
   run(): void
 }
 
-/** One listener of a signal stands for all: of more than ten Node warns as of a leak, though a turn may make hundreds of calls. */
+/** One listener per signal stands for all: Node warns of a leak at more than ten, and a turn may make hundreds of calls. */
 const aborting = new WeakMap<AbortSignal, Aborting>()
 
-/** Calls a listener when the signal is aborted; not if it is already. Returns the function that ends it. */
+/** Calls a listener when the signal is aborted, unless it already is. Returns a function that removes it. */
 export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
   if (signal === undefined || signal.aborted) return () => {}
   const { listeners, run } = aborting.get(signal) ?? begin(signal)

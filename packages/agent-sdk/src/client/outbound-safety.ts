@@ -7,21 +7,21 @@ import type { OutboundGuard } from './guard.js'
 
 const decoder = new TextDecoder()
 
-/** An envelope of which something may have to be removed. */
+/** An envelope that may contain secrets. */
 interface Guarded {
-  /** All but the payload. */
+  /** All fields but the payload. */
   readonly fields: Readonly<Record<string, unknown>>
   readonly utterance: Utterance
   readonly payload: Uint8Array
 }
 
 /**
- * Removes secrets from thoughts and rationales before they leave this process. The gateway applies the rules of its space
- * again [MEUP-6.1].
+ * Masks secrets in thoughts and rationales before they leave this process. The gateway applies the rules of its space again
+ * [MEUP-6.1].
  */
 export class OutboundSafety {
   readonly #settings: Partial<SafetySettings>
-  /** Compiled with the first text to send: the default rules take a while, and clients that only listen need none. */
+  /** Compiled on first use: the default rules take a while, and clients that only listen need none. */
   #guard: OutboundGuard | undefined
   #loading: Promise<void> | undefined
   #waiting = 0
@@ -31,7 +31,7 @@ export class OutboundSafety {
     this.#settings = settings
   }
 
-  /** Rejects with `SafetyError` for settings that cannot be used. */
+  /** Rejects with `SafetyError` for invalid settings. */
   static async open(settings: Partial<SafetySettings> | undefined): Promise<OutboundSafety> {
     const safety = new OutboundSafety(settings ?? {})
     if (settings !== undefined) safety.#guard = (await loadGuards()).createGuard(settings)
@@ -39,8 +39,8 @@ export class OutboundSafety {
   }
 
   /**
-   * The text to send for a frame, with secrets removed. A promise where what finds them is not loaded yet: whatever is to be sent
-   * meanwhile waits with it. Throws, or rejects with, `ConnectionError` where it cannot be loaded.
+   * The masked text of a frame; a promise while the masking module loads, and later frames wait for it as well. Throws, or
+   * rejects with, `ConnectionError` if it cannot be loaded.
    */
   filter(frame: Frame): string | Promise<string> {
     const guarded = readGuarded(frame)
@@ -66,7 +66,7 @@ export class OutboundSafety {
     return `${head.slice(0, -1)},"payload":${seen.payload ?? decoder.decode(payload)}}`
   }
 
-  /** All wait as long, so that they go on in their order. */
+  /** All frames wait for the same promise, so that they keep their order. */
   async #load(): Promise<void> {
     this.#waiting++
     this.#loading ??= loadGuards().then(
@@ -81,7 +81,7 @@ export class OutboundSafety {
   }
 }
 
-/** `undefined`: it goes as it is, or the gateway refuses it. */
+/** `undefined`: sent unchanged, or refused by the gateway. */
 function readGuarded({ bytes, object }: Frame): Guarded | undefined {
   const normalised = normalise(object, bytes)
   if ('path' in normalised) return undefined
@@ -92,7 +92,7 @@ function readGuarded({ bytes, object }: Frame): Guarded | undefined {
   return { fields, utterance, payload: normalised.payload }
 }
 
-/** The gateway refuses all others. */
+/** The gateway refuses other shapes. */
 const isUtterance = (fields: Partial<Record<keyof Utterance, unknown>>): fields is Utterance =>
   typeof fields.kind === 'string' &&
   typeof fields.payload === 'object' &&

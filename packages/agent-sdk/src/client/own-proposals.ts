@@ -14,7 +14,7 @@ import type { Tracing } from './tracing.js'
 import type { ClientContext, Draft } from './types.js'
 import { setLongTimeout } from './wait.js'
 
-/** As many as a gateway keeps of a space [MEUP-3.11]. */
+/** The number that a gateway keeps per space [MEUP-3.11]. */
 const maxOpen = 10_000
 
 /** The open proposals of this participant. */
@@ -25,11 +25,11 @@ export class OwnProposals implements ClientHandler {
   readonly #open = new Map<string, OwnProposal>()
   readonly #calls = new Calls<OwnProposal>({
     store: new RecentCalls({ open: maxOpen, over: 1 }),
-    // The gateway's clock decides, and this client withdraws what has expired.
+    // The gateway's clock decides, and this client withdraws expired ones.
     expireByLogTime: false,
     reduce: ({ what, call }) => (what === 'asked' ? this.#open.get(call.id) : call.data),
   })
-  /** Calls of which the gateway has yet to say whether they are proposals. */
+  /** Calls that may become proposals, until the gateway answers. */
   readonly #expected = new Map<string, Expected>()
 
   constructor(client: ClientContext, requests: Requests, tracing: Pick<Tracing, 'addTraceContext'>) {
@@ -38,7 +38,7 @@ export class OwnProposals implements ClientHandler {
     this.#tracing = tracing
   }
 
-  /** Resolves when the space has it; rejects with the gateway's refusal. */
+  /** Resolves once it is logged; rejects with the gateway's refusal. */
   async propose(draft: ProposalDraft, options: ProposeOptions): Promise<Proposal> {
     const { to, method, params, uses, expiresAt, ...fields } = draft
     const id = freshId()
@@ -65,7 +65,7 @@ export class OwnProposals implements ClientHandler {
     return proposal
   }
 
-  /** Resolves when the space has a call: with the proposal that it has become, or `undefined` where it was made. */
+  /** Resolves once a call is logged: with the proposal that it has become, or `undefined` if it was made. */
   expect(id: string, terms: Terms): Promise<Proposal | undefined> {
     return new Promise((resolve) => {
       this.#expected.set(id, { proposal: new OwnProposal(id, this.#client, this.#requests, terms), resolve })
@@ -142,10 +142,10 @@ class OwnProposal implements Proposal {
       this.#resolve = resolve
       this.#reject = reject
     })
-    this.outcome.catch(() => {}) // Callers that do not await the outcome get no unhandled rejection.
+    this.outcome.catch(() => {}) // A caller that does not await the outcome gets no unhandled rejection.
   }
 
-  /** The space has the proposal; its expiry starts. */
+  /** The proposal is logged; starts its expiry. */
   begin(): void {
     const { expiresAt } = this.#terms
     if (expiresAt === undefined || this.#isDecided) return
@@ -198,7 +198,7 @@ class OwnProposal implements Proposal {
   /** The first rejection settles the proposal. It is withdrawn, so that it cannot be approved later. */
   #onRejected(by: string, reasons: ReturnType<typeof readReasons>): void {
     this.#settle({ state: 'rejected', by, ...reasons })
-    this.#tryWithdraw('rejected').catch(() => {}) // It says so itself: it never rejects.
+    this.#tryWithdraw('rejected').catch(() => {}) // It handles its errors: it never rejects.
   }
 
   /** Approvals precede the echo of the withdrawal. If it is refused, a grace period decides. */

@@ -12,13 +12,13 @@ export interface Pause {
   readonly until?: string
 }
 
-/** A timer may fire a millisecond early, while the gateway still refuses. */
+/** A timer may fire a millisecond early, when the gateway still refuses. */
 const timerSlackMs = 2
 
-/** The latest time of a `Date`. */
+/** The maximum time of a `Date`. */
 const maxTime = 8.64e15
 
-/** The current pause of this participant, from the list of participants; until that has it, from a refusal. */
+/** The pause of this participant, by the list of participants; until that contains it, by a refusal. */
 export class Pauses implements ClientHandler {
   readonly #client: { readonly id: string }
   readonly #participants: Pick<ParticipantList, 'find' | 'now'>

@@ -19,7 +19,7 @@ export interface OpenProposal {
   readonly to?: readonly string[]
   readonly method: string
   readonly params?: Readonly<Record<string, unknown>>
-  /** Why its proposer wants it. */
+  /** The proposer's reason. */
   readonly rationale?: string
   readonly context?: string
   readonly correlationId?: string | readonly string[]
@@ -27,11 +27,11 @@ export interface OpenProposal {
   readonly expiresAt?: string
   /** How often it can still be approved. */
   readonly usesLeft: number
-  /** Who rejected it; others may still approve it. */
+  /** Participants that rejected it; others may still approve it. */
   readonly rejectedBy: readonly string[]
-  /** The program that proposed it; absent = its connection has named none. */
+  /** The program that proposed it; absent = unnamed. */
   readonly session?: string
-  /** That program has ended: nobody waits for the result. */
+  /** That program has ended, so that nothing waits for the result. */
   readonly programEnded?: true
 }
 
@@ -58,11 +58,11 @@ export interface ProposalDraft {
   readonly params?: object
   /** How often it may be approved; default 1. */
   readonly uses?: number
-  /** RFC 3339; without it the proposal stays open until it is settled. */
+  /** RFC 3339; absent = open until it is settled. */
   readonly expiresAt?: string
   readonly context?: string
   readonly correlationId?: string
-  /** The reason, for those who decide. */
+  /** The reason, for approvers. */
   readonly rationale?: string
   readonly parallelGroup?: number
 }
@@ -105,7 +105,7 @@ function describe(outcome: Refused): string {
   return outcome.state === 'rejected' ? `rejected by ${outcome.by}: ${why}` : `withdrawn: ${why}`
 }
 
-/** Why a proposal was rejected or withdrawn, as its envelope says. */
+/** The reasons in a rejection or withdrawal. */
 export const readReasons = (payload: AnyEnvelope['payload']) =>
   pickReasons(payload as { readonly reason: string; readonly message?: string })
 

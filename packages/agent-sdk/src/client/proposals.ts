@@ -21,9 +21,9 @@ import type { CallOptions, ClientContext } from './types.js'
 import { setLongTimeout, type WaitOptions } from './wait.js'
 
 export interface ApproveOptions extends WaitOptions, Pick<CallOptions, 'onElicitation' | 'waitForMs'> {
-  /** The reason for the approval; default: none is given [MEUP-13.11]. */
+  /** The reason for the approval; default: none [MEUP-13.11]. */
   readonly why?: string
-  /** Id of the request that carries it out; default: a new one. */
+  /** Id of the resulting request; default: a new one. */
   readonly requestId?: string
 }
 
@@ -41,22 +41,19 @@ export interface ProposalsEvents {
 }
 
 export interface AlwaysOptions extends GrantOptions, Pick<ApproveOptions, 'why' | 'onElicitation'> {
-  /** Patterns [MEUP-4.3] that these arguments have to match; what is not named may be anything. */
+  /** Patterns [MEUP-4.3] for arguments; arguments without a pattern may have any value. */
   readonly arguments?: Readonly<Record<string, PayloadPattern>>
 }
 
 /** Beyond these bounds the oldest proposal of the participant with the largest share is dropped. */
 const [maxOpen, maxOpenChars] = [1000, 8_000_000]
 
-/**
- * The proposals of others that wait for a decision, as far as this connection received them [MEUP-4.17]. A later connection
- * receives earlier ones only if it resumes: with `after` or `tail`.
- */
+/** Open proposals of others that this connection received [MEUP-4.17]. To receive earlier ones, resume with `after` or `tail`. */
 export class Proposals extends GuardedEmitter<ProposalsEvents> implements ClientHandler {
   readonly #client: ClientContext
   readonly #requests: Requests
   readonly #attendance: Attendance
-  /** How each that ends by itself is kept from doing so. */
+  /** Cancels the timer of each proposal with an expiry. */
   readonly #timers = new Map<string, () => void>()
   readonly #store = new FairProposals((id) => this.#cancelExpiry(id))
   readonly fold = new Calls<OpenProposal>({
@@ -66,7 +63,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
       return envelope.kind === Kind.mcpProposal ? toOpenProposal(envelope as ProposalEnvelope) : undefined
     },
   })
-  /** Listed before the connection was opened; added with its first welcome. */
+  /** Listed before the connection was opened; added at its first welcome. */
   #listed: readonly OpenProposal[]
 
   constructor(
@@ -107,7 +104,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     return this.mayApprove(id) && this.#client.can(draft)
   }
 
-  /** Whether this participant may grant what `allowAlways` without `arguments` grants. */
+  /** Whether this participant may grant the capability of `allowAlways` without `arguments`. */
   mayAllowAlways(id: string): boolean {
     const proposal = this.get(id)
     const capability = proposal && getAlwaysCapability(proposal)
@@ -116,17 +113,18 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   }
 
   /**
-   * Has the gateway make the proposed request, exactly as proposed [MEUP-4.20], and returns its result; throws `ToolError` for its
-   * error. The id is enough: this connection need not have received the proposal. Rejects with `ProtocolError` where this participant
-   * may not make the request, or the proposal is not open. A timeout does not cancel the request: its answer is for the proposer.
-   * Rejects with `ConnectionError` `participant_away` as `BaseClient.request` does; what was not sent is open as before.
+   * Has the gateway make the proposed request exactly as proposed [MEUP-4.20], and returns its result; throws `ToolError` for
+   * its error. Needs only the id: this connection need not have received the proposal. Rejects with `ProtocolError` if this
+   * participant may not make the request, or the proposal is not open. A timeout does not cancel the request, whose answer is
+   * for the proposer. Rejects with `ConnectionError` `participant_away` like `BaseClient.request`; a request that was not sent
+   * leaves the proposal open.
    */
   async approve(id: string, options: ApproveOptions = {}): Promise<Record<string, unknown>> {
     await this.#whenHere(id, options)
     return getResult((await this.#carryOut(id, options).response).payload)
   }
 
-  /** Resolves when the space has the rejection. Others may approve the proposal until it is withdrawn. */
+  /** Resolves once the rejection is logged. Others may approve the proposal until it is withdrawn. */
   async reject(id: string, { reason, message }: Rejection): Promise<void> {
     const { from } = this.#find(id)
     const payload = pickReasons({ reason, ...(message !== undefined && { message }) })
@@ -134,9 +132,8 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   }
 
   /**
-   * Approves the proposal and grants its proposer the capability for the same method, tool and target, with any arguments, or
-   * with those that match.
-   * Rejects with `TypeError` where that is no capability: see `getAlwaysCapability`.
+   * Approves the proposal and grants its proposer the capability for the same method, tool and target, with any or with
+   * matching arguments. Rejects with `TypeError` if there is no such capability: see `getAlwaysCapability`.
    */
   async allowAlways(id: string, options: AlwaysOptions = {}): Promise<Grant> {
     const { arguments: args, why, onElicitation, ...terms } = options
@@ -152,7 +149,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
       ...defined({ why }),
       ...defined({ onElicitation }),
     })
-    response.catch(() => {}) // It is for the proposer.
+    response.catch(() => {}) // The response is for the proposer.
     await sent
     return sendGrant(this.#client, proposal.from, [capability], terms)
   }
@@ -200,7 +197,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     return { sent, response }
   }
 
-  /** But for those that this participant has rejected. */
+  /** Adds them, except those that this participant has rejected. */
   #addListed(): void {
     for (const proposal of this.#listed) {
       if (proposal.rejectedBy.includes(this.#client.id)) continue
@@ -252,7 +249,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     }
   }
 
-  /** `proposal`: as it was kept, if it is no more. */
+  /** `proposal`: the last known state, if it is already removed. */
   #settle(id: string, settlement: Settlement, proposal = this.get(id)): void {
     this.#store.delete(id)
     if (proposal !== undefined) this.emit('settled', proposal, settlement)
@@ -268,7 +265,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   }
 }
 
-/** The open proposals. No participant can displace those of others. */
+/** The open proposals. A participant cannot displace those of others. */
 class FairProposals implements CallStore<OpenProposal> {
   readonly #onRemoved: (id: string) => void
   readonly #open = new Map<string, Call<OpenProposal>>()
@@ -309,7 +306,7 @@ class FairProposals implements CallStore<OpenProposal> {
     return this.#open.values()
   }
 
-  /** Characters of what is to be carried out. */
+  /** Characters of the proposed params. */
   #measure({ params = {} }: OpenProposal): number {
     const chars = this.#sizes.get(params) ?? JSON.stringify(params).length
     this.#sizes.set(params, chars)
@@ -330,13 +327,13 @@ class FairProposals implements CallStore<OpenProposal> {
 
 type ProposalEnvelope = EnvelopeOf<typeof Kind.mcpProposal>
 
-/** The fields of an open proposal that change. */
+/** The mutable fields of an open proposal. */
 const getStanding = ({ usesLeft, rejectedBy, programEnded }: Call<unknown>) => ({
   ...{ usesLeft, rejectedBy },
   ...(programEnded && ({ programEnded } as const)),
 })
 
-/** A proposal that the gateway lists, as if it had just been read. */
+/** A proposal listed by the gateway, as if it had just been received. */
 function toCall(proposal: OpenProposal): Call<OpenProposal> {
   const {
     id,
@@ -389,7 +386,7 @@ function toOpenProposal(envelope: ProposalEnvelope): OpenProposal {
   }
 }
 
-/** Methods that name nothing: a capability for one is for that alone. */
+/** Methods without a target: a capability for one covers only that method. */
 const untargeted: ReadonlySet<string> = new Set([
   'initialize',
   'ping',
@@ -398,7 +395,7 @@ const untargeted: ReadonlySet<string> = new Set([
   'resources/list',
   'resources/templates/list',
 ])
-/** What other methods name what they are about by. */
+/** The field with the target of other methods. */
 const targets: ReadonlyMap<string, 'name' | 'uri'> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
@@ -407,7 +404,7 @@ const targets: ReadonlyMap<string, 'name' | 'uri'> = new Map([
   ['resources/unsubscribe', 'uri'],
 ])
 
-/** What a proposal asks for. */
+/** The request in a proposal. */
 export interface ProposedRequest {
   readonly to?: readonly string[] | undefined
   readonly method: string
@@ -415,9 +412,9 @@ export interface ProposedRequest {
 }
 
 /**
- * The capability that `allowAlways` grants: for the proposed method, tool and addressees, with arguments that match `args`; absent:
- * with any. `undefined` where a capability would allow more than was proposed: the proposal has no addressee, its method is none of
- * MCP's that name a tool, a prompt or a resource, or it names none.
+ * The capability that `allowAlways` grants: for the proposed method, tool and addressees, with arguments that match `args`;
+ * absent = any. `undefined` if a capability would allow more than was proposed: the proposal has no addressee, its method has
+ * no tool, prompt or resource, or it names none.
  */
 export function getAlwaysCapability(
   { to, method, params }: ProposedRequest,

@@ -1,6 +1,6 @@
 import { ConnectionError } from './errors.js'
 
-/** When a lost connection is dialled again. */
+/** When and how often a lost connection is retried. */
 export interface ReconnectOptions {
   /** The wait before the first attempt is drawn from 0 to this [milliseconds]; default 250. It doubles with each failure. */
   readonly minMs?: number
@@ -9,13 +9,13 @@ export interface ReconnectOptions {
   /** Attempts in a row that may fail; default `Infinity`. 0 = a lost connection closes the client. */
   readonly retries?: number
   /**
-   * Asked before each attempt, with why the connection was lost or could not be opened, and the number of the attempt since the last
-   * welcome, from 1. `false` closes the client with that error. Not asked about refusals that are final, such as a wrong token.
+   * Called before each attempt with the error and the number of the attempt since the last welcome, from 1. `false` closes the
+   * client with that error. Not called after final refusals, such as a wrong token.
    */
   readonly shouldRetry?: (error: Error, attempt: number) => boolean
 }
 
-/** Milliseconds after which a connection is given up, and dialled again. `Infinity` = never. */
+/** Deadlines of a connection in milliseconds, after which it is given up and retried. `Infinity` = never. */
 export interface LineDeadlines {
   /** For TCP, TLS and the handshake of the WebSocket; default 10,000. */
   readonly handshakeMs?: number
@@ -25,7 +25,7 @@ export interface LineDeadlines {
   readonly silenceMs?: number
 }
 
-/** Throws `ConnectionError` `not_configured` for values that make no sense. */
+/** Throws `ConnectionError` `not_configured` for invalid values. */
 export function resolveReconnect({
   minMs = 250,
   maxMs = 30_000,
@@ -38,7 +38,7 @@ export function resolveReconnect({
   return { minMs, maxMs, retries, shouldRetry }
 }
 
-/** Throws `ConnectionError` `not_configured` for values that make no sense. */
+/** Throws `ConnectionError` `not_configured` for invalid values. */
 export function resolveDeadlines({
   handshakeMs = 10_000,
   welcomeMs = 10_000,

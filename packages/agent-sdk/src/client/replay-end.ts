@@ -1,8 +1,8 @@
 import type { WelcomePayload } from '@meup/protocol'
 
-/** Whether a connection is replaying, and when that is over [MEUP-13.6]. */
+/** Whether a connection is replaying, and when the replay ends [MEUP-13.6]. */
 export class ReplayEnd {
-  /** Last seq of the replay; 0 = there is none. */
+  /** Last seq of the replay; 0 = none. */
   #to = 0
 
   get isReplaying(): boolean {

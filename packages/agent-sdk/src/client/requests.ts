@@ -23,9 +23,9 @@ type Response = EnvelopeOf<typeof Kind.mcpResponse>
 /** A pending MCP request. */
 export interface PendingRequest {
   readonly id: string
-  /** The progress token: the id of the request, or of the proposal that it carries out. */
+  /** The progress token: the id of the request, or of the proposal that it fulfils. */
   readonly token: string
-  /** Its addressees, as far as they are known: an approval by id learns them from its acknowledgement. */
+  /** Its addressees, if known: an approval by id learns them from its acknowledgement. */
   readonly to: readonly string[]
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly onNotification?: ((notification: McpRequestPayload) => void) | undefined
@@ -39,9 +39,9 @@ interface Waiting {
   elicitations: number
 }
 
-/** How long a question of the callee makes its caller wait at most, in ms. */
+/** Maximum ms by which an elicitation of the callee extends the wait of its caller. */
 const elicitationMs = 300_000
-/** Questions about one request for which its caller waits. */
+/** Elicitations per request that extend the wait. */
 const maxElicitations = 16
 
 /** MCP requests that wait for their response, by the id of the request. */
@@ -75,7 +75,7 @@ export class Requests implements ClientHandler {
     for (const waiting of this.#correlated(response)) {
       if (ended === undefined) waiting.waiter.resolve(response)
       else {
-        // Others of those that were asked may answer.
+        // Other addressees may still answer.
         waiting.to = waiting.to.filter((id) => id !== ended)
         if (waiting.to.length === 0)
           waiting.waiter.reject(new ConnectionError('program_ended', programEndedText(ended)))
@@ -83,13 +83,13 @@ export class Requests implements ClientHandler {
     }
   }
 
-  /** The pending request about which its addressee asks something [MEUP-3.26]. */
+  /** The pending request that an elicitation of its addressee is about [MEUP-3.26]. */
   findElicited(envelope: AnyEnvelope): PendingRequest | undefined {
     if (envelope.kind !== Kind.mcpRequest || !isElicitation(envelope.payload)) return undefined
     return this.#correlated(envelope).find(({ to }) => to.includes(envelope.from))?.request
   }
 
-  /** Whether this is a notification about a pending request, which is not for the tools of this participant. */
+  /** Whether this is a notification about a pending request, which is not meant for the tools of this participant. */
   isNotification(envelope: AnyEnvelope): envelope is EnvelopeOf<typeof Kind.mcpRequest> {
     if (envelope.kind !== Kind.mcpRequest || !envelope.payload.method.startsWith('notifications/'))
       return false
@@ -123,7 +123,7 @@ export class Requests implements ClientHandler {
   }
 }
 
-/** Adds the token under which progress is reported. */
+/** Adds the progress token. */
 export function withProgressToken(params: object, progressToken: string): object {
   const { _meta } = params as { _meta?: object }
   return { ...params, _meta: { ..._meta, progressToken } }
@@ -142,12 +142,12 @@ function readProgress(params: Record<string, unknown> | undefined, token: string
 /** The result of a JSON-RPC response; throws `ToolError` for its error. */
 export function getResult({ result, error }: McpResponsePayload): Record<string, unknown> {
   if (error === undefined || error === null) return readResult(result)
-  // The gateway does not check this member.
+  // The gateway does not validate this field.
   const { message, code, data } = Object(error) as Partial<NonNullable<McpResponsePayload['error']>>
   throw new ToolError(String(message ?? 'the tool failed without saying why'), code, data)
 }
 
-/** MCP's results are objects; some servers give a text. */
+/** MCP results are objects; some servers send a text. */
 function readResult(result: unknown): Record<string, unknown> {
   if (isObject(result)) return result
   if (result === undefined || result === null) return {}
@@ -156,11 +156,11 @@ function readResult(result: unknown): Record<string, unknown> {
 
 interface ExpectedReply {
   readonly kind: Kind
-  /** Who has to answer; absent = anybody. */
+  /** The participant that has to answer; absent = anyone. */
   readonly from?: string
 }
 
-/** Envelopes that are answered by an envelope of another kind, by the id of what was sent. */
+/** Envelopes awaiting an answer of another kind, by the id of the sent one. */
 export class Replies implements ClientHandler {
   readonly #client: Pick<ClientContext, 'id' | 'sendPaced'>
   readonly #isPresent: (id: string) => boolean
@@ -204,7 +204,7 @@ export class Replies implements ClientHandler {
     return (await answer) as EnvelopeOf<K>
   }
 
-  /** Consumes answers to invitations, which hold a token. */
+  /** Consumes answers to invitations, which contain a token. */
   onEnvelope(envelope: AnyEnvelope): boolean {
     if (this.#waiting.size === 0) return false
     for (const expected of [...this.#waiting.values()]) {

@@ -2,9 +2,9 @@ import { namespaceOf, ProtocolError } from '@meup/protocol'
 import { abortedError, getRetryAfterMs } from './errors.js'
 import { onAbort } from './on-abort.js'
 
-/** Milliseconds that one envelope waits in all for what passes. */
+/** Milliseconds that one envelope waits in all for transient refusals. */
 const maxWaitMs = 10_000
-/** Milliseconds after which a gateway that could not, and does not say for how long, is asked again. */
+/** Milliseconds before a retry after `unavailable` without `retryAfterMs`. */
 const unavailableMs = 500
 
 /** A client that may be paused. */
@@ -32,7 +32,7 @@ export async function whenResumed(client: Pausable, signal?: AbortSignal): Promi
   }
 }
 
-/** Repeats the action after a pause that forbids it. Rejects with `aborted` when it is aborted meanwhile. */
+/** Repeats the action after a pause that refused it. Rejects with `aborted` when the signal is aborted. */
 export async function retryAfterPause<Value>(
   client: Pausable,
   act: () => Promise<Value>,
@@ -51,12 +51,12 @@ export async function retryAfterPause<Value>(
 }
 
 /**
- * Sends no faster than the space allows [MEUP-13.8]: what is refused as `rate_limited` is sent again when its `retryAfterMs` is over,
- * what the gateway could not do a little later. Until then what follows of the same kinds waits in line, so that a burst is refused
- * once and then sent at the rate of the space. Who is at the head of the line waits ten seconds at most.
+ * Sends at the rate of the space [MEUP-13.8]: resends an envelope refused as `rate_limited` after its `retryAfterMs`, and after
+ * other transient refusals a little later. Meanwhile envelopes of the same namespace queue behind it, so that a burst is
+ * refused once and then sent at the permitted rate. The head of the queue waits ten seconds at most.
  */
 export class Pace {
-  /** By namespace: the end of the line; absent = nobody waits. */
+  /** The tail of the queue by namespace; absent = empty. */
   readonly #lines = new Map<string, Promise<unknown>>()
 
   async send<Value>(kind: string, act: () => Promise<Value>, signal?: AbortSignal): Promise<Value> {
@@ -84,7 +84,7 @@ export class Pace {
   }
 }
 
-/** Repeats the action while it is refused for the time being; `waitMs`: before it is tried at all. */
+/** Repeats the action while refusals are transient; `waitMs`: delay before the first attempt. */
 async function retryPassing<Value>(
   act: () => Promise<Value>,
   waitMs: number,
@@ -102,7 +102,7 @@ async function retryPassing<Value>(
   }
 }
 
-/** Throws what is final, ends with a pause, names what else to wait for, or takes longer than `maxMs`. */
+/** The wait until the next attempt. Throws final errors, those ended by a resume, and those that would take longer than `maxMs`. */
 function getWait(error: unknown, maxMs: number): number {
   const code = error instanceof ProtocolError ? error.code : undefined
   const isGatewaysFault = code === 'unavailable' || code === 'internal'

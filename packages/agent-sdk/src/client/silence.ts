@@ -1,15 +1,13 @@
 import { setLongTimeout } from './wait.js'
 
-/** Looks per limit: silence is noticed within a tenth more. */
+/** Checks per limit: silence is detected within a tenth more. */
 const looks = 10
-/** How soon a late look is repeated, in ms. */
+/** Delay of the repetition after a late check, in ms. */
 const repeatMs = 1000
 
 /**
- * Calls `onSilent` once `received()` has stayed the same for `limitMs`. Returns the function that ends it.
- *
- * Time is that of the clock, not of timers, which stand still while a machine sleeps. A look that comes late is repeated: what came
- * while the process could not run is yet to be read.
+ * Calls `onSilent` once `received()` has not changed for `limitMs`. Returns a function that stops it. Uses the clock, because
+ * timers stop while a machine sleeps. A late check is repeated, because data may have arrived while the process could not run.
  */
 export function watchSilence(limitMs: number, received: () => number, onSilent: () => void): () => void {
   if (limitMs === Number.POSITIVE_INFINITY) return () => {}
@@ -23,7 +21,7 @@ export function watchSilence(limitMs: number, received: () => number, onSilent: 
     const isLate = !wasLate && now - dueAt > stepMs
     wasLate = isLate
     const heard = received()
-    // Earlier than before: the clock was set.
+    // An earlier time: the clock was adjusted.
     if (heard !== count || now < heardAt) [count, heardAt] = [heard, now]
     else if (now - heardAt >= limitMs && !isLate) {
       onSilent()

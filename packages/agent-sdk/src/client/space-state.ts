@@ -19,11 +19,11 @@ import {
 import type { ClientHandler, KnownChanges, KnownWelcome } from './handler.js'
 import { type Waiter, type WaitOptions, wait } from './wait.js'
 
-/** The participants of the space, from the welcome and what this participant has read since. */
+/** The participants of the space, by the welcome and the envelopes received since. */
 export class ParticipantList implements ClientHandler {
   readonly fold = new Participants()
   readonly #time: GatewayTime
-  /** The ids that each waiter waits for. */
+  /** The ids that each caller waits for. */
   readonly #waiting = new Map<Waiter<void>, readonly string[]>()
 
   constructor(time: GatewayTime) {
@@ -34,17 +34,17 @@ export class ParticipantList implements ClientHandler {
     return this.#time.now()
   }
 
-  /** As of now: pauses and kicks end by time. */
+  /** As of now, because pauses and kicks expire. */
   list(): ParticipantDetails[] {
     return this.fold.all(this.now())
   }
 
-  /** The kind of a participant. `undefined`: the space does not know it. */
+  /** The kind of a participant; `undefined` = not in this space. */
   getKind(id: string): string | undefined {
     return this.find(id)?.kind
   }
 
-  /** As of now; `undefined` = nobody of this space. */
+  /** As of now; `undefined` = not in this space. */
   find(id: string): ParticipantDetails | undefined {
     return this.fold.get(id, this.now())
   }
@@ -89,9 +89,9 @@ export interface VisibilityChange {
   readonly context: string
   /** Whether no participant hides the run. */
   readonly reasoningVisible: boolean
-  /** Who hides the run; absent = it is visible. */
+  /** Participants that hide the run; absent = visible. */
   readonly hiddenBy?: readonly string[]
-  /** Absent if the run ended, which shows it, or if this happened while disconnected. */
+  /** Absent if the end of the run showed it, or this happened while disconnected. */
   readonly by?: string
 }
 
@@ -160,7 +160,7 @@ export class OwnCapabilities {
     return compiled.some((each) => each.allows(envelope).allowed)
   }
 
-  /** Whether each asked one allows only what one of them allows [MEUP-4.12]; `false` means "not proven". */
+  /** Whether the listed capabilities provably cover each requested one [MEUP-4.12]. */
   cover(asked: readonly Capability[]): boolean {
     try {
       const held = this.#list.map((each) => [each])

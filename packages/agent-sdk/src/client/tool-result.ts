@@ -1,9 +1,9 @@
 import { isObject, readBlocks } from '@meup/folds'
 
-/** One content block of a tool's result as MCP has it; the type `link` is MCP's `resource_link`. */
+/** One content block of an MCP tool result; type `link` is MCP's `resource_link`. */
 export type ResultPart =
   | { readonly type: 'text'; readonly text: string }
-  /** `data` is base64, as the tool sent it: unchecked. */
+  /** `data` is base64 as sent, unchecked. */
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
   | { readonly type: 'resource'; readonly resource: EmbeddedResource }
   | {
@@ -26,19 +26,19 @@ type EmbeddedResource = { readonly uri: string; readonly mimeType?: string } & (
 export interface ToolResult {
   /** The text blocks, joined by newlines. */
   readonly text: string
-  /** What it is made of, in order: texts, images, audio, resources and links. Blocks that are none of these are left out. */
+  /** Texts, images, audio, resources and links in order; other blocks are omitted. */
   readonly parts: readonly ResultPart[]
-  /** All content blocks. A text in place of them is a block of text. */
+  /** All content blocks. A plain text counts as a text block. */
   readonly content: readonly Readonly<Record<string, unknown>>[]
   /** `structuredContent`, if any. */
   readonly data: unknown
-  /** Of the envelope that holds it. */
+  /** Id of the envelope. */
   readonly id: string
-  /** Who approved the call, if it was proposed. */
+  /** The approver, if the call was proposed. */
   readonly approvedBy?: string
 }
 
-/** Reads an MCP tool result, whatever a tool has put into it. */
+/** Reads an MCP tool result leniently. */
 export function parseToolResult(result: Readonly<Record<string, unknown>>): Omit<ToolResult, 'id'> {
   const content = readBlocks(result.content)
   const text = content
@@ -49,7 +49,7 @@ export function parseToolResult(result: Readonly<Record<string, unknown>>): Omit
   return { text, parts, content, data: result.structuredContent ?? undefined }
 }
 
-/** `undefined`: it is of another type, or lacks what its type needs. */
+/** `undefined`: unknown type, or a required field is missing. */
 export function parsePart(block: Readonly<Record<string, unknown>>): ResultPart | undefined {
   const { type, text, data, mimeType, resource, uri } = block
   switch (type) {

@@ -22,7 +22,7 @@ export class Tracing {
     this.#traces?.apply(envelope)
   }
 
-  /** Its parameters, with a `traceparent` in `_meta`. One that is there already stays. */
+  /** The parameters with a `traceparent` in `_meta`, unless they have one. */
   addTraceContext({ id, method, params, context }: Outgoing): object | undefined {
     const payload = { method, params }
     const span = this.#traces?.getCarriedSpan({ id, payload, ...(context !== undefined && { context }) })

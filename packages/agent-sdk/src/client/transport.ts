@@ -3,12 +3,12 @@ import { ConnectionError } from './errors.js'
 import type { OpenProposal } from './proposal.js'
 import type { LineDeadlines, ReconnectOptions } from './reconnect.js'
 
-/** Where a space is read over HTTP, and as whom. */
+/** The HTTP address of a gateway, and the identity. */
 export interface HttpTarget {
   /** Base address of the gateway, such as `http://127.0.0.1:8080`. */
   readonly url: string
   readonly space: string
-  /** Absent = a guest, where the space lets guests in. */
+  /** Absent = a guest, if the space admits guests. */
   readonly token?: string
   /** Makes the HTTP requests; default: the global `fetch`. */
   readonly fetch?: Fetch
@@ -16,38 +16,35 @@ export interface HttpTarget {
 
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
 
-/** Where to connect, and as whom. `after` resumes within `epoch`; `tail` requests the latest envelopes [MEUP-5.2]. */
+/** The address and identity of a connection. `after` resumes within `epoch`; `tail` requests the latest envelopes [MEUP-5.2]. */
 export interface DialRequest extends HttpTarget {
   readonly after?: number
   readonly epoch?: string
   readonly tail?: number
   /**
-   * Names the program that connects [MEUP-2.14]: 1 to 64 of A-Z a-z 0-9 _ -. What it leaves open when it ends is ended by the gateway, and where
-   * one program runs for a participant, it takes over. Absent = none.
+   * The session of the connecting program [MEUP-2.14]: 1 to 64 of A-Z a-z 0-9 _ -. The gateway ends what it leaves open when it
+   * ends; for a participant with a single program, it replaces the previous one. Absent = unnamed.
    */
   readonly session?: string
-  /**
-   * What is kept from leaving this process in what is thought aloud, beside the usual secrets; `false` = leave that to
-   * the gateway.
-   */
+  /** Masking of thoughts and rationales in this process, in addition to the default rules; `false` = only by the gateway. */
   readonly safety?: false | Partial<SafetySettings>
-  /** Whether requests carry a `traceparent`, which links their spans to the trace of the caller. */
+  /** Whether requests carry a `traceparent`, so that their spans join the caller's trace. */
   readonly tracing?: boolean
-  /** Folder for the transcripts of this participant's models; absent: none are kept. */
+  /** Folder for transcripts of this participant's models; absent = not stored. */
   readonly transcripts?: string
-  /** Proposals that are open when it connects, as `HttpClient.readProposals` lists them: `SpaceClient.proposals` begins with them. */
+  /** Open proposals at the time of connecting, from `HttpClient.readProposals`; initial content of `SpaceClient.proposals`. */
   readonly proposals?: readonly OpenProposal[]
-  /** How a lost connection is restored. The first one is not: `connect` rejects where it cannot be opened. */
+  /** How a lost connection is restored. The first attempt is not repeated: `connect` rejects if it fails. */
   readonly reconnect?: ReconnectOptions
-  /** As the event `reconnecting`: the connection was lost, and the next attempt starts after `inMs`. */
+  /** Like the event `reconnecting`: the connection was lost, and the next attempt starts after `inMs`. */
   readonly onReconnecting?: (inMs: number, reason: string) => void
   /**
-   * What becomes of messages and MCP requests that come before anything answers them. `keep`, the default: they wait for the first of
-   * `answer()`, `turns()`, `agent()`, `tool()` and `serve()`; requests for ten seconds at most. `decline`, and for humans: requests are
-   * answered that nothing is offered, at once, and messages are left to listeners.
+   * Handling of messages and MCP requests without a handler. `keep`, the default: they wait for the first of `answer()`,
+   * `turns()`, `agent()`, `tool()` and `serve()`; requests for ten seconds at most. `decline`, also for humans: requests are
+   * answered at once that nothing is offered, and messages are left to listeners.
    */
   readonly unhandled?: 'keep' | 'decline'
-  /** How long a gateway may keep silent. */
+  /** How long a gateway may be silent. */
   readonly deadlines?: LineDeadlines
 }
 
@@ -60,17 +57,17 @@ export interface TransportEvents {
 export interface Transport {
   send(text: string): void
   close(code: number, reason: string): void
-  /** Ends it without a word to the far end, which may be gone; absent: `close` has to do. */
+  /** Ends it without a close frame, because the peer may be gone; absent = use `close`. */
   terminate?(): void
-  /** How much has come so far, pings included; absent = it cannot fall silent unnoticed, and is not watched. */
+  /** Amount received so far, including pings; absent = not watched for silence. */
   readonly received?: () => number
-  /** `received` counts frames, of which one may take long, and not bytes. */
+  /** `received` counts frames instead of bytes; a single frame may take long. */
   readonly countsFrames?: boolean
 }
 
 /**
- * Opens a socket. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when it is unreachable. Once the signal is
- * aborted nobody wants the socket any more.
+ * Opens a socket. Rejects with `ProtocolError` if the gateway refuses, `ConnectionError` if it is unreachable. An abort of the
+ * signal cancels it.
  */
 export type Dial = (request: DialRequest, events: TransportEvents, signal?: AbortSignal) => Promise<Transport>
 
@@ -85,8 +82,8 @@ export function socketUrl({ url, space, after, epoch, tail, session }: DialReque
 }
 
 /**
- * The HTTP URL of a path below the base address of a gateway, whose WebSocket address means the same gateway. Throws
- * `ConnectionError` `not_configured` for an invalid `url`.
+ * The HTTP URL of a path below the base address of a gateway; accepts its WebSocket address. Throws `ConnectionError`
+ * `not_configured` for an invalid `url`.
  */
 export function buildGatewayUrl(url: string, path: string): URL {
   if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {

@@ -8,11 +8,11 @@ export type ConnectionStatus =
   | { readonly state: 'connected' }
   | { readonly state: 'reconnecting'; readonly inMs: number; readonly reason: string }
 
-/** What came for a participant that nothing of it answers. */
+/** Counts of messages and requests without a handler. */
 export interface Unhandled {
-  /** Messages that ask it, and wait for `answer()`, `turns()` or `agent()`. */
+  /** Messages to this participant, waiting for `answer()`, `turns()` or `agent()`. */
   readonly questions: number
-  /** MCP requests, which had no `tool()` and no `serve()`, and were answered with an error. */
+  /** MCP requests without a `tool()` or `serve()`, which were answered with an error. */
   readonly requests: number
 }
 
@@ -31,7 +31,7 @@ export interface SpaceEvents {
   /** The thoughts of a run were hidden or shown. */
   visibility: [VisibilityChange]
   reconnecting: [inMs: number, reason: string]
-  /** What other participants offer may have changed: see `SpaceClient.tools`. */
+  /** The tools of other participants may have changed: see `SpaceClient.tools`. */
   tools: []
   /** The log was replaced. The envelopes that follow start at its oldest one. */
   lost: [WelcomePayload]
@@ -40,10 +40,7 @@ export interface SpaceEvents {
    * sent a frame that could not be read and was skipped.
    */
   requestError: [error: unknown, request: AnyEnvelope | undefined]
-  /**
-   * Something came for this participant, and nothing has answered it for ten seconds. Comes once; without a listener it is printed as a
-   * warning.
-   */
+  /** A message or request has had no handler for ten seconds. Emitted once; without a listener it is printed as a warning. */
   unhandled: [Unhandled]
   closed: [Error | undefined]
 }
@@ -57,7 +54,7 @@ export interface Draft {
   readonly context?: string
   readonly rationale?: string
   readonly parallelGroup?: number
-  /** Of a call: propose it where this participant may not make it [MEUP-4.21]. */
+  /** For a call: propose it if this participant may not make it [MEUP-4.21]. */
   readonly orPropose?: true | { readonly expiresAt?: string }
   readonly payload?: object
 }
@@ -66,41 +63,41 @@ export interface ContributeOptions {
   /** Id of the thought that it answers. */
   readonly to?: string
   readonly phase?: Phase
-  /** Ids of earlier envelopes, or names of data, that it builds on. */
+  /** Ids of earlier envelopes, or names of data, that it is based on. */
   readonly references?: readonly string[]
   readonly metadata?: object
 }
 
 export type ChatOptions = Omit<Draft, 'kind' | 'payload' | 'orPropose'> & {
   readonly format?: 'plain' | 'markdown'
-  /** Who is asked, while everybody reads it; with `to`, some of those. */
+  /** Participants that are asked, while everyone can read it; with `to`, some of those. */
   readonly mention?: string | readonly string[]
-  /** The content of the message for programs: any JSON. */
+  /** Structured content of the message: any JSON. */
   readonly data?: unknown
-  /** How much a model is to think about it, for agents with one: `turn.thinkingLevel`. */
+  /** Thinking level for agents with a model: `turn.thinkingLevel`. */
   readonly thinkingLevel?: ThinkingLevel
 }
 
-/** How much a model is to think. */
+/** Thinking levels of models. */
 export const thinkingLevels = ['off', 'low', 'high'] as const
 export type ThinkingLevel = (typeof thinkingLevels)[number]
 
-/** MCP's result of `elicitation/create`: `decline` = it was refused, `cancel` = nothing was chosen. */
+/** MCP's result of `elicitation/create`: `decline` = refused, `cancel` = dismissed. */
 export interface ElicitResult {
   readonly action: 'accept' | 'decline' | 'cancel'
-  /** With `accept`: what the form was filled in with. */
+  /** With `accept`: the values of the form. */
   readonly content?: Readonly<Record<string, unknown>>
 }
 
-/** `params`: those of MCP's `elicitation/create`. The signal is aborted when the question has become pointless. */
+/** `params`: those of MCP's `elicitation/create`. The signal is aborted when the answer is no longer needed. */
 export type OnElicitation = (
   params: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ) => Promise<ElicitResult>
 
-/** `timeoutMs` limits the wait for the response; with `onProgress`, each report of the callee starts it anew. */
+/** `timeoutMs` limits the wait for the response; with `onProgress`, each report restarts it. */
 export interface CallOptions extends WaitOptions {
-  /** Id of the envelope; default: a new one. By it the call is found in the log. */
+  /** Id of the envelope, by which the call can be found in the log; default: a new one. */
   readonly id?: string
   readonly context?: string
   readonly correlationId?: string
@@ -112,11 +109,11 @@ export interface CallOptions extends WaitOptions {
   readonly onProgress?: (progress: Progress) => void
   /** Called with other notifications about the call, such as log messages (`notifications/message`). */
   readonly onNotification?: (notification: McpRequestPayload) => void
-  /** Answers what the callee asks meanwhile (`elicitation/create`); by default it is declined. Its time is not counted. */
+  /** Answers elicitations of the callee (`elicitation/create`); default: declines. Their time does not count toward the timeout. */
   readonly onElicitation?: OnElicitation
   /**
-   * Milliseconds to wait for the callee where it is away and its program is starting; default 120,000, and never longer than
-   * `timeoutMs`. A call to one that is away otherwise fails within half a second, with `participant_away`.
+   * Milliseconds to wait for an absent callee whose program is starting; default 120,000, at most `timeoutMs`. Otherwise a call
+   * to an absent participant fails with `participant_away` within half a second.
    */
   readonly waitForMs?: number
   /** `false`: a request that this participant may not make is refused instead of proposed. */
@@ -127,7 +124,7 @@ export interface CallOptions extends WaitOptions {
   readonly onProposal?: (proposal: Proposal) => void
 }
 
-/** What the parts of a client need of it. */
+/** The part of a client that its parts use. */
 export interface ClientContext {
   /** The id of this participant. */
   readonly id: string
@@ -136,6 +133,6 @@ export interface ClientContext {
   can(draft: Draft): boolean
   mayGrant(recipient: string, capabilities: readonly Capability[]): boolean
   send(draft: Draft): Promise<AnyEnvelope>
-  /** The same at the rate that the space allows. */
+  /** Like `send`, at the rate of the space. */
   sendPaced(draft: Draft, signal?: AbortSignal): Promise<AnyEnvelope>
 }

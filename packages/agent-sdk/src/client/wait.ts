@@ -9,21 +9,18 @@ export interface WaitOptions {
 
 export const defaultTimeoutMs = 60_000
 
-/** The settlers of a promise; the first call counts. */
+/** The settlers of a promise; only the first call counts. */
 export interface Waiter<Value> {
   resolve(value: Value): void
   reject(error: Error): void
 }
 
 export interface TimedWaiter<Value> extends Waiter<Value> {
-  /** Waits so much longer than `timeoutMs`, from now on, unless it was to wait even longer. */
+  /** Extends the wait to this many ms from now beyond `timeoutMs`, unless it already is longer. */
   allowMore(ms: number): void
 }
 
-/**
- * A promise that is rejected when it is aborted or takes too long. `begin` gets its settlers; `end` is called once,
- * however it is settled.
- */
+/** A promise that is rejected when it is aborted or takes too long. `begin` gets its settlers; `end` is called once it is settled. */
 export function wait<Value>(
   what: string,
   { signal, timeoutMs = defaultTimeoutMs }: WaitOptions,
@@ -63,7 +60,7 @@ export function wait<Value>(
   })
 }
 
-/** The longest delay of `setTimeout`; beyond it fires immediately. */
+/** The longest delay of `setTimeout`; a longer one fires immediately. */
 const maxTimerMs = 2 ** 31 - 1
 
 /** `setTimeout` without its limit of 24 days; `Infinity` never fires. Returns the function that cancels it. */
@@ -85,8 +82,8 @@ interface Closing {
 }
 
 /**
- * Pushed values as an iteration that loses none of them. It ends when its source closes, throws when the source was
- * closed by an error, and stops listening when the loop is left.
+ * An iterator over pushed values that loses none. Ends when its source closes, throws if an error closed it, and stops
+ * listening when the loop is left.
  */
 export function streamEvents<Value>(source: Closing, listen: (push: (value: Value) => void) => () => void) {
   const values: Value[] = []

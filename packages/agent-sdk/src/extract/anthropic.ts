@@ -3,11 +3,11 @@ import { isFilled, type Json, record, records, string } from './json.js'
 
 interface Block {
   readonly index: string
-  /** As it began; thoughts are put together in it. */
+  /** The block as it began; completed with the text of thoughts. */
   readonly content: Record<string, unknown>
 }
 
-/** Anthropic's messages. A whole one is read as if each of its blocks had come at once. */
+/** Anthropic's messages. A complete one is read like a stream whose blocks arrive at once. */
 export function anthropicReader(collector: Collector): (chunk: Json) => void {
   let blocks = new Map<unknown, Block>()
   let begun = 0
@@ -22,7 +22,7 @@ export function anthropicReader(collector: Collector): (chunk: Json) => void {
   function readMessage(message: Json): void {
     blocks = new Map()
     for (const content of records(message.content ?? [])) {
-      // Beside an answer in another form, thoughts may be in this one.
+      // Thoughts may be in this form beside an answer in another one.
       if (content.type === 'thinking' || !('choices' in message))
         endBlock(begin(undefined, content), collector)
     }
@@ -48,7 +48,7 @@ export function anthropicReader(collector: Collector): (chunk: Json) => void {
   }
 }
 
-/** What a block was whose beginning got lost. */
+/** The start of a block whose first event was lost. */
 function getBlockStart(delta: Json): Json {
   const isThought = 'thinking' in delta || 'signature' in delta
   return isThought ? { type: 'thinking', thinking: '', signature: '' } : {}
@@ -80,7 +80,7 @@ function appendTo({ index, content }: Block, delta: Json, collector: Collector):
   else if (typeof json === 'string' && content.type === 'tool_use') collector.callPart(index, { json })
 }
 
-/** Thoughts have to be sent back even if they are empty; a half one is refused. */
+/** Even empty thoughts have to be sent back; incomplete ones are refused. */
 function endBlock({ index, content }: Block, collector: Collector): void {
   if (content.type === 'thinking') {
     collector.endThought()

@@ -6,7 +6,7 @@ interface Thought {
   signature: string
 }
 
-/** Amazon Bedrock's Converse. The AWS SDK names an event of the stream in a field around it; over the wire it is bare. */
+/** Amazon Bedrock's Converse. The AWS SDK wraps an event of the stream in a field with its name; on the wire it is bare. */
 export function bedrockReader(collector: Collector): (chunk: Json) => void {
   const thoughts = new Map<unknown, Thought>()
 
@@ -75,7 +75,7 @@ function unwrapEvent(chunk: Json): Json | undefined {
   return named ?? (marks.some((mark) => mark in chunk) ? chunk : undefined)
 }
 
-/** The input is there at once in a whole response; in a stream it is a piece of JSON. */
+/** A complete response has the whole input; a stream has it in pieces of JSON. */
 function readCall(key: string, { toolUseId, name, input }: Json, collector: Collector): void {
   const given = typeof input === 'string' ? { json: input } : { value: input }
   collector.callPart(key, { id: string(toolUseId), name: string(name), ...given })

@@ -2,32 +2,32 @@ import { controls, wordControls } from './control-tokens.js'
 import { isFilled, record } from './json.js'
 import { findJsonEnd, parseJson, splitJson } from './json-text.js'
 
-/** A call that a model wrote as text, since its server did not know the form. */
+/** A call that a model wrote as text, in a form that its server did not recognize. */
 export interface TextCall {
-  /** The name in the model's spelling. */
+  /** The name as the model wrote it. */
   readonly name: string
-  /** The arguments as JSON, or each as a text that its tool's schema tells the type of. */
+  /** The arguments as JSON, or as texts whose types the tool's schema defines. */
   readonly args: string | readonly (readonly [name: string, text: string])[]
 }
 
-/** One call, or several in a list, and where what follows begins. */
+/** One or several calls, and the position after them. */
 interface Found {
   readonly calls: readonly TextCall[]
   readonly end: number
 }
 
-/** Tries to read a call at a place of the text. */
+/** Tries to parse calls at a position of the text. */
 type Reader = (text: string, from: number) => Found | undefined
 
 interface CallForm {
-  /** Models that use the form. */
+  /** Models that use this form. */
   readonly of: string
-  /** Marks in lower case with which such calls begin, also within a thought. */
+  /** Opening marks of such calls in lower case; also recognized within a thought. */
   readonly begins: readonly string[]
   readonly read: Reader
 }
 
-/** A name that the expression captures, then the arguments as JSON, then perhaps an end. */
+/** A name captured by the expression, then the arguments as JSON, then an optional end. */
 const nameThenJson =
   (head: RegExp, tail: RegExp = /(?:)/y): Reader =>
   (text, from) => {
@@ -39,7 +39,7 @@ const nameThenJson =
     return { calls: [{ name: found.groups.name ?? '', args }], end: matchAt(tail, text, end)?.end ?? end }
   }
 
-/** A name that the expression captures, then fields with a `key` and a `value` each, then perhaps an end. */
+/** A name captured by the expression, then fields with a `key` and a `value` each, then an optional end. */
 const nameThenFields =
   (head: RegExp, field: RegExp, tail: RegExp = /(?:)/y): Reader =>
   (text, from) => {
@@ -55,7 +55,7 @@ const nameThenFields =
     return closed && { calls: [{ name: found.groups.name ?? '', args }], end: closed.end }
   }
 
-/** JSON that holds name and arguments: an object, or a list of them. */
+/** A JSON object with name and arguments, or a list of such objects. */
 const jsonCall: Reader = (text, from) => {
   const end = findJsonEnd(text, from)
   const all = end < 0 ? [] : splitCalls(text.slice(from, end).trim())
@@ -63,7 +63,7 @@ const jsonCall: Reader = (text, from) => {
   return calls.length > 0 && calls.length === all.length ? { calls, end } : undefined
 }
 
-/** The calls that JSON holds, each as it was written. */
+/** The calls in JSON, each as written. */
 function splitCalls(json: string): readonly string[] {
   const value = parseJson(json)
   if (Array.isArray(value)) return splitJson(json).map(([, each]) => each)
@@ -102,7 +102,7 @@ const gemmaCall: Reader = (text, from) => {
   return record(parseJson(args)) && { calls: [{ name, args }], end: found.end }
 }
 
-/** JSON with the arguments of each call by its name. */
+/** JSON with the arguments of each call under its name. */
 const namedArguments: Reader = (text, from) => {
   const mark = matchAt(/<\|tools_prefix\|>\s*/y, text, from)
   const end = mark === undefined ? -1 : findJsonEnd(text, mark.end)
@@ -111,14 +111,14 @@ const namedArguments: Reader = (text, from) => {
   return calls.length > 0 && calls.length === all.length ? { calls, end } : undefined
 }
 
-/** Words that Python has for values of JSON. */
+/** Python literals for JSON values. */
 export const pythonWords: Readonly<Record<string, string>> = { True: 'true', False: 'false', None: 'null' }
 
 const pythonString = String.raw`"[^"\\]*(?:\\[\s\S][^"\\]*)*"|'(?<single>[^'\\]*(?:\\[\s\S][^'\\]*)*)'`
 const pythonEnd = new RegExp(String.raw`${pythonString}|\)\s*\]?`, 'g')
 const pythonPart = new RegExp(String.raw`${pythonString}|\b(?:True|False|None)\b|(?<key>\w+)\s*=`, 'g')
 
-/** A call of Python, alone or in a list. */
+/** A Python call, or a list of calls. */
 const pythonCall: Reader = (text, from) => {
   const head = matchAt(/\[?\s*(?<name>[A-Za-z_][\w.]*)\(/y, text, from)
   let end = head?.end ?? -1
@@ -138,14 +138,14 @@ const pythonCall: Reader = (text, from) => {
   return record(parseJson(json)) && { calls: [{ name: head.groups.name ?? '', args: json }], end }
 }
 
-/** By which several models name their marks of calls. */
+/** Prefixes of several models' marks of calls. */
 const prefix = String.raw`(?:[\w-]+:|｜DSML｜|longcat_)?`
-/** Between the words of DeepSeek's marks, which it does not always spell alike. */
+/** Separators within DeepSeek's marks, which vary. */
 const gap = String.raw`(?:▁|_| |\\_)`
-/** The token of MiniMax M3 before each of its tags. */
+/** A token of MiniMax M3 before each of its tags. */
 const m3 = String.raw`(?:\]<\]minimax\[>\[)?`
 
-/** Forms of calls as text. The first form that fits applies. */
+/** Forms of calls as text. The first match applies. */
 export const callForms: readonly CallForm[] = [
   {
     of: 'gpt-oss',
@@ -242,7 +242,7 @@ export const callForms: readonly CallForm[] = [
   { of: 'Llama 4, LFM', begins: ['<|python_start|>', '<|tool_call_start|>'], read: pythonCall },
 ]
 
-/** Texts around calls: marks of their beginnings and ends, and control tokens. */
+/** Texts around calls: opening and closing marks, and control tokens. */
 const around = new RegExp(
   [
     String.raw`\s+|[,;]|\]<\]minimax\[>\[`,
@@ -255,13 +255,13 @@ const around = new RegExp(
   'iy',
 )
 
-/** Marks of the results of calls. A model that writes one goes on by itself, without the tools. */
+/** Marks of tool results. A model that writes one invents results without calling the tools. */
 const results = new RegExp(
   `<\\|?tool_response>|<${prefix}function_results>|<｜tool${gap}outputs?${gap}begin｜>|\\[TOOL_RESULTS\\]`,
   'iy',
 )
 
-/** The calls that a text consists of, up to results that are made up; `undefined` = it holds something else. */
+/** The calls in a text that consists of calls, up to invented results; `undefined` = it contains other text. */
 export function readTextCalls(text: string): readonly TextCall[] | undefined {
   const calls: TextCall[] = []
   for (let at = 0; at < text.length; ) {

@@ -2,19 +2,19 @@ import type { Collector } from './collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 /**
- * Chat completions, as OpenAI defined them: DeepSeek, OpenRouter, vLLM, SGLang, Groq, Cerebras, xAI, Qwen, Z.ai, Mistral
- * and others add a field or two.
+ * Chat completions as defined by OpenAI: DeepSeek, OpenRouter, vLLM, SGLang, Groq, Cerebras, xAI, Qwen, Z.ai, Mistral and
+ * others add a field or two.
  */
 export function chatReader(collector: Collector): (chunk: Json) => void {
   const readDetails = detailsReader(collector)
   return (chunk) => {
-    // DashScope's own form has the same below `output`.
+    // DashScope's own form nests the same below `output`.
     const choices = chunk.choices ?? record(chunk.output)?.choices
     if (!Array.isArray(choices)) return
-    // Other choices than the first are other answers.
+    // Further choices are alternative answers.
     const [first] = records(choices).filter(({ index }) => (index ?? 0) === 0)
     if (first !== undefined) readChoice(first, collector, readDetails)
-    // Groq says it in either place, or in both.
+    // Groq uses either field, or both.
     collector.usage(record(chunk.usage) ?? record(chunk.x_groq)?.usage)
   }
 }
@@ -26,15 +26,12 @@ function readChoice(choice: Json, collector: Collector, readDetails: DetailsRead
   const message = delta ?? record(choice.message) ?? none
   readMessage(message, collector)
   readDetails(message.reasoning_details, delta === undefined)
-  // Of plain completions, where the tags of the model are all there is. Together repeats a delta in it.
+  // The text of plain completions, with reasoning in tags only. Together also repeats a delta here.
   if (typeof choice.text === 'string' && message === none) collector.text(choice.text)
   collector.finish(choice.finish_reason ?? choice.finishReason)
 }
 
-/**
- * What most providers call a message, or a delta of one: a field for the reasoning, text as a string or in parts, tool
- * calls.
- */
+/** A message or delta in the common form: a field for reasoning, text as a string or in parts, tool calls. */
 export function readMessage(message: Json, collector: Collector): void {
   collector.reasoning('reasoning', string(message.reasoning) ?? '')
   collector.reasoning('reasoning_content', string(message.reasoning_content) ?? '')
@@ -44,7 +41,7 @@ export function readMessage(message: Json, collector: Collector): void {
   readCalls(message.tool_calls ?? message.toolCalls ?? soleCall(message), collector)
 }
 
-/** What chat completions had before there could be several calls. */
+/** The single call of older chat completions. */
 function soleCall({ function_call }: Json): Json | undefined {
   return record(function_call) && { index: 0, function: function_call }
 }
@@ -54,7 +51,7 @@ function readContent(content: unknown, collector: Collector): void {
   else for (const part of records(content)) readPart(part, collector)
 }
 
-/** Mistral, Cohere and Databricks put thoughts into the content, as texts or as lists of texts. */
+/** Mistral, Cohere and Databricks send thoughts as parts of the content, as texts or lists of texts. */
 function readPart(part: Json, collector: Collector): void {
   const thought = readThought(part)
   if (thought !== undefined) collector.thought('thinking', thought)
@@ -62,7 +59,7 @@ function readPart(part: Json, collector: Collector): void {
   else if (typeof part.refusal === 'string') collector.text(part.refusal)
 }
 
-/** The thought in a part of the content; `undefined` = it has none. */
+/** The thought in a part of the content; `undefined` = none. */
 export function readThought({ type, thinking, summary, text }: Json): string | undefined {
   const isThought = type === 'thinking' || type === 'reasoning'
   const given = thinking ?? (isThought ? (summary ?? text) : undefined)
@@ -75,7 +72,7 @@ export function readThought({ type, thinking, summary, text }: Json): string | u
   )
 }
 
-/** In a stream `index` says which call goes on; arguments that are no string are there in one piece. */
+/** In a stream, `index` identifies the call that continues; arguments that are not strings are complete. */
 export function readCalls(calls: unknown, collector: Collector): void {
   for (const [position, call] of records(calls).entries()) {
     const called = record(call.function) ?? record(call.custom) ?? {}
@@ -90,13 +87,13 @@ export function readCalls(calls: unknown, collector: Collector): void {
   }
 }
 
-/** `isWhole`: these are no pieces. */
+/** `isWhole`: the details are not pieces. */
 type DetailsReader = (details: unknown, isWhole: boolean) => void
 type Detail = Record<string, unknown>
 
 /**
- * Reads `reasoning_details`, which OpenRouter wants back as they are. In a stream each comes in pieces that have the same
- * `type` and `index`; the signature is a piece of its own, and may come after the next detail.
+ * Reads `reasoning_details`, which OpenRouter wants back unchanged. In a stream each arrives in pieces of equal `type` and
+ * `index`; its signature is a separate piece, and may follow the next detail.
  */
 function detailsReader(collector: Collector): DetailsReader {
   const all: Detail[] = []
@@ -104,7 +101,7 @@ function detailsReader(collector: Collector): DetailsReader {
   function findDetail(piece: Json): number {
     const last = all.length - 1
     if (isFilled(piece.data)) return -1
-    // Where there are no numbers, a signature ends a detail.
+    // Without an index, a signature ends a detail.
     const isOver = piece.index === undefined && isFilled(all[last]?.signature)
     if (isText(piece)) return !isOver && goesOn(all[last], piece) ? last : -1
     return all.findLastIndex((each) => goesOn(each, piece))
@@ -145,12 +142,12 @@ function append(known: Detail, piece: Json): void {
   }
 }
 
-/** Ollama's own form: a whole response and each line of a stream look the same. */
+/** Ollama's own form, the same for a complete response and each line of a stream. */
 export function ollamaReader(collector: Collector): (chunk: Json) => void {
   return (chunk) => {
     if (!('done' in chunk)) return
     const { message, response, thinking, done, done_reason } = chunk
-    // `/api/generate` has no message around them.
+    // `/api/generate` has no enclosing message.
     readMessage(record(message) ?? { thinking, content: response }, collector)
     if (done !== true) return
     collector.finish(string(done_reason) ?? 'stop')

@@ -25,7 +25,7 @@ const events = new Set([
   'message-end',
 ])
 
-/** In a stream a call is no list, and its number is that of the event. */
+/** In a stream, a single call replaces the list, and the event has its index. */
 function readDelta({ message, finish_reason, usage }: Json, index: number, collector: Collector): void {
   const { tool_calls, tool_plan, ...rest } = record(message) ?? {}
   collector.reasoning('tool_plan', string(tool_plan) ?? '')
@@ -36,7 +36,7 @@ function readDelta({ message, finish_reason, usage }: Json, index: number, colle
   collector.usage(usage)
 }
 
-/** Cohere's chat, version 1. A stream says everything again at its end. */
+/** Cohere's chat, version 1. A stream repeats the whole response at its end. */
 export function cohereV1Reader(collector: Collector): (chunk: Json) => void {
   let isHeard = false
   let isCalled = false

@@ -7,31 +7,31 @@ import { TagReader } from './tag-reader.js'
 import { cutName } from './tag-tokens.js'
 import { readUsage } from './usage.js'
 
-/** Collects the parts of a response. The readers of the provider formats call its methods in the order of the response. */
+/** Collects the parts of a response. The readers of provider formats call its methods in the order of the response. */
 export class Collector {
   readonly #prefilled: boolean
   readonly #thoughts = new Thoughts()
   readonly #opaque: unknown[] = []
   readonly #calls = new ToolCalls()
   #tags: TagReader | undefined
-  /** There is an answer, if only an empty one. */
+  /** There is an answer, possibly empty. */
   #isAnswered = false
   #events: StreamEvent[] = []
   #tokens: number | undefined
   #finish: string | undefined
   #sealed: Origin | undefined
   #isRedacted = false
-  /** What came last is reasoning, and more of it may come. */
+  /** The last part is reasoning, which may continue. */
   #isThinking = false
   #endsInThought = false
-  /** How often the answer was interrupted by thoughts. */
+  /** Number of times that thoughts interrupted the answer. */
   #turn = 0
 
   constructor(prefilled: boolean) {
     this.#prefilled = prefilled
   }
 
-  /** `part`: where several parts make up the reasoning, which one this is from; they are put a blank line apart. */
+  /** `part`: identifies a part of reasoning in several parts, which are separated by blank lines. */
   reasoning(origin: Origin, text: string, part: string | number = 0): void {
     if (text === '') return
     this.#isThinking = true
@@ -39,7 +39,7 @@ export class Collector {
     this.#add(origin, text, part)
   }
 
-  /** One of several thoughts between which the provider draws no line but the answer. */
+  /** One of several thoughts that only the answer separates. */
   thought(origin: Origin, text: string): void {
     this.reasoning(origin, text, this.#turn)
   }
@@ -48,26 +48,26 @@ export class Collector {
     this.#isThinking = false
   }
 
-  /** A piece of the answer, perhaps with thoughts in tags. */
+  /** A piece of the answer, possibly with thoughts in tags. */
   text(text: string): void {
     this.#isAnswered = true
     if (text === '') return
-    // Where thoughts come apart from the text, its beginning is no thought.
+    // If the provider sends reasoning separately, text does not start inside a `<think>` tag.
     this.#tags ??= new TagReader({ prefilled: this.#prefilled && this.#thoughts.isEmpty })
     this.#onPieces(this.#tags.push(text))
   }
 
-  /** Has to be sent back as it is. */
+  /** An item that has to be sent back unchanged. */
   opaque(item: unknown): void {
     this.#opaque.push(item)
   }
 
-  /** There is reasoning in it that the provider alone can read. */
+  /** The response contains reasoning that only the provider can read. */
   sealed(origin: Origin): void {
     this.#sealed ??= origin
   }
 
-  /** Reasoning was replaced by something that cannot be read. */
+  /** Reasoning was replaced by an unreadable text. */
   redacted(): void {
     this.#isRedacted = true
   }
@@ -77,13 +77,13 @@ export class Collector {
     this.#answers()
   }
 
-  /** A call that came in one piece: those before it are complete as well. */
+  /** A call in one piece, which also completes earlier ones. */
   call(part: CallPart): void {
     this.callPart(`whole-${this.#calls.size}`, part)
     this.endCalls()
   }
 
-  /** Without `key`, all of them. */
+  /** Without `key`: all calls. */
   endCalls(key?: string | number): void {
     this.#events.push(...this.#calls.close(key).map((call) => ({ type: 'toolCall' as const, ...call })))
   }
@@ -95,7 +95,7 @@ export class Collector {
     this.#events.push({ type: 'usage', ...usage })
   }
 
-  /** The provider says why it stopped. */
+  /** The provider's finish reason. */
   finish(reason: unknown): void {
     if (!isFilled(reason) || reason === 'null') return
     this.#finish = reason
@@ -110,8 +110,8 @@ export class Collector {
   }
 
   /**
-   * To be called once, at the end; `null` = nothing was found that could be read, not even an empty answer. `isWhole`: this
-   * is all there is, even if no provider says so.
+   * Call once, at the end; `null` = nothing readable was found, not even an empty answer. `isWhole`: the response is complete,
+   * even if it has no finish reason.
    */
   end(isWhole: boolean): Extraction | null {
     const tagged = this.#tags?.end()
@@ -162,21 +162,21 @@ export class Collector {
 
 interface Thought {
   text: string
-  /** The part of the response that its end is from. */
+  /** The part of the response at the end of the text. */
   part: string | number
 }
 
-/** The reasoning of a response, by the places where it was found. */
+/** The reasoning of a response, by origin. */
 class Thoughts {
   readonly #byOrigin = new Map<Origin, Thought>()
-  /** The best place that had something to say. */
+  /** Rank of the best origin with text. */
   #rank = Number.POSITIVE_INFINITY
 
   get isEmpty(): boolean {
     return this.#byOrigin.size === 0
   }
 
-  /** Parts are put a blank line apart. Returns the text to stream: `undefined` if a preferred origin has text. */
+  /** Separates parts by blank lines. Returns the text to stream; `undefined` if a preferred origin has text. */
   add(origin: Origin, text: string, part: string | number): string | undefined {
     const known = this.#byOrigin.get(origin)
     const more = known === undefined || known.part === part ? text : `\n\n${text}`
@@ -191,12 +191,12 @@ class Thoughts {
     return more
   }
 
-  /** What is in the tags is known for certain at the end alone. */
+  /** Sets the thoughts in tags, which are certain only at the end. */
   settleTags(text: string): void {
     this.#byOrigin.set('tags', { text, part: 0 })
   }
 
-  /** What is believed in the end: the first place that has something to say. */
+  /** The reasoning of the preferred origin with text. */
   get best(): { readonly origin: Origin; readonly text: string } | undefined {
     return [...this.#byOrigin]
       .map(([origin, { text }]) => ({ origin, text }))
@@ -210,7 +210,7 @@ interface CallPart {
   readonly name?: string | undefined
   /** The next piece of the arguments' JSON. */
   readonly json?: string | undefined
-  /** The arguments, where they come in one piece. */
+  /** The arguments, if they arrive in one piece. */
   readonly value?: unknown
 }
 
@@ -222,22 +222,22 @@ interface Draft {
   isClosed: boolean
 }
 
-/** Puts the tool calls of a response together from their parts. */
+/** Assembles the tool calls of a response from their parts. */
 class ToolCalls {
   readonly #drafts: Draft[] = []
-  /** The last call of each number. */
+  /** The latest call of each index. */
   readonly #byKey = new Map<string | number, Draft>()
 
   get size(): number {
     return this.#drafts.length
   }
 
-  /** Calls without a name are left out: they cannot be made. */
+  /** Omits calls without a name, which cannot be made. */
   get all(): ToolCall[] {
     return this.#drafts.filter(isNamed).flatMap(readCalls)
   }
 
-  /** Providers number calls as they please: the same number may stand for another call. */
+  /** Providers reuse indexes: the same one may start another call. */
   add(key: string | number, part: CallPart): void {
     const known = this.#byKey.get(key)
     const draft = known === undefined || isOther(known, part) ? this.#begin(key) : known
@@ -248,7 +248,7 @@ class ToolCalls {
     draft.value ??= value
   }
 
-  /** Nothing more comes for this call, or for any; gives those that are complete by this. */
+  /** Closes one call, or all; returns the calls that are complete now. */
   close(key?: string | number): ToolCall[] {
     const drafts = key === undefined ? this.#drafts : [this.#byKey.get(key)]
     const closed = drafts.filter((draft) => draft !== undefined).filter(({ isClosed }) => !isClosed)
@@ -265,8 +265,9 @@ class ToolCalls {
 }
 
 /**
- * A call begins with its name, but not within the arguments of another. Some servers make up an id for each part, and some repeat the
- * name in each; where the id is the same, or there is none, a call is over when its arguments are and others begin.
+ * Whether a part starts another call. A call starts with its name, except within the arguments of another. Some servers invent
+ * an id per part, and some repeat the name; with equal or missing ids, a call ends when its arguments are complete and others
+ * begin.
  */
 function isOther(known: Draft, { id, name, json }: CallPart): boolean {
   if (!isFilled(name)) return false
@@ -281,13 +282,13 @@ const isWhole = (json: string): boolean => json !== '' && parseJson(json) !== un
 
 const isNamed = ({ name }: Draft): boolean => name !== ''
 
-/** As a rule this is one call. */
+/** Usually one call. */
 const readCalls = ({ id, name, json, value }: Draft): ToolCall[] => {
   const all = value === undefined ? readArguments(json).map((each) => parseJson(each) ?? each) : [value]
   return all.map((given) => ({ id, name: cutName(name), arguments: given }))
 }
 
-/** Where reasoning can be found. Where a response has it in several places, the first of them is taken. */
+/** Origins of reasoning, by preference: if a response has several, the first one is used. */
 const chain = [
   { origin: 'reasoning', source: 'reasoning', format: 'parsed' },
   { origin: 'reasoning_content', source: 'reasoning_content', format: 'parsed' },
@@ -305,7 +306,7 @@ const chain = [
 type Origin = (typeof chain)[number]['origin']
 
 interface Place {
-  /** The lower, the more it is believed. */
+  /** A lower rank is preferred. */
   readonly rank: number
   readonly source: Source
   readonly format: Format

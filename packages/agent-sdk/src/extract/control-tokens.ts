@@ -1,15 +1,15 @@
-/** In the format of gpt-oss a message has a header, and an end that answers have as well as thoughts. */
+/** In the format of gpt-oss a message has a header, and an end token that answers and thoughts share. */
 export const answerHeaders = [
   '<|start|>assistant',
   '<|channel|>final<|message|>',
   '<|channel|>final <|constrain|>json<|message|>',
   '<|channel|>commentary<|message|>',
 ]
-/** The same headers as servers leave them that strip special tokens. */
+/** The same headers without special tokens, as some servers strip them. */
 export const bareAnswerHeaders = ['assistantfinal', 'assistantcommentary']
 export const ends = ['<|end|>', '<|return|>']
 
-/** Tokens that control a conversation, and leak into texts if a server does not know the end of its model's turn. */
+/** Tokens that control a conversation. They leak into texts if a server does not know how its model ends a turn. */
 export const controls = [
   ...answerHeaders,
   ...ends,
@@ -45,5 +45,5 @@ export const controls = [
   ...['<｜begin▁of▁sentence｜>', '<｜end▁of▁sentence｜>', '<｜assistant｜>', '<｜user｜>'],
 ]
 
-/** Those that may be markup of a document as well. */
+/** Tokens that may also be markup of a document. */
 export const wordControls = ['<s>', '</s>', '<bos>', '<eos>', '<pad>', '<unk>', '[/inst]', '[eos]']

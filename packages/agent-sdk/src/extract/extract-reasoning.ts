@@ -9,10 +9,7 @@ import { type Json, record } from './json.js'
 import { EventText } from './json-events.js'
 import { responsesReader } from './responses.js'
 
-/**
- * Reads the whole response of any provider, its JSON parsed. `null` = nothing in it makes sense, not even an empty answer.
- * It never throws.
- */
+/** Reads the complete response of any provider, as parsed JSON. `null` = nothing readable, not even an empty answer. Never throws. */
 export function extractReasoning(
   response: unknown,
   { prefilled = false }: ExtractOptions = {},
@@ -33,7 +30,7 @@ const nothing: Extraction = {
   opaque: [],
 }
 
-/** Reads the streamed response of any provider, event by event. It never throws: what makes no sense is passed over. */
+/** Reads the streamed response of any provider, event by event. Never throws, and skips unreadable events. */
 export class ReasoningStream {
   readonly #collector: Collector
   readonly #readers: readonly ((chunk: Json) => void)[]
@@ -47,8 +44,8 @@ export class ReasoningStream {
   }
 
   /**
-   * `chunk`: one event as the provider sent it, its JSON parsed; or the next piece of the body, as bytes or text, split
-   * anywhere, as `jsonEvents` takes it. Gives what it adds; nothing after `end`.
+   * `chunk`: a parsed event of the provider, or the next piece of the body as bytes or text, split anywhere, as for
+   * `jsonEvents`. Returns the resulting events; none after `end`.
    */
   push(chunk: unknown): StreamEvent[] {
     if (this.#extraction !== undefined) return []
@@ -56,7 +53,7 @@ export class ReasoningStream {
     return this.#collector.drainEvents()
   }
 
-  /** What the response was, now that nothing follows; the same again if called again. */
+  /** The result, once the stream has ended; repeated calls return the same. */
   end(): Extraction {
     if (this.#extraction === undefined) {
       for (const event of this.#text?.end() ?? []) this.#read(event)
@@ -86,9 +83,8 @@ export interface FoundReasoning {
 const formats = ['parsed', 'raw', 'think_tags', 'anthropic'] as const
 
 /**
- * Asks a client for the reasoning in its response, if it has a method `extractReasoning`; `null` = it has none, or found
- * none. The method returns the text, or text and format as `[text, format]` or `{ text, format }`, or an `Extraction`.
- * Without a format it is `parsed`. What the method throws is thrown on.
+ * Calls the method `extractReasoning` of a client, if it has one; `null` = no method, or no reasoning. It may return the text,
+ * `[text, format]`, `{ text, format }`, or an `Extraction`; the default format is `parsed`. Rethrows its errors.
  */
 export function reasoningBy(client: unknown, response: unknown): FoundReasoning | null {
   if (!canExtract(client)) return null
@@ -124,6 +120,6 @@ const families = [
   ollamaReader,
 ]
 
-/** Readers for one response, whole or in chunks. Each takes what has its form, and leaves the rest alone. */
+/** Readers for one response, complete or in chunks. Each one reads its own format, and ignores others. */
 const readersFor = (collector: Collector): ((chunk: Json) => void)[] =>
   families.map((family) => family(collector))

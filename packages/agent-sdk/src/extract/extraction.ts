@@ -2,8 +2,8 @@
 export type Format = 'parsed' | 'raw' | 'think_tags' | 'anthropic'
 
 /**
- * The field of the response that the reasoning was read from; where no text of it was found, the field of what is
- * known of it instead. `usage`: nothing but a count. `none`: there was none.
+ * The field of the response that contained the reasoning, or, without its text, other information about it. `usage`: only a
+ * count. `none`: nothing.
  */
 export type Source =
   | 'reasoning'
@@ -20,36 +20,36 @@ export type Source =
   | 'none'
 
 export interface ToolCall {
-  /** Empty where the provider gives none. */
+  /** Empty if the provider sends none. */
   readonly id: string
   readonly name: string
-  /** What their JSON says; the text itself where it is not JSON, because it was cut off or is not meant to be. */
+  /** The parsed arguments; their text if it is not JSON, because it was cut off or is free text. */
   readonly arguments: unknown
 }
 
-/** What was read from a response. */
+/** The content of a response. */
 export interface Extraction {
-  /** `null` = none, or none that can be read. */
+  /** `null` = none, or unreadable. */
   readonly reasoning: string | null
   readonly format: Format
   readonly source: Source
   /** The answer, without reasoning. */
   readonly text: string
   readonly toolCalls: readonly ToolCall[]
-  /** What the provider wants back unchanged in the next request, in order: signed, encrypted and redacted parts. */
+  /** Items that the provider wants back unchanged in the next request, in order: signed, encrypted and redacted ones. */
   readonly opaque: readonly unknown[]
-  /** Some of the reasoning is there in a form that only the provider can read. */
+  /** Some of the reasoning can only be read by the provider. */
   readonly redacted?: true
   /** The reasoning was cut off. */
   readonly truncated?: true
-  /** Tokens spent on reasoning, shown or not, as the provider counts them. */
+  /** Reasoning tokens, shown or not, as counted by the provider. */
   readonly tokens?: number
 }
 
 export interface Usage {
-  /** Spent on reasoning. */
+  /** Reasoning tokens. */
   readonly tokens?: number
-  /** Generated in all: reasoning is among them, whether or not the provider counts it there. */
+  /** All generated tokens including reasoning, whether or not the provider counts it there. */
   readonly outputTokens?: number
 }
 
@@ -57,10 +57,10 @@ export type StreamEvent =
   | { readonly type: 'reasoning'; readonly text: string }
   | { readonly type: 'text'; readonly text: string }
   | ({ readonly type: 'toolCall' } & ToolCall)
-  /** What is known so far; later ones replace earlier ones. */
+  /** The usage so far; replaces earlier events. */
   | ({ readonly type: 'usage' } & Usage)
 
 export interface ExtractOptions {
-  /** The template of the model begins the thought, so that its text has the closing tag alone. */
+  /** The model's template opens the thought, so its text has only the closing tag. */
   readonly prefilled?: boolean
 }

@@ -1,7 +1,7 @@
-/** The end of an answer: whole, cut off at a limit, withheld by its provider, or broken off by a failure. */
+/** The end of an answer: complete, cut off at a limit, withheld by its provider, or interrupted by a failure. */
 export type Ending = 'whole' | 'cut' | 'refused' | 'failed'
 
-/** Finish reasons of servers, in lower case and with `_` between words. All that end in `_error` are failures as well. */
+/** Finish reasons of servers, in lower case with `_` between words. All that end in `_error` are failures as well. */
 const reasons: Readonly<Record<Ending, readonly string[]>> = {
   whole: [
     ...['stop', 'end_turn', 'stop_sequence', 'eos', 'eos_token', 'end', 'done', 'complete', 'completed'],
@@ -31,7 +31,7 @@ const endings = new Map<string, Ending>(
   ),
 )
 
-/** The meaning of any provider's finish reason, whose words may be written as one; `undefined` = unknown. */
+/** The meaning of a provider's finish reason, possibly written as one word; `undefined` = unknown. */
 export function readEnding(reason: string): Ending | undefined {
   const words = reason
     .trim()

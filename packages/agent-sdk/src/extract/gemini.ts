@@ -4,17 +4,17 @@ import { isFilled, type Json, record, records, string } from './json.js'
 interface OpenCall {
   readonly key: string
   readonly args: Record<string, unknown>
-  /** With all of them. */
+  /** The call with all arguments so far. */
   readonly call: Json
 }
 
-/** Gemini: a whole response and each chunk of a stream look the same. Any part may carry a signature, an empty one too. */
+/** Gemini: a complete response and each chunk of a stream have the same form. Any part may carry a signature, even an empty one. */
 export function geminiReader(collector: Collector): (chunk: Json) => void {
   let begun = 0
-  /** A call whose arguments come one by one. */
+  /** A call whose arguments arrive one by one. */
   let open: OpenCall | undefined
 
-  /** Gives the call as it has to be sent back: in one piece. */
+  /** Returns the call in one piece, as it has to be sent back. */
   function readCall(call: Json): Json {
     const { id, name, args, partialArgs, willContinue } = call
     const names = { id: string(id), name: string(name) }
@@ -60,8 +60,8 @@ export function geminiReader(collector: Collector): (chunk: Json) => void {
 const steps = /\.([^.[\]]+)|\[(\d+)\]|\[(?:'([^']*)'|"([^"]*)")\]/g
 
 /**
- * Puts an argument of a call that Gemini streams to where its `jsonPath` says, such as `$.recipe.ingredients[0].name`: a
- * text to the end of what is there, anything else in place of it. What leads nowhere is passed over.
+ * Applies a streamed argument at its `jsonPath`, such as `$.recipe.ingredients[0].name`: appends a text, and replaces any other
+ * value. Ignores invalid paths.
  */
 function placeArgument(args: Record<string, unknown>, part: Json): void {
   const keys = [...(string(part.jsonPath) ?? '').matchAll(steps)].map(
@@ -86,7 +86,7 @@ const joined = (known: unknown, more: unknown): unknown =>
 
 type Key = string | number
 
-/** What is there, or `empty`, which is there then. */
+/** Returns the object or array at `key`; inserts `empty` if the key is missing. */
 function inner(at: object, key: Key, empty: object): object | undefined {
   const known = get(at, key)
   if (record(known) !== undefined || Array.isArray(known)) return known as object
@@ -95,7 +95,7 @@ function inner(at: object, key: Key, empty: object): object | undefined {
 
 const get = (at: object, key: Key): unknown => (Object.hasOwn(at, key) ? (at as Json)[key] : undefined)
 
-/** `false`: there is no such place. Lists have no gaps. */
+/** `false`: invalid position. Lists have no gaps. */
 function put(at: object, key: Key, value: unknown): boolean {
   const fits = Array.isArray(at) ? typeof key === 'number' && key <= at.length : typeof key === 'string'
   if (fits) Object.defineProperty(at, key, { value, writable: true, enumerable: true, configurable: true })

@@ -1,17 +1,17 @@
 const notData = /^(?::|event:|id:|retry:)/
 
-/** The events in the text of a streamed response, which comes in pieces: server-sent events, or a line of JSON each. */
+/** The events in the text of a streamed response, which arrives in pieces: server-sent events, or JSON lines. */
 export class EventText {
   #decoder: InstanceType<typeof TextDecoder> | undefined
   #data: string[] = []
   #line = ''
 
-  /** Gives the events that are complete by this. Bytes may be split anywhere. */
+  /** Returns the events that are now complete. Bytes may be split anywhere. */
   push(piece: string | Uint8Array): unknown[] {
     return this.#read(typeof piece === 'string' ? piece : this.#decode(piece))
   }
 
-  /** What was complete but for the end of its line. */
+  /** Returns a last event without a line break. */
   end(): unknown[] {
     return this.#read(`${this.#decoder?.decode() ?? ''}\n\n`)
   }
@@ -33,7 +33,7 @@ export class EventText {
     return rest.endsWith('}') ? [...events, ...this.#readWholeObject()] : events
   }
 
-  /** The events that a line completes: the one before it, and itself if it is one. */
+  /** The events that a line completes: the previous one, and its own. */
   #onLine(line: string): unknown[] {
     if (line.startsWith('data:')) {
       this.#data.push(line.slice('data:'.length))
@@ -45,7 +45,7 @@ export class EventText {
     return [...parsedLines(data), ...parsed(line)]
   }
 
-  /** A whole object needs no end of its line: SDKs give events without one. */
+  /** A complete object needs no line break: SDKs pass events without one. */
   #readWholeObject(): unknown[] {
     const json = this.#line.replace(/^data:/, '').trimStart()
     if (this.#data.length > 0 || !json.startsWith('{')) return []
@@ -56,8 +56,8 @@ export class EventText {
 }
 
 /**
- * The events of a streamed response, from the bytes of its body: server-sent events, or a line of JSON each. Bytes may be
- * split anywhere. Lines that are no JSON, such as `[DONE]` or one that was cut off, are passed over.
+ * The events of a streamed response from the bytes of its body: server-sent events, or JSON lines. Bytes may be split anywhere.
+ * Skips lines that are not JSON, such as `[DONE]`, or are cut off.
  */
 export async function* jsonEvents(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -67,18 +67,18 @@ export async function* jsonEvents(
   yield* text.end()
 }
 
-/** One event in several lines, or, of those who forget the blank line after an event, several events. */
+/** One event on several lines, or several events of a server that omits the blank lines between them. */
 function parsedLines(lines: readonly string[]): unknown[] {
   const one = parsed(lines.join('\n'))
   return one.length > 0 ? one : lines.flatMap(parsed)
 }
 
-/** The event that a text is, if it is one. */
+/** The event in a text, if it is one. */
 function parsed(text: string): [] | [unknown] {
   if (text.trim() === '') return []
   try {
     return [JSON.parse(text)]
   } catch {
-    return [] // The marker of the end, or the half line of a broken stream.
+    return [] // The end marker, or a cut-off line.
   }
 }

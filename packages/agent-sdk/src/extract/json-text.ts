@@ -1,9 +1,9 @@
 /** Reads JSON of models without parsing it: parsed and written again, an integer over 2^53 would lose digits. */
 
-/** A string, or what stands between strings. Strings are unrolled, so that long ones need no deep stack. */
+/** A string, or a token between strings. Strings are unrolled, so that long ones need no deep stack. */
 const token = /\s*("[^"\\]*(?:\\[\s\S][^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+)/y
 
-/** The end of the JSON object or list that begins at this place; -1 = it has none, or none begins there. */
+/** The end of the JSON object or list at this position; -1 = incomplete, or none begins there. */
 export function findJsonEnd(text: string, from: number): number {
   let depth = 0
   token.lastIndex = from
@@ -16,7 +16,7 @@ export function findJsonEnd(text: string, from: number): number {
   return -1
 }
 
-/** The members of a well-formed object by their names, or the elements of a list, each as it was written. */
+/** The members of a well-formed object by name, or the elements of a list, each as written. */
 export function splitJson(json: string): (readonly [name: string, json: string])[] {
   const parts: [string, string][] = []
   let depth = 0
@@ -42,7 +42,7 @@ export function splitJson(json: string): (readonly [name: string, json: string])
   return parts
 }
 
-/** `undefined` = it is not JSON. */
+/** `undefined` = not JSON. */
 export const parseJson = (json: string): unknown => {
   try {
     return JSON.parse(json)
@@ -54,15 +54,15 @@ export const parseJson = (json: string): unknown => {
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Texts that stand for no arguments; PHP writes an empty list for an empty object. */
+/** Texts that mean no arguments; PHP encodes an empty object as an empty list. */
 const nothing = /^(?:null|none|undefined|\[\s*\])?$/i
-/** Remains around arguments: fences, control tokens, marks of calls, unmatched brackets. */
+/** Remnants around arguments: fences, control tokens, marks of calls, unmatched brackets. */
 const around = /[\s,;}\]]+|```(?:json)?|null\b|<[^<>{}]*>|\[\/?[A-Z_]+\]/y
 
 /**
- * The arguments of the calls that a text holds, each as JSON: of one call as a rule. No arguments are an empty object, however
- * they are written. Servers are known to glue the arguments of several calls, to begin with `{}` and go on with the arguments, to
- * write them twice, to leave marks around them, and to write JSON within a JSON string. What is none of these is given back as it is.
+ * The arguments of the calls in a text, each as JSON; usually of one call. No arguments become an empty object. Repairs known
+ * faults of servers: concatenated arguments of several calls, a leading `{}`, duplicated arguments, surrounding marks, and JSON
+ * within a JSON string. Returns other texts unchanged.
  */
 export function readArguments(text: string): readonly string[] {
   const json = text.trim()

@@ -1,4 +1,4 @@
-/** What came over the wire is anything: these read it where it is what it should be. */
+/** Untyped JSON from the wire; these functions read it if it has the expected type. */
 export type Json = Readonly<Record<string, unknown>>
 
 export const record = (value: unknown): Json | undefined =>
@@ -6,7 +6,7 @@ export const record = (value: unknown): Json | undefined =>
 
 export const string = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** Of a list its objects; an object is a list of one. */
+/** The objects of a list; a single object counts as a list. */
 export const records = (value: unknown): Json[] => {
   const all: readonly unknown[] = Array.isArray(value) ? value : [value]
   return all.map(record).filter((each) => each !== undefined)

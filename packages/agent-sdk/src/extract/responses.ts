@@ -1,7 +1,7 @@
 import type { Collector } from './collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
-/** Where the texts of a stream's events belong; in each item they are numbered by the field `at`. */
+/** The fields of stream events with text; `at` numbers the texts of an item. */
 const texts = new Map([
   ['response.reasoning_summary_text', { kind: 'summary', at: 'summary_index' }],
   ['response.reasoning_text', { kind: 'reasoning_text', at: 'content_index' }],
@@ -14,13 +14,13 @@ type Kind = 'summary' | 'reasoning_text' | 'text' | 'arguments'
 const isLast = /^response\.(?:completed|incomplete|failed)$/
 
 /**
- * OpenAI's Responses, and those of others in their form. A stream says everything several times: in pieces, and then each
- * text, item and the whole response again. A repetition only adds what is missing.
+ * OpenAI's Responses, and compatible ones. A stream repeats everything: the pieces, then each text, item and the whole
+ * response. Repetitions only add what is missing.
  */
 export function responsesReader(collector: Collector): (chunk: Json) => void {
   const received = new Map<string, string>()
   const ended = new Set<unknown>()
-  /** Of the items of this response, by their ids, which some proxies change from event to event. */
+  /** Keys of the items by id; some proxies change ids between events. */
   let keys = new Map<unknown, string>()
   let responses = 0
 
@@ -103,7 +103,7 @@ export function responsesReader(collector: Collector): (chunk: Json) => void {
 
 const isCall = ({ type }: Json): boolean => type === 'function_call' || type === 'custom_tool_call'
 
-/** What a custom tool is given is any text, and is there at the end alone. */
+/** A custom tool's input is free text, complete only at the end. */
 function beginCall(key: string, item: Json, collector: Collector): void {
   if (!isCall(item)) return
   const names = { id: string(item.call_id) ?? string(item.id), name: string(item.name) }

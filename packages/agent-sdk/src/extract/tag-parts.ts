@@ -1,21 +1,21 @@
 interface Part {
   kind: Kind
-  /** As it came, without tags. */
+  /** The text as received, without tags. */
   raw: string
   isBlank: boolean
   readonly isAfterTag: boolean
-  /** The tag that began a thought in the midst of a line, or is a word of any text. */
+  /** The tag that began a thought within a line, or is an ordinary word. */
   readonly opener: string
   /** The tag that ended a thought. */
   closer: string
 }
 
-/** What was read of a text: thoughts, answer and calls by turns. Some of it turns out to be another, later on. */
+/** The parsed parts of a text: thoughts, answer and calls. Later text may reclassify parts. */
 export class Parts {
   readonly #all: Part[] = []
   readonly #trim = new Trim()
   #given: Piece[] = []
-  /** What was said of a call. It is given out when nothing more can come that makes something else of it. */
+  /** Text of a possible call. Released once nothing can reclassify it. */
   #heldCall = ''
   #last: Part
 
@@ -23,27 +23,27 @@ export class Parts {
     this.#last = this.#begin(kind, false, '')
   }
 
-  /** Of the last part. */
+  /** Whether the last part is blank. */
   get isBlank(): boolean {
     return this.#last.isBlank
   }
 
-  /** Of the last part. */
+  /** Kind of the last part. */
   get kind(): Kind {
     return this.#last.kind
   }
 
-  /** Whether the last part, which looked like a call, ends as calls do. */
+  /** Whether the last part, a possible call, ends like one. */
   get looksCalled(): boolean {
     return /[>\])}]\s*$/.test(this.#last.raw)
   }
 
-  /** Of the last part, in characters. */
+  /** Characters of the last part. */
   get length(): number {
     return this.#last.raw.length
   }
 
-  /** Each thought as it came, without its tags. */
+  /** Each thought as received, without its tags. */
   get thoughts(): string[] {
     return this.#all.flatMap(({ kind, raw, isBlank }) => (kind === 'reasoning' && !isBlank ? [raw] : []))
   }
@@ -63,7 +63,7 @@ export class Parts {
     this.#last = this.#begin('call', false, '')
   }
 
-  /** `opener`: the tag, if it may be that the text only speaks of it. */
+  /** `opener`: the tag, if the text may only mention it. */
   beginThought(opener: string): void {
     this.#last = this.#begin('reasoning', false, opener)
   }
@@ -74,7 +74,7 @@ export class Parts {
     this.#last = this.#begin('text', true, '')
   }
 
-  /** The text was a thought, or more of the thought before it; `false` = there was none before it. */
+  /** Reclassifies the text as a thought, or as more of the previous one; `false` = there is none before it. */
   textWasThought(): boolean {
     const [before, text] = [this.#all.at(-2), this.#last]
     if (text.kind === 'call') this.#trim.begin('reasoning', false)
@@ -87,14 +87,14 @@ export class Parts {
     return true
   }
 
-  /** The thought ended before: what follows on the tag between the two places is text. */
+  /** Moves the end of the thought: the text after the tag at `from` to `to` is not part of it. */
   thoughtEndedAt(from: number, to: number): void {
     const { raw } = this.#last
     this.#last.raw = raw.slice(0, from)
     this.#begin('text', true, '').raw = raw.slice(to)
   }
 
-  /** The tag that began the thought was a word, or only spoken of within a sentence; `false` = it certainly began it. */
+  /** Reclassifies the thought as text, because its tag was a word or only mentioned in a sentence; `false` = the tag is certain. */
   thoughtWasText(): boolean {
     const thought = this.#last
     if (bareHeader.test(thought.opener) && gluedWord.test(thought.raw)) return false
@@ -107,7 +107,7 @@ export class Parts {
     return true
   }
 
-  /** What can be given out since the last time. */
+  /** Returns the text that can be released since the last call. */
   drain(isLast: boolean): Piece[] {
     if (isLast) this.#giveCall()
     const given = isLast ? [...this.#given, ...this.#trim.end()] : this.#given
@@ -115,7 +115,7 @@ export class Parts {
     return given
   }
 
-  /** All of it, as it turned out to be. A call is what nothing but blanks and thoughts follow. */
+  /** The final texts. A call is only followed by blanks and thoughts. */
   joinTexts(): { readonly reasoning: string; readonly text: string; readonly called: string } {
     const trim = new Trim()
     const end = this.#all.findLastIndex(({ kind, isBlank }) => kind === 'text' && !isBlank)
@@ -142,7 +142,7 @@ export class Parts {
   }
 }
 
-/** A header without marks, and a word that follows it without a space, unless it is a part of a name in a program. */
+/** A header without marks, and a word that follows it without a space, unless it is part of a name in code. */
 const [bareHeader, gluedWord] = [/^(?:assistant)?analysis$/, /^["'“‘«(]?(?![\w$]*[.([_$]\S)\p{L}/u]
 
 type Kind = 'reasoning' | 'text' | 'call'
@@ -153,17 +153,17 @@ export interface Piece {
 }
 
 /**
- * Removes the white space around thoughts as the text streams in, and separates thoughts by a blank line. A text without
- * thoughts stays as it is.
+ * Trims white space around thoughts in a stream, and separates thoughts by a blank line. Leaves a text without thoughts
+ * unchanged.
  */
 class Trim {
   reasoning = ''
   text = ''
   call = ''
   #kind: Kind = 'text'
-  /** White space that counts only if more follows. */
+  /** White space that is kept only if text follows. */
   #waiting = ''
-  /** Nothing of the present part has been given out. */
+  /** Nothing of this part was released yet. */
   #isFresh = true
   #skipsBlank = false
   #endsBlank = true
@@ -179,7 +179,7 @@ class Trim {
     return this.#kind === 'reasoning' ? this.#think(raw) : this.#answer(raw)
   }
 
-  /** Nothing follows: white space that is the whole text is given out. */
+  /** End of input: releases white space if it is the whole text. */
   end(): Piece[] {
     if (this.#kind === 'reasoning' || this.#waiting === '') return []
     return this.#give(this.#kind, this.#waiting)

@@ -4,42 +4,40 @@ import { anyCloser, hasOnlyControls, nextPlace, type Token, tokenAt } from './ta
 export interface TagTexts {
   readonly reasoning: string
   readonly text: string
-  /** What the text ends in, from the mark of a tool call on. */
+  /** The end of the text from the mark of a tool call on. */
   readonly called: string
-  /** The last thought has no end. */
+  /** The last thought has no closing tag. */
   readonly isTruncated: boolean
 }
 
-/** What is waited for to see whether a control token ends the text, and whether backticks end on their line: in characters. */
+/** Characters to wait for, to decide whether a control token ends the text, and whether backticks close on their line. */
 const [maxBlankChars, maxLineChars] = [64, 400]
 
 /**
- * Separates thoughts in tags, calls and control tokens from the answer while the text streams in, in pieces of any size. A mark
- * counts wherever it stands, but not in code or alone between quotation marks: there it is text.
- *
- * Known late, and corrected then, is that the text was a thought without an opening tag, that a thought ended within a code fence
- * that was never closed, that a tag within a sentence was only mentioned, that a word was no tag, and that what looked like a call
- * was not one.
+ * Separates thoughts in tags, calls and control tokens from the answer in a stream with pieces of any size. A mark counts
+ * anywhere except in code and alone between quotation marks. Corrects itself when later text shows that the text was a thought
+ * without an opening tag, that a thought ended within an unclosed code fence, that a tag within a sentence was only mentioned,
+ * that a word was not a tag, or that a possible call was not one.
  */
 export class TagReader {
   readonly #parts: Parts
   readonly #findsCalls: boolean
   #code = new Code()
-  /** What may be the beginning of a tag. */
+  /** A possible beginning of a tag. */
   #held = ''
-  /** What ends the present thought; `undefined` = this is no thought. */
+  /** Closing tags of this thought; `undefined` = not in a thought. */
   #closers: ReadonlySet<string> | undefined
-  /** A tag has counted, so that those count as well that may be markup. */
+  /** A tag was recognized, so that tags count that may also be markup. */
   #counts: boolean
   #isUnmarked = false
-  /** The present text speaks of thoughts that begin. */
+  /** This text mentions thoughts that begin. */
   #isMentioned = false
-  /** What ends the thought that the present call was begun in. */
+  /** Closing tags of the thought in which this call began. */
   #outer: ReadonlySet<string> | undefined
-  /** An end of the present thought within a fence. */
+  /** A closing tag of this thought within a code fence. */
   #spare: { readonly from: number; readonly to: number } | undefined
 
-  /** Without `findsCalls`, marks of calls are text. */
+  /** Without `findsCalls`, marks of calls count as text. */
   constructor({
     prefilled,
     findsCalls = true,
@@ -58,14 +56,14 @@ export class TagReader {
   /** Returns what was held back, except for an incomplete closing tag. */
   flush(): Piece[] {
     const half = this.#held.toLowerCase()
-    const mayBeEnd = !/^\w{1,4}$/.test(half) // It is a word, more likely than not.
+    const mayBeEnd = !/^\w{1,4}$/.test(half) // More likely a word than a cut-off tag.
     const isHalfEnd =
       mayBeEnd && [...(this.#closers ?? [])].some((closer) => half !== closer && closer.startsWith(half))
     if (!isHalfEnd) this.#read(this.#held, true)
     return this.#parts.drain(!this.#isHalfCall)
   }
 
-  /** To be called once. */
+  /** Call once. */
   end(): TagTexts {
     this.flush()
     const isHalfCall = this.#isHalfCall
@@ -76,17 +74,17 @@ export class TagReader {
     return { ...this.#parts.joinTexts(), isTruncated }
   }
 
-  /** Each thought to the letter, once all is read. */
+  /** Each thought verbatim; call after the end. */
   get thoughts(): readonly string[] {
     return this.#parts.thoughts
   }
 
-  /** Some text was a thought that began without a mark: it was given out as text. */
+  /** A thought without an opening mark was already released as text. */
   get isUnmarked(): boolean {
     return this.#isUnmarked
   }
 
-  /** The thought that a call seems to be begun in went on. */
+  /** The thought that contains the mark of a call continued. */
   get #isHalfCall(): boolean {
     return this.#outer !== undefined && !this.#parts.looksCalled
   }
@@ -122,7 +120,7 @@ export class TagReader {
     this.#code.see(raw)
   }
 
-  /** Whether it cannot be told what the token is before more follows. */
+  /** Whether the meaning of the token depends on text that has not arrived. */
   #dependsOn({ type, isWord, isBare }: Token, rest: string): boolean {
     if (isBare && rest === '') return true
     if (rest === '' && this.#quote !== undefined) return true
@@ -133,18 +131,18 @@ export class TagReader {
     )
   }
 
-  /** The mark that ends a quotation here. The last words of a thought may be quoted, as may be the first of an answer. */
+  /** The quotation mark that closes here. The last words of a thought may be quoted, and so may the first of an answer. */
   get #quote(): string | undefined {
     return this.#closers === undefined ? this.#code.quote : this.#code.tick
   }
 
-  /** Does what a token says; `false` = it says nothing, it is text. */
+  /** Applies a token; `false` = it counts as text. */
   #apply(token: Token, tag: string, rest: string): boolean {
     if (token.type === 'call' && !this.#findsCalls) return false
     const isQuoted = this.#quote !== undefined && rest.startsWith(this.#quote)
     if (this.#closers !== undefined) return this.#readInThought(token, tag, isQuoted)
     if (this.#parts.kind === 'call') return this.#readInCall(token, tag)
-    // A backtick that none follows on its line is no code.
+    // A backtick that is not closed on its line does not begin code.
     const isInCode = this.#code.isFenced || (this.#code.hasOpenTick && /^[^\n]*`/.test(rest))
     return this.#readInText(token, tag, isQuoted || isInCode, rest)
   }
@@ -165,14 +163,14 @@ export class TagReader {
     return !isFenced
   }
 
-  /** A model may begin what its template has begun already. */
+  /** Models repeat opening tags that their template already wrote. */
   #opensAgain({ closers }: Token): boolean {
     if (!this.#parts.isBlank) return false
     this.#closers = closers
     return true
   }
 
-  /** The end of the thought that a call was begun in: where more than calls came before it, the thought went on. */
+  /** Handles the end of the thought in which a call began: if text other than calls came before it, the thought had continued. */
   #readInCall(token: Token, tag: string): boolean {
     if (!this.#outer?.has(token.name)) return false
     if (!this.#parts.looksCalled) this.#parts.textWasThought()
@@ -204,7 +202,7 @@ export class TagReader {
     return type === 'control' || /^[^\s.,:;]/.test(rest)
   }
 
-  /** A closing tag without an opening one: the text before it was a thought. */
+  /** Handles a closing tag without an opening one: the text before it was a thought. */
   #endsUnmarked(tag: string): boolean {
     if (this.#isMentioned) return false
     if (this.#parts.isBlank) return true
@@ -241,11 +239,11 @@ export class TagReader {
   }
 }
 
-/** No more of it is looked at than is waited for, so that it is the same in pieces. */
+/** Limits the lookahead to the text that is awaited, so that the result does not depend on the pieces. */
 const endsText = (rest: string): boolean => hasOnlyControls(rest.slice(0, maxBlankChars), true) === true
 
 const pieces = /\n|`+|~+|[^\n`~]+/g
-/** What may stand before a fence on its line: the marks of quotes and lists. */
+/** Characters that rule out a fence on this line: all but the marks of quotes and lists. */
 const beyondMarks = /[^\s>*+\-.\d)]/
 
 const quotes = new Map([
@@ -257,13 +255,13 @@ const quotes = new Map([
   ['«', '»'],
 ])
 
-/** Knows where a text, as it comes, is code in the eyes of Markdown. */
+/** Tracks Markdown code in a stream. */
 class Code {
-  /** The run of backticks or tildes that the text ends in: what it means shows when it is over. */
+  /** The trailing run of backticks or tildes, whose meaning depends on what follows. */
   #mark = ''
   #length = 0
   #fence: { readonly mark: string; readonly length: number } | undefined
-  /** Length of the run that opened code on this line; 0 = none. */
+  /** Length of the run that opened code on this line; 0 = not in code. */
   #ticks = 0
   #isLineBlank = true
   #last = ''
@@ -273,17 +271,17 @@ class Code {
     for (const [piece] of text.matchAll(pieces)) this.#see(piece, piece.charAt(0))
   }
 
-  /** What follows if what stands here is in backticks; `undefined` = none stands before it. */
+  /** The closing mark if this position is in backticks; `undefined` = not in backticks. */
   get tick(): string | undefined {
     return this.#mark === '`' ? '`' : undefined
   }
 
-  /** As `tick`, also of quotation marks. */
+  /** Like `tick`, also for quotation marks. */
   get quote(): string | undefined {
     return this.tick ?? quotes.get(this.#last)
   }
 
-  /** Nothing but marks stands before this on its line. */
+  /** The line so far has only marks. */
   get isLineBlank(): boolean {
     return this.#mark === '' && this.#isLineBlank
   }
@@ -293,7 +291,7 @@ class Code {
     return this.#fence !== undefined
   }
 
-  /** Backticks stand before this on its line that none have ended. */
+  /** An opening run of backticks on this line is not closed yet. */
   get hasOpenTick(): boolean {
     this.#settle()
     return this.#ticks > 0
@@ -309,7 +307,7 @@ class Code {
       this.#mark = first
       this.#length = piece.length
     } else if (first === '\n') {
-      // Models begin fences within a line as well.
+      // Models also open fences within a line.
       if (this.#ticks >= 3) this.#fence = { mark: '`', length: this.#ticks }
       this.#isLineBlank = true
       this.#ticks = 0

@@ -1,24 +1,21 @@
 import { callForms } from './call-forms.js'
 import { answerHeaders, bareAnswerHeaders, controls, ends, wordControls } from './control-tokens.js'
 
-/**
- * What a model writes that is not text: the beginning or end of a thought, the beginning of a call, what controls the
- * conversation.
- */
+/** A token in a model's text: beginning or end of a thought, beginning of a call, or control token. */
 export interface Token {
   readonly type: 'open' | 'close' | 'call' | 'control'
   /** In lower case. */
   readonly name: string
-  /** Of a beginning: any of these ends it. */
+  /** For a beginning: the tokens that close it. */
   readonly closers: ReadonlySet<string>
   /**
-   * It has no marks of its own: it counts in lower case, where what follows is written on it. The beginning that is a word counts
-   * before all else.
+   * A token without special characters. It counts in lower case if text follows without a space. The beginning that is an
+   * ordinary word counts only at the very start.
    */
   readonly isBare: boolean
   /**
-   * It may be markup of any document as well. Such a beginning counts at the beginning of a line, or after another thought; such a
-   * control token counts where the text begins or ends.
+   * It may also be markup of a document. Such a beginning counts at the start of a line, or after another thought; such a
+   * control token counts at the start or end of the text.
    */
   readonly isWord: boolean
 }
@@ -26,7 +23,7 @@ export interface Token {
 const tags = (...names: readonly string[]): (readonly [string, string])[] =>
   names.map((name) => [`<${name}>`, `</${name}>`])
 
-/** Marks of thoughts that are nothing else, wherever they stand. */
+/** Marks that only thoughts have; they count anywhere. */
 const thoughts: readonly (readonly [open: string, close: string])[] = [
   ...tags(
     'think',
@@ -47,21 +44,21 @@ const thoughts: readonly (readonly [open: string, close: string])[] = [
   ['<|inner_prefix|>', '<|inner_suffix|>'], // Apertus
 ]
 
-/** Marks of thoughts that may be elements of any document. */
+/** Marks of thoughts that may also be elements of a document. */
 const wordThoughts = tags('reason', 'reasoning', 'thought', 'thoughts')
 
-/** How a thought begins in the format of gpt-oss, also where its template wrote the first token of it. */
+/** Beginnings of thoughts in the format of gpt-oss, also if the template wrote the first token. */
 const headers = ['<|channel|>analysis<|message|>', 'analysis<|message|>']
 /** The same without special tokens. */
 const bareHeaders = ['analysis', 'assistantanalysis']
 
-/** Closing tags of thoughts whose opening tag the model's template wrote and the response does not hold. */
+/** Closing tags of thoughts whose opening tag was written by the template, and so is not in the response. */
 export const anyCloser: ReadonlySet<string> = new Set([
   ...[...thoughts, ...wordThoughts].map(([, close]) => close),
   ...ends,
 ])
 
-/** Closing tags that count without an opening one. `<|end|>` is none: some models end every message with it. */
+/** Closing tags that count without an opening one. Not `<|end|>`: some models end every message with it. */
 const loneClosers: ReadonlySet<string> = new Set([...anyCloser].filter((each) => !ends.includes(each)))
 
 const none: ReadonlySet<string> = new Set()
@@ -86,23 +83,23 @@ function token(type: Token['type'], name: string, closers = none, isWord = false
   return { type, name, closers, isWord, isBare: false }
 }
 
-/** By their first two characters, none of which is shorter; the longest first. */
+/** By their first two characters; the longest first. */
 const byBeginning = new Map<string, Token[]>()
 for (const each of [...tokens].sort((a, b) => b.name.length - a.name.length)) {
   const beginning = each.name.slice(0, 2)
   byBeginning.set(beginning, [...(byBeginning.get(beginning) ?? []), each])
 }
 const longest = Math.max(...tokens.map(({ name }) => name.length))
-/** Of words no more than it takes to pass over almost all others. */
+/** Matches as few characters of words as suffice to skip almost all others. */
 const mayBegin = /[<[\]◁]|a(?:$|n(?:$|a(?:$|l))|s(?:$|s(?:$|i)))/g
 
-/** Where the next token may begin, from `from` on; -1 = nowhere. */
+/** The next position of a possible token from `from` on; -1 = none. */
 export function nextPlace(text: string, from: number): number {
   mayBegin.lastIndex = from
   return mayBegin.exec(text)?.index ?? -1
 }
 
-/** The token at such a place; `undefined` = none, `'unsure'` = that depends on what follows the text. */
+/** The token at such a position; `undefined` = none, `'unsure'` = depends on text that has not arrived. */
 export function tokenAt(text: string, index: number, isLast: boolean): Token | 'unsure' | undefined {
   const rest = text.slice(index, index + longest).toLowerCase()
   const isOver = isLast || rest.length === longest
@@ -114,7 +111,7 @@ export function tokenAt(text: string, index: number, isLast: boolean): Token | '
   return undefined
 }
 
-/** Whether a text holds nothing but control tokens and blanks; `'unsure'` = so far, and more may follow. */
+/** Whether a text has only control tokens and blanks; `'unsure'` = so far, but more may follow. */
 export function hasOnlyControls(text: string, isLast: boolean): boolean | 'unsure' {
   for (let at = 0; ; ) {
     at = text.length - text.slice(at).trimStart().length
@@ -126,10 +123,10 @@ export function hasOnlyControls(text: string, isLast: boolean): boolean | 'unsur
   }
 }
 
-/** The rest of a call's header that some servers leave before the name of a tool: `<|channel|>commentary to=`, `<tool_call>`. */
+/** Remnants of a call's header that some servers leave before the name of a tool: `<|channel|>commentary to=`, `<tool_call>`. */
 const beforeName = /^.*\bto=|^(?:\s*<[^<>]*>)+/s
 
-/** The name of a tool without the control tokens that some servers leave around it. */
+/** The name of a tool without surrounding control tokens that some servers leave. */
 export const cutName = (name: string): string =>
   name
     .replace(beforeName, '')

@@ -1,7 +1,7 @@
 import type { Usage } from './extraction.js'
 import { count, type Json, record } from './json.js'
 
-/** What a provider's record of tokens says. */
+/** Token counts from the usage record of any provider. */
 export function readUsage(usage: Json): Usage {
   const tokens = reasoningTokens(usage)
   const output = outputTokens(usage, tokens ?? 0)
@@ -29,7 +29,7 @@ function outputTokens(usage: Json, reasoning: number): number | undefined {
   return answer + (countsApart(usage, answer, reasoning) ? reasoning : 0)
 }
 
-/** Gemini counts reasoning apart from the answer; so does xAI chat, which shows in the total or in reasoning > answer. */
+/** Gemini counts reasoning in addition to the answer; so does xAI chat, as the total shows, or more reasoning than answer tokens. */
 function countsApart(usage: Json, answer: number, reasoning: number): boolean {
   if ('thoughtsTokenCount' in usage) return true
   const [prompt, total] = [count(usage.prompt_tokens), count(usage.total_tokens)]

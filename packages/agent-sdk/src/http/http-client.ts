@@ -28,7 +28,7 @@ import type {
   WhyQuery,
 } from './types.js'
 
-/** Envelopes in one answer; the most that a gateway gives. */
+/** Maximum envelopes in one response of a gateway. */
 const envelopesPerPage = 1000
 const defaultTimeoutMs = 30_000
 
@@ -40,10 +40,9 @@ export interface HttpClientOptions {
 }
 
 /**
- * Reads a space over HTTP, without appearing as present.
- *
- * Every method rejects with `ProtocolError` when the gateway refuses, and with `ConnectionError` when none answers
- * (`unreachable`), in time (`timeout`), or the request is aborted (`aborted`). Iterators request a page when it is needed.
+ * Reads a space over HTTP, without appearing as present. Every method rejects with `ProtocolError` if the gateway refuses, and
+ * with `ConnectionError` if it is unreachable (`unreachable`), too slow (`timeout`), or the request is aborted (`aborted`).
+ * Iterators request pages on demand.
  */
 export class HttpClient {
   readonly target: HttpTarget
@@ -75,12 +74,12 @@ export class HttpClient {
     )
   }
 
-  /** One page of the log, as far as this reader may see it. */
+  /** One page of the log, as readable for this token. */
   readLogPage(query: LogQuery = {}, options?: RequestOptions): Promise<LogPage> {
     return this.getJson<LogPage>('envelopes', { limit: envelopesPerPage, ...query }, options)
   }
 
-  /** Pages of the log. Envelopes that are added meanwhile are left out. */
+  /** Pages of the log up to its present end. */
   async *readLogPages(query: LogQuery = {}, options?: RequestOptions): AsyncGenerator<LogPage, void> {
     for (let asked = query; ; ) {
       const page = await this.readLogPage(asked, options)
@@ -99,12 +98,12 @@ export class HttpClient {
     for await (const { envelopes } of this.readLogPages(query, options)) yield* envelopes
   }
 
-  /** One envelope, by its id, the beginning of that, or `#seq`. Rejects with `not_found`, or names several matches. */
+  /** One envelope by its id, a unique prefix, or `#seq`. Rejects with `not_found`, or lists several matches. */
   readEnvelope(ref: string, options?: RequestOptions): Promise<AnyEnvelope> {
     return this.getJson<AnyEnvelope>(`envelopes/${encodeURIComponent(ref)}`, {}, options)
   }
 
-  /** What may still be approved, oldest first, as far as this reader may see it. */
+  /** The open proposals that this token may read, oldest first. */
   async readProposals(options: RequestOptions = {}): Promise<ProposalList> {
     const proposals: OpenProposal[] = []
     for (let after = 0; ; after = proposals.at(-1)?.seq ?? 0) {
@@ -124,7 +123,7 @@ export class HttpClient {
     }
   }
 
-  /** Who belongs to the space, with their capabilities. */
+  /** The members of the space with their capabilities. */
   readParticipants(options?: RequestOptions): Promise<ParticipantList> {
     return this.getJson<ParticipantList>('participants', {}, options)
   }
@@ -134,7 +133,7 @@ export class HttpClient {
     return this.getJson<ContextList>('contexts', {}, options)
   }
 
-  /** One context. Rejects with `not_found` where this reader may see nothing of it. */
+  /** One context. Rejects with `not_found` if it has nothing readable. */
   readContext(context: string, options?: RequestOptions): Promise<ContextNode | FreePath> {
     return this.getJson<ContextNode | FreePath>(`contexts/${encodePath(context)}`, {}, options)
   }
@@ -144,7 +143,7 @@ export class HttpClient {
     return this.getJson<TurnPage>('turns', { thread_id: this.getThreadId(thread), ...query }, options)
   }
 
-  /** All turns of an agent, or of a thread, newest first. Rejects as `readTurnPage`. */
+  /** All turns of an agent, or of a thread, newest first. Rejects like `readTurnPage`. */
   async *readTurns(
     thread: string,
     query: TurnQuery = {},
@@ -157,7 +156,7 @@ export class HttpClient {
     for await (const { turns } of pages) yield* turns.toReversed()
   }
 
-  /** Pages of the audit: what agents did, step by step. */
+  /** Pages of the audit: the steps of agents. */
   readAuditPages(
     { thread, ...query }: AuditQuery = {},
     options?: RequestOptions,
@@ -169,7 +168,7 @@ export class HttpClient {
     )
   }
 
-  /** Pages of envelopes that say what is searched for, newest first. Each looks at a bounded part of the log. */
+  /** Pages of matching envelopes, newest first. Each page searches a bounded part of the log. */
   search(query: SearchQuery = {}, options?: RequestOptions): AsyncGenerator<SearchPage, void> {
     return readPages(
       (before) => this.getJson<SearchPage>('search', { ...query, before }, options),
@@ -177,12 +176,12 @@ export class HttpClient {
     )
   }
 
-  /** The steps that led to an envelope, which is named by id or seq, each with its rank. Rejects with `not_found` for what this reader may not read. */
+  /** The ranked steps that led to an envelope, given by id or seq. Rejects with `not_found` if it is not readable. */
   why(ref: string | number, query: WhyQuery = {}, options?: RequestOptions): Promise<WhyAnswer> {
     return this.getJson<WhyAnswer>(`why/${encodeURIComponent(ref)}`, { ...query }, options)
   }
 
-  /** Has the gateway check the hash chain of the log, which takes as long as the log is: there is no timeout. */
+  /** Has the gateway verify the hash chain of the log. Takes time proportional to the log, so there is no timeout. */
   verifyLog(options?: RequestOptions): Promise<LogVerification> {
     return this.getJson<LogVerification>(
       'audit/verify',
@@ -191,15 +190,12 @@ export class HttpClient {
     )
   }
 
-  /** Removes the body of an envelope for good; needs the capability `space.erase`. */
+  /** Permanently removes the body of an envelope; requires the capability `space.erase`. */
   erase(seq: number, reason: string): Promise<ErasureReceipt> {
     return this.postJson<ErasureReceipt>('audit/erase', { seq, reason })
   }
 
-  /**
-   * An export, in chunks as the gateway sends them, without a timeout. The iterator rejects with `ConnectionError` `closed`
-   * if the export breaks off before its end.
-   */
+  /** An export in chunks, without a timeout. The iterator rejects with `ConnectionError` `closed` if the export ends early. */
   async openExport(
     { format, after, thread, turn, context, limit }: ExportQuery = {},
     { signal }: Pick<RequestOptions, 'signal'> = {},
@@ -215,12 +211,12 @@ export class HttpClient {
     return readExportBody(body, signal)
   }
 
-  /** Makes a one-time code for the token of this client [MEUP-11.13]. */
+  /** Creates a one-time code for the token of this client [MEUP-11.13]. */
   createLink(): Promise<Link> {
     return this.postJson<Link>('links')
   }
 
-  /** The thread of an agent, who may be named by its thread as well. */
+  /** The thread of an agent; accepts a thread as well. */
   getThreadId(agent: string): string {
     return agent.includes('/') ? agent : `${this.target.space}/${agent}`
   }
@@ -240,7 +236,7 @@ export class HttpClient {
 
 const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
 
-/** Pages of an answer that names the `before` of its next one in `next`. */
+/** Pages of a response that gives the `before` of the next page in `next`. */
 async function* readPages<Page extends { readonly next?: number }>(
   getPage: (before: number | undefined) => Promise<Page>,
   before: number | undefined,
@@ -253,14 +249,14 @@ async function* readPages<Page extends { readonly next?: number }>(
   } while (next !== undefined)
 }
 
-/** Lists the spaces that a token opens, or that let guests in [MEUP-11.14]. Rejects as `HttpClient` does. */
+/** Lists the spaces that a token opens, or that admit guests [MEUP-11.14]. Rejects like `HttpClient`. */
 export const listSpaces = (url: string, token?: string): Promise<readonly string[]> =>
   request({ url, path: 'spaces', token }, async (response) => {
     const { spaces } = (await response.json()) as { spaces: readonly string[] }
     return spaces
   })
 
-/** Exchanges a one-time code for its token [MEUP-11.13]. Rejects as `HttpClient` does. */
+/** Exchanges a one-time code for its token [MEUP-11.13]. Rejects like `HttpClient`. */
 export const exchangeLink = (url: string, code: string): Promise<ExchangedLink> =>
   request({ url, path: 'links/exchange', token: code, method: 'POST' }, async (response) => {
     return (await response.json()) as ExchangedLink

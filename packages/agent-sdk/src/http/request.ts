@@ -7,9 +7,9 @@ import { buildGatewayUrl, type Fetch } from '../client/transport.js'
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
 export interface RequestOptions {
-  /** Cancels the request and the reading of its answer, which rejects with `ConnectionError` `aborted`. */
+  /** Aborts the request, or the reading of its response, which rejects with `ConnectionError` `aborted`. */
   readonly signal?: AbortSignal
-  /** Milliseconds for the whole answer; `Infinity` = no limit. */
+  /** Milliseconds for the complete response; `Infinity` = no limit. */
   readonly timeoutMs?: number
 }
 
@@ -25,13 +25,13 @@ interface HttpRequest extends RequestOptions {
   readonly method?: 'GET' | 'POST'
   /** Sent as JSON. */
   readonly body?: unknown
-  /** The type of the answer; default: that of the route. */
+  /** Media type of the response; default: that of the route. */
   readonly accept?: string
 }
 
 /**
- * Sends a request and reads its answer. Rejects with `ProtocolError` when the gateway refuses, `ConnectionError` when none
- * answers (`unreachable`), in time (`timeout`), or at such an address (`not_configured`).
+ * Sends a request and reads its response. Rejects with `ProtocolError` if the gateway refuses, `ConnectionError` if it is
+ * unreachable (`unreachable`), too slow (`timeout`), or not a gateway (`not_configured`).
  */
 export async function request<Answer>(
   {
@@ -74,7 +74,7 @@ export async function request<Answer>(
   }
 }
 
-/** Repeats a GET for which Node reused a connection that the gateway closed at that moment. */
+/** Repeats a GET if Node reused a connection that the gateway was closing. */
 const send = (fetch: Fetch, address: URL, init: RequestInit): Promise<Response> =>
   fetch(address, init).catch((error: Error) => {
     const wasDropped = Object(error.cause).code === 'UND_ERR_SOCKET'
@@ -99,10 +99,7 @@ function toConnectionError(
 const toAbortError = ({ reason }: AbortSignal): ConnectionError =>
   new ConnectionError('aborted', `aborted: ${String(reason)}`)
 
-/**
- * The chunks of an export. Leaving the loop cancels it. Rejects with `ConnectionError` when it breaks off (`closed`) or is
- * aborted.
- */
+/** The chunks of an export. Leaving the loop cancels it. Rejects with `ConnectionError` if it ends early (`closed`) or is aborted. */
 export async function* readExportBody(
   body: ReadableStream<Uint8Array>,
   signal?: AbortSignal,

@@ -11,13 +11,13 @@ import type {
 import type { AnyEnvelope, ContextInfo, Detail, Erasure, ParticipantDetails } from '@meup/protocol'
 import type { OpenProposal } from '../client/proposal.js'
 
-/** Which log it is, and the seq of its last envelope. */
+/** The epoch of the log, and the seq of its last envelope. */
 export interface LogPosition {
   readonly epoch: string
   readonly head: number
 }
 
-/** A part of the log. Of lists, each value matches. */
+/** A part of the log. A list matches any of its values. */
 export interface LogQuery {
   /** Only envelopes with a greater seq. */
   readonly after?: number | undefined
@@ -30,18 +30,18 @@ export interface LogQuery {
   readonly kind?: string | readonly string[]
   /** Ids of the senders. */
   readonly from?: string | readonly string[]
-  /** This context, and what is nested in it. */
+  /** This context, and those nested in it. */
   readonly context?: string
-  /** Only what answers this envelope. */
+  /** Only envelopes that correlate to this one. */
   readonly correlationId?: string
-  /** How much of the reasoning; default `full`. */
+  /** Amount of reasoning; default `full`. */
   readonly reasoning?: Exclude<Detail, 'summary'>
 }
 
-/** A page of the log. One scans a bounded part of it: it may be empty, and others follow. */
+/** A page of the log. A request scans a bounded part of it, so a page may be empty although more follow. */
 export interface LogPage extends LogPosition {
   readonly envelopes: readonly AnyEnvelope[]
-  /** The `after` of the next page, or its `before` in descending order; absent = this is the last. */
+  /** The `after` of the next page, or its `before` in descending order; absent = last page. */
   readonly next?: number
 }
 
@@ -54,9 +54,9 @@ export interface ParticipantList extends LogPosition {
   readonly participants: readonly ParticipantDetails[]
 }
 
-/** A context that reasoning opened, and what is nested in it. */
+/** A context opened by reasoning, and those nested in it. */
 export interface ContextNode extends ContextInfo {
-  /** In it and below it, of what everyone may read. */
+  /** Counts of public envelopes in it and below it. */
   readonly counts: ContextCounts
   readonly children: readonly (ContextNode | FreePath)[]
 }
@@ -67,7 +67,7 @@ export interface ContextCounts {
   readonly contributors: number
 }
 
-/** A path that groups envelopes, and that no reasoning opened [MEUP-2.5]. */
+/** A path that groups envelopes without reasoning that opened it [MEUP-2.5]. */
 export interface FreePath {
   readonly context: string
   readonly state: 'free'
@@ -77,7 +77,7 @@ export interface FreePath {
 }
 
 export interface ContextList extends LogPosition {
-  /** The roots, oldest first; the latest free paths are among them. */
+  /** The roots, oldest first, including the latest free paths. */
   readonly contexts: readonly (ContextNode | FreePath)[]
 }
 
@@ -86,20 +86,20 @@ export interface TurnQuery {
   readonly before?: number | undefined
   /** Turns in one answer, at most 1000; default 20. */
   readonly limit?: number
-  /** Only turns that this envelope belongs to: its id, the beginning of that, or `#seq`. */
+  /** Only turns that contain this envelope: its id, a unique prefix, or `#seq`. */
   readonly of?: string
   /** Adds the size of the result to each tool decision, and the id of its answer to each turn. */
   readonly sizes?: boolean
 }
 
-/** A turn; it has an `answer_id`, and its decisions a `size`, if the query asked for `sizes`. */
+/** A turn; with `sizes`, it has an `answer_id` and its decisions a `size`. */
 export type Turn = TurnInfo<ToolDecisionInfo & Partial<DetailedDecision>> & Pick<TurnDetail, 'answer_id'>
 
 export interface TurnPage {
   readonly thread_id: string
-  /** In the order of their numbers. */
+  /** Ordered by number. */
   readonly turns: readonly Turn[]
-  /** The `before` of the page of earlier turns; absent = there are none. */
+  /** The `before` of the page of earlier turns; absent = none. */
   readonly next?: number
 }
 
@@ -110,17 +110,17 @@ export interface AuditQuery {
   readonly limit?: number
   /** An agent, or its thread. */
   readonly thread?: string | undefined
-  /** Number of a turn of that thread. */
+  /** Number of a turn in that thread. */
   readonly turn?: number | string | undefined
   readonly phase?: string | undefined
   /** Ids of agents. */
   readonly from?: readonly string[] | undefined
-  /** RFC 3339: from then on, and before then. */
+  /** RFC 3339: start (inclusive) and end (exclusive). */
   readonly since?: string | undefined
   readonly until?: string | undefined
 }
 
-/** A step of the audit, with the fields of its turn. The result of a call says which right let it pass, if the log does. */
+/** A step of the audit, with fields of its turn. The result of a call includes the right that let it pass, if logged. */
 export interface AuditStep extends Omit<ReasoningStep, 'source'>, RightInfo {
   readonly seq: number
   readonly thread_id: string
@@ -128,36 +128,36 @@ export interface AuditStep extends Omit<ReasoningStep, 'source'>, RightInfo {
   readonly turn_number: number | null
   /** When the turn began. */
   readonly timestamp: string
-  /** Of the turn. */
+  /** State of the turn. */
   readonly state: string
   readonly input_source: string
-  /** Sender of the message that the turn is about; `null` = it has none, or it may not be read. */
+  /** Sender of the trigger of the turn; `null` = none, or unreadable. */
   readonly asked_by: string | null
-  /** The reason of the call that the step is about; absent if it gave none. */
+  /** The reason of the call that the step is about; absent = none given. */
   readonly rationale?: string
   /** The arguments of the call that the step is about, masked and cut. */
   readonly parameters?: unknown
-  /** The rules that masked it: `redaction` of `system.space configured`; absent for what was masked before it was logged. */
+  /** The rules that masked it: `redaction` of `system.space configured`; absent if it was masked before it was logged. */
   readonly redacted_by?: string
 }
 
 export interface AuditPage {
-  /** The newest first. */
+  /** Newest first. */
   readonly steps: readonly AuditStep[]
-  /** The `before` of the next page; absent = this is the last. */
+  /** The `before` of the next page; absent = last page. */
   readonly next?: number
 }
 
 export interface SearchQuery {
-  /** Words that are all said, in any case. */
+  /** Words that the envelope contains, ignoring case. */
   readonly text?: string | undefined
   /** Ids of the senders. */
   readonly from?: readonly string[] | undefined
   readonly kind?: readonly string[] | undefined
-  /** Name of a tool: its calls, their results, and what was proposed or refused of it. */
+  /** Name of a tool: its calls, their results, and proposals or refusals of it. */
   readonly tool?: string | undefined
   readonly outcome?: SearchOutcome | undefined
-  /** RFC 3339: from then on, and before then. */
+  /** RFC 3339: start (inclusive) and end (exclusive). */
   readonly since?: string | undefined
   readonly until?: string | undefined
   /** Only envelopes with a smaller seq. */
@@ -166,10 +166,10 @@ export interface SearchQuery {
   readonly limit?: number
 }
 
-/** `rejected`: proposals that were rejected, and what the gateway refused. */
+/** `rejected`: rejected proposals, and refusals of the gateway. */
 export type SearchOutcome = 'success' | 'error' | 'rejected'
 
-/** An envelope that says what was searched for. */
+/** A matching envelope. */
 export interface SearchHit extends Match {
   readonly seq: number
   readonly id: string
@@ -177,51 +177,51 @@ export interface SearchHit extends Match {
   readonly from: string
   readonly kind: string
   readonly context?: string
-  /** That was called, proposed or refused, or whose call it answers. */
+  /** The called, proposed or refused tool, or that of the answered call. */
   readonly tool?: string
 }
 
-/** A page looks at a bounded part of the log: it may be empty, and others follow. */
+/** A page searches a bounded part of the log, so it may be empty although more follow. */
 export interface SearchPage {
-  /** The newest first. */
+  /** Newest first. */
   readonly hits: readonly SearchHit[]
-  /** Time of the oldest envelope that was looked at. */
+  /** Time of the oldest searched envelope. */
   readonly searched_to: string | null
-  /** The `before` of the next page; absent = this is the last. */
+  /** The `before` of the next page; absent = last page. */
   readonly next?: number
 }
 
-/** What was erased, and where the log says so. */
+/** The erased envelope, and its record. */
 export interface ErasureReceipt {
   readonly seq: number
   /** Seq of the record. */
   readonly recordedAt: number
-  /** Whether the bytes are gone; if not, they go as soon as the log can remove them. */
+  /** Whether the bytes are removed; otherwise they are once the log can do so. */
   readonly removed: boolean
 }
 
-/** What the gateway found when it checked the hash chain of its log. */
+/** The result of verifying the hash chain of a log. */
 export interface LogVerification extends LogPosition {
   readonly ok: boolean
-  /** Hexadecimal, of the last row that holds. */
+  /** Hexadecimal hash of the last valid row. */
   readonly hash: string
-  /** Rows that hold, from the oldest on. */
+  /** Number of valid rows, from the oldest on. */
   readonly checked: number
-  /** Seq of the first row that is missing or not what was chained. */
+  /** Seq of the first row that is missing or does not match its hash. */
   readonly brokenAt?: number
   /** The column of that row that differs from its body. */
   readonly column?: string
   /** Rows with a smaller seq have been pruned. */
   readonly prunedBefore?: number
-  /** The latest records of what was erased. */
+  /** The latest records of erasures. */
   readonly erased?: readonly Erasure[]
 }
 
-/** What is exported, and how. */
+/** The content and format of an export. */
 export interface ExportQuery {
-  /** `jsonl` proves that the log is whole; `markdown` is for people. Default `jsonl`. */
+  /** `jsonl` can be verified; `markdown` is for reading. Default `jsonl`. */
   readonly format?: 'jsonl' | 'markdown'
-  /** Only what comes after this seq; `jsonl` only. */
+  /** Only envelopes after this seq; `jsonl` only. */
   readonly after?: number
   /** `markdown` only: an agent or its thread, a turn of it, or a context, and the number of latest turns. */
   readonly thread?: string
@@ -237,7 +237,7 @@ export interface Link {
   readonly expiresAt: string
 }
 
-/** What a one-time code stands for. */
+/** The token of a one-time code. */
 export interface ExchangedLink {
   readonly space: string
   readonly participant: string
@@ -245,7 +245,7 @@ export interface ExchangedLink {
 }
 
 export interface WhyQuery {
-  /** Steps: those that rank first, 200 at most. Default: 200. */
+  /** Maximum steps, by rank; at most 200, default 200. */
   readonly limit?: number
 }
 

@@ -24,10 +24,10 @@ import { summaryInstructions, writeSummary } from './summarize.js'
 import { openRun, type Run, Thinking } from './thinking.js'
 import type { Offer, OfferedTool, Toolbox } from './toolbox.js'
 
-/** Characters of an answer: an envelope holds not much more. */
+/** Characters of an answer: about the limit of an envelope. */
 const maxAnswerChars = 60_000
 
-/** What one answer needs. */
+/** The parts for one answer. */
 interface Parts {
   readonly run: Run
   readonly live: LiveText
@@ -36,21 +36,21 @@ interface Parts {
 
 interface Answerer {
   readonly dialogue: Dialogue
-  /** A model has thought, and nobody is shown it. */
+  /** A model has hidden its reasoning. */
   onUnseen(model: string): void
   readonly memory: Memory
-  /** Begins the request for a summary. */
+  /** Begins a separate request, such as for a summary. */
   note(system: string, text: string): Dialogue
   readonly steering: Steering
   readonly toolbox: Toolbox
-  /** Absent: nothing is kept. */
+  /** Absent = no transcript. */
   readonly recorder: Recorder | undefined
-  /** Absent: an answer is any text. */
+  /** Absent = any text is an answer. */
   readonly output: Output | undefined
   readonly options: ResolvedOptions
 }
 
-/** An answer, and what it says for programs. */
+/** An answer with its structured data. */
 interface Said {
   readonly text: string
   readonly data?: unknown
@@ -63,7 +63,7 @@ export class Answering {
   readonly #parts: Answerer
   readonly #groups = new ParallelGroups()
   readonly #budget: TurnBudget
-  /** What was shown of the reasoning, in all steps. */
+  /** How much of the reasoning was visible, in all steps. */
   readonly #shown = new Set<ShownReasoning | undefined>()
 
   constructor(turn: Turn, parts: Answerer) {
@@ -73,7 +73,7 @@ export class Answering {
     this.#budget = new TurnBudget(parts.options.limits)
   }
 
-  /** Resolves when the turn was answered. Rejects with why there is no answer, which is for its asker to read. */
+  /** Resolves when the turn is answered. Rejects with the reason for a missing answer, which the asker gets. */
   async run(): Promise<void> {
     const { space, trigger } = this.#turn
     const { thinkingLevel } = this.#turn
@@ -104,7 +104,7 @@ export class Answering {
     }
   }
 
-  /** What a conclusion tells of how the answer came about. `transcript`: the hash of the commit that covers it. */
+  /** Metadata of a conclusion. `transcript`: the hash of the commit that covers the answer. */
   #describe(transcript: string | undefined): object {
     const reasoning = shownReasoning.find((each) => this.#shown.has(each))
     return {
@@ -115,7 +115,7 @@ export class Answering {
     }
   }
 
-  /** The answer, in time; `undefined` = another agent answers. Rejects with why there is none. */
+  /** The answer within the time limit; `undefined` = another agent answers. Rejects with the reason for a missing one. */
   async #answer(run: Run, record: TurnRecorder | undefined): Promise<Said | undefined> {
     const { clock, limits } = this.#parts.options
     const time = new AbortController()
@@ -136,7 +136,7 @@ export class Answering {
     }
   }
 
-  /** One answer of the model after the other, until one is for who asked; `undefined` = another agent answers. */
+  /** Requests answers of the model until one is for the asker; `undefined` = another agent answers. */
   async #converse({ run, live, record }: Parts, signal: AbortSignal): Promise<Said | undefined> {
     const { dialogue, toolbox, output, options } = this.#parts
     const { space } = this.#turn
@@ -210,7 +210,7 @@ export class Answering {
     }
   }
 
-  /** The earlier messages. Their summary counts as a part of this turn. */
+  /** The earlier messages. A summary of them counts toward this turn. */
   #recall(run: Run, signal: AbortSignal): Promise<readonly HistoryMessage[]> {
     const { memory, note, options } = this.#parts
     const announce = (text: string): void => void this.#announce(run, text)
@@ -228,7 +228,7 @@ export class Answering {
     })
   }
 
-  /** What the asker and the operator are to know, beside the answer. Never rejects. */
+  /** Informs the asker and the operator, besides the answer. Never rejects. */
   async #announce(run: Run, text: string): Promise<void> {
     const onError = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
     onError(new Notice(text))
@@ -251,7 +251,7 @@ export class Answering {
     }
   }
 
-  /** What was said along with the calls is a thought of its own, right before them: the narrative [MEUP-11.5]. */
+  /** Sends the text of the step as a thought right before its calls: the narrative [MEUP-11.5]. */
   async #act(
     run: Run,
     { text, calls }: ModelStep,
@@ -273,24 +273,24 @@ export class Answering {
   }
 }
 
-/** Whether this participant has sent an envelope in its run; of a run that is not published, to make a call. */
+/** Whether this participant has sent the envelope in its run; in an unpublished run, as one of its calls. */
 const isOf = ({ context, place }: Run, envelope: AnyEnvelope, self: string): boolean => {
   if (envelope.from !== self) return false
   if (context !== undefined) return envelope.context === context
   return place.correlationId !== undefined && correlations(envelope).includes(String(place.correlationId))
 }
 
-/** What one answer of a model took: milliseconds. */
+/** Duration of one answer of a model, in milliseconds. */
 interface SpentStep {
   readonly model: string
   readonly tokens: Spent
   readonly ms: number
 }
 
-/** Steps of a turn that its conclusion tells one by one. */
+/** Steps that a conclusion lists individually. */
 const maxTold = 100
 
-/** What a turn has used up of what it may. */
+/** The consumed part of a turn's limits. */
 class TurnBudget {
   readonly #limits: Pick<Required<AgentLimits>, 'steps' | 'tokens'>
   #steps = 0
@@ -301,7 +301,7 @@ class TurnBudget {
     this.#limits = limits
   }
 
-  /** Throws `NoAnswerError` where one more answer of the model would be too many. */
+  /** Throws `NoAnswerError` if another answer of the model would exceed the limit. */
   step(): void {
     const { steps } = this.#limits
     if (this.#steps === steps) throw new NoAnswerError(`there was no answer after ${steps} steps`)
@@ -319,7 +319,7 @@ class TurnBudget {
     }
   }
 
-  /** Throws `NoAnswerError` where the tokens are used up. */
+  /** Throws `NoAnswerError` if the tokens are used up. */
   checkTokens(): void {
     const { input, output } = this.#spent
     const { tokens } = this.#limits
@@ -335,16 +335,16 @@ class TurnBudget {
 const askAgain = 'Answer again with one JSON value that fits it, and nothing else.'
 const isCut = '\n\n(The answer ends here: the model reached its limit of tokens.)'
 const isUnsure = (reason: string) => `\n\n(The answer may not be whole: the server ended it with ${reason}.)`
-/** Characters of an answer that is not whole, and of a finish reason. */
+/** Characters of an incomplete answer, and of a finish reason. */
 const [maxHalfChars, maxReasonChars] = [300, 40]
 
-/** Everybody reads it: the address of a server is its operator's to know. */
+/** Public, so it omits the address of a server, which concerns its operator only. */
 function nameModel({ model, provider: served }: Pick<Dialogue, 'model' | 'provider'>) {
   const provider = served.includes('://') ? 'openai-compatible' : served
   return { model, provider, modelFull: `${provider}/${model}` }
 }
 
-/** The text of a last step. Throws `NoAnswerError` where there is none to give. */
+/** The text of the last step. Throws `NoAnswerError` if it is not an answer. */
 function getAnswer(step: ModelStep, { model, provider }: Pick<Dialogue, 'model' | 'provider'>): string {
   const { end, reason } = step
   const title = `${model} ${provider.includes('://') ? 'at' : 'of'} ${provider}`
@@ -369,7 +369,7 @@ function explainSilence({ end, tagged, thoughts }: ModelStep, provider: string):
   return hasThought ? `, it only thought: check the reasoning parser of ${provider}` : ''
 }
 
-/** There will be no answer, and why: for everyone to read. */
+/** The public reason for a missing answer. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
 }

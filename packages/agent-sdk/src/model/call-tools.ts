@@ -16,7 +16,7 @@ import { chooseRationale, isRecord, splitRationale } from './rationale.js'
 import { cutMiddle, type ShownResult, type ShowOptions, showResult } from './results.js'
 import type { OfferedTool } from './toolbox.js'
 
-/** JSON-RPC's own code for arguments that do not fit. */
+/** JSON-RPC's own code for invalid params. */
 const invalidParams = -32602
 
 export interface CallToolsOptions {
@@ -26,28 +26,28 @@ export interface CallToolsOptions {
   /** The text and thoughts of the step that made the calls. */
   readonly commentary: string
   readonly summary: string
-  /** How results are shown to the model. */
+  /** Options for formatting results for the model. */
   readonly show: ShowOptions
   readonly options: Pick<CallOptions, 'context' | 'correlationId' | 'signal' | 'timeoutMs' | 'approvalMs'>
 }
 
 export interface CallOutcome {
   readonly results: readonly CallResult[]
-  /** The faults of calls that no tool could have answered. */
+  /** Errors of calls that no tool could have answered. */
   readonly misuses: readonly string[]
 }
 
 interface Call {
   readonly tool: string
-  /** The agent's own function; absent = this is a call in the space. */
+  /** The agent's own function; absent = a call in the space. */
   readonly act: Act['act'] | undefined
   readonly args: Readonly<Record<string, unknown>>
   readonly why: string | undefined
 }
 
 /**
- * Makes the calls of one step together, and gives their results in the order of the calls. What fails is for the model to
- * read. Rejects only when it is aborted, or the connection is gone.
+ * Makes the calls of one step concurrently, and returns their results in order. Failures become results for the model. Rejects
+ * only when it is aborted, or the connection is closed.
  */
 export async function callTools(
   wanted: readonly WantedCall[],
@@ -71,7 +71,7 @@ export async function callTools(
   return { results: await Promise.all(results), misuses }
 }
 
-/** The call, or what is wrong with it. What its arguments mean is the tool's own business. */
+/** The call, or why it is invalid. Arguments are validated by the tool. */
 function checkCall({ name, json }: WantedCall, parts: CallToolsOptions): Call | string {
   const tool = parts.tools.get(name)
   if (tool === undefined) return `there is no tool ${name}`
@@ -100,7 +100,7 @@ function makeCall(
   return retryAfterPause(client, call, options.signal)
 }
 
-/** An error as the model gets it. Unexpected errors are rethrown. */
+/** An error in the form for the model. Unexpected errors are rethrown. */
 export function showError(error: unknown, show: ShowOptions): ShownResult {
   const result = error instanceof ToolError ? error.result : undefined
   if (result !== undefined && result.content.length > 0) return showResult(result, show)

@@ -2,19 +2,19 @@ import type { Turn } from '../agent/turn.js'
 import { parseToolResult, type ToolResult } from '../client/tool-result.js'
 import type { OfferedTool } from './toolbox.js'
 
-/** A tool of the agent itself, which is no call in the space. */
+/** A tool of the agent itself, which makes no call in the space. */
 export interface Act extends OfferedTool {
   act(args: Readonly<Record<string, unknown>>, signal: AbortSignal | undefined): Promise<ToolResult>
 }
 
-/** Characters of what an agent says it is for. */
+/** Characters of an agent's description. */
 const maxDescriptionChars = 200
 
 const propertyNames: ReadonlyMap<string, string> = new Map()
 
 /**
- * What a model may do with the other agents of the space, those that have a description: ask one, or hand the question over. `chosen`: their
- * ids; default: all.
+ * Tools with which a model may ask other agents, or hand questions over; for agents with a description. `chosen`: their ids;
+ * default: all.
  */
 export function offerColleagues(turn: Turn, chosen: readonly string[] | undefined): ReadonlyMap<string, Act> {
   const { space } = turn

@@ -4,119 +4,119 @@ import type { ModelOptions, ModelSettings } from './options.js'
 import type { ShownResult } from './results.js'
 import type { Offer } from './toolbox.js'
 
-/** A piece of what a model thinks, as it comes. */
+/** A streamed piece of reasoning. */
 export interface ThinkingDelta {
   readonly text: string
-  /** Written by the provider for people to read; else it is the raw chain of thought. */
+  /** A summary by the provider for readers; otherwise the raw chain of thought. */
   readonly isSummary: boolean
 }
 
-/** A call that a model wants made. */
+/** A tool call requested by a model. */
 export interface WantedCall {
-  /** No two calls of a step have the same. */
+  /** Unique within a step. */
   readonly id: string
-  /** As the tool is offered; where there is no such tool, what the model wrote, in letters that no provider refuses. */
+  /** The name of an offered tool; otherwise the model's text, in characters that every provider accepts. */
   readonly name: string
-  /** The arguments as the model wrote them: a JSON object, if it made no mistake. */
+  /** The arguments as the model wrote them: a JSON object, unless it made a mistake. */
   readonly json: string
-  /** Their value, in which integers that a number cannot hold are texts; the arguments themselves where they are no JSON. */
+  /** The parsed arguments, with integers beyond the range of numbers as texts; their text if it is not JSON. */
   readonly input: unknown
 }
 
-/** What became of a call, for the model to read. */
+/** The result of a call, for the model. */
 export interface CallResult extends ShownResult {
   readonly id: string
   readonly name: string
   readonly isError: boolean
 }
 
-/** Tokens. */
+/** Token counts. */
 export interface Spent {
   readonly input: number
   readonly output: number
-  /** Part of the output; absent where the provider does not report it. */
+  /** Part of the output; absent if the provider does not report it. */
   readonly reasoning: number
 }
 
 /**
- * What a provider shows of what its model thinks, the most first: all of it, a summary, what only the provider can read,
- * nothing but that it thought.
+ * How much of a model's reasoning is visible, from most to least: all, a summary, only the provider can read it, only the fact
+ * that it reasoned.
  */
 export const shownReasoning = ['full', 'summary', 'encrypted', 'omitted'] as const
 export type ShownReasoning = (typeof shownReasoning)[number]
 
-/** One request, as the model gets it. */
+/** A request in the form that the model gets. */
 export interface SentPrompt {
   readonly model: string
   readonly provider: string
   readonly baseURL?: string
   readonly settings: ModelSettings & Pick<ModelOptions, 'reasoningIsSummary' | 'replayReasoning'>
-  /** The system prompt first. Neighbours of one role, which are sent as one, are apart. */
+  /** The system prompt first. Adjacent messages of one role are separate here, although they are sent as one. */
   readonly messages: readonly { readonly role: string; readonly content: unknown }[]
   readonly tools: readonly object[]
 }
 
-/** Something that a model has thought. */
+/** One thought of a model. */
 export interface Thought {
-  /** As it came, to the letter. */
+  /** Verbatim. */
   readonly text: string
   readonly format: Format
-  /** What its provider has attached to it: a signature, or what only the provider can read. */
+  /** Metadata of its provider: a signature, or encrypted content. */
   readonly attached?: object
 }
 
-/** One answer of the model: a text, or calls that it wants made first. */
+/** One answer of the model: a text, or calls to make first. */
 export interface ModelStep {
-  /** Without what was thought in tags. */
+  /** The text without thoughts in tags. */
   readonly text: string
-  /** What was thought in tags: raw. */
+  /** The thoughts in tags, which are raw reasoning. */
   readonly tagged: string
-  /** What was thought, in every form; what is in tags is here as well. */
+  /** All thoughts, including those in tags. */
   readonly thoughts: readonly Thought[]
   readonly calls: readonly WantedCall[]
   readonly spent: Spent
-  /** `undefined`: as far as can be seen, it did not think. */
+  /** `undefined` = no sign of reasoning. */
   readonly shown: ShownReasoning | undefined
   /**
-   * `length`: it ran into a limit of tokens; `filtered`: the provider withheld it; `broken`: the stream ended too early; `unsure`: nobody
-   * knows the finish reason; `stopped`: it was stopped by us.
+   * `length`: reached a token limit; `filtered`: withheld by the provider; `broken`: the stream ended early; `unsure`: unknown
+   * finish reason; `stopped`: stopped by this client.
    */
   readonly end: 'done' | 'length' | 'filtered' | 'broken' | 'unsure' | 'stopped'
-  /** The finish reason, as the provider calls it. */
+  /** The provider's finish reason. */
   readonly reason?: string
 }
 
-/** Hears a step while it is made. */
+/** Receives the progress of a step. */
 export interface StepListener {
-  /** What is sent, right before it is. */
+  /** Called right before a request is sent. */
   send(prompt: SentPrompt): void
-  /** What had come when the provider failed. */
+  /** Called with the partial step when the provider fails. */
   fail(step: ModelStep): void
   think(delta: ThinkingDelta): void
-  /** Some of its text, without what is thought in tags as far as that is known yet. */
+  /** A piece of the text, without thoughts in tags as far as they are recognized. */
   say(text: string): void
-  /** What was said in this step is void: another model answers instead. */
+  /** The text of this step so far is void, because another model answers. */
   restart(): void
-  /** Something that the asker is to know of the request, such as that a model says nothing. */
+  /** Information for the asker about the request, such as a silent model. */
   notice(text: string): void
 }
 
-/** One conversation with a model; it remembers in the provider's own form what was said. */
+/** A conversation with a model, stored in the provider's own form. */
 export interface Dialogue {
-  /** What the model is called that answers now. */
+  /** Name of the model that is answering. */
   readonly model: string
-  /** Who provides it, for people to read. */
+  /** Readable name of its provider. */
   readonly provider: string
-  /** Whether a request that failed may be made again. */
+  /** Whether a failed request may be repeated. */
   readonly mayRetry: boolean
-  /** Puts what was said before the question in front of it. */
+  /** Adds earlier messages in front of the question. */
   recall(earlier: readonly HistoryMessage[]): void
   /** Adds a message of a participant to the conversation. */
   addUserMessage(from: string, text: string): void
-  /** Whether the model takes files of this type in results of calls. */
+  /** Whether the model accepts files of this type in tool results. */
   takes(mediaType: string): boolean
-  /** The results of all calls of the last step. */
+  /** Adds the results of all calls of the last step. */
   addToolResults(results: readonly CallResult[]): void
-  /** Lets the model answer. Rejects where its provider fails; when stopped, it resolves with what was said so far. */
+  /** Requests an answer. Rejects if the provider fails; when stopped, resolves with the partial answer. */
   step(offer: Offer, listener: StepListener, signal: AbortSignal): Promise<ModelStep>
 }

@@ -1,6 +1,6 @@
 import { getNumberText, parseExact } from '@meup/protocol'
 
-/** Numbers keep their digits. `undefined` = it is not JSON. */
+/** Numbers keep their digits. `undefined` = not JSON. */
 export const parseJson = (json: string): unknown => {
   try {
     return parseExact(json)
@@ -9,7 +9,7 @@ export const parseJson = (json: string): unknown => {
   }
 }
 
-/** A value of `parseJson` in which integers that a number cannot hold are texts of their digits: for those that parse JSON themselves. */
+/** Converts integers of a `parseJson` value that exceed the range of numbers to texts, for consumers that parse JSON themselves. */
 export function toDigits(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const withDigits = (key: string | number, each: unknown): unknown => {

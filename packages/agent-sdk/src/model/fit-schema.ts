@@ -9,28 +9,28 @@ export type Schemas = Readonly<Record<string, object | boolean>>
 
 interface FittedSchema {
   readonly schema: Schema & { readonly properties: Schemas }
-  /** The tool's own names of properties, by those that the model is given for them. */
+  /** The tool's names of properties, by the names that the model gets. */
   readonly names: ReadonlyMap<string, string>
 }
 
-/** Names of properties that Anthropic accepts, the strictest provider. */
+/** Property names that Anthropic accepts, as the strictest provider. */
 const plainKey = /^[\w.-]{1,64}$/
-/** Subschemas that are put in the place of references: more of them would be a schema that no model can use. */
+/** Subschemas that are inlined for references; a schema with more is unusable for models. */
 const maxInlined = 2000
 
-/** Keywords of documents, which are not needed once references are resolved. */
+/** Keywords for documents, unnecessary once references are resolved. */
 const documentKeywords: ReadonlySet<string> = new Set([
   ...['$schema', '$id', '$anchor', '$comment', '$defs', 'definitions', '$ref'],
 ])
 /** Keywords whose value may be `null`. */
 const dataKeywords: ReadonlySet<string> = new Set(['const', 'default', 'example'])
-/** Keywords that OpenAI and Anthropic refuse at the top, beside the alternatives, which are merged. */
+/** Keywords that OpenAI and Anthropic refuse at the top level, besides alternatives, which are merged. */
 const refusedAtTop: ReadonlySet<string> = new Set(['not', 'enum', 'const', 'if', 'then', 'else'])
 
 /**
- * The schema of a tool's arguments as all providers take it: references are resolved, alternatives at the top are one object,
- * names of properties are plain, and keywords that hold nothing of use are left out. One odd schema would have the whole request
- * refused. Tools check their arguments themselves.
+ * Converts the schema of a tool's arguments to a form that all providers accept: resolves references, merges alternatives at
+ * the top level, simplifies property names, and drops empty keywords. A single refused schema would fail the whole request.
+ * Tools validate their arguments themselves.
  */
 export function fitSchema(schema: Schema): FittedSchema {
   const fitter = new Fitter(schema)
@@ -41,7 +41,7 @@ export function fitSchema(schema: Schema): FittedSchema {
   }
 }
 
-/** Those that are schemas: all else no provider takes. */
+/** Only the valid schemas, because providers refuse anything else. */
 const schemasIn = (properties: Schema): Schemas =>
   Object.fromEntries(
     Object.entries(properties).flatMap(([name, schema]) =>
@@ -49,7 +49,7 @@ const schemasIn = (properties: Schema): Schemas =>
     ),
   )
 
-/** Arguments with the tool's own names of properties. */
+/** Renames properties of arguments back to the tool's names. */
 export function restoreNames<Value extends object>(args: Value, names: ReadonlyMap<string, string>): Value {
   return names.size === 0 ? args : (parseExact(restoreNamesIn(stringifyExact(args), names)) as Value)
 }
@@ -76,7 +76,7 @@ class Fitter {
     this.#json = JSON.stringify(root)
   }
 
-  /** `within`: the references that this one stands in; a schema that contains itself ends there. */
+  /** `within`: the enclosing references; a recursive schema is cut there. */
   fit(schema: Schema, within: readonly string[] = []): Schema {
     const { $ref } = schema
     if (typeof $ref === 'string') {
@@ -109,7 +109,7 @@ class Fitter {
       )
     }
     if (holder !== 'one') return value
-    // The schemas of a tuple's places, in the form of earlier drafts.
+    // The item schemas of a tuple in earlier drafts.
     if (Array.isArray(value)) return alternatives(value.map(fit))
     return typeof value === 'boolean' && keyword !== 'items' ? value : fit(value)
   }
@@ -132,7 +132,7 @@ class Fitter {
     return name
   }
 
-  /** A place in the same document: `#/$defs/item`. */
+  /** Resolves a reference in the same document: `#/$defs/item`. */
   #resolve(reference: string): Schema | undefined {
     this.#inlined++
     if (!/^#(?:\/|$)/.test(reference) || this.#inlined > maxInlined) return undefined
@@ -141,13 +141,13 @@ class Fitter {
   }
 }
 
-/** OpenAI and Google want to know of every list what it is of. */
+/** OpenAI and Google require a schema of the items of every list. */
 function fitItems({ type, items }: Schema): Schema {
   const isList = type === 'array' || (Array.isArray(type) && type.includes('array'))
   return isList && !isObject(items) ? { items: {} } : {}
 }
 
-/** Alternatives at the top as one object, with what belongs to any of them; the description says what goes together. */
+/** Merges alternatives at the top level into one object with all their properties; the description explains the combinations. */
 function mergeAlternatives(schema: Schema): Schema {
   const { anyOf, oneOf, allOf, dependentSchemas, ...own } = schema
   const rest = Object.fromEntries(Object.entries(own).filter(([keyword]) => !refusedAtTop.has(keyword)))
@@ -186,20 +186,20 @@ function mergeAlternatives(schema: Schema): Schema {
     ...merged
   } = Object.assign({}, ...together.toReversed(), rest)
   return {
-    ...merged, // Without `additionalProperties`: each branch knows its own properties alone.
+    ...merged, // Drops `additionalProperties`, because each branch lists only its own properties.
     properties,
     ...requiring([...always, ...inEach], properties),
     ...(description.length > 0 && { description: description.join(' ') }),
   }
 }
 
-/** Which arguments go together: "Give either a and b, or c." */
+/** Describes valid combinations: "Give either a and b, or c." */
 function describeChoice(choice: readonly Schema[]): string {
   const sets = [...new Set(choice.map((each) => getRequired(each).join(' and ')))].filter((set) => set !== '')
   return sets.length < 2 ? '' : `Give either ${sets.join(', or ')}.`
 }
 
-/** Drops names that have no property, and an empty list: some providers refuse both. */
+/** Drops names without a property, and an empty list: some providers refuse both. */
 function requiring(keys: readonly unknown[], properties: unknown): Schema {
   const known = isObject(properties) ? properties : {}
   const required = [...new Set(keys)].filter((key) => typeof key === 'string' && Object.hasOwn(known, key))
@@ -217,7 +217,7 @@ function alternatives(schemas: readonly unknown[]): unknown {
   return different.length === 1 ? different[0] : different.length === 0 ? {} : { anyOf: different }
 }
 
-/** Keywords that every provider knows. */
+/** Keywords that every provider supports. */
 const plainKeywords = ['type', 'description', 'properties', 'required', 'items', 'enum'] as const
 const plainTypes: ReadonlySet<unknown> = new Set([
   'string',
@@ -228,10 +228,7 @@ const plainTypes: ReadonlySet<unknown> = new Set([
   'object',
 ])
 
-/**
- * A schema for providers that refuse the fitted one: with nothing but the keywords that all know, one type for each value, and
- * texts alone to choose from.
- */
+/** A schema for providers that refuse the fitted one: only common keywords, one type per value, and enums of strings. */
 export function toPlainSchema(schema: Schema): Schema {
   const { anyOf, oneOf } = schema
   const choice = [schema, ...list(anyOf), ...list(oneOf)]

@@ -1,22 +1,22 @@
-/** Characters of one answer with its thoughts and calls: more than any model has to say. */
+/** Characters of one answer with thoughts and calls, beyond any legitimate answer. */
 const maxChars = 4_000_000
-/** So many characters in which one piece, of at most so many, comes again and again, are a loop. */
+/** Repetitions of a piece up to `maxPieceChars` over this many characters count as a loop. */
 const [loopChars, maxPieceChars] = [8000, 400]
-/** Characters between two looks. */
+/** Characters between two checks. */
 const stepChars = 1000
 
-/** A model does not come to an end. */
+/** A model repeats itself endlessly. */
 export class LoopError extends Error {
   override readonly name = 'LoopError'
 }
 
-/** Notices a model that does not come to an end: small ones are known to repeat themselves. */
+/** Detects endless repetition, as small models produce it. */
 export class LoopGuard {
   #total = 0
   #looked = 0
   #end = ''
 
-  /** Throws `LoopError` when it is enough. */
+  /** Throws `LoopError` when it detects a loop. */
   push(text: string): void {
     this.#total += text.length
     if (this.#total > maxChars) throw new LoopError(`the model came to no end within ${maxChars} characters`)

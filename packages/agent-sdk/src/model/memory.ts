@@ -24,31 +24,31 @@ interface MemoryOptions {
   readonly space: { readonly id: string; readonly welcome: { readonly space: { readonly epoch: string } } }
 }
 
-/** Has a model write a summary. Rejects where there is none. */
+/** Has a model write a summary. Rejects if it fails. */
 export type Summarize = (text: string) => Promise<{ readonly text: string; readonly spent: Spent }>
 
 interface Recalling {
   readonly summarize: Summarize
   /** Aborted when the summary is no longer needed. */
   readonly signal: AbortSignal
-  /** The oldest messages are left out, since there is no summary of them. */
+  /** Called if a summary fails; the oldest messages are then omitted. */
   onFailure(error: unknown): void
 }
 
-/** How much more than the memory holds is read to make a summary, where there is none yet. */
+/** Multiple of the memory that is read for the first summary. */
 const lookBack = 4
-/** Characters of a summary: at most so many, and this part of what the memory holds. */
+/** Characters of a summary: maximum, and maximum part of the memory. */
 const [maxSummaryChars, summaryPart] = [8000, 1 / 2]
 
-/** For models: what stands for messages that they do not get. */
+/** Introduces the summary to the model. */
 const summaryLine = 'Notes on what was said before this:'
 
-/** The memory of a model: a summary of older messages, and the latest as they were said. */
+/** The memory of a model: a summary of older messages, and the latest ones verbatim. */
 export class Memory {
   readonly #options: MemoryOptions
   #recorder: Recorder | undefined
   #summary: Summary | undefined
-  /** Public messages up to this seq are in the summary, or were dropped. */
+  /** Public messages up to this seq are summarized or dropped. */
   #through = 0
   #last: Promise<unknown> = Promise.resolve()
 
@@ -57,7 +57,7 @@ export class Memory {
     if (!isEmpty(options.bounds)) options.log.listen()
   }
 
-  /** Reads what the first turn will want. `recorder`: keeps summaries, and may have one of this log. */
+  /** Reads ahead for the first turn. `recorder`: stores summaries, and may contain one of this log. */
   async open(recorder: Recorder | undefined): Promise<void> {
     const { space, bounds } = this.#options
     this.#recorder = recorder
@@ -82,7 +82,7 @@ export class Memory {
     ]
   }
 
-  /** Summarizes all that everyone may read. Rejects where that fails. */
+  /** Summarizes all public messages. Rejects if that fails. */
   compact(summarize: Summarize): Promise<void> {
     return this.#alone(async () => {
       const open = this.#selectOpen(await this.#read(undefined))
@@ -90,14 +90,14 @@ export class Memory {
     })
   }
 
-  /** Two turns at once make one summary. */
+  /** Runs one at a time, so that concurrent turns make one summary. */
   #alone<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(work)
     this.#last = result.catch(() => {})
     return result
   }
 
-  /** Summarizes the older half of a memory that is over its bounds. */
+  /** Summarizes the older half of a memory that exceeds its bounds. */
   async #fit(trigger: Chat, { summarize, signal, onFailure }: Recalling): Promise<void> {
     const { bounds } = this.#options
     signal.throwIfAborted()
@@ -116,7 +116,7 @@ export class Memory {
 
   async #summarize(out: readonly Message[], summarize: Summarize): Promise<void> {
     const { log, bounds, space } = this.#options
-    // Without the log nobody could tell whether the summary still holds.
+    // Without the log, a summary cannot be checked for erasures.
     if (!Number.isFinite(log.knownFrom)) throw new Error('the log of the space cannot be read')
     const { epoch } = space.welcome.space
     const place = { epoch, through: out.at(-1)?.source.seq ?? 0, asOf: log.head }
@@ -125,7 +125,7 @@ export class Memory {
     const { text, spent } = await summarize(`${earlier ?? ''}${said}`)
     const maxChars = Math.min(maxSummaryChars, bounds.tokens * charsPerToken * summaryPart)
     const summary = { ...place, text: cut(text, maxChars) }
-    // Something of it may have been erased while it was written.
+    // Messages may have been erased while the summary was written.
     if (epoch !== space.welcome.space.epoch || !log.holds(summary)) return
     this.#setSummary(summary)
     this.#recorder?.keepSummary(summary, spent)
@@ -135,7 +135,7 @@ export class Memory {
     return messages.filter((message) => isPublic(message) && message.source.seq > this.#through)
   }
 
-  /** A summary that does not hold any more is thrown away, and what it was of is read again. */
+  /** Discards an outdated summary, and reads its messages again. */
   async #read(trigger: Chat | undefined): Promise<readonly Message[]> {
     const { log, bounds } = this.#options
     const wanted = { messages: lookBack * bounds.messages, tokens: lookBack * bounds.tokens }
@@ -149,7 +149,7 @@ export class Memory {
     return log.recall(trigger, isEnough)
   }
 
-  /** Has no summary any more, such as of a log that was replaced. */
+  /** Discards the summary, such as of a replaced log. */
   forget(): void {
     this.#setSummary(undefined)
   }

@@ -6,30 +6,30 @@ import { type AskedArguments, askArguments, chooseRationale, isRecord, splitRati
 import { type ShowOptions, showResult } from './results.js'
 import { nameTools } from './toolbox.js'
 
-/** A tool of the space as a model of any framework gets it. */
+/** A tool of the space in the form for a model of any framework. */
 export interface ModelTool {
   /** `participant__tool`, in at most 48 letters, digits, `_` and `-`. */
   readonly name: string
   readonly description: string
-  /** JSON Schema of its arguments; the first one, which may be left out, asks why the call is made: `_rationale`. */
+  /** JSON Schema of its arguments; the first, optional one asks for the reason of the call: `_rationale`. */
   readonly inputSchema: {
     readonly type: 'object'
     readonly properties: Readonly<Record<string, object | boolean>>
     readonly [keyword: string]: unknown
   }
   /**
-   * Calls it with what the model gave; the reason becomes `why`. Resolves with the result as a model reads it, also of a call that
-   * fails or is refused. Rejects when it is aborted, or the connection is gone.
+   * Makes the call with the model's input; its reason becomes `why`. Resolves with the result in the form for a model, even if
+   * the call fails or is refused. Rejects when it is aborted, or the connection is closed.
    */
   call(input: unknown, options?: Pick<CallOptions, 'signal' | 'timeoutMs'>): Promise<string>
 }
 
-/** Characters of a result that the model gets, which reads texts only. */
+/** Limits of results for a model that only reads text. */
 const show: ShowOptions = { maxChars: 65_536, takes: () => false }
 
 /**
- * Makes tools of a space tools for a model: with names that every provider takes, and an argument for the reason of each call.
- * Hand them to a framework, which wants a name, a description, a JSON Schema and a function.
+ * Converts tools of a space to tools for a model: with names that every provider accepts, and an argument for the reason. Pass
+ * them to a framework that takes a name, a description, a JSON Schema and a function.
  */
 export function offerTools(tools: readonly CallableTool[]): readonly ModelTool[] {
   return [...nameTools(tools)].map(([name, tool]) => {

@@ -11,9 +11,8 @@ import { setLongTimeout } from '../client/wait.js'
 import type { TranscriptStore } from '../transcript/store.js'
 
 /**
- * How much of the thinking others see. `summary`: what the model says along with its calls, and why it makes them.
- * `thoughts`: also the reasoning summary of the provider. `trace`: also the raw chain of thought, visible only to this
- * participant and to those who may observe targeted envelopes.
+ * How much reasoning others see. `summary`: the text with calls and their reasons. `thoughts`: also the reasoning summary of
+ * the provider. `trace`: also the raw chain of thought, visible only to this participant and holders of `observe.targeted`.
  */
 export type ReasoningDetail = 'summary' | 'thoughts' | 'trace'
 
@@ -21,62 +20,63 @@ export type ReasoningDetail = 'summary' | 'thoughts' | 'trace'
 export type Compaction = 'summary' | 'drop'
 
 export interface AgentLimits {
-  /** Answers of the model in one turn; default 20. */
+  /** Answers of the model per turn; default 20. */
   readonly steps?: number
-  /** Tokens in one turn, of all requests and answers together, checked before tools are called; default 1,000,000. */
+  /** Tokens of all requests and answers of a turn, checked before tools are called; default 1,000,000. */
   readonly tokens?: number
-  /** Milliseconds for one turn, waiting for approvals included; default 900,000. */
+  /** Milliseconds per turn, including waits for approvals; default 900,000. */
   readonly turnMs?: number
-  /** Milliseconds in which nothing comes of a model, until it is given up; default 120,000. The run says so after half of them. */
+  /** Milliseconds of silence after which a model is given up; default 120,000. The run mentions the silence after half of them. */
   readonly stallMs?: number
-  /** Milliseconds that a tool has to answer; default 60,000. */
+  /** Milliseconds for a tool to answer; default 60,000. */
   readonly toolMs?: number
-  /** Characters of a tool's result that the model gets; of a longer one the middle is left out. Default 65,536. */
+  /** Characters of a tool result for the model; the middle of a longer one is cut. Default 65,536. */
   readonly resultChars?: number
   /** Milliseconds that a proposal stays open for approval; default 600,000. */
   readonly approvalMs?: number
 }
 
 /**
- * What is kept of the exchanges with a model. `on`: reasoning, answers, calls and results, tokens, settings and errors, and of
- * prompts roles, sizes and hashes. `full`: prompts as well. `off`: nothing.
+ * Content of the transcript. `on`: reasoning, answers, calls and results, tokens, settings and errors, and of prompts roles,
+ * sizes and hashes. `full`: also complete prompts. `off`: nothing.
  */
 export type TranscriptMode = (typeof transcriptModes)[number]
 export const transcriptModes = ['on', 'full', 'off'] as const
 
 export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' | 'queue'> {
   /**
-   * Which tools the model may call: `['files/read_*', '!files/write_*']`, and tools of this participant's own, as `tool` makes them,
-   * which are offered to the space as well; `me/*` are those that it offers already. Default: these, and all of participants of the kind `mcp`.
+   * The tools of the model: patterns such as `['files/read_*', '!files/write_*']`, and own tools made by `tool`, which are
+   * offered to the space as well; `me/*` are those already offered. Default: own tools, and those of participants of kind
+   * `mcp`.
    */
   readonly tools?: readonly (ToolChoice | OwnTool)[]
-  /** A schema that answers have to fit, as `input` of a tool; what they say is their `data`. */
+  /** A schema for answers, like `input` of a tool; the parsed answer becomes their `data`. */
   readonly output?: InputSchema
-  /** Other agents that the model may ask, and hand questions over to; default: all that have a description. */
+  /** Agents that the model may ask, or hand questions over to; default: all with a description. */
   readonly colleagues?: readonly string[]
   /** Default: `thoughts`. */
   readonly reasoningDetail?: ReasoningDetail
   readonly limits?: AgentLimits
   /**
-   * How much of the conversation before a turn the model receives as it was said: a number of messages, or bounds. Default:
-   * `{ messages: 40, tokens: 20_000 }`; 0 = nothing.
+   * How much of the earlier conversation the model gets verbatim: a number of messages, or bounds. Default: `{ messages: 40,
+   * tokens: 20_000 }`; 0 = nothing.
    */
   readonly memory?: number | MemoryBounds
   /**
-   * What becomes of older messages. `summary`, the default: the model writes notes on them, in a request of its own for each half of the
-   * memory. `drop`: they are left out.
+   * Handling of older messages. `summary`, the default: the model summarizes them, with a request per half of the memory.
+   * `drop`: omitted.
    */
   readonly compact?: Compaction
-  /** The same as in `TurnOptions`; default 600,000. */
+  /** Like in `TurnOptions`; default 600,000. */
   readonly answerMissed?: number | false
-  /** Turns at once; default: all that are asked for. */
+  /** Concurrent turns; default: all. */
   readonly concurrency?: number
   readonly clock?: Clock
-  /** What is kept of the exchanges with the model; default: MEUP_TRANSCRIPT, else `on`. */
+  /** Content of the transcript; default: MEUP_TRANSCRIPT, otherwise `on`. */
   readonly transcript?: TranscriptMode
-  /** Where that goes; default: `.meup/transcripts/<participant>.db`. */
+  /** The store of the transcript; default: `.meup/transcripts/<participant>.db`. */
   readonly transcriptStore?: TranscriptStore
-  /** Called with errors that do not fail the answer, such as a thought that could not be sent; default: prints them. */
+  /** Called with errors that do not fail the answer, such as an unsent thought; default: prints them. */
   readonly onError?: (error: unknown, turn: Turn | undefined) => void
 }
 
@@ -103,13 +103,13 @@ export type ResolvedOptions = Required<
   readonly colleagues: AgentOptions['colleagues'] | undefined
 }
 
-/** An error that was put into words, as those of providers are, needs no stack. */
+/** Errors with an explaining message, like those of providers, are printed without a stack. */
 function printError(error: unknown): void {
   const isExplained = error instanceof Notice || (error instanceof Error && error.cause !== undefined)
   console.error('agent error:', isExplained ? error.message : error)
 }
 
-/** That the connection is over is no error: the agent's promise and the event `closed` tell it. */
+/** A closed connection is not reported as an error: the agent's promise and the event `closed` do. */
 export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, 'ended'>): ResolvedOptions => {
   const { reasoningDetail = 'thoughts', concurrency = Number.POSITIVE_INFINITY } = options
   const { compact = 'summary', answerMissed = 600_000 } = options
@@ -139,15 +139,15 @@ export const resolveLimits = (limits: AgentLimits = {}): Required<AgentLimits> =
 })
 
 /**
- * A model of any provider of the `ai` package, version 7, or its name at the AI Gateway: `vendor/model`. Written down
- * here as far as it takes to tell one, so that these types need no other package.
+ * A model of any provider of the `ai` package, version 7, or its name at the AI Gateway: `vendor/model`. Declared structurally,
+ * so that these types need no other package.
  */
 export type AgentModel =
   | string
   | {
-      /** `v4` are those of version 7 of the package, which takes the others too. */
+      /** `v4` are models of version 7 of the package, which accepts the others as well. */
       readonly specificationVersion: 'v2' | 'v3' | 'v4'
-      /** Such as `openai.responses`. */
+      /** For example `openai.responses`. */
       readonly provider: string
       readonly modelId: string
       readonly doStream: (options: never) => PromiseLike<unknown>
@@ -156,10 +156,10 @@ export type AgentModel =
 type JsonValue = null | string | number | boolean | readonly JsonValue[] | JsonObject
 type JsonObject = { readonly [key: string]: JsonValue | undefined }
 
-/** What the `ai` package passes on to the provider, as it is. */
+/** Settings that `ai` passes to the provider. */
 export interface ModelSettings {
   readonly maxOutputTokens?: number
-  /** How often a request that failed is made again; default 2. */
+  /** Retries of a failed request; default 2. */
   readonly maxRetries?: number
   readonly temperature?: number
   readonly topP?: number
@@ -180,23 +180,23 @@ export interface ModelOptions {
   /** The key for `baseURL`; default: none. */
   readonly apiKey?: string | undefined
   /**
-   * Models that answer where `model` is down, over its limit, or refuses its input, in this order. With a `baseURL`, names are those
-   * of models there.
+   * Fallback models in this order, for when `model` is down, over its limit, or refuses its input. With a `baseURL`, names of
+   * models there.
    */
   readonly fallback?: readonly AgentModel[]
-  /** What the agent is for. */
+  /** The purpose and instructions of the agent. */
   readonly instructions?: string
   readonly settings?: ModelSettings
-  /** Whether the provider's reasoning is a summary for people to read; default: where that is known of it. */
+  /** Whether the provider's reasoning is a summary for readers; default: if known to be. */
   readonly reasoningIsSummary?: boolean
   /**
-   * Whether the answer is shown while it is written; default: `true`, at a `baseURL` once its server has told a thought from a text, or
-   * given an answer.
+   * Whether the answer is shown while it is written; default: `true`; at a `baseURL` once its server has separated a thought
+   * from a text, or given an answer.
    */
   readonly live?: boolean
-  /** Whether bare reasoning goes back to the provider with the calls; default: to those who ask for it. */
+  /** Whether bare reasoning is sent back to the provider with the calls; default: for providers that require it. */
   readonly replayReasoning?: boolean
-  /** Whether the model gets images and PDFs that tools give back; default: where the provider is known to take them. */
+  /** Whether the model gets images and PDFs in tool results; default: if the provider is known to accept them. */
   readonly showMedia?: boolean
 }
 

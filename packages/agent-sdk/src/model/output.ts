@@ -2,15 +2,15 @@ import { type InputSchema, readSchema } from '../agent/schemas.js'
 import { findJsonEnd } from '../extract/json-text.js'
 import { parseJson } from './exact-arguments.js'
 
-/** The form that an answer must have. */
+/** The required form of answers. */
 export interface Output {
-  /** Tells a model so. */
+  /** Instructions for the model. */
   readonly instructions: string
-  /** The data in the text of an answer, or why it does not fit. */
+  /** The data in the text of an answer, or the problem. */
   read(text: string): Promise<{ readonly data: unknown } | { readonly problem: string }>
 }
 
-/** Rejects with a `TypeError` where this is no schema. */
+/** Rejects with a `TypeError` for an invalid schema. */
 export async function readOutput(schema: InputSchema): Promise<Output> {
   const { jsonSchema, check } = await describeOutput(schema)
   return {
@@ -39,10 +39,10 @@ async function describeOutput(schema: InputSchema) {
 
 const fence = /^```[^\n]*\n([\s\S]*?)\n?```\s*$/m
 
-/** Brackets at which a value may begin: a text of many is none that holds one value. */
+/** Positions at which a value may begin; a text with more does not hold a single value. */
 const maxBeginnings = 20
 
-/** The JSON of a text: all of it, what a code fence holds, or the one object or list between other words. */
+/** The JSON in a text: all of it, the content of a code fence, or the only object or list in it. */
 function findJson(text: string): string | undefined {
   const whole = [text, fence.exec(text)?.[1]].flatMap((each) => each?.trim() ?? [])
   const found = whole.find((each) => parseJson(each) !== undefined)

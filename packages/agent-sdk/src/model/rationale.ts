@@ -5,21 +5,21 @@ import { fitSchema, type Schemas } from './fit-schema.js'
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** A tool's arguments as a model is asked for them. */
+/** The schema of a tool's arguments in the form for a model. */
 export interface AskedArguments {
   readonly inputSchema: Schema & { readonly type: 'object'; readonly properties: Schemas }
   /** The name of the argument that asks for a reason. */
   readonly rationaleKey: string
-  /** The tool's own names of properties, by those that the model is given for them. */
+  /** The tool's names of properties, by the names that the model gets. */
   readonly propertyNames: ReadonlyMap<string, string>
 }
 
 const description =
   'Why this call is needed now, in one sentence, for the people who follow along. It is not passed to the tool.'
-/** Characters; a reason is a sentence, not a page. */
+/** Characters; a reason is one sentence. */
 const maxRationaleChars = 300
 
-/** The schema of a tool's arguments as providers take it, with a first, optional one for the reason. */
+/** The schema of a tool's arguments for providers, with an optional first argument for the reason. */
 export function askArguments(inputSchema: Schema): AskedArguments {
   const { schema, names } = fitSchema(inputSchema)
   const rationaleKey = freeKey(schema.properties)
@@ -27,7 +27,7 @@ export function askArguments(inputSchema: Schema): AskedArguments {
   return { inputSchema: { ...schema, type: 'object', properties }, rationaleKey, propertyNames: names }
 }
 
-/** What the model gave, taken apart: the tool's own arguments, and the reason. */
+/** Splits the model's input into the tool's arguments and the reason. */
 export function splitRationale(
   input: Schema,
   key: string,
@@ -40,17 +40,17 @@ export function splitRationale(
 }
 
 interface Reasons {
-  /** What the model gave as the reason of this call. */
+  /** The reason that the model gave for this call. */
   readonly given: string | undefined
-  /** The tool's own arguments: some describe what is done. */
+  /** The tool's arguments; some of them describe the action. */
   readonly args: Schema
-  /** What the model said along with its calls. */
+  /** The text of the model with its calls. */
   readonly commentary: string
   /** The reasoning summary of the provider. */
   readonly summary: string
 }
 
-/** Why the call is made: the best of what was said about it, if anything was. No model is asked for it. */
+/** The reason for a call: the best of the available texts, if any. The model is not asked again. */
 export function chooseRationale({ given, args, commentary, summary }: Reasons): string | undefined {
   const described = typeof args.description === 'string' ? args.description : ''
   const said = [given ?? '', described, commentary, summary].map((text) =>
@@ -70,7 +70,7 @@ function freeKey(properties: Schema): string {
   }
 }
 
-/** Separates a model's text from its thoughts in tags such as `<think>`. */
+/** Separates thoughts in tags such as `<think>` from a model's text. */
 function splitTaggedThoughts(text: string): TagTexts {
   const reader = new TagReader({ prefilled: false })
   reader.push(text)

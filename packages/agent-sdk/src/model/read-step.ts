@@ -5,26 +5,26 @@ import type { ModelStep, WantedCall } from './dialogue.js'
 import { isRecord } from './rationale.js'
 import { findWrittenCalls, normaliseCall, type Tools } from './wanted-calls.js'
 
-/** A piece of what a model sends in one step, decoded: a text, a thought, or the arguments of a call. */
+/** A decoded block of one step: a text, a thought, or the arguments of a call. */
 export interface Block<Attached> {
   readonly type: 'text' | 'reasoning' | 'call'
   readonly id: string
   /** The name of the called tool. */
   readonly name: string
   text: string
-  /** Data that the provider wants back with the block, unchanged. */
+  /** Metadata that the provider wants back with the block, unchanged. */
   attached: Attached | undefined
   isWhole: boolean
-  /** Separates a text while it grows. */
+  /** Separates thoughts from the text as it streams in. */
   readonly reader: TagReader
 }
 
-/** A block after it was separated and normalised. */
+/** A block after separation and normalization. */
 export type Item<Attached> =
   | {
       readonly type: 'text'
       readonly text: string
-      /** The thoughts in tags: as one text, and each to the letter. */
+      /** The thoughts in tags, joined and verbatim. */
       readonly tagged: string
       readonly thoughts: readonly string[]
       readonly attached: Attached | undefined
@@ -40,7 +40,7 @@ export interface ReadStep<Attached> extends Pick<ModelStep, 'end'> {
   readonly items: readonly Item<Attached>[]
 }
 
-/** Reads what a model has sent: separates texts, normalises calls, and decides whether the model answers or calls. */
+/** Interprets a model's output: separates texts, normalizes calls, and decides whether the model answers or calls. */
 export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Tools): ReadStep<Attached> {
   const { blocks } = decoded
   const calls = blocks.filter(({ type }) => type === 'call')
@@ -54,7 +54,7 @@ export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Tools)
   const items = separated.map(({ block, ...said }): Item<Attached> => {
     const { type, text, attached, isWhole } = block
     if (type === 'reasoning') return { type, text, attached, isWhole }
-    // Half a call is nothing to go back.
+    // Incomplete calls are not sent back.
     if (type === 'text')
       return { type, ...(mayCall ? toAnswer(said, isCalling, written.length > 0) : said), attached }
     return { type, attached, calls: mayCall && isWholeCall(block) ? normaliseCall(block, tools, ids) : [] }
@@ -63,11 +63,11 @@ export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Tools)
   return { end, items: written.length === 0 ? items : [...items, added] }
 }
 
-/** A connection may break before it is told that a call is over. */
+/** A connection may break before the end of a call is announced. */
 const isWholeCall = ({ isWhole, text }: Pick<Block<unknown>, 'isWhole' | 'text'>): boolean =>
   isWhole || isRecord(parseJson(text))
 
-/** A server need not say that the step is over where its calls are whole. */
+/** With complete calls, a missing end of the step is acceptable. */
 function decideEnd(
   { end, reason }: Pick<ModelStep, 'end' | 'reason'>,
   calls: readonly Pick<Block<unknown>, 'text'>[],
@@ -76,7 +76,7 @@ function decideEnd(
   return end === 'broken' && reason === undefined && areWhole ? 'done' : end
 }
 
-/** A block with what is in it. */
+/** A block with its separated parts. */
 interface Separated<Attached> extends Said {
   readonly block: Block<Attached>
 }
@@ -95,7 +95,7 @@ function separate<Attached>(block: Block<Attached>): Separated<Attached> {
   return { block, text, tagged, thoughts: reader.thoughts, called }
 }
 
-/** The calls that a model wrote as text: at the end of what it said, or where it said nothing, of what it thought. */
+/** Calls that a model wrote as text: at the end of its answer, or of its thoughts if there is no answer. */
 function findWritten<Attached>(separated: readonly Separated<Attached>[], tools: Tools): WantedCall[] {
   const texts = separated.filter(({ block }) => block.type === 'text')
   const first = texts.findIndex(({ called }) => called !== '')
@@ -110,7 +110,7 @@ function findWritten<Attached>(separated: readonly Separated<Attached>[], tools:
   return called === '' ? [] : findWrittenCalls(`${reasoning}…`, called, tools)
 }
 
-/** Leaves out calls and their marks where calls are made, and returns to the text whatever looked like a call and is none. */
+/** Removes calls and their marks if calls are made; otherwise restores them as text. */
 function toAnswer(
   { text, tagged, thoughts, called }: Said,
   isCalling: boolean,

@@ -16,20 +16,20 @@ interface RecorderOptions {
   readonly mode: Exclude<TranscriptMode, 'off'>
   readonly mask: Mask
   readonly now: () => number
-  /** Called once, when the transcript cannot go on. */
+  /** Called once, when the transcript cannot continue. */
   readonly onError: (error: unknown) => void
 }
 
-/** Turns without an answer whose apology is awaited. */
+/** Turns without an answer whose notice to the asker is awaited. */
 const maxFailed = 100
-/** Milliseconds for which links are gathered, to be written together. */
+/** Milliseconds for which links are batched. */
 const linkMs = 100
 
-/** Keeps what a model was sent, thought and answered. Where that fails the agent goes on without. */
+/** Stores prompts, reasoning and answers of a model. If that fails, the agent continues without. */
 export class Recorder {
   readonly #store: TranscriptStore
   readonly #options: RecorderOptions
-  /** Turns without an answer, by their triggers: what tells their askers is still to come. */
+  /** Turns without an answer, by trigger, until the notice to their askers is sent. */
   readonly #failed = new Map<string, TurnRecorder>()
   #isOver = false
 
@@ -38,7 +38,7 @@ export class Recorder {
     this.#options = options
   }
 
-  /** `trigger`: the id of the message that is answered; `context`: where it is thought about. */
+  /** `trigger`: id of the answered message; `context`: the run about it. */
   begin(trigger: string, context: string | undefined): TurnRecorder {
     const place = { turn: trigger, ...(context !== undefined && { context }) }
     return new TurnRecorder(this.#options, place, {
@@ -68,7 +68,7 @@ export class Recorder {
     this.#attempt((store) => store.append([{ content, metadata, usage }]))
   }
 
-  /** Everything that this participant sends: some of it tells an asker why there is no answer. */
+  /** Receives every envelope of this participant, such as the notice of a missing answer. */
   onOwnEnvelope(envelope: AnyEnvelope): void {
     if (envelope.kind !== Kind.chat || this.#failed.size === 0) return
     for (const id of correlations(envelope)) {
@@ -103,12 +103,12 @@ interface Place {
 }
 
 interface TurnKeeper {
-  /** Nothing comes of it where the transcript has ended. */
+  /** Does nothing once the transcript has ended. */
   attempt<Result>(work: (store: TranscriptStore) => Result): Result | undefined
   onFailure(turn: TurnRecorder): void
 }
 
-/** Keeps one turn. The work is done while the agent waits for others; what is left of it when the turn ends, then. */
+/** Stores one turn. Works while the agent waits for others, and completes the rest when the turn ends. */
 export class TurnRecorder {
   readonly #options: RecorderOptions
   readonly #keeper: TurnKeeper
@@ -117,18 +117,18 @@ export class TurnRecorder {
   #timer: ReturnType<typeof setTimeout> | undefined
   readonly #links: CommitLink[] = []
   #linkTimer: ReturnType<typeof setTimeout> | undefined
-  /** Of this turn; its first step is 1. */
+  /** Step within this turn, from 1. */
   #step = 0
-  /** Whether an answer of the model is still to come. */
+  /** Whether an answer of the model is pending. */
   #isAsking = false
-  /** Of the last prompt: its messages and tools as JSON, with the hash of these. */
+  /** The last prompt: its messages and tools as JSON, and the hash of those. */
   #sent: { readonly messages: readonly string[]; readonly tools: string; readonly hash: string } = {
     messages: [],
     tools: '',
     hash: '',
   }
   #head: string | undefined
-  /** Envelopes that came before the commit that they belong to. */
+  /** Envelopes that were sent before their commit. */
   #early: EnvelopeLink[] = []
 
   constructor(options: RecorderOptions, place: Place, keeper: TurnKeeper) {
@@ -145,7 +145,7 @@ export class TurnRecorder {
     })
   }
 
-  /** What was thought goes before what was said, as it came. */
+  /** Commits thoughts before text, in the order they arrived. */
   answered(step: ModelStep, ms: number): void {
     this.#do(() => {
       const { text, calls, thoughts, spent, shown, end, reason } = step
@@ -200,7 +200,7 @@ export class TurnRecorder {
     this.#keeper.onFailure(this)
   }
 
-  /** An envelope that this turn has sent. It belongs to the last answer, or to the one that is still coming. */
+  /** Links an envelope of this turn to the last answer, or to the pending one. */
   link({ id, kind }: AnyEnvelope): void {
     this.#do(() => {
       const isEarly = this.#head === undefined || (this.#isAsking && isThought(kind))
@@ -209,7 +209,7 @@ export class TurnRecorder {
     })
   }
 
-  /** Finishes what is to be done; gives the hash of the turn's last commit, which covers all before it. */
+  /** Completes pending work; returns the hash of the turn's last commit, which covers all earlier ones. */
   settle(): string | undefined {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -223,7 +223,7 @@ export class TurnRecorder {
     this.#timer ??= setTimeout(() => this.#work())
   }
 
-  /** One job at a time, so that nobody waits for long. */
+  /** Runs one job at a time, to keep pauses short. */
   #work(): void {
     this.#timer = undefined
     const job = this.#jobs.shift()
@@ -231,7 +231,7 @@ export class TurnRecorder {
     if (this.#jobs.length > 0) this.#timer ??= setTimeout(() => this.#work())
   }
 
-  /** A model may say what cannot be kept, such as arguments nested a thousand levels deep: the rest is kept all the same. */
+  /** A job may fail on a model's output, such as arguments nested a thousand levels deep; the others continue. */
   #try(job: () => void): void {
     try {
       job()
@@ -250,12 +250,12 @@ export class TurnRecorder {
     const whole = drafts.map((draft) => ({ ...draft, metadata: { ...place, ...draft.metadata } }))
     const commits = this.#keeper.attempt((store) => store.append(whole))
     const last = commits?.at(-1)
-    // A hash that does not cover what is not kept would prove too little.
+    // The hash would not cover the missing entry, and so prove too little.
     this.#head = last?.hash
     if (last !== undefined && last.content.content_type !== 'prompt') this.#link(this.#early.splice(0))
   }
 
-  /** Each of them came of the last commit. */
+  /** Links them to the last commit. */
   #link(envelopes: readonly EnvelopeLink[]): void {
     const hash = this.#head
     if (hash === undefined || envelopes.length === 0) return
@@ -279,7 +279,7 @@ export class TurnRecorder {
     const hash = areSameTools ? last.hash : measure(offered).hash
     const all = messages.map((message) => JSON.stringify(message))
     this.#sent = { messages: all, tools: offered, hash }
-    // What does not fit any more is left out of the middle.
+    // Messages that no longer fit are dropped from the middle.
     const firstNew = all.findIndex((json, index) => json !== last.messages[index])
     const earlier = firstNew < 0 ? all.length : firstNew
     const added = messages.slice(earlier).map((message, index): SentMessage => {

@@ -3,13 +3,13 @@ import { getNumberText, stringifyExact } from '@meup/protocol'
 import { frameResult } from '../agent/frame-message.js'
 import { parsePart, type ResultPart, type ToolResult } from '../client/tool-result.js'
 
-/** A file as a model gets it: base64. */
+/** A file for a model, as base64. */
 interface Media {
   readonly mediaType: string
   readonly data: string
 }
 
-/** What a model gets of a result. The text names all media, in their places; those it takes follow it, in this order. */
+/** A result in the form for a model. The text names all media in place; accepted ones follow it in this order. */
 export interface ShownResult {
   readonly text: string
   readonly media: readonly Media[]
@@ -18,16 +18,16 @@ export interface ShownResult {
 export interface ShowOptions {
   /** Characters of text. */
   readonly maxChars: number
-  /** Whether the model takes files of this type in results of tools. */
+  /** Whether the model accepts files of this type in tool results. */
   takes(mediaType: string): boolean
 }
 
-/** Files of one result that a model gets. */
+/** Files per result for a model. */
 const maxMedia = 20
-/** Characters of a name, and of an address, that a tool gives. */
+/** Characters of a name, and of an address, in a result. */
 const [maxNameChars, maxUriChars] = [200, 2048]
 
-/** A result as a model can read it. What it cannot see is said in a line, with the envelope that holds it. */
+/** Formats a result for a model. A line names unreadable content, with the envelope that contains it. */
 export function showResult(result: ToolResult, { maxChars, takes }: ShowOptions): ShownResult {
   const { id, text, content, data, approvedBy } = result
   const media: Media[] = []
@@ -72,10 +72,10 @@ export function showResult(result: ToolResult, { maxChars, takes }: ShowOptions)
   return { text: `${leave}${shown}`, media }
 }
 
-/** Values of a result that are looked for in its text. */
+/** Values of a result that are searched in its text. */
 const maxValues = 1000
 
-/** Whether a text has all values of the data, in whatever form: else it is a summary. */
+/** Whether a text contains all values of the data in any form; otherwise it is a summary. */
 function tells(text: string, data: unknown): boolean {
   if (text === '') return false
   const values: string[] = []
@@ -90,11 +90,11 @@ function tells(text: string, data: unknown): boolean {
   if (values.length > maxValues) return text.length >= JSON.stringify(data).length
   const words = new Set(text.split(notOfWord))
   const has = (value: string): boolean => (notOfWord.test(value) ? text.includes(value) : words.has(value))
-  // As JSON, line breaks and quotes are escaped.
+  // JSON escapes line breaks and quotes.
   return values.every((value) => has(value) || has(JSON.stringify(value).slice(1, -1)))
 }
 
-/** Between words: a 5 is none of the values in 2025. */
+/** Separates words, so that 5 does not match 2025. */
 const notOfWord = /[^\p{L}\p{N}]+/u
 const isEmpty = (data: unknown): boolean => Object.keys(Object(data)).length === 0
 
@@ -105,11 +105,11 @@ function describeLink(link: Extract<ResultPart, { type: 'link' }>): string {
   return `[link ${what.join(', ')}]`
 }
 
-/** What a tool calls something; it may be anything. */
+/** A name from a tool; untyped. */
 const name = (value: unknown): string =>
   typeof value === 'string' ? cut(onOneLine(value), maxNameChars) : ''
 
-/** A text without its middle, if it has more characters: how many are left out stands where they were. */
+/** Cuts the middle of a longer text, and inserts the number of omitted characters. */
 export function cutMiddle(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text
   const beginning = head(text, Math.ceil(maxChars / 2))
@@ -126,7 +126,7 @@ function formatBytes(bytes: number): string {
   return bytes < 1024 ** 2 ? `${Math.round(bytes / 1024)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 }
 
-/** How files begin, as base64: providers refuse the whole request if a file is not what it is said to be. */
+/** Signatures of files in base64: providers refuse the whole request for a file of another type than declared. */
 const signatures: readonly (readonly [string, RegExp])[] = [
   ['image/png', /^iVBORw0KGgo/],
   ['image/jpeg', /^\/9j\//],

@@ -17,15 +17,15 @@ import { Toolbox } from './toolbox.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 
-/** What it takes to answer with a model. */
+/** The parts that answers by a model need. */
 export interface ModelAgent {
-  /** Begins a conversation with the model about a turn. */
+  /** Begins a conversation about a turn. */
   begin(turn: Turn): Dialogue
-  /** Begins one about a text, which no other participant takes part in. */
+  /** Begins a conversation about a text, without other participants. */
   note(system: string, text: string): Dialogue
-  /** Absent: no transcript is kept. */
+  /** Absent = no transcript. */
   readonly recorder: Recorder | undefined
-  /** Absent: an answer is any text. */
+  /** Absent = any text is an answer. */
   readonly output?: Output | undefined
 }
 
@@ -36,16 +36,15 @@ interface ClientParts {
     options: OpenTurnOptions & { readonly concurrency: number },
   ): Promise<void>
   readonly log: ConversationLog
-  /** The tools that this participant offers, as `tools/list` gives them. */
+  /** The tools of this participant in the form of `tools/list`. */
   listOwn(): Promise<readonly object[]>
-  /** The defaults if the program has no hooks of its own. */
+  /** Sets hooks to use if the program has none. */
   setDefaultHooks(hooks: ControlHooks): void
 }
 
 /**
- * Answers the turns of this participant with a model; turns wait until `opened` resolves. Resolves when the space is
- * closed, rejects when `opened` does. Further messages of an asker steer the running answer instead of
- * beginning another turn.
+ * Answers the turns of this participant with a model; turns wait until `opened` resolves. Resolves when the client is closed,
+ * rejects if `opened` does. Further messages of an asker steer the running answer instead of beginning a turn.
  */
 export async function runModelAgent(
   space: BaseClient,
@@ -58,7 +57,7 @@ export async function runModelAgent(
   const isAsked = toTest(answers)
   const memory = new Memory({ log, bounds: resolved.memory, compact: resolved.compact, space })
   const toolbox = new Toolbox(space, options.tools, listOwn, (error) => resolved.onError(error, undefined))
-  /** Also of turns that wait to begin. */
+  /** Includes turns that wait to begin. */
   const open = new Map<OpenTurn, Steering>()
   const failed = new Promise<never>((_, reject) => {
     opened.catch(reject)
@@ -97,11 +96,11 @@ export async function runModelAgent(
       open.delete(turn)
     }
   }
-  /** A message about an envelope, such as a thought, is a question of its own. */
+  /** A message about an envelope, such as a thought, is a separate question. */
   const steers = (message: Chat): boolean =>
     message.correlationId === undefined && [...open.values()].some((each) => each.redirect(message))
   const isMine: AnswersOption = (message, client) => !isOver && isAsked(message, client) && !steers(message)
-  /** A missed question may still be answered by another program until its turn begins: nothing is said about it before. */
+  /** Another program may answer a missed question before its turn begins, so nothing is announced before. */
   const onOpen: OpenTurnOptions['onOpen'] = (turn) => {
     if (!turn.isMissed) open.set(turn, new Steering(turn))
   }
@@ -115,11 +114,11 @@ export async function runModelAgent(
   space.on('lost', forget)
   space.on('requestError', report)
   const { concurrency, answerMissed } = resolved
-  /** That a model has no answer is for its asker to know. */
+  /** The asker is notified of a missing answer. */
   const onError: OpenTurnOptions['onError'] = (error, turn) => {
     if (!(error instanceof NoAnswerError)) resolved.onError(error, turn)
   }
-  // That it cannot begin is told by the promise.
+  // The promise reports a failed start.
   ready.then(
     () => toolbox.prepare().catch(report),
     () => {},

@@ -4,13 +4,13 @@ import type { OpenTurn } from '../agent/turns.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 
-/** A message or thought about a turn, as its model reads it. */
+/** A message or thought about a turn, in the form for its model. */
 interface Remark {
   readonly from: string
   readonly text: string
 }
 
-/** What others say about a turn while a model works on it. */
+/** Messages of others about a turn while a model works on it. */
 export class Steering {
   readonly #turn: OpenTurn
   #unread: Remark[] = []
@@ -21,17 +21,17 @@ export class Steering {
     this.#turn = turn
   }
 
-  /** Something was said that the model does not know yet. */
+  /** A message has arrived that the model has not seen. */
   get isWaiting(): boolean {
     return this.#unread.length > 0
   }
 
-  /** Nothing that is said from now on is about this turn. */
+  /** Later messages are not about this turn. */
   close(): void {
     this.#isOpen = false
   }
 
-  /** Whether the message is about this turn, rather than a question of its own. */
+  /** Whether the message is about this turn, rather than a separate question. */
   redirect(message: Chat): boolean {
     const isMine = this.#isOpen && message.from === this.#turn.from && !this.#turn.signal.aborted
     return isMine && this.#steer(message)
@@ -48,19 +48,19 @@ export class Steering {
     else if (isThought(envelope.kind)) this.#contribute(envelope)
   }
 
-  /** A thought that somebody adds is read before the next step; what the model is at goes on. */
+  /** A contributed thought is read before the next step; it does not interrupt the model. */
   #contribute({ from, payload }: AnyEnvelope): void {
     const text = getMessage({ ...payload })
     if (text !== '') this.#unread.push({ from, text: `A thought about your reasoning: ${text}` })
   }
 
-  /** What was said meanwhile, and a signal that is aborted when more is said. */
+  /** Messages since the last call, and a signal that is aborted when another arrives. */
   listen(): { readonly messages: readonly Remark[]; readonly signal: AbortSignal } {
     this.#interrupt = new AbortController()
     return { messages: this.#unread.splice(0), signal: this.#interrupt.signal }
   }
 
-  /** Whether the answer can name one more message as what it answers. */
+  /** Whether the answer can correlate to another message. */
   #steer(message: Chat): boolean {
     if (!this.#turn.answerAlso(message.id)) return false
     this.#unread.push({ from: message.from, text: message.payload.message })

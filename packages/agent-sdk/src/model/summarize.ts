@@ -14,7 +14,7 @@ export const summaryInstructions = (self: string): string =>
 const nothing = (): void => {}
 const noTools: Offer = { tools: new Map(), instructions: new Map() }
 
-/** Has a model answer a text with a text, without tools. Rejects where it does not. */
+/** Has a model answer a text with a text, without tools. Rejects if it does not. */
 export async function writeSummary(
   dialogue: Dialogue,
   { signal, notice = nothing }: { readonly signal: AbortSignal; notice?(text: string): void },

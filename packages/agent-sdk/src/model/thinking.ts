@@ -7,11 +7,11 @@ import type { CallOptions } from '../client/types.js'
 import type { ThinkingDelta } from './dialogue.js'
 import type { Clock, ReasoningDetail } from './options.js'
 
-/** What an answer needs of the run in which it is thought about. */
+/** The part of a run that an answer uses. */
 export interface Run extends Pick<Reasoning, 'signal' | typeof Symbol.asyncDispose> {
-  /** `undefined`: the reasoning is not published. */
+  /** `undefined` = the reasoning is not published. */
   readonly context: string | undefined
-  /** Where its calls belong. */
+  /** The position of its calls. */
   readonly place: Pick<CallOptions, 'context' | 'correlationId'>
   thought(text: string): Promise<unknown>
   conclude(message: string | undefined, options: { readonly metadata: object }): Promise<unknown>
@@ -40,11 +40,11 @@ const silent = ({ signal, trigger }: Turn): Run => ({
 
 const nothing = (): Promise<void> => Promise.resolve()
 
-/** Says what a model thinks, to those who may know it [MEUP-6.10]. */
+/** Publishes a model's reasoning to its permitted readers [MEUP-6.10]. */
 export class Thinking {
   readonly #detail: ReasoningDetail
   readonly #aloud: ThoughtStream
-  /** For this participant itself, and for holders of `observe.targeted`. */
+  /** For this participant and holders of `observe.targeted`. */
   readonly #aside: ThoughtStream
   #summary = ''
 
@@ -80,7 +80,7 @@ export class Thinking {
     if (!isSummary && this.#detail === 'trace') this.#aside.push(text)
   }
 
-  /** Resolves when all that was thought in this step is said. */
+  /** Resolves when all reasoning of this step is sent. */
   async end(): Promise<void> {
     await Promise.all([this.#aloud.end(), this.#aside.end()])
   }

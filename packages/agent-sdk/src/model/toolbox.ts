@@ -12,39 +12,39 @@ import { type AskedArguments, askArguments } from './rationale.js'
 /** A tool as it is offered to a model. */
 export type OfferedTool = Omit<SpaceTool, 'inputSchema'> & AskedArguments
 
-/** What a model may call. */
+/** The tools of a model. */
 export interface Offer {
   /** By the names that the model sees. */
   readonly tools: ReadonlyMap<string, OfferedTool>
-  /** What the owners of these tools say of how to use them, by participant. */
+  /** Their owners' instructions, by participant. */
   readonly instructions: ReadonlyMap<string, string>
 }
 
-/** Tools that a model gets: some providers refuse requests with more. */
+/** Maximum tools: some providers refuse requests with more. */
 const maxOffered = 128
-/** Characters of the tools of one participant, as JSON, which the model receives at each step. */
+/** Characters of one participant's tools as JSON, which each request contains. */
 const maxParticipantChars = 256 * 1024
-/** Characters of the instructions of one participant, which the model receives at each step. */
+/** Characters of one participant's instructions, which each request contains. */
 const maxInstructionsChars = 4096
 
 /** The tools of the participants of a space, offered to a model. */
 export class Toolbox {
   readonly #found: SpaceTools
   readonly #self: string
-  /** Known already, of others. */
+  /** Tools of others that were passed as objects. */
   readonly #known: readonly SpaceTool[]
-  /** Names of own tools that are given whatever else is chosen. */
+  /** Names of own tools that were passed as objects, and are always offered. */
   readonly #given: ReadonlySet<string>
   readonly #isWanted: ReturnType<typeof compileChoices>
   readonly #onError: (error: unknown) => void
-  /** A model is offered the same tools at each step. */
+  /** Converted tools; a model gets the same ones at each step. */
   readonly #asked = new WeakMap<SpaceTool, OfferedTool>()
   readonly #chars = new WeakMap<SpaceTool, number>()
-  /** Participants of which tools were left out. */
+  /** Participants with omitted tools. */
   readonly #cut = new Set<string>()
   #hasWarned = false
 
-  /** Without choices: the own tools, and those of participants of the kind `mcp` that may be asked. Throws `PatternError`. */
+  /** Without choices: own tools, and those of participants of kind `mcp` that may be asked. Throws `PatternError`. */
   constructor(
     space: BaseClient,
     choices: AgentOptions['tools'],
@@ -70,12 +70,12 @@ export class Toolbox {
     this.#found.expireEmpty()
   }
 
-  /** How long the steps of one turn wait for lists, in all. */
+  /** The total wait for lists during one turn. */
   createPatience(): Patience {
     return this.#found.createPatience()
   }
 
-  /** Tools that a participant does not list in time are left out. `changed`: those whose definition was another one before. */
+  /** Omits tools that a participant does not list in time. `changed`: tools with a different definition than before. */
   async offered(patience: Patience): Promise<Offer & { readonly changed: readonly string[] }> {
     const { found, kept } = await this.#find(patience)
     const tools = kept.map((tool) => this.#ask(tool))
@@ -96,7 +96,7 @@ export class Toolbox {
     return asked
   }
 
-  /** In one order, so that a model's request begins as the last one did. */
+  /** In stable order, so that a request begins like the previous one (prompt caching). */
   async #find(patience: Patience): Promise<Record<'found' | 'kept', readonly SpaceTool[]>> {
     const isGiven = ({ participant, name }: SpaceTool): boolean =>
       participant === this.#self && this.#given.has(name)
@@ -111,7 +111,7 @@ export class Toolbox {
     return { found, kept }
   }
 
-  /** The tools of one participant, as far as they are not too much for a model. */
+  /** The tools of one participant within the limits. */
   #fit(tools: readonly SpaceTool[]): readonly SpaceTool[] {
     let chars = 0
     const kept = tools.filter((tool) => {
@@ -138,7 +138,7 @@ export class Toolbox {
   }
 }
 
-/** At most so many tools: the first of each participant, then the second ones, and so on. Their order stays. */
+/** Takes at most `max` tools: the first of each participant, then the second ones, and so on, in their original order. */
 function takeInTurn(tools: readonly SpaceTool[], max: number): readonly SpaceTool[] {
   const counts = new Map<string, number>()
   const ranked = tools.map((tool) => {
@@ -151,13 +151,13 @@ function takeInTurn(tools: readonly SpaceTool[], max: number): readonly SpaceToo
   return tools.filter((tool) => taken.has(tool))
 }
 
-/** Providers take 64 letters, digits, `_` and `-`. Of these, clients put a server's name first: `mcp__meup__`. */
+/** Providers accept 64 letters, digits, `_` and `-`; clients prepend a server's name: `mcp__meup__`. */
 const maxNameChars = 48
 
 /**
- * Names by which models, MCP clients and coding agents call the tools: `participant__tool`. One that would be too long, have other
- * characters, or could be that of another tool ends with `--` and a hash of both. So a tool has the same name whatever else is
- * there; should two be alike all the same, the later one gets a number.
+ * Names of tools for models, MCP clients and coding agents: `participant__tool`. A name that is too long, has other characters,
+ * or is ambiguous ends with `--` and a hash of both. A name therefore does not depend on other tools; if two are equal
+ * nevertheless, the later one gets a number.
  */
 export function nameTools<Tool extends Pick<SpaceTool, 'participant' | 'name'>>(
   tools: readonly Tool[],
@@ -171,7 +171,7 @@ const isHashed = /--[0-9a-z]{7}$/
 
 function createName({ participant, name }: Pick<SpaceTool, 'participant' | 'name'>): string {
   const plain = `${participant}__${name}`
-  // The participant ends where `__` stands first.
+  // The participant ends at the first `__`.
   const isUnambiguous = !/__|_$/.test(participant) && !isHashed.test(plain)
   if (isUnambiguous && plain.length <= maxNameChars && /^[A-Za-z][\w-]*$/.test(plain)) return plain
   const safe = plain.replace(/[^\w-]/g, '_').replace(/^(?![A-Za-z])/, '_')
@@ -179,7 +179,7 @@ function createName({ participant, name }: Pick<SpaceTool, 'participant' | 'name
   return `${safe.slice(0, maxNameChars - suffix.length)}${suffix}`
 }
 
-/** FNV-1a, in seven of `0-9 a-z`. */
+/** FNV-1a, as seven characters of `0-9 a-z`. */
 function hash(text: string): string {
   let value = 0x811c9dc5
   for (const byte of new TextEncoder().encode(text)) value = Math.imul(value ^ byte, 0x01000193) >>> 0

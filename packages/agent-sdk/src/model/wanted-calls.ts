@@ -10,7 +10,7 @@ import { isRecord } from './rationale.js'
 
 export type Tools = ReadonlyMap<string, Pick<SpaceTool, 'name' | 'inputSchema'>>
 
-/** A call as its provider gives it. */
+/** A call as received from its provider. */
 interface GivenCall {
   readonly id: string
   readonly name: string
@@ -18,10 +18,10 @@ interface GivenCall {
   readonly text: string
 }
 
-/** Nine letters and digits: every provider takes such an id, and Mistral's takes no other. */
+/** Nine letters and digits: every provider accepts such an id, and Mistral requires it. */
 const createCallId = customAlphabet('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 9)
 
-/** Calls by the name of a tool that is offered, with ids that are not among `ids` yet: the text may hold the arguments of several. */
+/** Calls by the names of offered tools, with ids not in `ids`; the text may contain the arguments of several calls. */
 export function normaliseCall({ id, name, text }: GivenCall, tools: Tools, ids: Set<string>): WantedCall[] {
   return readArguments(text).map((json) => {
     const own = id === '' || ids.has(id) ? createCallId() : id
@@ -37,13 +37,13 @@ const createCall = (id: string, name: string, json: string): WantedCall => ({
   input: parseJson(json) ?? json,
 })
 
-/** Names of namespaces that models put before the name of a tool, and the number of the call behind it. */
+/** Namespaces that models prepend to the name of a tool, and the number of a call that they append. */
 const [namespace, number] = [/^(?:(?:functions?|tools?|default_api)[.:/]+|mcp__)/i, /:\d+$/]
 const maxNameChars = 64
 
 /**
- * The name of the tool that a model means: this one, or the only one that differs in nothing but capitals, punctuation, a namespace,
- * control tokens and further words; else the only one that is called so at its participant.
+ * The tool that a model means: an exact match, or the only one that differs only in case, punctuation, namespace, control
+ * tokens and further words, or the only one of that name at any participant.
  */
 function findTool(name: string, tools: Tools): string | undefined {
   if (tools.has(name)) return name
@@ -63,16 +63,16 @@ function findAlike(name: string, tools: Tools): string | undefined {
 
 const toKey = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
 
-/** A name that no provider refuses in the history of a conversation. */
+/** A name that every provider accepts in the history. */
 const safeName = (name: string): string =>
   cutName(name)
     .replace(/[^\w-]/g, '_')
     .slice(0, maxNameChars) || 'unnamed'
 
 /**
- * The calls that a model wrote as text, of which its server knew nothing: they stand at the end of it, and each is one of a tool that is
- * offered, with arguments that fit. Where the model said nothing but calls with marks, they are calls as well if there is no such
- * tool, or if they cannot be read: the model is told so. `called`: what the text ends in, from the first mark of a call on.
+ * Calls that a model wrote as text at its end, unrecognized by its server: each of an offered tool with valid arguments. If the
+ * text consists of marked calls only, unknown tools and unparsable calls count as well, and the model gets an error. `called`:
+ * the end of the text, from the first mark of a call on.
  */
 export function findWrittenCalls(text: string, called: string, tools: Tools): WantedCall[] {
   if (tools.size === 0) return []
@@ -85,13 +85,13 @@ export function findWrittenCalls(text: string, called: string, tools: Tools): Wa
   return isAlone ? written.map(({ name, args }, at) => calls[at] ?? createUnfit(name, args, tools)) : []
 }
 
-/** A call that cannot be read, of the tool that it names. */
+/** An unparsable call of the tool that it names. */
 function findBroken(called: string, tools: Tools): WantedCall[] {
   const [name] = [...tools.keys()].filter((each) => called.includes(each)).sort((a, b) => b.length - a.length)
   return name !== undefined && /[>\])}]$/.test(called) ? [createCall(createCallId(), name, called)] : []
 }
 
-/** A text that is nothing but JSON. */
+/** The text, if it is only JSON. */
 const bareJson = (text: string): string => (/^\s*[[{]/.test(text) ? text : '')
 
 function fitCall({ name, args }: TextCall, tools: Tools): WantedCall | undefined {
@@ -117,7 +117,7 @@ const createUnfit = (name: string, args: TextCall['args'], tools: Tools): Wanted
     typeof args === 'string' ? args : toJson(args, {}),
   )
 
-/** Fields whose values are bare texts, each as its schema has it. */
+/** Encodes fields with plain texts by the types in their schema. */
 function toJson(
   fields: readonly (readonly [string, string])[],
   properties: Readonly<Record<string, unknown>>,

@@ -10,7 +10,7 @@ import type { Dial, DialRequest } from '../client/transport.js'
 import { SpaceClient } from '../space-client.js'
 
 export interface TestSpace extends AsyncDisposable {
-  /** Enters the space as one of its participants; invited participants need their token. */
+  /** Joins as one of the participants; an invited one needs its token. */
   join(
     participant: string,
     how?: Pick<
@@ -30,17 +30,17 @@ export interface TestSpace extends AsyncDisposable {
     >,
   ): Promise<SpaceClient>
   /**
-   * Runs a program that connects by itself: `() => import('./agent.js')`. Its `connect()` enters this space as the participant,
-   * unless it names a gateway. Resolves once it has; rejects if the program ends before. A module runs once in a process.
+   * Runs a program that connects itself: `() => import('./agent.js')`. Its `connect()` joins this space as the participant,
+   * unless it names a gateway. Resolves once it has; rejects if the program ends before. A module runs once per process.
    */
   run(participant: string, program: () => Promise<unknown>): Promise<void>
-  /** Stops the gateway, then closes every client: none of them tries to come back. */
+  /** Stops the gateway, then closes every client, so that none reconnects. */
   close(): Promise<void>
 }
 
 /**
- * A space in this process: a real gateway, with a log in memory and connections that need no socket. Rates, and `agentHops`, are out
- * of the way unless given.
+ * A space in this process: a real gateway with a log in memory and connections without sockets. Rates and `agentHops` do not
+ * limit unless given.
  */
 export async function createTestSpace(options: TestSpaceOptions): Promise<TestSpace> {
   const limits = { agentHops: 1_000_000, ...options.limits }

@@ -12,28 +12,28 @@ import {
 } from './content.js'
 import { TranscriptError } from './errors.js'
 
-/** A commit, and what is known beside it. */
+/** A commit with its annotations. */
 export interface LogEntry {
   readonly commit: Commit
-  /** What it counts as in prompts: as annotated, else by its type. */
+  /** Its priority in prompts: as annotated, otherwise by its type. */
   readonly priority: Priority
   /** The latest annotation. */
   readonly annotation?: Annotation
-  /** Tokens of the call that it came from. */
+  /** Tokens of its call. */
   readonly usage?: Usage
 }
 
 export interface LogFilter {
   readonly type?: ContentType
-  /** Only what this one said, of those who are named. */
+  /** Only from this speaker, among named ones. */
   readonly from?: string
-  /** Hash of the last commit that is left out. */
+  /** Hash of the last excluded commit. */
   readonly after?: string
-  /** Hash of the last commit that is shown. */
+  /** Hash of the last included commit. */
   readonly through?: string
 }
 
-/** Commits, each linked to the one before. It only grows; notes about them are beside it, and in no hash. */
+/** Commits, each linked to the previous one; append-only. Annotations are outside of the hashes. */
 export class Chain {
   readonly #commits: Commit[] = []
   readonly #places = new Map<string, number>()
@@ -55,7 +55,7 @@ export class Chain {
     return commit
   }
 
-  /** One that was sealed before. Its hash is taken as it is. */
+  /** Adds a sealed commit, trusting its hash. */
   add(commit: Commit): void {
     this.#places.set(commit.hash, this.#commits.length)
     this.#commits.push(commit)
@@ -111,7 +111,7 @@ const CommitRecord = Type.Object(
   closed,
 )
 
-/** A transcript as JSON. What is noted beside the commits is in no hash. */
+/** A transcript as JSON. No hash covers the annotations. */
 const TranscriptRecord = Type.Object(
   {
     head: link,
@@ -132,7 +132,7 @@ export function toRecord(chain: Chain): TranscriptRecord {
   return { head: chain.head, commits: [...chain.commits], notes }
 }
 
-/** Throws `invalid_record` where it is none, or where it was changed. */
+/** Throws `invalid_record` if it is malformed or was changed. */
 export function toChain(record: TranscriptRecord): Chain {
   mustFit(TranscriptRecord, record, 'record', 'invalid_record')
   const { head, commits, notes } = frozenJson(record)

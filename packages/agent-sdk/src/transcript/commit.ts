@@ -8,26 +8,26 @@ import { TranscriptError } from './errors.js'
 
 /** One entry of a transcript. Frozen. */
 export interface Commit<C extends Content = Content> {
-  /** SHA-256 of all the rest, in hex. */
+  /** SHA-256 of all other fields, in hex. */
   readonly hash: string
-  /** Hash of the commit before; `null` = this is the first. */
+  /** Hash of the previous commit; `null` = this is the first. */
   readonly parent: string | null
   readonly content: Readonly<C>
-  /** One line about it. */
+  /** A one-line description. */
   readonly message: string
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
 export interface CommitOptions {
-  /** One line about it; default: how its text begins. */
+  /** A one-line description; default: the beginning of its text. */
   readonly message?: string
-  /** Any other data; it is not part of prompts. */
+  /** Other data, not part of prompts. */
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
 const maxLineChars = 72
 
-/** Throws `TranscriptError` where the content is none. */
+/** Throws `TranscriptError` for invalid content. */
 export function seal<C extends Content>(
   content: C,
   parent: string | null,
@@ -39,7 +39,7 @@ export function seal<C extends Content>(
   return Object.freeze({ hash: hashCommit(body), ...body })
 }
 
-/** Of everything but the hash itself. */
+/** Hashes all fields but the hash. */
 export function hashCommit(commit: Omit<Commit, 'hash'>): string {
   const json = utf8ToBytes(stringifyExact(commit))
   return bytesToHex(sha256(utf8ToBytes(canonicalJson(json, 'hash'))))
@@ -53,7 +53,7 @@ function freezeJson<Value>(value: Value): Value {
   }
 }
 
-/** How it begins, or what it calls where it says nothing. */
+/** The beginning of its text, or the called tools without text. */
 function lineOf(content: Content): string {
   const calls = content.content_type === 'assistant' ? (content.toolCalls ?? []) : []
   const isMute = content.text.trim() === '' && calls.length > 0
@@ -63,10 +63,10 @@ function lineOf(content: Content): string {
 
 export type Verdict =
   | { readonly ok: true; readonly commits: number; readonly head: string | null }
-  /** `at` = index of the first commit that is wrong, or how many there are where the head is. */
+  /** `at`: index of the first invalid commit, or their number for a wrong head. */
   | { readonly ok: false; readonly at: number; readonly problem: 'parent' | 'hash' | 'head' }
 
-/** Whether each commit is what its hash says and follows the one before, up to `head` where that is known. */
+/** Verifies that each commit matches its hash and follows the previous one, up to `head` if given. */
 export function verifyCommits(commits: readonly Commit[], head?: string | null): Verdict {
   let parent: string | null = null
   for (const [at, commit] of commits.entries()) {
@@ -78,7 +78,7 @@ export function verifyCommits(commits: readonly Commit[], head?: string | null):
   return { ok: true, commits: commits.length, head: parent }
 }
 
-/** Calls of the last answer that have no result yet. */
+/** Calls of the last answer without a result. */
 export function openCalls(commits: readonly Commit[]): readonly ToolCall[] {
   const at = commits.findLastIndex(({ content }) => content.content_type !== 'tool')
   const caller = commits[at]?.content
@@ -87,7 +87,7 @@ export function openCalls(commits: readonly Commit[]): readonly ToolCall[] {
   return caller.toolCalls.filter(({ id }) => !results.has(id))
 }
 
-/** Throws `out_of_order` where no provider would take a prompt with this commit at this place. */
+/** Throws `out_of_order` if no provider would accept a prompt with this commit here. */
 export function mustFollow(content: Content, commits: readonly Commit[]): void {
   const open = openCalls(commits)
   if (content.content_type === 'tool') {
@@ -104,8 +104,8 @@ export function mustFollow(content: Content, commits: readonly Commit[]): void {
 }
 
 /**
- * A deeply frozen JSON copy, so that a commit always matches its hash. Bytes become base64, as in the JSON of the
- * providers that have some. Throws `TypeError` for values that JSON cannot represent.
+ * A deeply frozen JSON copy, so that a commit always matches its hash. Bytes become base64, like in providers' JSON. Throws
+ * `TypeError` for values that JSON cannot represent.
  */
 export function frozenJson<Value>(value: Value): Value {
   const copy = parseExact(String(stringifyExact(value, bytesAsBase64)))
@@ -119,7 +119,7 @@ function deepFreeze(value: unknown): void {
   Object.freeze(value)
 }
 
-/** `value` is what `toJSON` made of it, and the buffers of Node have one. */
+/** Reads the property itself, because `value` already is the result of `toJSON`, which Node's buffers have. */
 function bytesAsBase64(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
   const original = this[key]
   if (!(original instanceof Uint8Array)) return value

@@ -12,22 +12,20 @@ export interface CompileOptions extends ReplayOptions {
   /** Whether reasoning without an annotation is included; default: false. */
   readonly includeReasoning?: boolean
   /**
-   * Characters of texts and calls; default: any number. Of what is too long, earlier commits are left out:
-   * those with the least `compression_priority` first, the oldest of them first. What is pinned stays, and so does
-   * everything from the last question on, even where that alone is longer.
+   * Characters of texts and calls; default: unlimited. Of a longer prompt, earlier commits are omitted: those with the least
+   * `compression_priority` first, oldest first. Pinned commits stay, and everything from the last question on, even if that
+   * alone is longer.
    */
   readonly maxChars?: number
 }
 
-/** The messages for the next call. Without commits there are none. */
+/** The messages for the next call; none without commits. */
 export function compile(entries: readonly LogEntry[], options: CompileOptions = {}): PromptMessage[] {
   const { maxChars = Number.POSITIVE_INFINITY } = options
   return shorten(entries, maxChars, (without) => compileWithout(without, entries, options))
 }
 
-/**
- * The messages for the next call after a turn of an agent: what its prompt said, as far as that is kept, then its answers and results.
- */
+/** The messages after a turn of an agent: those of its prompt as far as stored, then its answers and results. */
 export function compileTurn(
   entries: readonly LogEntry[],
   options: Pick<CompileOptions, 'includeReasoning'> = {},
@@ -36,7 +34,7 @@ export function compileTurn(
   const from = Math.max(0, entries.findLastIndex(isFirst))
   return entries.slice(from).flatMap((entry, at) => {
     if (!isPrompt(entry)) return []
-    // Later prompts repeat what is committed, and add what people said meanwhile.
+    // Later prompts repeat committed messages, and add those of people.
     const said = entry.commit.content.messages.filter(({ role }) => at === 0 || role === 'user')
     const next = entries.slice(from + at + 1)
     const end = next.findIndex(isPrompt)
@@ -45,7 +43,7 @@ export function compileTurn(
   })
 }
 
-/** A message as far as it is kept. */
+/** A message as far as it is stored. */
 interface SaidMessage extends Pick<PromptMessage, 'role' | 'text'> {
   readonly toolCalls?: readonly ToolCall[]
 }
@@ -98,16 +96,16 @@ function compileWithout(
   return messages
 }
 
-/** Annotations win, both ways. */
+/** Annotations take precedence. */
 const shows = ({ commit, priority, annotation }: LogEntry, { includeReasoning = false }: CompileOptions) =>
   priority !== 'skip' ||
   (includeReasoning && commit.content.content_type === 'reasoning' && annotation === undefined)
 
-/** An answer that was only thought: providers take no empty message. */
+/** An answer of reasoning only: providers refuse empty messages. */
 const isSilent = ({ text, toolCalls = [] }: Readonly<AssistantContent>): boolean =>
   text.trim() === '' && toolCalls.length === 0
 
-/** What its items carry is not said a second time: nothing may stand between a thought and its calls. */
+/** Text that the replayed items contain is not repeated: nothing may come between a thought and its calls. */
 function answer(
   messages: PromptMessage[],
   hash: string,
@@ -121,12 +119,12 @@ function answer(
   messages.push({ hash, role: contentHints.assistant.default_role, type, text, ...parts })
 }
 
-/** One message to a model, of the commit `hash`. How it looks in a request is up to the client. */
+/** One message to a model, from the commit `hash`. The client decides its form in a request. */
 export type PromptMessage = { readonly hash: string } & (
   | { readonly type: 'user'; readonly role: 'user'; readonly text: string; readonly from?: string }
   | {
       readonly type: 'reasoning'
-      /** Includes the reasoning of others. */
+      /** Includes the reasoning of other speakers. */
       readonly role: 'assistant' | 'user'
       readonly text: string
       readonly from?: string
@@ -136,7 +134,7 @@ export type PromptMessage = { readonly hash: string } & (
       readonly role: 'assistant'
       readonly text: string
       readonly toolCalls?: readonly ToolCall[]
-      /** To be sent as it is: neither changed, nor in another order, nor as text. */
+      /** Send unchanged and in this order, not as text. */
       readonly replay?: Replay
     }
   | {
@@ -150,20 +148,20 @@ export type PromptMessage = { readonly hash: string } & (
 )
 
 /**
- * Which protected items go back to their provider. `required`: those of answers that call tools, from then on. Anthropic,
- * Bedrock, Gemini, OpenAI, OpenRouter and xAI ask for them until the question is answered, and mind no more after that;
- * DeepSeek asks for them in all later requests. `all`: also those of final answers, where a provider makes use of them.
+ * Which protected items are sent back to their provider. `required`: those of answers with calls. Anthropic, Bedrock, Gemini,
+ * OpenAI, OpenRouter and xAI need them until the question is answered, and accept them later; DeepSeek needs them in all later
+ * requests. `all`: also those of final answers, if the provider uses them.
  */
 export type ReplayPolicy = 'required' | 'all' | 'none'
 
 interface ReplayOptions {
   /** Default: `required`. */
   readonly replay?: ReplayPolicy
-  /** Whose model gets the prompt: what belongs to another provider stays out. */
+  /** The provider that gets the prompt; items of other providers are omitted. */
   readonly provider?: string | undefined
 }
 
-/** What of an answer goes back, as it is. */
+/** The items of an answer to send back unchanged. */
 function replayed(
   { replay, toolCalls = [] }: Readonly<AssistantContent>,
   { replay: policy = 'required', provider }: ReplayOptions,
@@ -173,10 +171,10 @@ function replayed(
   return isForeign ? undefined : replay
 }
 
-/** Stands for a result that is left out: providers take no call without one. */
+/** Replaces an omitted result: providers refuse a call without one. */
 const leftOut = '[left out]'
 
-/** Leaves out as few commits as make the prompt fit, or all that may be left out where it does not. */
+/** Omits as few commits as needed for the limit, or all that may be omitted. */
 function shorten(
   entries: readonly LogEntry[],
   maxChars: number,
@@ -195,7 +193,7 @@ function shorten(
   return without(enough)
 }
 
-/** Hashes of what may be left out, in the order in which it is. Sorting is stable: the oldest come first. */
+/** Hashes of commits that may be omitted, in order. The sort is stable, so the oldest come first. */
 function leastFirst(entries: readonly LogEntry[]): string[] {
   const question = entries.findLastIndex(({ commit }) => commit.content.content_type === 'user')
   return entries

@@ -14,17 +14,17 @@ export const Annotation = Type.Object(
 )
 export type Annotation = Static<typeof Annotation>
 
-/** Throws, and says where the value is not what the schema asks for. */
+/** Throws, with the path of the first mismatch. */
 export function mustFit(schema: TSchema, value: unknown, what: string, code: TranscriptErrorCode): void {
   const error = Value.Errors(schema, value).First()
   if (error !== undefined) throw new TranscriptError(code, `${what}${error.path}: ${error.message}`)
 }
 
 const closed = { additionalProperties: false }
-/** The speaker, where there are several; absent = the one that the type stands for. */
+/** The speaker, if there are several; absent = the default of the type. */
 const from = Type.Optional(Type.String({ minLength: 1 }))
 
-/** Where reasoning was read: a field, text taken as it is, tags, blocks of Anthropic. */
+/** Origin of the reasoning: a field, plain text, tags, or Anthropic's blocks. */
 const format = Type.Unsafe<Format>(
   Type.Union([
     Type.Literal('parsed'),
@@ -34,21 +34,21 @@ const format = Type.Unsafe<Format>(
   ]),
 )
 
-/** A call that the model asks for. */
+/** A call requested by the model. */
 const toolCall = Type.Unsafe<ToolCall>(
   Type.Object({ id: Type.String(), name: Type.String(), arguments: Type.Unknown() }, closed),
 )
 
-/** What a provider demands back to the letter: signed or encrypted thoughts, never for display. */
+/** Items that a provider requires back verbatim: signed or encrypted thoughts, never displayed. */
 const Replay = Type.Object(
   {
-    /** Where in a response they were found, which is where they go in a request. */
+    /** Their field in a response, and so in a request. */
     source: Type.String(),
-    /** The provider that they belong to; no other can read them. */
+    /** The provider that can read them. */
     provider: Type.Optional(Type.String()),
-    /** In the order in which they came. */
+    /** In the order received. */
     items: Type.Array(Type.Unknown(), { minItems: 1 }),
-    /** Hash of the reasoning commit whose text they carry as well. */
+    /** Hash of the reasoning commit with the same text. */
     carries: Type.Optional(Type.String()),
   },
   closed,
@@ -75,7 +75,7 @@ const AssistantContent = Type.Object(
 )
 export type AssistantContent = Static<typeof AssistantContent>
 
-/** What a tool gave back; `name` is the tool's. */
+/** The result of a tool; `name` is the tool's. */
 const ToolContent = Type.Object(
   {
     content_type: Type.Literal('tool'),
@@ -88,40 +88,40 @@ const ToolContent = Type.Object(
 )
 export type ToolContent = Static<typeof ToolContent>
 
-/** A message that a model was sent. */
+/** A message of a prompt. */
 const SentMessage = Type.Object(
   {
     role: Type.String(),
-    /** Characters of it as JSON. */
+    /** Its characters as JSON. */
     chars: Type.Integer({ minimum: 0 }),
-    /** SHA-256 of it as JSON, in hex. */
+    /** SHA-256 of its JSON, in hex. */
     hash: Type.String(),
-    /** The message itself, where prompts are kept. */
+    /** The message itself, if prompts are stored. */
     message: Type.Optional(Type.Unknown()),
   },
   closed,
 )
 export type SentMessage = Static<typeof SentMessage>
 
-/** What a model was sent in one request. Prompts of a turn grow: each has what the one before had, and more. */
+/** The prompt of one request. Prompts of a turn grow: each contains the previous one. */
 const PromptContent = Type.Object(
   {
     content_type: Type.Literal('prompt'),
-    /** What it amounts to, in one line. */
+    /** A one-line description. */
     text: Type.String(),
     model: Type.String(),
     provider: Type.Optional(Type.String()),
-    /** Address of the server, where it is not the provider's own. */
+    /** Address of the server, if not the provider's own. */
     baseURL: Type.Optional(Type.String()),
     settings: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    /** How many messages of the turn's earlier prompts come first. */
+    /** Number of leading messages shared with earlier prompts of the turn. */
     earlier: Type.Integer({ minimum: 0 }),
     messages: Type.Array(SentMessage),
     tools: Type.Object(
       {
         count: Type.Integer({ minimum: 0 }),
         hash: Type.String(),
-        /** Where prompts are kept, and the tools are not those of the prompt before. */
+        /** The tools, if prompts are stored and the tools differ from the previous prompt. */
         offered: Type.Optional(Type.Array(Type.Unknown())),
       },
       closed,
@@ -131,23 +131,23 @@ const PromptContent = Type.Object(
 )
 export type PromptContent = Static<typeof PromptContent>
 
-/** A summary of messages that are too old for the prompts of an agent. */
+/** A summary of messages too old for an agent's prompts. */
 const SummaryContent = Type.Object(
   {
     content_type: Type.Literal('summary'),
     text: Type.String(),
-    /** Id of the log that they are in. */
+    /** Epoch of their log. */
     epoch: Type.String(),
-    /** The seq up to which messages are in it. */
+    /** Seq of the last summarized message. */
     through: Type.Integer({ minimum: 0 }),
-    /** The seq up to which it counts what was taken back or erased. */
+    /** Seq up to which retractions and erasures are considered. */
     asOf: Type.Integer({ minimum: 0 }),
   },
   closed,
 )
 export type SummaryContent = Static<typeof SummaryContent>
 
-/** Why there is no answer. */
+/** The reason for a missing answer. */
 const ErrorContent = Type.Object({ content_type: Type.Literal('error'), text: Type.String() }, closed)
 export type ErrorContent = Static<typeof ErrorContent>
 
@@ -171,7 +171,7 @@ const schemas = {
   error: ErrorContent,
 } as const
 
-/** Throws, and says where. */
+/** Throws, with the path. */
 export function checkContent(content: Content, code: TranscriptErrorCode = 'invalid_content'): void {
   const type = content.content_type
   const schema = Object.hasOwn(schemas, type) ? schemas[type] : undefined
@@ -185,11 +185,11 @@ export function checkContent(content: Content, code: TranscriptErrorCode = 'inva
 export interface ContentHints {
   readonly default_priority: Priority
   readonly default_role: 'user' | 'assistant' | 'tool'
-  /** From 0 to 100: a prompt that is too long leaves out first what has less. */
+  /** From 0 to 100: lower ones are omitted first from a long prompt. */
   readonly compression_priority: number
 }
 
-/** The role of each type of commit in prompts. Prompts, summaries and errors are no part of the conversation. */
+/** The role of each commit type in prompts. Prompts, summaries and errors are not part of the conversation. */
 export const contentHints = {
   user: { default_priority: 'normal', default_role: 'user', compression_priority: 50 },
   reasoning: { default_priority: 'skip', default_role: 'assistant', compression_priority: 40 },
@@ -202,11 +202,11 @@ export const contentHints = {
 
 const tokens = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])
 
-/** Tokens of one call; `null` = its provider did not say. */
+/** Tokens of one call; `null` = not reported. */
 export const Usage = Type.Object(
   {
     input: tokens,
-    /** Reasoning is among them. */
+    /** Includes reasoning. */
     output: tokens,
     reasoning: tokens,
   },

@@ -12,7 +12,7 @@ const hints = {
 
 export type TranscriptErrorCode = keyof typeof hints
 
-/** What a transcript refuses. Nothing was committed then. */
+/** A refused operation. Nothing was committed. */
 export class TranscriptError extends Error {
   override readonly name = 'TranscriptError'
   constructor(
@@ -23,7 +23,7 @@ export class TranscriptError extends Error {
     super(message, options)
   }
 
-  /** What to do about it. */
+  /** Advice for this code. */
   get hint(): string {
     return hints[this.code]
   }

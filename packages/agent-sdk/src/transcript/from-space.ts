@@ -13,18 +13,17 @@ import { Chain } from './chain.js'
 import type { Content } from './content.js'
 import { Transcript, type TranscriptOptions } from './transcript.js'
 
-/** A log that goes on. */
+/** A log that is followed. */
 export interface FollowedSpace extends Disposable {
-  /** What was said up to now, to go on from: what is asked and answered in it stays out of the space. */
+  /** A transcript of the conversation so far, to continue from; questions and answers in it are not sent to the space. */
   transcript(options?: TranscriptOptions): Transcript
   /** Stops listening. */
   [Symbol.dispose](): void
 }
 
 /**
- * A transcript of what was said in a space: chats of `self` are the assistant's, those of others come from users by
- * name. Reasoning is in the log of it as well; in prompts there is what `reasoning` chooses. What was withheld, hidden
- * or taken back is not there.
+ * A transcript of a space: chats of `self` are the assistant's, those of others are named users'. It contains the reasoning;
+ * `reasoning` selects what prompts include. Withheld, hidden and retracted texts are omitted.
  */
 export function fromSpace(envelopes: Iterable<Envelope>, options: SpaceView & TranscriptOptions): Transcript {
   const fold = new SpaceFold(options)
@@ -32,7 +31,7 @@ export function fromSpace(envelopes: Iterable<Envelope>, options: SpaceView & Tr
   return new Transcript(fold.chain(), options)
 }
 
-/** The same of what this client is shown from now on; with the past where it entered with `after: 0`. */
+/** Like `fromSpace`, for what this client receives from now on; including the past if it connected with `after: 0`. */
 export function followSpace(space: BaseClient, view: Omit<SpaceView, 'self'> = {}): FollowedSpace {
   const begin = (): SpaceFold => new SpaceFold({ ...view, self: space.id })
   let fold = begin()
@@ -49,15 +48,15 @@ export function followSpace(space: BaseClient, view: Omit<SpaceView, 'self'> = {
   }
 }
 
-/** Whose reasoning a prompt shows: nobody's, one's own, everybody's, or what was thought in these contexts and below. */
+/** The reasoning in a prompt: none, own, all, or that of these contexts and below. */
 export type ReasoningChoice = 'none' | 'own' | 'all' | readonly string[]
 
 export interface SpaceView {
-  /** Who the assistant is. */
+  /** The participant with the assistant's role. */
   readonly self: string
   /** Default: `none`. */
   readonly reasoning?: ReasoningChoice
-  /** Characters of chats, and as many of reasoning, that are remembered; default: 4 million. */
+  /** Characters of chats, and of reasoning, that are kept; default: 4 million each. */
   readonly capacity?: number
 }
 
@@ -65,11 +64,11 @@ interface Thought {
   readonly source: Source
   readonly ts: string
   readonly text: string
-  /** Where it was thought; a start opens the context that it belongs to. */
+  /** Its context; for a start, the one that it opens. */
   readonly context: string | undefined
 }
 
-/** What a space says in its main conversation, and what was thought meanwhile, as far as this reader is shown it. */
+/** The main conversation of a space, with reasoning, as far as this reader receives it. */
 class SpaceFold {
   readonly #view: SpaceView
   readonly #messages
@@ -90,7 +89,7 @@ class SpaceFold {
     if (hasReasoningText(envelope)) this.#thoughts.set(envelope.id, toThought(envelope))
   }
 
-  /** As it is known by now, in log order. What is chosen is annotated, so that prompts show it. */
+  /** The transcript so far, in log order. Selected reasoning is annotated, so that prompts include it. */
   chain(): Chain {
     const messages = this.#messages.messages().filter(({ isTakenBack }) => !isTakenBack)
     const thoughts = [...this.#thoughts.values()].filter((each) => this.#isVisible(each))
@@ -116,7 +115,7 @@ class SpaceFold {
     return { content_type: 'reasoning', text, format: 'parsed', ...(from !== this.#view.self && { from }) }
   }
 
-  /** Of a hidden run, everybody knows but their own thoughts [MEUP-9.6]. */
+  /** In a hidden run, participants see only their own thoughts [MEUP-9.6]. */
   #isVisible({ source: { from, kind }, context }: Thought): boolean {
     if (context === undefined || from === this.#view.self || !isThought(kind)) return true
     return !this.#contexts.states.withholds(context, from)
@@ -132,7 +131,7 @@ class SpaceFold {
   }
 }
 
-/** Whether it is reasoning in words; what was withheld has none [MEUP-6.6]. */
+/** Whether it contains reasoning as text; withheld reasoning has none [MEUP-6.6]. */
 const hasReasoningText = ({ kind, payload }: Envelope): boolean =>
   (isThought(kind) || kind === Kind.reasoningStart || kind === Kind.reasoningConclusion) &&
   payloadText(payload).trim() !== ''

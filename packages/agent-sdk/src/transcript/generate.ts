@@ -15,17 +15,17 @@ import type { AssistantContent, ReasoningContent, Replay, Usage } from './conten
 import { TranscriptError } from './errors.js'
 
 export interface GenerateOptions extends Omit<CompileOptions, 'provider'> {
-  /** Whether the reasoning of this call is committed; default: as the transcript was opened. */
+  /** Whether the reasoning of this call is committed; default: the transcript's setting. */
   readonly reasoning?: boolean
-  /** For the client, over what the transcript was opened with. */
+  /** Options for the client, in addition to the transcript's. */
   readonly config?: GenerationConfig
 }
 
-/** What came of a call. */
+/** The result of a call. */
 export interface ChatResponse {
-  /** The answer, without what was thought. */
+  /** The answer without reasoning. */
   readonly text: string
-  /** What was thought, whether or not it was committed; `null` = the response has none. */
+  /** The reasoning, committed or not; `null` = none. */
   readonly reasoning: string | null
   readonly reasoningCommit: Commit<ReasoningContent> | null
   readonly usage: Usage | null
@@ -34,15 +34,15 @@ export interface ChatResponse {
   readonly generationConfig: GenerationConfig
   /** The messages that were sent to the model. */
   readonly prompt: readonly PromptMessage[]
-  /** To be answered by `tool`, each of them, before anything else. */
+  /** Calls that have to be answered with `tool` first. */
   readonly toolCalls: readonly ToolCall[]
-  /** As the client gave it; it is not kept. */
+  /** The client's response; not stored. */
   readonly rawResponse: unknown
 }
 
 type Settings = GenerateOptions & Required<Pick<GenerateOptions, 'reasoning' | 'config'>>
 
-/** One call of a model. Where anything fails, nothing is committed. */
+/** One call of a model. On failure, nothing is committed. */
 export async function generate(
   chain: Chain,
   client: ModelClient,
@@ -65,7 +65,7 @@ export async function generate(
   }
 }
 
-/** Reasoning comes before the answer, as it did. Both are sealed before one is added. */
+/** Commits reasoning before the answer. Both are sealed before one is added. */
 function commitReading(
   chain: Chain,
   { text, toolCalls, reasoning, opaque, usage }: Reading,
@@ -101,30 +101,30 @@ function mustAsk(prompt: readonly PromptMessage[]): void {
   throw new TranscriptError('nothing_to_answer', 'the prompt has no question, or it is answered already')
 }
 
-/** `model`, `temperature` and other options of the client; passed through unchanged. */
+/** `model`, `temperature` and other options of the client; passed through. */
 export type GenerationConfig = Readonly<Record<string, unknown>>
 
-/** A model, as a transcript needs it. */
+/** A model for a transcript. */
 export interface ModelClient {
-  /** Names whose model it is, so that what one provider has encrypted is sent to no other. */
+  /** The provider of the model, so that its encrypted items are sent to no other. */
   readonly provider?: string
   /**
-   * Gives back, or promises, the response as it came: that of a provider, or a text, or `{ text, toolCalls, opaque }`
-   * where the client has read it already, as from a stream.
+   * Returns the response: that of a provider, a text, or `{ text, toolCalls, opaque }` if the client has parsed it, such as
+   * from a stream.
    */
   generate(messages: readonly PromptMessage[], options: GenerationConfig): unknown
-  /** Finds the reasoning in a response. Of a client without it, none is looked for. */
+  /** Extracts the reasoning of a response; absent = none is extracted. */
   extractReasoning?(
     response: unknown,
   ): Extraction | FoundReasoning | readonly [text: string, format: Format] | string | null | undefined
 }
 
-/** What a response says. */
+/** The content of a response. */
 interface Reading {
   readonly text: string
   readonly toolCalls: readonly ToolCall[]
   readonly reasoning: Found | null
-  /** What its provider may demand back, and where it was. */
+  /** Items that the provider may require back, and their field. */
   readonly opaque: { readonly source: string; readonly items: readonly unknown[] }
   readonly usage: Usage | null
 }
@@ -133,7 +133,7 @@ interface Found extends FoundReasoning {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/** Whether there is reasoning is for the client to say. Throws `unreadable_response`. */
+/** The client decides whether there is reasoning. Throws `unreadable_response`. */
 function readResponse(client: ModelClient, response: unknown): Reading {
   const extraction = extractReasoning(response) ?? readAlready(response)
   if (extraction === null) {
@@ -149,11 +149,11 @@ function readResponse(client: ModelClient, response: unknown): Reading {
   }
 }
 
-/** What a client has read by itself: an extraction, as much of one as there is, or a text, which may hold tags. */
+/** A response that the client has parsed: an extraction, complete or not, or a text, possibly with tags. */
 function readAlready(response: unknown): Extraction | null {
   if (typeof response === 'string') return extractReasoning({ choices: [{ message: { content: response } }] })
   const body = record(response) ?? {}
-  // Field by field, since all else, such as the usage, is read later.
+  // Copies these fields only: others, such as usage, are read later.
   const given = Object.fromEntries(fields.flatMap((name) => (name in body ? [[name, body[name]]] : [])))
   const { text, toolCalls, opaque, ...rest } = { ...nothing, ...(given as Partial<Extraction>) }
   const isRead = typeof text === 'string' && Array.isArray(toolCalls) && Array.isArray(opaque)
@@ -174,7 +174,7 @@ const fields = [
 
 const nothing = { reasoning: null, format: 'parsed', source: 'none', toolCalls: [], opaque: [] } as const
 
-/** Newer models sign thoughts without telling them. Where it was is known if it is what was found here, too. */
+/** Newer models sign thoughts without their text. The origin is known if the same text is found here. */
 function described(
   found: FoundReasoning,
   { reasoning, source, redacted, truncated }: Extraction,
@@ -184,7 +184,7 @@ function described(
   return { ...found, metadata: { source, ...(redacted && { redacted }), ...(truncated && { truncated }) } }
 }
 
-/** DeepSeek and its kin read what they thought before a call, an empty text too, and take no such turn without. */
+/** DeepSeek and similar models require their reasoning before a call back, even an empty one. */
 function opaqueIn(
   { opaque, toolCalls, source, reasoning }: Extraction,
   response: unknown,
@@ -196,7 +196,7 @@ function opaqueIn(
   return typeof field === 'string' ? [{ reasoning_content: field }] : []
 }
 
-/** Results name their calls, and some providers do not: they know them by their order. */
+/** Adds missing ids, because results name their calls; some providers identify them by order only. */
 function withIds(calls: readonly ToolCall[]): ToolCall[] {
   const taken = new Set<string>()
   return calls.map((call, index) => {
@@ -216,7 +216,7 @@ const inputNames = [
   'prompt_eval_count',
 ]
 
-/** What a response says of its tokens; `null` where that is nothing. `reasoning` = as its reader has counted them. */
+/** The token counts of a response; `null` = none. `reasoning`: as counted by its reader. */
 function readResponseUsage(response: unknown, reasoning: number | undefined): Usage | null {
   const body = record(response) ?? {}
   const counts = record(body.usage) ?? record(body.usageMetadata) ?? body

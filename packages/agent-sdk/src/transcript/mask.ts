@@ -1,22 +1,22 @@
 import { copyNumberTexts } from '@meup/protocol'
 import { compileSecretMask, defaultSafety, type SafetySettings } from '@meup/safety'
 
-/** Characters of one text that are kept, half of them from its end: scanning takes time. */
+/** Characters stored per text, half of them from its end, because masking takes time. */
 const maxChars = 128 * 1024
-/** Characters beyond a cut that are scanned as well, so that a secret that straddles it is seen. */
+/** Characters beyond a cut that are scanned, so that a secret across it is found. */
 const margin = 2048
-/** Characters of a secret that is looked for to the letter: a shorter one would be found in any text. */
+/** Minimum length of a literal secret: a shorter one would match ordinary text. */
 const minSecretChars = 8
-/** Levels of objects that stay objects; what is deeper becomes text. */
+/** Depth of objects; deeper ones become text. */
 const maxDepth = 64
 
-/** Removes secrets from what is kept. Objects stay objects; the name of a field tells what its text may be. */
+/** Masks secrets before storage. Objects keep their structure; the name of a field influences the rules for its text. */
 export interface Mask {
   text(text: string): string
   json(value: unknown): unknown
 }
 
-/** `secrets`: texts that are secrets whatever they look like. `failed` gets the name of an error: its message may quote the text. */
+/** `secrets`: texts that are always masked. `failed` gets the name of an error, because its message may quote the text. */
 export function createMask(
   settings: Partial<SafetySettings>,
   secrets: readonly string[],

@@ -12,18 +12,18 @@ export interface RenderOptions {
 export const renderLog = (entries: readonly LogEntry[], options?: RenderOptions): string =>
   render(entries, (entry) => [`${renderHead(entry)} ${onOneLine(entry.commit.message)}`], options)
 
-/** Each commit with all of its text. */
+/** Each commit with its complete text. */
 export const renderFull = (entries: readonly LogEntry[], options?: RenderOptions): string =>
   render(entries, (entry) => [renderHead(entry), ...renderBody(entry).map((line) => `  ${line}`)], options)
 
-/** Lines around a change that are shown as well. */
+/** Lines of context around a change. */
 const contextLines = 3
-/** Milliseconds for a comparison; of what takes longer, all is shown. */
+/** Milliseconds for a comparison; on timeout, everything is shown. */
 const maxDiffMs = 2000
 
 /**
- * What changed from one log to another, line by line: `-` is of the first alone, `+` of the second. Empty where they say the same;
- * hashes and tokens are not compared.
+ * A line diff of two logs: `-` is from the first, `+` from the second. Empty if texts are equal; hashes and tokens are not
+ * compared.
  */
 export function renderDiff(
   before: readonly LogEntry[],
@@ -80,20 +80,20 @@ const toned = (entry: LogEntry, lines: readonly string[], colour: boolean): stri
 
 const isReasoning = ({ commit }: LogEntry): boolean => commit.content.content_type === 'reasoning'
 
-/** Dim cyan: behind the scenes. */
+/** Dim cyan, for secondary text. */
 const muted = (line: string): string => `\u001B[2;36m${line}\u001B[0m`
 
 const renderHead = (entry: LogEntry): string =>
   `${entry.commit.hash.slice(0, 7)} [${entry.commit.content.content_type}]${renderAside(entry, renderCounts(entry.usage))}`
 
-/** What is noted about a commit, and who said it. */
+/** Annotations and speaker of a commit. */
 function renderAside({ commit: { content }, annotation }: LogEntry, counts: readonly string[]): string {
   const from = 'from' in content && content.from !== undefined ? ` ${onOneLine(content.from)}:` : ''
   const notes = [annotation?.priority ?? [], ...counts].flat()
   return `${notes.length === 0 ? '' : ` (${notes.join(', ')})`}${from}`
 }
 
-/** `120 input, 40 output, 30 reasoning`, as far as it is known. */
+/** `120 input, 40 output, 30 reasoning`, as far as known. */
 const renderCounts = (usage: Usage | undefined): string[] =>
   Object.entries(usage ?? {}).flatMap(([name, count]) => (count === null ? [] : `${count} ${name}`))
 
@@ -126,7 +126,7 @@ interface Host {
   readonly process?: { readonly env?: { readonly NO_COLOR?: string }; readonly stdout?: { isTTY?: boolean } }
 }
 
-/** Whether stdout is a terminal and `NO_COLOR` is not set (https://no-color.org). A page is no terminal. */
+/** Whether stdout is a terminal and `NO_COLOR` is not set (https://no-color.org). A page has no terminal. */
 function wantsColour(): boolean {
   const { process } = globalThis as Host
   return process?.stdout?.isTTY === true && (process.env?.NO_COLOR ?? '') === ''

@@ -2,14 +2,14 @@ import { Chain, type LogEntry } from './chain.js'
 import type { Commit, CommitOptions } from './commit.js'
 import type { Content, SummaryContent, Usage } from './content.js'
 
-/** What is to be committed. */
+/** A commit before it is sealed. */
 export interface CommitDraft extends CommitOptions {
   readonly content: Content
-  /** Tokens of the call that it came from; in no hash. */
+  /** Tokens of its call; not hashed. */
   readonly usage?: Usage
 }
 
-/** An envelope that came of a commit. */
+/** An envelope that resulted from a commit. */
 export interface EnvelopeLink {
   readonly id: string
   readonly kind: string
@@ -20,13 +20,13 @@ export interface CommitLink extends EnvelopeLink {
   readonly hash: string
 }
 
-/** Where commits are kept, each linked to the one before. It only grows, but for its beginning, which grows old. */
+/** A store of linked commits. Append-only, except that old commits may be removed. */
 export interface TranscriptStore {
-  /** All of them, or none: they follow one another. Throws where they cannot be kept. */
+  /** Appends all of them or none. Throws if they cannot be stored. */
   append(drafts: readonly CommitDraft[]): readonly Commit[]
-  /** Notes which envelopes came of which commits. */
+  /** Links envelopes to their commits. */
   link(links: readonly CommitLink[]): void
-  /** The latest summaries, the newest first; absent: they are made again after a restart. */
+  /** The latest summaries, newest first; absent = they are made again after a restart. */
   summaries?(): Iterable<Commit<SummaryContent>>
   close(): void
 }
@@ -34,7 +34,7 @@ export interface TranscriptStore {
 export const isSummary = (commit: Commit): commit is Commit<SummaryContent> =>
   commit.content.content_type === 'summary'
 
-/** Keeps commits in memory, as many as there are. */
+/** Keeps all commits in memory. */
 export class MemoryTranscript implements TranscriptStore {
   readonly #chain = new Chain()
 

@@ -27,20 +27,20 @@ import {
 } from './generate.js'
 
 export interface TranscriptOptions {
-  /** Who answers; a transcript without one is written by hand. */
+  /** The answering model; absent = answers are added by hand. */
   readonly client?: ModelClient
-  /** Whether the reasoning that a response has is committed; default: true. */
+  /** Whether reasoning of responses is committed; default: true. */
   readonly commitReasoning?: boolean
-  /** For the client, at every call. */
+  /** Options for each call of the client. */
   readonly config?: GenerationConfig
 }
 
 export interface OpenOptions extends TranscriptOptions {
-  /** What `toJSON` gave. */
+  /** A result of `toJSON`. */
   readonly record?: TranscriptRecord
 }
 
-/** What a conversation with a model was, commit by commit: questions, thoughts, answers, results of tools. */
+/** A conversation with a model as commits: questions, thoughts, answers, tool results. */
 export class Transcript {
   readonly #chain: Chain
   readonly #options: TranscriptOptions
@@ -56,7 +56,7 @@ export class Transcript {
     return this.#chain.commits
   }
 
-  /** Hash of the last commit, which covers all commits before it. `null` = there is none. */
+  /** Hash of the last commit, which covers all earlier ones; `null` = none. */
   get head(): string | null {
     return this.#chain.head
   }
@@ -65,7 +65,7 @@ export class Transcript {
     return this.#append({ content_type: 'user', text, ...(from !== undefined && { from }) }, options)
   }
 
-  /** What was thought before the answer that is committed next. */
+  /** Adds the reasoning before the next answer. */
   reasoning(
     text: string,
     { format = 'parsed', ...options }: CommitOptions & { format?: Format } = {},
@@ -85,7 +85,7 @@ export class Transcript {
     return this.#append({ content_type: 'assistant', text, ...parts }, options)
   }
 
-  /** The result of a call that the last answer asks for. */
+  /** Adds the result of a call of the last answer. */
   tool(
     callId: string,
     text: string,
@@ -95,7 +95,7 @@ export class Transcript {
     return this.#append({ content_type: 'tool', callId, name, text, ...(isError && { isError }) }, options)
   }
 
-  /** Asks the model, and commits what it thought and what it answered. Where that fails, nothing is committed. */
+  /** Calls the model, and commits its reasoning and answer. On failure, nothing is committed. */
   async generate(options: GenerateOptions = {}): Promise<ChatResponse> {
     const client = this.#freeClient()
     mustFollow({ content_type: 'assistant', text: '' }, this.commits)
@@ -113,7 +113,7 @@ export class Transcript {
     }
   }
 
-  /** Says something, then `generate`. Where that fails, what was said stays: `generate` tries again. */
+  /** Adds a question, then calls `generate`. On failure the question stays: `generate` retries. */
   async chat(text: string, options: GenerateOptions = {}): Promise<ChatResponse> {
     this.#freeClient()
     this.user(text)
@@ -121,29 +121,29 @@ export class Transcript {
   }
 
   /**
-   * Decides whether prompts show a commit; the last word on it counts. A result that is skipped leaves a note in its
-   * place where its call is shown, since providers take none without the other.
+   * Sets whether prompts include a commit; the last annotation applies. If its call is shown, a skipped result becomes a
+   * placeholder, because providers refuse a call without a result.
    */
   annotate(hash: string, priority: Priority, reason?: string): void {
     this.#chain.annotate(hash, { priority, ...(reason !== undefined && { reason }) })
   }
 
-  /** The messages that a model would receive now, without reasoning unless it is asked for. */
+  /** The messages for a call at this point, without reasoning unless requested. */
   compile(options: CompileOptions = {}): PromptMessage[] {
     return compile(this.#chain.log(), { provider: this.#options.client?.provider, ...options })
   }
 
-  /** The commits, oldest first, with what is known beside them. Throws `unknown_commit`. */
+  /** The commits with their annotations, oldest first. Throws `unknown_commit`. */
   log(filter: LogFilter = {}): LogEntry[] {
     return this.#chain.log(filter)
   }
 
-  /** Whether each commit is what its hash says, and, where `head` is given, whether all of them are there. */
+  /** Verifies that each commit matches its hash, and, with `head`, that none are missing. */
   verify(head?: string): Verdict {
     return verifyCommits(this.commits, head)
   }
 
-  /** All of it, for `openTranscript`. */
+  /** Serializes the transcript for `openTranscript`. */
   toJSON(): TranscriptRecord {
     return toRecord(this.#chain)
   }
@@ -161,15 +161,12 @@ export class Transcript {
     return client
   }
 
-  /** What comes of a call follows what was asked. */
+  /** Open calls have to be answered first. */
   #mustBeFree(): void {
     if (this.#isBusy) throw new TranscriptError('busy', 'the model is being asked')
   }
 }
 
-/**
- * A new transcript, or one that goes on where `record` ended. Throws `invalid_record` where that is none, or was
- * changed.
- */
+/** A new transcript, or one that continues `record`. Throws `invalid_record` if that is malformed or was changed. */
 export const openTranscript = ({ record, ...options }: OpenOptions = {}): Transcript =>
   new Transcript(record === undefined ? new Chain() : toChain(record), options)

@@ -7,11 +7,11 @@ import { capabilitySentence } from './sentence.js'
 export interface CapabilityExplanation {
   readonly isAllowed: boolean
   readonly sentences: readonly string[]
-  /** The narrowest capability that would allow it, if that takes one. */
+  /** The narrowest capability that would allow it, if one would. */
   readonly missing?: Capability
 }
 
-/** A capability and the grant that gave it; `origin` for one that no grant gave. */
+/** A capability and the grant that gave it; `origin` of one that is not from a grant. */
 interface HeldCapability {
   readonly capability: Capability
   readonly grant?: LoggedGrant
@@ -22,8 +22,8 @@ interface HeldCapability {
 const maxListed = 5
 
 /**
- * Says which capability lets a participant send an envelope, or what it holds for that kind instead. Rights beside capabilities, such
- * as those of the owner of a context, are the gateway's to decide.
+ * Explains which capability lets a participant send an envelope, or what it holds for that kind instead. The gateway decides
+ * about other rights, such as those of the owner of a context.
  */
 export function explainCapability(granted: GrantedCapabilities, attempt: Subject): CapabilityExplanation {
   const { id } = granted
@@ -59,14 +59,14 @@ export function explainCapability(granted: GrantedCapabilities, attempt: Subject
   }
 }
 
-/** What a participant may do of these kinds without a capability, because it is about what is its own [MEUP-4.1]. */
+/** Acts that need no capability, because they are about something of one's own [MEUP-4.1]. */
 const exemptions: Readonly<Record<string, string>> = {
   [Kind.mcpResponse]: 'answer a request that is addressed to it',
   [Kind.capabilityRevoke]: 'revoke what it granted itself',
   [Kind.observeVisibility]: 'hide and show its own runs',
 }
 
-/** In the order in which the gateway asks them. */
+/** In the order in which the gateway checks them. */
 const listHeld = ({ configured, grants, others }: GrantedCapabilities): HeldCapability[] => [
   ...configured.map((capability) => ({ capability, origin: 'its configuration' })),
   ...grants.flatMap((grant) =>

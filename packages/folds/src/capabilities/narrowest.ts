@@ -4,8 +4,8 @@ import { type Capability, escapePattern, Kind, type Subject } from '@meup/protoc
 const maxToolChars = 128
 
 /**
- * The narrowest capability that would allow an envelope, whatever its arguments; in the short form for a tool [MEUP-4.7]. The sender
- * chooses the name of the tool: as a pattern it could stand for others.
+ * The narrowest capability that would allow an envelope, with any arguments; in the short form for a tool [MEUP-4.7]. The
+ * sender chose the name of the tool, which as a pattern could match others.
  */
 export function getNarrowestCapability({ kind, to = [], payload }: Subject): Capability {
   const { method, params } = Object(payload) as { readonly method?: unknown; readonly params?: unknown }

@@ -12,11 +12,11 @@ import type { Configuration } from '../space/grants.js'
 import { brief, onOneLine } from '../text.js'
 import { capabilityText } from './sentence.js'
 
-/** The envelopes that the words for a right are made of, limited to those that the reader may read. */
+/** The envelopes for the description of a right, limited to those that the reader may read. */
 export interface RightSources {
-  /** The payload of the last `system.space` `configured` before this seq; `undefined` = it is not there. */
+  /** The payload of the last `system.space` `configured` before this seq; `undefined` = missing. */
   configurationAt(seq: number): Configuration | undefined
-  /** An envelope; of proposals, kind and sender are enough. `undefined` = it is not there. */
+  /** An envelope; for proposals, kind and sender suffice. `undefined` = missing. */
   find(id: string): Pick<Envelope, 'kind' | 'from' | 'payload'> | undefined
 }
 
@@ -24,19 +24,19 @@ export interface RightSources {
 export interface CallRight {
   /** `configured`, or the id of a grant or an invitation. */
   readonly allowedBy: string
-  /** Who sent the request, if it fulfils the proposal of another participant. */
+  /** The sender of the request, if it fulfils the proposal of another participant. */
   readonly approvedBy?: string
   /** The right of the request's sender: `by space.yaml: files/read_*`, `by ana's grant until 2026-01-02T18:00:00Z`. */
   readonly words: string
-  /** The capability of the configuration or the grant that allows it; absent where the reader may not read it. */
+  /** The capability of the configuration or the grant that allows it; absent if the reader may not read it. */
   readonly capability?: string
 }
 
-/** The same, as in turns and steps of the HTTP API. */
+/** A right in turns and steps of the HTTP API. */
 export interface RightInfo {
   readonly allowed_by?: string
   readonly approved_by?: string
-  /** In words, `rightText`. */
+  /** The result of `rightText`. */
   readonly right?: string
 }
 
@@ -44,8 +44,8 @@ export interface RightInfo {
 const maxCapabilityChars = 200
 
 /**
- * Describes the right that let a request pass; `undefined` if its envelope does not name one, as in logs of earlier versions. The words
- * for a grant that the reader may not read are those for one that was pruned. `formatTime` formats the end of a grant.
+ * Describes the right that let a request pass; `undefined` if its envelope does not name one, as in logs of earlier versions. A
+ * grant that the reader may not read is described like a pruned one. `formatTime` formats the end of a grant.
  */
 export function describeRight(
   request: Envelope,
@@ -69,7 +69,7 @@ export function describeRight(
 export const rightText = ({ approvedBy, words }: CallRight): string =>
   approvedBy === undefined ? words : `approved by ${approvedBy}, who may do so ${words}`
 
-/** The right as in turns and steps of the HTTP API. */
+/** Converts a right to its form in the HTTP API. */
 export const toRightInfo = (right: CallRight | undefined): RightInfo =>
   right === undefined
     ? {}
@@ -123,10 +123,10 @@ function describeGrant(
   return { words, ...(capability !== undefined && { capability }) }
 }
 
-/** By list, since many calls pass by the same one. */
+/** Cached by list, because many calls pass by the same one. */
 const compiled = new WeakMap<readonly Capability[], Capabilities | null>()
 
-/** `undefined` for what this version cannot compile. */
+/** `undefined` if this version cannot compile it. */
 function compile(list: readonly Capability[]): Capabilities | undefined {
   const known = compiled.get(list)
   if (known !== undefined) return known ?? undefined
@@ -134,7 +134,7 @@ function compile(list: readonly Capability[]): Capabilities | undefined {
   try {
     capabilities = compileCapabilities(list)
   } catch (error) {
-    // Another version has logged it: the words leave out which capability it was.
+    // Logged by another version: the description omits the capability.
     if (!(error instanceof PatternError)) throw error
   }
   compiled.set(list, capabilities)

@@ -2,7 +2,7 @@ import { type Capability, ERASE, Kind, READ_TARGETED, stringifyExact } from '@me
 import { hasUnseen } from '../exact-json.js'
 import { isObject, onOneLine } from '../text.js'
 
-/** What kinds stand for, as one says what somebody may do. */
+/** Verbs for kinds, in a sentence about what a participant may do. */
 const deeds: Readonly<Record<string, string>> = {
   '*': 'do everything',
   [Kind.chat]: 'send messages',
@@ -53,7 +53,7 @@ const deedOf = (kind: string): string => {
   return kind.includes('/') ? `call ${onOneLine(kind)}` : `send ${onOneLine(kind)}`
 }
 
-/** The tool and the arguments of a capability for calls, where its payload says nothing else. */
+/** The tool and the arguments of a capability for calls, if its payload has no other conditions. */
 function readCall(payload: unknown): { readonly name: string; readonly args: unknown } | undefined {
   if (!isObject(payload) || payload.method !== 'tools/call' || !isObject(payload.params)) return undefined
   const { name, arguments: args, ...others } = payload.params
@@ -68,7 +68,7 @@ function whereText(args: unknown): string {
   return parts.length === 0 ? '' : ` where ${parts.join(' and ')}`
 }
 
-/** `a, b or c, but not d`; what is no text is written as JSON, and so is what is not seen as it is. */
+/** `a, b or c, but not d`. Values other than strings, and invisible characters, are written as JSON. */
 function list(value: unknown, say: (text: string) => string = quote): string {
   const all = Array.isArray(value) ? value : [value]
   const isNot = (each: unknown): each is string => typeof each === 'string' && each.startsWith('!')
@@ -83,10 +83,10 @@ const sayOne = (value: unknown, say: (text: string) => string): string =>
 const either = (texts: readonly string[]): string =>
   texts.length < 2 ? (texts[0] ?? '') : `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`
 
-/** A text, in quotes where it would not be seen whole. */
+/** A text, in quotes if it would not be displayed as it is. */
 const quote = (text: string): string => (hasUnseen(text) || /\s/.test(text) ? JSON.stringify(text) : text)
 
-/** A capability in few words: `mcp.request to files · {"method":"tools/call"}`, `files/read_*`. */
+/** A capability in short form: `mcp.request to files · {"method":"tools/call"}`, `files/read_*`. */
 export function capabilityText(capability: Capability): string {
   if (typeof capability === 'string') return onOneLine(capability)
   if (!('kind' in capability)) {

@@ -3,7 +3,7 @@ import { formatCapability } from '../describe.js'
 import { suggest } from '../suggest.js'
 import { onOneLine } from '../text.js'
 
-/** Warns about capabilities that allow something else than they seem to. `participants`: those of the space. */
+/** Warns about capabilities that probably do not mean what they say. `participants`: those of the space. */
 export const findCapabilityWarnings = (
   capabilities: readonly Capability[],
   participants: readonly string[],
@@ -25,7 +25,7 @@ const knownNames = [
   ...new Set(knownKinds.map((kind) => `${namespaceOf(kind)}.*`)),
 ]
 
-/** Kinds may be anybody's own, so that a misspelt one is none that is refused. `reasoning/start` is `reasoning.start`. */
+/** Custom kinds are allowed, so a misspelt kind is not refused. `reasoning/start` means `reasoning.start`. */
 function explainKind(kind: string): string | undefined {
   const name = kind.replace(/^!/, '')
   if (name === '*' || name.startsWith('re:') || knownNames.includes(name)) return undefined
@@ -42,7 +42,7 @@ function listAddressees(capability: Capability): string[] {
   return 'kind' in capability ? [capability.to ?? []].flat() : [capability.tool.replace(/\/.*/s, '')]
 }
 
-/** Who is not known may be invited later, and is warned of only where somebody known has a similar name. */
+/** An unknown participant may be invited later, so the warning requires a similar known name. */
 function explainAddressee(name: string, participants: readonly string[]): string | undefined {
   const isPattern = /^re:|[^\w.-]/.test(name)
   const meant = isPattern || participants.includes(name) ? undefined : suggest(name, participants)

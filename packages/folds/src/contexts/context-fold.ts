@@ -28,12 +28,12 @@ import {
 } from './drafts.js'
 
 export interface ContextOptions {
-  /** Whether the log has an envelope of this id; default: whether it is among the latest 50,000 of the fold. */
+  /** Whether the log has an envelope with this id; default: among the latest 50,000 of the fold. */
   readonly isKnown?: (id: string) => boolean
 }
 
 interface ContextChange {
-  /** The contexts that changed. */
+  /** The changed contexts. */
   readonly contexts: readonly ContextView[]
   /** Whether the envelope came after the end of its context [MEUP-2.7]. */
   readonly isLate: boolean
@@ -50,22 +50,22 @@ export interface ContextSnapshot {
 
 export interface ContextFold extends Fold<ContextChange, ContextSnapshot> {
   get(context: string): ContextView | undefined
-  /** All open contexts, and the latest of the others. */
+  /** All open contexts, and the latest closed ones. */
   all(): readonly ContextView[]
-  /** Which are open, and what is withheld of them. */
+  /** The state and visibility of contexts. */
   readonly states: Pick<ContextStates, 'open' | 'withholds'>
-  /** What opened runs were asked by. */
+  /** The triggers of runs. */
   readonly asked: Pick<AskedRuns, 'find'>
-  /** The final answer of the run that this context belongs to [MEUP-2.10]; `undefined`: there is none yet. */
+  /** The final answer of the run of a context [MEUP-2.10]; `undefined` = none yet. */
   answerFor(context: string): Source | undefined
-  /** Adds the open contexts that a welcome lists, for clients that join later. Returns those that it did not know. */
+  /** Adds the open contexts of a welcome, for clients that join later. Returns the new ones. */
   onWelcome(welcome: Pick<WelcomePayload, 'contexts'>): readonly ContextView[]
 }
 
 /** Runs, their nested contexts, and free paths. `contextTree` arranges them. */
 export const createContextFold = (options: ContextOptions = {}): ContextFold => new Contexts(options)
 
-/** Default of how long a gateway waits for an owner that has left. */
+/** Default milliseconds that a gateway waits for an absent owner. */
 const defaultAbandonAfterMs = 60_000
 
 const nothing: ContextChange = { contexts: [], isLate: false }
@@ -75,7 +75,7 @@ class Contexts implements ContextFold {
   readonly states = new ContextStates()
   readonly #drafts = new Drafts()
   readonly asked = new AskedRuns()
-  /** Needed only where nobody else knows the log. */
+  /** Used only without `isKnown`. */
   readonly #ids: Bounded<true> | undefined
   readonly #isKnown: (id: string) => boolean
   #abandonAfterMs = defaultAbandonAfterMs
@@ -89,7 +89,7 @@ class Contexts implements ContextFold {
     return this.#progress.seq
   }
 
-  /** Accepts welcomes, too. */
+  /** Also applies welcomes. */
   apply(envelope: Envelope): ContextChange {
     if (envelope.kind === Kind.systemWelcome)
       return { contexts: this.onWelcome(envelope.payload as WelcomePayload), isLate: false }
@@ -166,7 +166,7 @@ class Contexts implements ContextFold {
     }
   }
 
-  /** Applies what concerns a context without being in it: answers, proposals, presence. */
+  /** Applies an envelope that concerns a context without being in it: answers, proposals, presence. */
   #link(envelope: Envelope): void {
     const { kind, context } = envelope
     if (kind === Kind.chat && context === undefined) this.#answer(envelope)
@@ -176,7 +176,7 @@ class Contexts implements ContextFold {
     else if (kind === Kind.systemSpace) this.#configure(envelope.payload)
   }
 
-  /** The gateway waits for an owner that leaves. */
+  /** Sets the expiry when an owner leaves, and clears it when it returns. */
   #expect({ ts, payload }: Envelope): void {
     const { event, participant } = payload as Partial<PresencePayload>
     if (participant === undefined || (event !== 'leave' && event !== 'join')) return
@@ -189,7 +189,7 @@ class Contexts implements ContextFold {
     if (typeof milliseconds === 'number') this.#abandonAfterMs = milliseconds
   }
 
-  /** The answer of the owner; a free path has no owner, and an answer names its path. */
+  /** Applies the answer of the owner; a free path has no owner, and an answer names its path. */
   #answer(chat: Envelope): void {
     const causes = correlations(chat)
     const asked = causes.flatMap((cause) => this.asked.find(chat.from, cause))

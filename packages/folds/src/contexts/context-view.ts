@@ -4,23 +4,23 @@ import type { Quoted, Source } from '../source.js'
 /** An entry of `references`. */
 export interface Reference {
   readonly id: string
-  /** Whether there is an envelope with this id. */
+  /** Whether an envelope with this id exists. */
   readonly isResolved: boolean
 }
 
-/** A context that a start has opened, or a free path, which groups envelopes and has no state [MEUP-2.8]. */
+/** A context opened by a start, or a free path, which groups envelopes and has no state [MEUP-2.8]. */
 export interface ContextView {
   readonly context: string
   readonly state: 'open' | 'concluded' | 'cancelled' | 'free'
-  /** Who opened it; `null` for a free path. */
+  /** Its starter; `null` for a free path. */
   readonly owner: string | null
-  /** Its start. */
+  /** The text of its start. */
   readonly opening: Quoted | null
-  /** What ended it; the text is the conclusion, or the reason of the cancellation. */
+  /** The text of its end: the conclusion, or the reason of the cancellation. */
   readonly ending: Quoted | null
   /** `false` while its run is hidden [MEUP-9.6]. */
   readonly reasoningVisible: boolean
-  /** Who hides its run: the owner hides its own thoughts, anybody else all of them. */
+  /** Participants that hide its run: the owner hides its own thoughts, others hide all. */
   readonly hiddenBy: readonly string[]
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly references: readonly Reference[]
@@ -53,7 +53,7 @@ export interface Counts {
 /** A context with its nested contexts. */
 export type ContextNode<Each = ContextView> = Each & { readonly children: readonly ContextNode<Each>[] }
 
-/** Whether an envelope came after the end of its context, or of one around it [MEUP-2.7]. */
+/** Whether an envelope came after the end of its context or an enclosing one [MEUP-2.7]. */
 export function isLate(
   { context, seq = 0 }: Envelope,
   getContext: (context: string) => ContextView | undefined,
@@ -69,7 +69,7 @@ export function isLate(
 export const contextTree = (contexts: Iterable<ContextView>): readonly ContextNode[] =>
   nestContexts([...contexts].sort(byAge))
 
-/** The roots, in this order; a context without its parent in the list is a root. */
+/** The roots, in this order; a context whose parent is not in the list is a root. */
 export function nestContexts<Each extends { readonly context: string }>(
   contexts: readonly Each[],
 ): readonly ContextNode<Each>[] {
@@ -86,6 +86,6 @@ function byAge(one: ContextView, other: ContextView): number {
   return one.startedAt < other.startedAt ? -1 : 1
 }
 
-/** Whether a path is this context, or is below it. */
+/** Whether a path is this context or below it. */
 export const isInside = (context: string, path: string | undefined): boolean =>
   path !== undefined && (path === context || isContextAncestor(context, path))

@@ -9,7 +9,7 @@ import type { ContextView, Counts } from './context-view.js'
 
 export type DraftsSnapshot = RegisterSnapshot<Draft>
 
-/** The contexts, with a list of those that the current envelope changes. */
+/** The contexts, tracking those changed by the current envelope. */
 export class Drafts {
   readonly #drafts = new Register({ isOpen, weigh, capacity: { open: 32e6, over: 8e6 } })
   readonly #changed = new Map<string, Draft>()
@@ -157,7 +157,7 @@ export function end(draft: Draft, state: 'concluded' | 'cancelled', envelope: En
   draft.weight += text.length
 }
 
-/** Starts and conclusions in a free path do not open or end it, but give it its texts. */
+/** Starts and conclusions in a free path do not open or end it, but their texts are shown. */
 export function quoteFree(draft: Draft, envelope: Envelope): void {
   if (draft.state !== 'free') return
   if (envelope.kind === Kind.reasoningStart) draft.opening ??= quote(envelope, payloadText(envelope.payload))
@@ -165,7 +165,7 @@ export function quoteFree(draft: Draft, envelope: Envelope): void {
     draft.ending = quote(envelope, payloadText(envelope.payload))
 }
 
-/** Adds a proposal; `false` if it is there already. */
+/** Adds a proposal; `false` if it is already listed. */
 export function propose({ proposals }: Draft, proposal: string): boolean {
   if (proposals.includes(proposal)) return false
   proposals.push(proposal)

@@ -1,14 +1,14 @@
 import { type Envelope, Kind, type Phase, type SummaryPayload, type WelcomePayload } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
 
-/** Thoughts that were not sent: how many, and their phases, each once. */
+/** Thoughts that were not sent: their number, and the distinct phases. */
 export interface ThoughtSummary {
   readonly thoughts: number
   readonly phases: readonly Phase[]
 }
 
 interface Counted extends ThoughtSummary {
-  /** Those of the count that earlier welcomes began. */
+  /** The count before the last welcome. */
   readonly before: number
 }
 
@@ -16,7 +16,7 @@ export type ThoughtSummariesSnapshot = readonly (readonly [context: string, coun
 
 const maxContexts = 1000
 
-/** How much was thought in the contexts of which the gateway sends summaries alone [MEUP-9.9]. */
+/** Counts of thoughts in contexts for which the gateway sends summaries only [MEUP-9.9]. */
 export class ThoughtSummaries {
   #counted = new Bounded<Counted>(maxContexts)
 
@@ -34,7 +34,7 @@ export class ThoughtSummaries {
     return context
   }
 
-  /** Adds the counts to come to those so far: the gateway counts from 0 after each welcome. Drops all if thoughts are sent. */
+  /** Adds later counts to earlier ones, because the gateway counts from 0 after each welcome. Drops all if thoughts are sent. */
   onWelcome({ subscription }: Pick<WelcomePayload, 'subscription'>): void {
     const kept = this.#counted.snapshot()
     this.#counted = new Bounded(maxContexts)
@@ -51,7 +51,7 @@ export class ThoughtSummaries {
     this.#counted.restore(snapshot)
   }
 
-  /** Of a context and those nested in it. */
+  /** The summary of a context and those nested in it. */
   get(context: string): ThoughtSummary | undefined {
     let thoughts = 0
     const phases = new Set<Phase>()

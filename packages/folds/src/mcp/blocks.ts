@@ -1,8 +1,8 @@
 import { isObject } from '../text.js'
 
 /**
- * The content blocks of a tool's result. A text is read as a block of text, one block as a list of it, and a block with a text and
- * no type as text: so some servers write them.
+ * The content blocks of a tool result. Accepts common variants: a plain text, a single block instead of a list, and a text
+ * block without type.
  */
 export function readBlocks(content: unknown): Readonly<Record<string, unknown>>[] {
   const list: readonly unknown[] = Array.isArray(content) ? content : [content]

@@ -5,16 +5,16 @@ import { head, isBlank, isObject } from '../text.js'
 
 type Payload = Readonly<Record<string, unknown>>
 
-/** The method whose name does not identify the operation. */
+/** The method whose operation is named by a parameter. */
 const toolsCall = 'tools/call'
 const maxNameChars = 128
 
 export const isToolCall = ({ method }: Payload): boolean => method === toolsCall
 
-/** The tool of a `tools/call`, else the method; 128 characters of it. */
+/** The tool of a `tools/call`, otherwise the method; at most 128 characters. */
 export const getToolName = (payload: Payload): string => head(nameIn(payload), maxNameChars)
 
-/** The same, guarded. Guarding comes before cutting, so that no part of a secret remains. */
+/** `getToolName` with masking. Masks before it cuts, so that no part of a secret remains. */
 export const guardedToolName = (payload: Payload, guard: Guard): string =>
   head(guarded(nameIn(payload), guard), maxNameChars)
 
@@ -23,7 +23,7 @@ function nameIn({ method, params }: Payload): string {
   return typeof name === 'string' && !isBlank(name) ? name : String(method)
 }
 
-/** The arguments of a `tools/call`, else the parameters; `{}` where there are none. */
+/** The arguments of a `tools/call`, otherwise the parameters; default `{}`. */
 export function getParameters({ method, params }: Payload): unknown {
   if (!isObject(params)) return params ?? {}
   if (method === toolsCall) return params.arguments ?? {}
@@ -35,7 +35,7 @@ export function getParameters({ method, params }: Payload): unknown {
 export const isNotification = ({ method }: Payload): boolean =>
   typeof method === 'string' && method.startsWith('notifications/')
 
-/** What the participant that was called asks its caller meanwhile [MEUP-3.26]. */
+/** A question of a callee to its caller during a call [MEUP-3.26]. */
 export const isElicitation = ({ method }: Payload): boolean => method === 'elicitation/create'
 
 /** The request that a `notifications/cancelled` names, and the reason; `undefined` for other messages. */
@@ -53,7 +53,7 @@ export function getCancellation({
 export const shownToolName = (payload: Envelope['payload']): string => guardedToolName(payload, defaultGuard)
 
 const calls: ReadonlySet<unknown> = new Set([Kind.mcpRequest, Kind.mcpProposal])
-/** `blocked` concerns a text, and after `review` the call went on. */
+/** Decisions that stop a call: `blocked` concerns a text, and after `review` the call continued. */
 const refusals: ReadonlySet<unknown> = new Set(['denied', 'limited'])
 
 /** The envelope that a `system.decision` is about, as if its participant had sent it; `undefined` without a participant. */

@@ -1,13 +1,13 @@
 import type { McpResponsePayload } from '@meup/protocol'
 import { isObject } from '../text.js'
 
-/** In `_meta` of a result: what it says is not all as its tool gave it. */
+/** Key in `_meta` of a result that was changed from what its tool returned. */
 const changedKey = 'meup/changed'
 const replaced = 'characters that are not Unicode were replaced'
-/** No space takes a response that is nested deeper. */
+/** Deeper responses are refused by every space. */
 const maxDepth = 64
 
-/** Says in the result of a response that characters of it were replaced. Errors stay as they are. */
+/** Marks a result with replaced characters. Leaves errors unchanged. */
 export function markReplaced<Response extends Pick<McpResponsePayload, 'result'>>(
   response: Response,
 ): Response {
@@ -17,7 +17,7 @@ export function markReplaced<Response extends Pick<McpResponsePayload, 'result'>
   return { ...response, result: { ...result, _meta: { ...meta, [changedKey]: replaced } } }
 }
 
-/** Whether a name or text in a value has half of a character, which is sent as U+FFFD [MEUP-1.8]. */
+/** Whether a name or text in a value has a lone surrogate, which is sent as U+FFFD [MEUP-1.8]. */
 export function hasHalfCharacter(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return !value.isWellFormed()
   if (typeof value !== 'object' || value === null || depth > maxDepth) return false

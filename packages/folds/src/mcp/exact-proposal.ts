@@ -2,9 +2,9 @@ import { stringifyExact } from '@meup/protocol'
 import { indentJson, isExactlyParsed, spellOut } from '../exact-json.js'
 import { brief, head } from '../text.js'
 
-/** All that is approved with a proposal [MEUP-3.11]: the call, whom it goes to, in which context, how often and until when. */
+/** Everything that an approval covers [MEUP-3.11]: the call, its addressees and context, how often and until when. */
 export interface ProposedCall {
-  /** Absent: everyone. */
+  /** Absent = everyone. */
   readonly to?: readonly string[] | undefined
   readonly method: string
   readonly params?: unknown
@@ -14,17 +14,17 @@ export interface ProposedCall {
 }
 
 export interface ExactText {
-  /** JSON on many lines, unmasked, with all that would not be seen as its escape; cut where it is not whole. */
+  /** JSON on several lines, unmasked, with invisible characters escaped; a prefix if `isWhole` is false. */
   readonly text: string
-  /** Whether it is all that is approved. Otherwise the proposal may be rejected here, and not approved. */
+  /** Whether it is complete. If not, the proposal may only be rejected here. */
   readonly isWhole: boolean
-  /** UTF-16 units of all of it, as JSON without blanks. */
+  /** UTF-16 units of the complete call as compact JSON. */
   readonly chars: number
 }
 
 /**
- * What a person must have seen to approve a proposal, the same wherever that is. `maxChars`: UTF-16 units that the place shows
- * at once.
+ * The text that a person has to see to approve a proposal, the same on every surface. `maxChars`: UTF-16 units that the surface
+ * displays at once.
  */
 export function exactText(call: ProposedCall, maxChars = Number.POSITIVE_INFINITY): ExactText {
   const { to, method, params, context, usesLeft = 1, expiresAt } = call
@@ -45,14 +45,14 @@ export function exactText(call: ProposedCall, maxChars = Number.POSITIVE_INFINIT
   }
 }
 
-/** Characters of the reason and of the name of the tool that stand beside an exact text. */
+/** Characters of the reason and of the tool name beside an exact text. */
 const [maxReasonChars, maxToolChars] = [1000, 100]
 
-/** The name of a tool beside an exact text: in quotes, unless it is a plain one, so that it does not pass for that text. */
+/** The name of a tool beside an exact text: quoted unless plain, so that it cannot pass for part of that text. */
 export const quoteToolName = (tool: string): string =>
   /^[\w./-]{1,100}$/.test(tool) ? tool : JSON.stringify(brief(spellOut(tool), maxToolChars))
 
-/** The reason of a proposal beside its exact text: in quotes, on one line and short, so that it does not pass for that text. */
+/** The reason beside an exact text: quoted, on one line and short, so that it cannot pass for part of that text. */
 export function quoteReason(rationale: string | null): string {
   if (rationale === null) return 'no reason given'
   const shown = head(rationale, maxReasonChars)

@@ -1,6 +1,6 @@
 import { brief, isObject } from '../text.js'
 
-/** A question of `elicitation/create`: a text, and what is to be filled in. */
+/** A question of `elicitation/create`: a text, and the fields of a form. */
 export interface Form {
   readonly message: string
   readonly fields: readonly FormField[]
@@ -14,11 +14,11 @@ export interface FormField {
   readonly isRequired: boolean
   readonly type: 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'choices'
   readonly format: 'email' | 'uri' | 'date' | 'date-time' | undefined
-  /** What can be chosen, for `choice` and `choices`. */
+  /** Options of a `choice` or `choices`. */
   readonly options: readonly FormOption[]
-  /** The default, as somebody would fill it in. */
+  /** The initial input. */
   readonly initial: Filled
-  /** Of a number; of the characters of a text; of the number of choices. */
+  /** Minimum value, text length, or number of choices. */
   readonly min: number
   readonly max: number
 }
@@ -28,20 +28,20 @@ interface FormOption {
   readonly label: string
 }
 
-/** What a field was filled in with: a text that is typed, a mark, or the values that were chosen. */
+/** The input of a field: text, a check mark, or the selected values. */
 export type Filled = string | boolean | readonly string[]
 
-/** A value for the answer, none, or what is wrong with it. */
+/** The value for the answer, none, or a problem. */
 export type FieldValue = { readonly value?: unknown } | { readonly problem: string }
 
-/** Of a form; and of all fields together, what can be chosen. */
+/** Limits: fields of a form, and options of all fields together. */
 const [maxFields, maxOptions] = [50, 500]
 /** Characters of a question, and of a label or a description. */
 const [maxMessageChars, maxLabelChars] = [4000, 500]
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** The form of a question; `undefined`: it asks for something that no form has. */
+/** The form of a question; `undefined` = it asks for something that a form cannot represent. */
 export function readForm({ message, requestedSchema, mode = 'form' }: Schema): Form | undefined {
   if (mode !== 'form' || typeof message !== 'string' || !isObject(requestedSchema)) return undefined
   const { properties, required } = requestedSchema
@@ -97,7 +97,7 @@ function getType(schema: Schema): FormField['type'] | undefined {
   return undefined
 }
 
-/** `enum`, with names for people in `enumNames`, or `oneOf` with titles; the same in `items`, there `anyOf`. */
+/** Options from `enum` with `enumNames`, or `oneOf` with titles; for lists in `items`, with `anyOf`. */
 function getOptions(schema: Schema): FormOption[] {
   const {
     enum: values,
@@ -129,7 +129,7 @@ const getText = (value: unknown): string =>
   typeof value === 'string' ? value.slice(0, maxLabelChars).toWellFormed().trim() : ''
 const getNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
 
-/** What a field stands for in the answer. Nothing, where it may be left out and is empty. */
+/** The value of a field in the answer; none for an empty optional field. */
 export function readFilled(field: FormField, filled: Filled): FieldValue {
   if (typeof filled === 'boolean') return { value: filled }
   const isEmpty = filled.length === 0

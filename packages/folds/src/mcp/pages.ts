@@ -1,8 +1,8 @@
-/** The pages of a list, as MCP gives it. */
+/** Iterates over the pages of an MCP list. */
 export class Pages {
   readonly #cursors = new Set<string>()
 
-  /** Asks for the page after this one. `undefined`: it is the last; some servers name the same page for ever, or an empty one. */
+  /** The request for the following page; `undefined` = last page. Stops at repeated or empty cursors, which some servers send. */
   next({ nextCursor }: { readonly nextCursor?: unknown }): { readonly cursor: string } | undefined {
     if (typeof nextCursor !== 'string' || nextCursor === '' || this.#cursors.has(nextCursor)) return undefined
     this.#cursors.add(nextCursor)

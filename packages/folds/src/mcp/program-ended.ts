@@ -1,29 +1,29 @@
 import { GATEWAY, Kind, type PresencePayload } from '@meup/protocol'
 import { isObject } from '../text.js'
 
-/** An envelope of any kind, however its payload is typed. */
+/** An envelope of any kind, with an untyped payload. */
 interface Said {
   readonly kind: string
   readonly from: string
   readonly payload: object
 }
 
-/** Why a run was cancelled whose program has ended [MEUP-2.14]. */
+/** The reason of a cancellation because the program of the run has ended [MEUP-2.14]. */
 export const programEndedReason = 'program-ended'
 
-/** `error.data.code` of the answer to a call whose addressee's program has ended [MEUP-2.15], and the code of the SDK's errors about it. */
+/** `error.data.code` of the response for an addressee whose program has ended [MEUP-2.15], and the SDK's error code for it. */
 export const PROGRAM_ENDED = 'program_ended'
 
-/** A JSON-RPC error that the gateway answers with for a program that has ended. */
+/** The JSON-RPC error code of the gateway's response for an ended program. */
 const callError = -32000
 
-/** Why a participant stopped, in words. */
+/** Describes why a participant stopped. */
 export const programEndedWords = 'its program ended'
 
-/** Why a run was cancelled whose owner has left [MEUP-2.4]. */
+/** The reason of a cancellation because the owner of the run has left [MEUP-2.4]. */
 const abandonedReason = 'abandoned'
 
-/** What people read where a program has ended. */
+/** The text for people about an ended program. */
 export const programEndedText = (participant: string): string => stoppedText(participant, programEndedWords)
 
 /** The text for people if the gateway ended the run of a participant. */
@@ -34,18 +34,18 @@ const stopWords: Readonly<Record<string, string>> = {
   [abandonedReason]: 'it left and did not come back',
 }
 
-/** Why the gateway ends a run, in words; `undefined` for what others send, and for other reasons. */
+/** Describes why the gateway ends a run; `undefined` for other senders and reasons. */
 export function getStopWords({ kind, from, payload }: Said): string | undefined {
   const { reason } = payload as { readonly reason?: unknown }
   if (kind !== Kind.reasoningCancel || from !== GATEWAY || typeof reason !== 'string') return undefined
   return findStopWords(reason)
 }
 
-/** Words for a reason that the gateway gave; `undefined` for other reasons. */
+/** Describes a reason given by the gateway; `undefined` for other reasons. */
 export const findStopWords = (reason: string): string | undefined =>
   Object.hasOwn(stopWords, reason) ? stopWords[reason] : undefined
 
-/** What whoever decides a proposal reads first where the program of its proposer has ended. */
+/** Warns whoever decides a proposal that the program of its proposer has ended. */
 export const proposerEndedText = (proposer: string): string =>
   `${programEndedText(proposer)}; nobody waits for the result`
 
@@ -56,10 +56,10 @@ export const programEnded = (participant: string) => ({
   data: { code: PROGRAM_ENDED, participant },
 })
 
-/** Whose answer a response is: the gateway answers for participants whose programs have ended. */
+/** The participant that a response is from, even if the gateway responded for its ended program. */
 export const getAnswerer = (response: Said): string => findEnded(response) ?? response.from
 
-/** The participant whose program has ended, where the gateway answers a call for it. */
+/** The participant with an ended program that the gateway responds for. */
 export function findEnded({ from, payload }: Said): string | undefined {
   const { error } = payload as { readonly error?: unknown }
   if (from !== GATEWAY || !isObject(error)) return undefined
@@ -75,7 +75,7 @@ export const isProgramEnd = ({ kind, from, payload }: Said): boolean =>
   from === GATEWAY &&
   (payload as { readonly reason?: unknown }).reason === programEndedReason
 
-/** The session that a `system.presence` ends, by itself or because another takes over. */
+/** The session that a `system.presence` ends, by its own end or a replacement. */
 export function getEndedSession({
   kind,
   from,

@@ -35,7 +35,7 @@ export function measure(payload: Payload): Pick<Result, 'outcome' | 'size'> {
   return { outcome: 'success', size: measureResult(result, readBlocks(result.content)) }
 }
 
-/** How a command ended, as far as its tool says; `undefined` = it does not. */
+/** The exit code of a command, if its tool reports one. */
 export function getExitCode({ result }: Payload): number | undefined {
   const structured = isObject(result) ? result.structuredContent : undefined
   if (!isObject(structured)) return undefined
@@ -92,7 +92,7 @@ function measureResult(result: Payload, blocks: readonly Payload[]): ResultSize 
   const texts = getTexts(blocks)
   const [, count, things] = foundIn.exec(texts[0] ?? '') ?? []
   if (things !== undefined) return { count: Number(count), unit: `${things.toLowerCase()} found` }
-  // The files that a command touched are no list of results.
+  // The files that a command touched are not a list of results.
   const structured = getExitCode({ result }) === undefined ? result.structuredContent : undefined
   const list = soleArray(structured) ?? (blocks.length === 0 ? soleArray(withoutBlocks(result)) : undefined)
   if (list !== undefined) return countItems(...list)
@@ -125,10 +125,10 @@ const toSingular = (unit: string): string =>
     .replace(/(x|ch|sh|ss)es$/, '$1')
     .replace(/([^s])s$/, '$1')
 
-/** A resource, an image or a sound, whose size is given in bytes. */
+/** A resource, an image or audio, whose size is given in bytes. */
 const isResource = ({ uri, data }: Payload): boolean => typeof uri === 'string' || typeof data === 'string'
 
-/** A result is a list if it has one array: `{"tools": […]}`, `{"result": […]}`. */
+/** The only array of a result: `{"tools": […]}`, `{"result": […]}`. */
 function soleArray(value: unknown): [name: string, items: readonly unknown[]] | undefined {
   if (!isObject(value)) return undefined
   const arrays = Object.entries(value).filter((entry): entry is [string, unknown[]] =>

@@ -1,12 +1,9 @@
 import { isObject } from '../text.js'
 
-/** Fields beside a command that change nothing of what it says. */
+/** Fields that do not change the meaning of a command. */
 const asides: ReadonlySet<string> = new Set(['command', 'description', 'title', 'cwd', 'workdir', 'timeout'])
 
-/**
- * The arguments of a call in a few words, where its tool is one that coding agents have: `$ npm test`, or the files that it
- * changes. `undefined`: they are shown as they are.
- */
+/** Short arguments for the tools that coding agents have: `$ npm test`, or the changed files. `undefined` = show the arguments. */
 export function shortenArguments(args: unknown): string | undefined {
   if (!isObject(args)) return undefined
   const { command, diffs } = args

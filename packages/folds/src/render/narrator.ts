@@ -36,9 +36,9 @@ interface WrittenCall {
   readonly tool: string
   readonly expiresAt: unknown
   readonly context: string | undefined
-  /** What has ended it, as far as paragraphs say; `null` = it has no outcome. */
+  /** How it ended, as far as paragraphs mention it; `null` = no outcome. */
   readonly end: CallChange<WrittenCall>['what'] | null
-  /** Why it was cancelled with its context or turn, may be empty; `null` = it was not. */
+  /** The reason of its cancellation with its context or turn, possibly empty; `null` = not cancelled. */
   readonly cancelled: string | null
 }
 
@@ -64,7 +64,10 @@ export class Narrator {
   /** Reason of the latest cancellation. */
   #reason = ''
 
-  /** `agent`: its thoughts are written without a name. `context`: the context of the section. `rights`: the sources of the words for the right of each call. */
+  /**
+   * `agent`: its thoughts are written without a name. `context`: that of the section. `rights`: sources for describing the
+   * right of each call.
+   */
   constructor(guard: Guard, { agent, context, rights }: NarratorOptions) {
     this.#guard = guard
     this.#rights = rights
@@ -105,7 +108,7 @@ export class Narrator {
       })
   }
 
-  /** The first end counts; a proposal that was cancelled with its turn is over before it expires. */
+  /** Only the first end counts; a proposal that was cancelled with its turn does not expire later. */
   #reduce({ what, call: { data } }: CallChange<WrittenCall>, { context, payload }: Envelope): WrittenCall {
     if (what === 'asked')
       return {
@@ -119,7 +122,7 @@ export class Narrator {
     return isEnd && data.end === null ? { ...data, end: what } : data
   }
 
-  /** The heading of a nested context, where the section moves to another context. */
+  /** The heading of a nested context, if the envelope is in another context than the previous one. */
   #writeHeading(envelope: Envelope): string[] {
     const context = this.#isOpening(envelope) ? openedContext(envelope) : envelope.context
     if (context === undefined || context === this.#context) return []
@@ -128,7 +131,7 @@ export class Narrator {
     return isNested ? [`### ${context}`] : []
   }
 
-  /** A start in a free path opens no context. */
+  /** A start in a free path does not open a context. */
   #isOpening({ kind, context }: Envelope): boolean {
     return kind === Kind.reasoningStart && (context === undefined || this.#owners.get(context) !== undefined)
   }
@@ -173,7 +176,7 @@ export class Narrator {
     return from === this.#agent ? 'answers' : 'asks'
   }
 
-  /** Actions that an agent only claims are marked with `says`, unlike the steps of tools and of the gateway. */
+  /** Marks actions that an agent only claims with `says`, unlike steps of tools and the gateway. */
   #thought(envelope: Envelope): string[] {
     const { kind, from, payload } = envelope
     const answered = this.#thinkers.findAnswered(envelope)
@@ -251,7 +254,7 @@ export class Narrator {
       .filter(isProposal)
     const tool = this.#getTool(id)
     const reason = formatReason(envelope, proposal !== undefined || isToolCall(payload))
-    // The turn of the caller says which right let the call pass; the turn of the tool does not repeat it.
+    // The caller's turn says which right let the call pass; the tool's turn does not repeat it.
     const isInTurnOfTool = proposal === undefined && to?.includes(this.#agent ?? '') === true
     const why = isInTurnOfTool ? reason : `${reason}${this.#rightOf(envelope)}`
     if (proposal === undefined)
@@ -317,7 +320,7 @@ export class Narrator {
 
   #attempted(value: unknown): string {
     if (value === undefined) return ''
-    // A string is the beginning of their JSON.
+    // A string is a prefix of their JSON.
     const isText = typeof value === 'string'
     return ` ${onOneLine(isText ? head(guarded(value, this.#guard), maxArgumentsChars) : this.#json(value))}`
   }
@@ -339,7 +342,7 @@ export class Narrator {
     return onOneLine(inlineJson(redact(value, this.#guard).value, maxArgumentsChars))
   }
 
-  /** Guards a text and puts it on one line; `''` for anything else. */
+  /** Masks a text and puts it on one line; `''` for other values. */
   #clean(text: unknown): string {
     return typeof text === 'string' ? onOneLine(guarded(text, this.#guard)) : ''
   }
@@ -347,7 +350,7 @@ export class Narrator {
 
 const link = (name: 'tool_call' | 'policy' | 'approval', id: string): string => ` (${name}: ${onOneLine(id)})`
 
-/** The shown part of a result, and its length if that is not all. JSON is put on one line. */
+/** The shown part of a result, and its length if it is cut. JSON is put on one line. */
 function shortResult(text: string): [shown: string, length: string] {
   const isJson = /^\s*[{[]\s*["{[]/.test(text)
   const looked = isJson ? head(text, 4 * maxResultChars) : text
@@ -388,5 +391,5 @@ function aside({ payload }: Envelope): string {
   return `${text === '' ? '' : ':'} ${withEnd(text, ` (${about})`)}`.replace(/^ +/, ' ')
 }
 
-/** Puts a text of a participant into a paragraph: its further lines become a block quote, so that none passes for one of ours. */
+/** Inserts a participant's text: further lines become a block quote, so that none can pass for one of ours. */
 const quoted = (text: string): string => quoteFurtherLines(printable(text).trim())

@@ -4,7 +4,7 @@ import { brief, inlineJson, onOneLine, printable, reasonText } from '../text.js'
 import { cancelledText } from '../turns/ending-text.js'
 import type { ToolDecisionInfo } from '../turns/turn-info.js'
 
-/** A decision to show: from a fold with the size of its result, from HTTP without. */
+/** A decision for display: with the size of its result from a fold, without from HTTP. */
 export interface ShownDecision extends ToolDecisionInfo {
   readonly size?: ResultSize | null
 }
@@ -26,7 +26,7 @@ export function outcomeText({
   return `${number} ${onOneLine(unit)}`
 }
 
-/** The parameters on one line; the view has redacted them. */
+/** The parameters on one line, already masked. */
 export const parametersText = ({ parameters }: ShownDecision): string =>
   printable(inlineJson(parameters, maxParametersChars))
 
@@ -35,7 +35,7 @@ export const rationaleText = ({ rationale, rationale_given }: ShownDecision): st
 
 export const toolText = ({ tool_name }: ShownDecision): string => onOneLine(tool_name)
 
-/** Groups decisions for display: those of a parallel group stand together, at the place of the first. */
+/** Groups decisions for display: a parallel group is placed at its first member. */
 export function groupDecisions<Decision extends ShownDecision>(
   decisions: readonly Decision[],
 ): readonly { readonly group: number | null; readonly decisions: readonly Decision[] }[] {
@@ -55,7 +55,7 @@ const maxAttemptChars = 200
 /** Arguments and rationale of a refused tool call, on one line; `''` if the decision is not about one. */
 export function attemptText({ attemptedArguments, attemptedRationale }: Partial<DecisionPayload>): string {
   if (attemptedArguments === undefined) return ''
-  // A string is the beginning of their JSON.
+  // A string is a prefix of their JSON.
   const isText = typeof attemptedArguments === 'string'
   const parameters = isText ? attemptedArguments : inlineJson(attemptedArguments, maxAttemptChars)
   const reason =

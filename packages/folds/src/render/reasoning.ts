@@ -10,17 +10,17 @@ import {
   toolText,
 } from './outcome.js'
 
-/** Turns as they come from `turnDetail` or from the HTTP API, where `reasoning` may be missing. */
+/** Turns from `turnDetail` or the HTTP API, possibly without `reasoning`. */
 export type ShownTurn = Omit<TurnInfo<ShownDecision>, 'reasoning'> &
   Partial<Pick<TurnInfo<ShownDecision>, 'reasoning'>> & {
-    /** Whether its first envelopes have been pruned: what tools it called then is not known. */
+    /** Its first envelopes were pruned, so that earlier tool calls are unknown. */
     readonly truncated?: boolean
   }
 
 export interface Thread {
-  /** In the order of their numbers. */
+  /** Ordered by number. */
   readonly turns: readonly ShownTurn[]
-  /** `false` if the user named another thread than that of the conversation. */
+  /** `false` if the user named a thread other than that of the conversation. */
   readonly isActive: boolean
 }
 
@@ -66,13 +66,13 @@ function callLines(
 
 export type ShownReasoning = TurnReasoning<ShownDecision>
 
-/** The lines that are shown after an answer: a blank one, the header, and each tool. None without tools. */
+/** The lines after an answer: a blank one, the header, and each tool. Empty without tools. */
 export function reasoningBlock(reasoning: ShownReasoning | null, style: Style = plainStyle): string[] {
   if (reasoning === null || reasoning.tool_decisions.length === 0) return []
   return ['', ...reasoningLines(reasoning, `  ┄ Reasoning (turn ${reasoning.turn_number})`, false, style)]
 }
 
-/** The lines of `/reasoning` for a turn. `isNamed`: the header names the thread, since it may not be the active one. */
+/** The lines of `/reasoning` for a turn. `isNamed`: the header names the thread, which may not be the active one. */
 export function reasoningDetail(
   reasoning: ShownReasoning,
   isNamed: boolean,
@@ -83,7 +83,7 @@ export function reasoningDetail(
   return reasoningLines(reasoning, `  ┄ Reasoning — ${where}`, true, style)
 }
 
-/** `isDetailed`: the rationale has a line of its own, and blank lines separate the tools. */
+/** `isDetailed`: with a separate line for the rationale, and blank lines between tools. */
 function reasoningLines(
   reasoning: ShownReasoning,
   header: string,
@@ -113,15 +113,15 @@ function reasoningLines(
   return lines
 }
 
-/** Without a narrative the line is left out. */
+/** No line without a narrative. */
 const narrativeLines = ({ narrative }: ShownReasoning, style: Style): string[] =>
   narrative === null || narrative === undefined || narrative.trim() === ''
     ? []
     : [style.section(`  Narrative: "${onOneLine(narrative)}"`)]
 
-/** How the parts of a terminal text stand out. */
+/** Styles for the parts of a terminal text. */
 export interface Style {
-  /** All of a reasoning section but the names of its tools. */
+  /** Styles a reasoning section except for the names of tools. */
   section(text: string): string
   tool(text: string): string
 }
@@ -130,14 +130,14 @@ export const plainStyle: Style = { section: (text) => text, tool: (text) => text
 
 const sgr = (codes: string, text: string): string => (text === '' ? '' : `\u001B[${codes}m${text}\u001B[0m`)
 
-/** Dim gray sections, cyan names of tools. */
+/** Dim gray sections, cyan tool names. */
 export const colourStyle: Style = { section: (text) => sgr('2;90', text), tool: (text) => sgr('36', text) }
 
 const maxPreviewChars = 80
 /** Separates tool and result in the content of a step. */
 const resultArrow = ' -> '
 
-/** What follows `● <tool>`: the beginning of what it gave back, `▸ Found 3 documents`, of the step of the audit about it. */
+/** The start of a result after `● <tool>`, such as `▸ Found 3 documents`, from its step in the audit. */
 export function previewLines(
   { phase, content }: Pick<ReasoningStep, 'phase' | 'content'>,
   style: Style = plainStyle,

@@ -9,22 +9,22 @@ import { Narrator } from './narrator.js'
 /** The fields of a turn that an export needs. */
 export interface NarratedTurn
   extends Pick<TurnRecord, 'id' | 'agent' | 'turnNumber' | 'startedAt' | 'state'> {
-  /** Whether its first envelopes have been pruned. */
+  /** Whether its first envelopes were pruned. */
   readonly isTruncated?: boolean
 }
 
 export interface MarkdownOptions {
-  /** Masks texts that the gateway has not guarded on write; default: the rules of @meup/safety. */
+  /** Masks texts that the gateway has not masked; default: the rules of @meup/safety. */
   readonly guard?: Guard
   /** Time of the log's head (RFC 3339), by which proposals expire; default: that of the last envelope. */
   readonly until?: string
-  /** The sources of the words for the right of each call; without them no rights are written. */
+  /** The sources for describing the right of each call; absent = rights are omitted. */
   readonly rights?: RightSources
 }
 
 /** Writes a document in pieces: each call returns the next piece. */
 export interface MarkdownWriter {
-  /** Writes the next turn, or more of the same one. `envelopes`: those that the reader may read, in log order. */
+  /** Writes the next turn, or more of the same one. `envelopes`: the readable ones, in log order. */
   write(turn: NarratedTurn, envelopes: readonly Envelope[]): string
   /** Completes the last turn. */
   end(): string
@@ -46,14 +46,14 @@ export const markdownLegend = Object.entries(phaseNames)
   .map(([phase, name]) => `${phaseLabels[phase as keyof typeof phaseNames]} ${name}`)
   .join(' · ')
 
-/** The first lines of an export. `rules`: the digest of the rules by which arguments and results are masked in it. */
+/** The first lines of an export. `rules`: the digest of the masking rules for its arguments and results. */
 export const markdownHeader = (title: string, rules: string): string =>
   `# ${title}\n\n${markdownLegend} · rules ${rules.slice(0, digestChars)}\n\n`
 
-/** As many as tell rules apart for people: `/audit` has the whole digest. */
+/** Enough to distinguish rules; `/audit` has the complete digest. */
 const digestChars = 6
 
-/** One turn of the audit as Markdown. */
+/** A turn of the audit as Markdown. */
 export function turnMarkdown(
   turn: NarratedTurn,
   envelopes: readonly Envelope[],
@@ -87,7 +87,7 @@ export function turnMarkdownWriter(options: MarkdownOptions = {}): MarkdownWrite
   }
 }
 
-/** Writes one context in pieces, as `turnMarkdownWriter` does for turns. */
+/** Writes one context in pieces, like `turnMarkdownWriter`. */
 export function contextMarkdownWriter(context: string, options: MarkdownOptions = {}) {
   const section = new Section(`## Context ${context}`, [], options, { context })
   return {

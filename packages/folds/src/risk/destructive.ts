@@ -1,6 +1,6 @@
 import { type ShellCommand, splitCommands } from './shell.js'
 
-/** Programs that destroy something whatever their arguments are, and what they do. */
+/** Programs that destroy data regardless of their arguments, and what they do. */
 const programs: Readonly<Record<string, string>> = {
   rm: 'deletes files',
   rmdir: 'deletes folders',
@@ -31,7 +31,7 @@ const programs: Readonly<Record<string, string>> = {
   'stop-process': 'ends processes',
 }
 
-/** Commands that destroy something by their subcommand or an option, and what they do. */
+/** Commands that destroy data with a subcommand or option, and what they do. */
 const shapes: readonly { readonly pattern: RegExp; readonly does: string }[] = [
   {
     pattern: /^git push\b.* (?:-[a-z]*f[a-z]*|--force\S*|--delete|--mirror|\+\S+|:\S+)(?: |$)/,
@@ -133,7 +133,7 @@ const shells: ReadonlySet<string> = new Set([
   ],
 ])
 
-/** Programs that run a command elsewhere: its words follow the name of a host, container or user. */
+/** Programs that run a command elsewhere, after the name of a host, container or user. */
 const elsewhere: ReadonlySet<string> = new Set([
   'ssh',
   'docker',
@@ -144,7 +144,7 @@ const elsewhere: ReadonlySet<string> = new Set([
   'parallel',
 ])
 
-/** Programs and keywords of a shell that run the command behind them; some of their options have a value. */
+/** Programs and shell keywords that run the following command; some of their options take a value. */
 const prefixes: ReadonlySet<string> = new Set([
   ...[
     'env',
@@ -168,7 +168,7 @@ const prefixes: ReadonlySet<string> = new Set([
 /** Options of `find` that run a command for each file. */
 const handsOver = new Set(['-exec', '-execdir', '-ok', '-okdir'])
 
-/** Why a command line may destroy something, or cannot be read; `undefined` = nothing in it is known to. */
+/** Why a command line may destroy data, or cannot be analyzed; `undefined` = no known risk. */
 export function findInCommand(line: string, depth = 0): string | undefined {
   const sql = findInSql(line)
   if (sql !== undefined) return sql
@@ -204,7 +204,7 @@ function findInWords(command: ShellCommand, depth: number): string | undefined {
     const at = words.findIndex((word, index) => index > 0 && programs[nameOf(word)] !== undefined)
     if (at !== -1) return findInWords({ ...command, words: words.slice(at) }, depth + 1)
   }
-  // A word of it may be a command line, in quotes or not.
+  // Any of its words may be a command line, quoted or not.
   const inner = [
     ...command.quoted,
     words
@@ -219,20 +219,20 @@ function findInWords(command: ShellCommand, depth: number): string | undefined {
   return undefined
 }
 
-/** The command behind assignments, and what runs it as it is. */
+/** Skips assignments, and programs that run the command unchanged. */
 function skipPrefixes(words: readonly string[]): readonly string[] {
   let at = 0
   for (let isPrefixed = false; at < words.length; at++) {
     const word = words[at] ?? ''
     if (/^\w+=/.test(word)) continue
     if (prefixes.has(nameOf(word))) isPrefixed = true
-    // Options of a prefix, and their values where these are numbers.
+    // Options of a prefix, and numeric values of them.
     else if (!(isPrefixed && /^(?:-|\d+[smhd]?$)/.test(word))) break
   }
   return words.slice(at)
 }
 
-/** A program without its folder and the ending of Windows. */
+/** The name of a program without its folder and Windows extension. */
 const nameOf = (word: string): string =>
   (word.split(/[/\\]/).at(-1) ?? '').toLowerCase().replace(/\.(?:exe|cmd|bat|com)$/, '')
 

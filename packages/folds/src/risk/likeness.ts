@@ -9,14 +9,14 @@ interface LikenedCall {
 }
 
 /**
- * The same for calls of one participant to one tool with arguments of the same kind: the same command, files of the same folder and type,
- * the same choices. To have allowed one of them says something about the next.
+ * Equal for calls of one participant to one tool with similar arguments: the same command, files of the same folder and type,
+ * the same choices. Allowing one suggests allowing the others.
  */
 export const getLikeness = ({ from, to, tool, parameters }: LikenedCall): string =>
   JSON.stringify([from, to ?? [], tool, kindOf(parameters, '', 0)])
 
 const maxDepth = 6
-/** Characters of a text that is a choice of few. */
+/** Maximum characters of a text that counts as a choice. */
 const maxChoiceChars = 32
 const commandName = /^(?:command|cmd|script)$/i
 

@@ -1,14 +1,14 @@
 import { isObject } from '../text.js'
 import { findInCode, findInCommand, findInSql } from './destructive.js'
 
-/** The worst that a tool may do, as its server says; `unknown` = it does not say. */
+/** The most severe effect that a tool declares; `unknown` = not declared. */
 export type ToolEffect = 'reads' | 'writes' | 'deletes' | 'unknown'
 
-/** How carefully a call is to be looked at before it is allowed. */
+/** How carefully a call has to be reviewed. */
 export interface Risk {
-  /** `destructive`: it may delete, overwrite, or reach out of its folder; it takes a deliberate decision. */
+  /** `destructive`: it may delete, overwrite, or leave its folder, and requires a deliberate decision. */
   readonly level: 'reads' | 'writes' | 'unknown' | 'destructive'
-  /** Why, in one sentence. */
+  /** The reason in one sentence. */
   readonly reason: string
 }
 
@@ -16,15 +16,15 @@ export interface AssessedCall {
   readonly tool: string
   /** Arguments of the call. */
   readonly parameters: unknown
-  /** By each participant that is asked; none = `unknown`. */
+  /** By each addressee; empty = `unknown`. */
   readonly effects: readonly ToolEffect[]
 }
 
 const worstFirst = ['deletes', 'unknown', 'writes', 'reads'] as const
 
 /**
- * Assesses a call by what its tool says of itself, and by its arguments: command lines, SQL, HTTP methods, paths, and the name of the tool.
- * Arguments and names make a call riskier, never less risky than its tool says.
+ * Assesses a call by its tool's declared effect, and by its arguments: command lines, SQL, HTTP methods, paths, and the name of
+ * the tool. Arguments and names only raise the risk above the declared one.
  */
 export function assessRisk({ tool, parameters, effects }: AssessedCall): Risk {
   const effect = worstFirst.find((each) => effects.includes(each)) ?? 'unknown'
@@ -51,7 +51,7 @@ const deletingWords: ReadonlySet<string> = new Set([
   ...['reset', 'revoke', 'kill', 'terminate', 'overwrite', 'rm', 'rollback', 'shutdown', 'publish'],
 ])
 
-/** The words of a name, in small letters: of `deleteFile`, `delete_file` and `repo.delete-file`, `delete` and `file`. */
+/** The words of a name in lower case: `deleteFile`, `delete_file` and `repo.delete-file` contain `delete` and `file`. */
 const wordsOf = (name: string): string[] =>
   name
     .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
@@ -66,7 +66,7 @@ const methodName = /^(?:method|verb|http_?method)$/i
 /** Flags that skip the check a tool would make before it destroys something. */
 const forceName = /^(?:force|recursive|overwrite|hard|purge|skip_?confirm\w*|yes)$/i
 
-/** Values that are looked at, and how deep they are nested. */
+/** Limits: examined values, and their nesting. */
 const [maxValues, maxNested] = [1000, 8]
 
 interface Argument {
@@ -74,7 +74,7 @@ interface Argument {
   readonly value: unknown
 }
 
-/** The strings, numbers and booleans of arguments, each with the name of the field that it stands in. */
+/** The strings, numbers and booleans of arguments, each with the name of its field. */
 function* listArguments(value: unknown, name = '', depth = 0): Generator<Argument> {
   if (depth > maxNested) return
   if (Array.isArray(value)) {
@@ -86,7 +86,7 @@ function* listArguments(value: unknown, name = '', depth = 0): Generator<Argumen
   } else yield { name, value }
 }
 
-/** A list of words is run as it is: only what a shell would split has to be quoted. */
+/** Quotes a word of an argument list that a shell would split. */
 const quoteWord = (word: string): string =>
   /^[\w./:=@,+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 
@@ -109,7 +109,7 @@ function findInArguments(parameters: unknown): string | undefined {
   return undefined
 }
 
-/** Views cut arguments and drop the last fields: the part that is missing may be the dangerous one. */
+/** Views cut arguments and drop the last fields, and the missing part may be the dangerous one. */
 const isCut = (name: string, value: unknown): boolean =>
   name === '…' || (typeof value === 'string' && value.endsWith('…') && isRun(name))
 
@@ -137,7 +137,7 @@ function findInEncoded(text: string): string | undefined {
   return undefined
 }
 
-/** `undefined` = it is no Base64 of text. */
+/** `undefined` = not the Base64 of a text. */
 function decodeBase64(word: string): string | undefined {
   try {
     const text = atob(word.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, ''))
@@ -149,11 +149,11 @@ function decodeBase64(word: string): string | undefined {
 
 const pathName = /path|file|folder|dir|source|dest|target|uri|url|^to$|^from$|command|cmd|cwd/i
 const folderName = /^(?:cwd|workdir|working_?dir(?:ectory)?)$/i
-/** Places that belong to the machine or the user rather than to a task, and files that hold keys. */
+/** Folders of the machine or the user, outside of any task, and files with keys. */
 const places =
   /(?:^|[\s'"=:])(~(?:\/[^\s'"]*)?|(?:file:\/\/)?\/(?:etc|usr|bin|sbin|var|root|boot|dev(?!\/null)|lib|sys|proc|System|Library)(?:\/[^\s'"]*)?|[A-Za-z]:\\(?:Windows|Users)[^\s'"]*)(?=$|[\s'";|&])/
 
-/** A path among the arguments that leads out of the folder that the call works in. */
+/** A path among the arguments outside of the call's working folder. */
 function findOutsidePath(parameters: unknown): string | undefined {
   let folder: string | undefined
   const found: string[] = []
@@ -162,14 +162,14 @@ function findOutsidePath(parameters: unknown): string | undefined {
     if (folderName.test(name)) folder = value
     else if (pathName.test(name)) found.push(...(/\s/.test(value) ? value.split(/[\s'"]+/) : [value]))
   }
-  // The agent names its folder: one that is a place of the machine makes nothing in it harmless.
+  // The agent chooses its folder: a system folder does not make the paths in it harmless.
   if (folder !== undefined && isMachineFolder(folder)) return folder
   return found.find((path) => leadsOut(path, folder))
 }
 
 const machineFolder = /^(?:etc|usr|bin|sbin|boot|dev|lib|sys|proc|System|Library)(?:\/|$)/
 
-/** The root, a folder right below it, or one of the system. */
+/** The root, a direct child of it, or a system folder. */
 function isMachineFolder(folder: string): boolean {
   const path = normalise(folder)
   return folder.startsWith('/') && (!path.includes('/') || machineFolder.test(path))
@@ -184,7 +184,7 @@ function leadsOut(path: string, folder: string | undefined): boolean {
   return places.test(path) || (!isAbsolute && normalise(path).startsWith('..'))
 }
 
-/** A path without `.` and `..` that can be done without. */
+/** Resolves `.` and `..` in a path. */
 function normalise(path: string): string {
   const parts: string[] = []
   for (const part of path.split(/[/\\]+/)) {

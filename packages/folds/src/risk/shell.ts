@@ -1,20 +1,20 @@
 /** One command of a command line, with its quotes removed. */
 export interface ShellCommand {
   readonly words: readonly string[]
-  /** The texts in quotes among its words: a shell that gets one runs it as a command line. */
+  /** Quoted texts among its words, which a shell would run as a command line. */
   readonly quoted: readonly string[]
   /** It reads the output of another command. */
   readonly isPiped: boolean
 }
 
-/** Nesting of command substitutions and quoted command lines that is looked into. */
+/** Maximum nesting of command substitutions and quoted command lines. */
 const maxDepth = 8
 
 const separators = /[;&|\n(){}]/
 
 /**
- * The commands of a line as a POSIX shell splits it, those in `$(…)`, backquotes and groups among them. It need not be well-formed: what is
- * left open ends with the line.
+ * Splits a line into commands like a POSIX shell, including those in `$(…)`, backquotes and groups. Tolerates errors: unclosed
+ * constructs end with the line.
  */
 export function splitCommands(line: string, depth = 0): ShellCommand[] {
   const commands: ShellCommand[] = []
@@ -41,7 +41,7 @@ export function splitCommands(line: string, depth = 0): ShellCommand[] {
     const character = line.charAt(at)
     if (character === '\\') {
       at++
-      // A line that ends in a backslash goes on with the next one.
+      // A backslash before a line break continues the line.
       if (line.charAt(at) !== '\n') word = (word ?? '') + line.charAt(at)
     } else if (character === "'" || character === '"') {
       const end = endOfQuote(line, at)

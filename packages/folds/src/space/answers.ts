@@ -2,35 +2,35 @@ import { correlations, type Envelope, GATEWAY, Kind, type PresencePayload } from
 import { Bounded } from '../bounded.js'
 import { getEnding } from '../ending.js'
 
-/** An answer as it is written: what its deltas have told so far. */
+/** An answer in progress, from its deltas so far. */
 export interface LiveAnswer {
   readonly from: string
   /** Id of the envelope that it answers. */
   readonly trigger: string
   readonly to?: readonly string[]
   readonly text: string
-  /** How often it was begun: text that is shown and does not begin the new one was no part of the answer. */
+  /** Number of restarts: shown text that the new beginning does not continue was not part of the answer. */
   readonly beginning: number
 }
 
 interface Draft extends LiveAnswer {
-  /** The index of the next delta; `undefined`: one was missed, so nothing is shown until the answer starts over. */
+  /** Expected index of the next delta; `undefined` = one was lost, so nothing is shown until the answer restarts. */
   readonly next: number | undefined
 }
 
-/** A run, and what it is about. */
+/** A run with its trigger. */
 interface AskedRun {
   readonly owner: string
   readonly triggers: readonly string[]
 }
 
-/** Runs that are remembered in all, and for one cause. */
+/** Remembered runs: in all, and per trigger. */
 const [maxRuns, maxRunsPerCause] = [20_000, 100]
 
-/** Which runs answer what [MEUP-2.10]. */
+/** Maps triggers to the runs about them [MEUP-2.10]. */
 export class AskedRuns {
   readonly #runs = new Bounded<AskedRun>(maxRuns)
-  /** By owner and what they were asked by, oldest first. */
+  /** By owner and trigger, oldest first. */
   readonly #byCause = new Bounded<readonly string[]>(maxRuns)
 
   apply(envelope: Envelope): void {
@@ -43,7 +43,7 @@ export class AskedRuns {
     return this.#runs.get(run)
   }
 
-  /** The runs of a participant that an answer to this envelope answers: those about it, and the run that it began. */
+  /** The runs of a participant that its answer to this envelope belongs to: those about it, and the run that it began. */
   find(owner: string, cause: string): readonly string[] {
     const asked = this.#byCause.get(keyOf(owner, cause)) ?? []
     return this.#runs.get(cause)?.owner === owner ? [...asked, cause] : asked
@@ -71,30 +71,27 @@ const toRun = (start: Envelope): AskedRun => ({ owner: start.from, triggers: cor
 
 export type AskedRunsSnapshot = readonly (readonly [run: string, asked: AskedRun])[]
 
-/** Answers that have ended which are remembered. */
+/** Remembered ended answers. */
 const maxEnded = 256
-/** Characters of an answer that are kept; the rest is read in the `chat`. */
+/** Characters of an answer that are kept; the complete text is in the `chat`. */
 const maxChars = 256 * 1024
-/** Characters of all that are written at the same time; past so many the oldest are forgotten. Each counts as so many more. */
+/** Characters of all answers in progress, beyond which the oldest are dropped, and the base cost of each. */
 const [maxAllChars, charsPerAnswer] = [4 * maxChars, 4096]
 
-/**
- * Answers that are being written, from `chat.delta` [MEUP-3.25]. The `chat` that follows is the answer, and ends them; who
- * missed deltas misses nothing.
- */
+/** Answers in progress, from `chat.delta` [MEUP-3.25]. The final `chat` replaces them, so that lost deltas do not matter. */
 export class LiveAnswers {
   readonly #drafts = new Bounded<Draft>(maxAllChars, ({ text }) => charsPerAnswer + text.length)
-  /** When what was written to its end came, by sender and trigger: later deltas are ignored. */
+  /** Time of the ended answers by sender and trigger: later deltas are ignored. */
   readonly #ended = new Bounded<string>(maxEnded)
-  /** Open runs: one that is cancelled may end without a `chat`. */
+  /** Open runs: a cancelled one may end without a `chat`. */
   readonly #runs = new Bounded<AskedRun>(maxRuns)
 
-  /** Those of which something is known, in the order in which they began. */
+  /** In the order in which they began. */
   list(): LiveAnswer[] {
     return [...this.#drafts.values()].filter(({ text }) => text !== '')
   }
 
-  /** Whether the answers that are being written have changed. */
+  /** Returns whether answers in progress have changed. */
   apply(envelope: Envelope): boolean {
     const { kind, from, to, ts, correlationId, context, payload } = envelope
     switch (kind) {
@@ -137,7 +134,7 @@ export class LiveAnswers {
     return true
   }
 
-  /** A chat that asks others about a question is no part of its answer. */
+  /** A chat that asks others about a question is not part of its answer. */
   #endAnswered(chat: Envelope): boolean {
     const { from, to, ts, payload } = chat
     const answered = correlations(chat).filter((trigger) => {
@@ -154,7 +151,7 @@ export class LiveAnswers {
     return keys.map((key) => this.#drafts.delete(key)).includes(true)
   }
 
-  /** Others may ask for the end of a run: its owner and the gateway end it. */
+  /** Only the owner and the gateway end a run; others request it. */
   #endRun(envelope: Envelope): boolean {
     const { context = '', from, ts } = envelope
     const run = this.#runs.get(context)
@@ -163,7 +160,7 @@ export class LiveAnswers {
     return getEnding(envelope)[0] !== 'completed' && this.#end(run, ts)
   }
 
-  /** A participant that leaves finishes no answer. */
+  /** The answers of a participant that leaves will not be finished. */
   #leave({ event, participant }: PresencePayload): boolean {
     if (event !== 'leave') return false
     const left = this.#drafts.snapshot().filter(([, { from }]) => from === participant.id)
@@ -174,7 +171,7 @@ export class LiveAnswers {
 
 const keyOf = (from: string, trigger: string): string => `${from} ${trigger}`
 
-/** The rest of an answer after the text that was shown, white space around it aside; `undefined`: it does not begin with that text. */
+/** The rest of an answer after the shown text, ignoring surrounding white space; `undefined` = it does not begin with that text. */
 export function remainingAnswer(answer: string, shown: string): string | undefined {
   const [whole, begun] = [answer.trimStart(), shown.trimStart()]
   if (whole.startsWith(begun)) return whole.slice(begun.length)
@@ -183,37 +180,40 @@ export function remainingAnswer(answer: string, shown: string): string | undefin
 
 type Chat = Pick<Envelope, 'from' | 'to' | 'context' | 'correlationId' | 'payload'>
 
-/** The fields of a chat that decide whom it asks. */
+/** The fields of a chat that determine its addressees. */
 type Asking = { readonly [Field in Exclude<keyof Chat, 'from'>]?: Chat[Field] | undefined } & Pick<
   Chat,
   'payload'
 >
 
-/** Whom a chat names, by `to` or by a mention; `undefined` = nobody. */
+/** Participants that a chat names in `to` or a mention; `undefined` = none. */
 export function getNamed({ to, payload }: Pick<Asking, 'to' | 'payload'>): readonly string[] | undefined {
   const mentions = getMentions(payload)
   return to === undefined && mentions.length === 0 ? undefined : [...(to ?? []), ...mentions]
 }
 
-/** Whether a chat asks this participant, whatever it may answer. What names nobody asks the front desk alone, where there is one. */
+/**
+ * Whether a chat asks this participant, before considering what it answers. Without a name, it asks the front desk, if there is
+ * one.
+ */
 export function asks(chat: Asking, id: string, frontDesk = id): boolean {
   if (chat.context !== undefined) return false
   return getNamed(chat)?.includes(id) ?? (chat.correlationId === undefined && id === frontDesk)
 }
 
 /**
- * Whether a chat that correlates with one of `asker` answers it [MEUP-3.30]: one that names others asks them about it, and one that hands
- * it over leaves the answer to them.
+ * Whether a chat that correlates with one of `asker` answers it [MEUP-3.30]: one that names others asks them about it, and a
+ * hand-over leaves the answer to them.
  */
 export function isAnswerTo(asker: string, chat: Pick<Chat, 'to' | 'context' | 'payload'>): boolean {
   if (chat.context !== undefined || isHandOver(chat)) return false
   return getNamed(chat)?.includes(asker) ?? true
 }
 
-/** Whether a chat hands what it correlates with over to those whom it names. */
+/** Whether a chat hands over what it correlates with to the participants that it names. */
 export const isHandOver = ({ payload }: Pick<Chat, 'payload'>): boolean => payload.handOver === true
 
-/** The participants that a chat asks: those it mentions, else all in its `to`. */
+/** The participants that a chat asks: those mentioned, otherwise all in `to`. */
 export const getAsked = ({ to = [], payload }: Pick<Asking, 'to' | 'payload'>): readonly string[] => {
   const mentions = getMentions(payload)
   return mentions.length > 0 ? mentions : to
@@ -226,21 +226,22 @@ const getMentions = ({ mentions }: Chat['payload']): readonly string[] =>
 const maxOwn = 1000
 
 /**
- * Tells questions from answers [MEUP-13.18]: a chat asks those whom it names; if it names nobody and answers nothing, the front
- * desk or, where there is none, everyone; but what answers a question of one's own asks nothing. A fold of what one participant reads.
+ * Distinguishes questions from answers [MEUP-13.18]: a chat asks the participants that it names; without names and correlation,
+ * the front desk or, without one, everyone. An answer to one's own question asks nothing. A fold of one participant's readable
+ * envelopes.
  */
 export class Questions {
   readonly #own = new Bounded<Asking>(maxOwn)
 
-  /** `id`: the participant who reads. */
+  /** `id`: the reading participant. */
   apply({ kind, id: key, from, to, context, correlationId, payload }: Envelope, id: string): void {
     if (kind !== Kind.chat || from !== id) return
     this.#own.set(key, { to, context, correlationId, payload: { mentions: payload.mentions } })
   }
 
-  /** Whether this chat asks the participant. `frontDesk`: of the space; absent = it has none. */
+  /** Whether this chat asks the participant. `frontDesk`: of the space; absent = none. */
   isAsked(chat: Chat, id: string, frontDesk?: string): boolean {
-    // A question that comes back is one again.
+    // A question that is handed back is a question again.
     const answered = isHandOver(chat) ? [] : correlations(chat)
     const isAnswer = answered.some((own) => {
       const question = this.#own.get(own)
@@ -250,7 +251,7 @@ export class Questions {
   }
 }
 
-/** A line that begins with `@name`: whom alone it is for, and what it says to them. `undefined` = it names nobody who is known. */
+/** Parses a line that begins with `@name`: the addressee and the text. `undefined` = no known name. */
 export function readAddressee(
   line: string,
   participants: readonly string[],

@@ -13,12 +13,12 @@ import { Bounded } from '../bounded.js'
 import { getCancellation, isElicitation, isNotification } from '../mcp/calls.js'
 import { getAnswerer, getEndedSession } from '../mcp/program-ended.js'
 
-/** The kinds of calls: an MCP request, a proposal of one, or a question of a callee about a call [MEUP-3.26]. */
+/** Kinds of calls: an MCP request, a proposal of one, or an elicitation of a callee about a call [MEUP-3.26]. */
 export type CallKind = 'call' | 'proposal' | 'elicitation'
 
 /**
- * The states of a call. Requests and elicitations are `answered` with the first answer, or `cancelled`; proposals are `fulfilled` when no use is
- * left, `withdrawn` or `expired`.
+ * States of a call. Requests and elicitations become `answered` by the first answer, or `cancelled`; proposals become
+ * `fulfilled` when no use is left, `withdrawn` or `expired`.
  */
 export type CallState = 'open' | 'answered' | 'cancelled' | 'fulfilled' | 'withdrawn' | 'expired'
 
@@ -27,40 +27,40 @@ export interface Call<Data> {
   readonly kind: CallKind
   readonly seq: number
   readonly from: string
-  /** Absent where it is erased, or where an earlier version has kept the call. */
+  /** Absent if it was erased, or restored from an earlier version. */
   readonly method?: string | undefined
   /** Absent = everyone. */
   readonly to?: readonly string[] | undefined
-  /** The program of the sender; absent = its connection has named none. */
+  /** The program of the sender; absent = unnamed. */
   readonly session?: string | undefined
   /** The JSON-RPC id as text; absent in proposals. */
   readonly jsonRpcId?: string | undefined
-  /** The envelopes that it refers to: the proposals that a request fulfils, the call that an elicitation is about. */
+  /** The envelopes that it refers to: fulfilled proposals, or the call of an elicitation. */
   readonly about: readonly string[]
-  /** When a proposal ends by itself, in milliseconds since the epoch. */
+  /** Expiry of a proposal, in milliseconds since the epoch. */
   readonly expiresAt?: number | undefined
   readonly state: CallState
   /** How often a proposal can still be fulfilled. */
   readonly usesLeft: number
   readonly answeredBy: readonly string[]
-  /** Participants that have rejected a proposal: it stays open for others [MEUP-3.11]. */
+  /** Participants that rejected a proposal, which stays open for others [MEUP-3.11]. */
   readonly rejectedBy: readonly string[]
-  /** The program of a proposer has ended: nobody waits for the result [MEUP-3.29]. */
+  /** The program of the proposer has ended, so that nothing waits for the result [MEUP-3.29]. */
   readonly programEnded: boolean
-  /** The data that the reader keeps with the call. */
+  /** The reader's data about the call. */
   readonly data: Data
 }
 
 /** A change of a call. */
 export type CallChange<Data> = { readonly call: Call<Data> } & (
   | { readonly what: 'asked' }
-  /** `by`: whose answer it is, which the gateway may have given for it [MEUP-2.15]. */
+  /** `by`: the addressee whose answer it is, even if the gateway responded for it [MEUP-2.15]. */
   | { readonly what: 'answered'; readonly by: string }
-  /** The asker has taken it back, or the call that an elicitation is about is over. */
+  /** The asker has cancelled it, or the call of an elicitation has ended. */
   | { readonly what: 'cancelled'; readonly reason: unknown }
-  /** A request fulfils a proposal. */
+  /** A request has fulfilled the proposal. */
   | { readonly what: 'fulfilled'; readonly by: string }
-  /** The request that fulfils a proposal is answered. */
+  /** The fulfilling request was answered. */
   | { readonly what: 'carried out'; readonly request: string }
   | { readonly what: 'rejected'; readonly by: string }
   | { readonly what: 'withdrawn'; readonly by: string; readonly why: WithdrawalCause }
@@ -68,27 +68,27 @@ export type CallChange<Data> = { readonly call: Call<Data> } & (
   | { readonly what: 'program ended' }
 )
 
-/** `withdrawn`: by its proposer, who says why. `left`: the proposer belongs to the space no more [MEUP-3.22]. */
+/** `withdrawn`: by its proposer, with a reason. `left`: the proposer is no longer a member [MEUP-3.22]. */
 export type WithdrawalCause = 'withdrawn' | 'kicked' | 'left' | 'pruned' | 'erased'
 
-/** Whether the proposer of this call belongs to the space no more. */
+/** Whether the proposer of this call is no longer a member. */
 export type IsGone = (call: Pick<Call<unknown>, 'from' | 'seq'>) => boolean
 
-/** Where the calls are kept. A call keeps its place when it changes. */
+/** A store of calls. A call keeps its place when it changes. */
 export interface CallStore<Data> {
   get(id: string): Call<Data> | undefined
   add(call: Call<Data>): void
   update(call: Call<Data>): void
-  /** The open ones, oldest first. */
+  /** The open calls, oldest first. */
   open(): Iterable<Call<Data>>
-  /** All that are kept. */
+  /** All stored calls. */
   all(): Iterable<Call<Data>>
 }
 
 export interface CallsOptions<Data, Raw = undefined> {
   /**
-   * Called with each change; returns what is kept as `data`, which belongs to `change.call` until then. `undefined`: the call is not kept.
-   * `raw`: the envelope as received, which a call is read from.
+   * Called with each change; returns the new `data`; until then `change.call` has the previous one. `undefined` = do not store
+   * the call. `raw`: the envelope as received.
    */
   readonly reduce: (change: CallChange<Data>, envelope: Envelope, raw: Raw | undefined) => Data | undefined
   readonly store?: CallStore<Data>
@@ -96,11 +96,11 @@ export interface CallsOptions<Data, Raw = undefined> {
   readonly expireByLogTime?: boolean
 }
 
-/** Rejections of one proposal, and open elicitations about one call, that are remembered. */
+/** Remembered rejections per proposal, and open elicitations per call. */
 const [maxRejections, maxElicitations] = [1000, 100]
 const none: readonly string[] = []
 
-/** The kinds that make, decide and end proposals, and those that tell who belongs to the space. */
+/** Kinds that make, decide and end proposals, or change the membership. */
 export const proposalKinds: readonly string[] = [
   Kind.mcpProposal,
   Kind.mcpRequest,
@@ -112,17 +112,17 @@ export const proposalKinds: readonly string[] = [
   Kind.systemPresence,
 ]
 
-/** The kinds that make and end calls of any kind. */
+/** Kinds that make and end calls. */
 const callKinds: ReadonlySet<string> = new Set([...proposalKinds, Kind.mcpResponse, Kind.chat])
 
-/** Pairs calls, proposals and elicitations with their ends: the one list of what ends them. */
+/** Pairs calls, proposals and elicitations with their ends. The only place that defines what ends them. */
 export class Calls<Data, Raw = undefined> {
   readonly #reduce: CallsOptions<Data, Raw>['reduce']
   readonly #store: CallStore<Data>
   readonly #expireByLogTime: boolean
-  /** The latest call by its asker and JSON-RPC id. */
+  /** The latest call by asker and JSON-RPC id. */
   readonly #byJsonRpcId = new Bounded<string>(20_000)
-  /** Open elicitations by what they are about. */
+  /** Open elicitations by their call. */
   readonly #elicitations = new Bounded<readonly string[]>(10_000)
   /** When the next proposal expires, or earlier. */
   #soonest = Number.POSITIVE_INFINITY
@@ -138,7 +138,7 @@ export class Calls<Data, Raw = undefined> {
     return this.#store.get(id)
   }
 
-  /** The open ones, oldest first. */
+  /** The open calls, oldest first. */
   open(): Iterable<Call<Data>> {
     return this.#store.open()
   }
@@ -153,7 +153,7 @@ export class Calls<Data, Raw = undefined> {
     if (call !== undefined) this.#store.update({ ...call, data })
   }
 
-  /** The call that its asker cancels with this notification, by its envelope id, `correlationId` or JSON-RPC id. */
+  /** The call that this notification cancels, by its envelope id, `correlationId` or JSON-RPC id. */
   findCancelled(notification: Envelope): Call<Data> | undefined {
     const { requestId } = getCancellation(notification.payload) ?? {}
     if (requestId === undefined) return undefined
@@ -202,12 +202,12 @@ export class Calls<Data, Raw = undefined> {
     return this.#changes
   }
 
-  /** Ends the proposals that have expired by `time` (RFC 3339), where no envelope of that time is at hand. */
+  /** Expires proposals by `time` (RFC 3339), without an envelope of that time. */
   expire(time: string): readonly CallChange<Data>[] {
     return this.apply({ protocol: PROTOCOL, id: '', ts: time, from: GATEWAY, kind: '', payload: {} })
   }
 
-  /** Forgets what only the body of a call tells. */
+  /** Drops what only the body of a call contains. */
   erase(id: string): void {
     const call = this.get(id)
     if (call === undefined) return
@@ -217,7 +217,7 @@ export class Calls<Data, Raw = undefined> {
     this.#store.update(kept)
   }
 
-  /** Closes the proposals of participants that belong to the space no more [MEUP-3.22]. */
+  /** Closes the proposals of participants that are no longer members [MEUP-3.22]. */
   closeBy(isGone: IsGone, envelope: Envelope): readonly CallChange<Data>[] {
     this.#changes = []
     this.#withdrawAll(isGone, 'left', envelope)
@@ -232,7 +232,7 @@ export class Calls<Data, Raw = undefined> {
   restore(calls: Iterable<Call<Data>>): void {
     const kept = [...calls]
     for (const call of kept) this.#keep(call)
-    // A snapshot has the open calls after those that are over.
+    // Snapshots list open calls after ended ones.
     for (const call of kept.sort((one, other) => one.seq - other.seq)) this.#renewJsonRpcId(call)
   }
 
@@ -257,7 +257,7 @@ export class Calls<Data, Raw = undefined> {
     const { id, seq = 0, from, to, session, payload } = envelope
     const { uses, expiresAt } = payload
     const isProposal = kind === 'proposal'
-    // One literal, since there are many calls: spreads would take longer than all else.
+    // One literal, because there are many calls: spreads would dominate the time.
     const call: Omit<Call<Data>, 'data'> = {
       id,
       kind,
@@ -268,7 +268,7 @@ export class Calls<Data, Raw = undefined> {
       session,
       jsonRpcId: isProposal ? undefined : readJsonRpcId(payload.id),
       about: correlations(envelope),
-      // A time that cannot be read is long past.
+      // An unreadable time counts as past.
       expiresAt: isProposal && typeof expiresAt === 'string' ? Date.parse(expiresAt) || 0 : undefined,
       state: 'open',
       usesLeft: typeof uses === 'number' ? uses : 1,
@@ -300,7 +300,7 @@ export class Calls<Data, Raw = undefined> {
     this.#onCancelled(envelope)
   }
 
-  /** Elicitations about a cancelled call end with it, also where the call is not kept [MEUP-3.26]. */
+  /** A cancellation ends the elicitations about its call, even if the call is unknown [MEUP-3.26]. */
   #onCancelled(envelope: Envelope): void {
     const cancellation = getCancellation(envelope.payload)
     if (cancellation === undefined) return
@@ -385,7 +385,7 @@ export class Calls<Data, Raw = undefined> {
     this.#change({ ...call, state: 'withdrawn' }, { what: 'withdrawn', by: envelope.from, why }, envelope)
   }
 
-  /** A participant's elicitations about calls or chats end when it answers these [MEUP-3.26]. */
+  /** An answer to calls or chats ends its sender's elicitations about them [MEUP-3.26]. */
   #endElicitations(by: string, answered: readonly string[], envelope: Envelope): void {
     for (const id of answered) {
       for (const call of this.#elicitedAbout(id))
@@ -410,7 +410,7 @@ export class Calls<Data, Raw = undefined> {
     return open
   }
 
-  /** `call`: as it is now, in an object of its own. */
+  /** `call`: a copy of the present state. */
   #change(
     call: MutableCall<Data>,
     what: DistributiveOmit<CallChange<Data>, 'call'>,
@@ -436,7 +436,7 @@ type MutableCall<Data> = Call<Data> & { data: Data }
 
 type DistributiveOmit<T, Key extends PropertyKey> = T extends unknown ? Omit<T, Key> : never
 
-/** `undefined`: it is erased. */
+/** `undefined` = erased. */
 const readMethod = ({ method }: Envelope['payload']): string | undefined =>
   typeof method === 'string' && method !== erasedMethod ? method : undefined
 
@@ -446,13 +446,13 @@ const readJsonRpcId = (id: unknown): string | undefined =>
 const keyOf = (asker: string, jsonRpcId: string): string => `${asker} ${jsonRpcId}`
 
 interface Capacity<Data> {
-  /** How much of the open and of the ended calls is kept, in units of `weigh`. */
+  /** Capacity for open and ended calls, in units of `weigh`. */
   readonly open: number
   readonly over: number
   readonly weigh?: (call: Call<Data>) => number
 }
 
-/** Keeps the open calls, and the latest that are over, since later envelopes may refer to them. */
+/** Keeps open calls, and the latest ended ones, because later envelopes may refer to them. */
 export class RecentCalls<Data> implements CallStore<Data> {
   readonly #open: Bounded<Call<Data>>
   readonly #over: Bounded<Call<Data>>

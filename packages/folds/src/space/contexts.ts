@@ -13,57 +13,57 @@ import {
 } from '@meup/protocol'
 import { Oldest } from '../bounded.js'
 
-/** A context that a start has opened [MEUP-2.2]. */
+/** A context opened by a start [MEUP-2.2]. */
 export interface OpenedContext {
   readonly context: string
   readonly owner: string
   readonly state: 'open' | 'concluded' | 'cancelled'
   /** By the gateway's clock. */
   readonly startedAt: string
-  /** The program of its owner that opened it; absent = the owner's connection has named none. */
+  /** The program that opened it; absent = unnamed. */
   readonly session?: string
-  /** Of a run: who hides it [MEUP-9.6]; absent = it is visible. */
+  /** For a run: who hides it [MEUP-9.6]; absent = visible. */
   readonly hiddenBy?: readonly string[]
 }
 
-/** What an envelope has done to a context. */
+/** A change of a context. */
 export interface ContextStateChange {
-  /** `visibility`: a run was hidden or shown. `forgotten`: it closed too long ago, or is the oldest of too many. */
+  /** `visibility`: a run was hidden or shown. `forgotten`: beyond the capacity of closed or open contexts. */
   readonly what: 'opened' | 'closed' | 'visibility' | 'forgotten'
   readonly opened: OpenedContext
 }
 
 export interface ContextStatesSnapshot {
-  /** In the order in which they were opened. */
+  /** In the order of opening. */
   readonly opened: readonly OpenedContext[]
-  /** Paths in the order in which they were closed. */
+  /** Paths in the order of closing. */
   readonly closed: readonly string[]
 }
 
 interface Capacity {
-  /** Open contexts; the oldest are dropped: whoever filters reasoning receives no ends. Default: 10,000. */
+  /** Open contexts; the oldest are dropped, because a client that filters reasoning never sees them end. Default: 10,000. */
   readonly open?: number
-  /** Closed contexts; what is said in a forgotten one is said in a free path. Default: 10,000. */
+  /** Closed contexts; an envelope in a forgotten one counts as in a free path. Default: 10,000. */
   readonly closed?: number
 }
 
 const none: readonly ContextStateChange[] = []
 
 /**
- * The contexts that reasoning has opened: whose they are, whether they are open, and who hides them [MEUP-2.2 to 2.6, 9.6]. Paths that
- * no start has opened are free, and are not kept. It takes envelopes once each, in log order.
+ * The contexts opened by reasoning, with their owners, states and visibility [MEUP-2.2 to 2.6, 9.6]. Free paths, which no start
+ * opened, are not kept. Apply each envelope once, in log order.
  */
 export class ContextStates {
   readonly #capacity: Required<Capacity>
-  /** In the order in which they were opened, like `#open`. */
+  /** In the order of opening, like `#open`. */
   readonly #all = new Map<string, OpenedContext>()
   readonly #open = new Map<string, OpenedContext>()
-  /** The open ones that are no runs, by their run: what ends does not look at other runs. */
+  /** Open nested contexts by their run, so that ending one does not scan other runs. */
   readonly #nested = new Map<string, Map<string, OpenedContext>>()
   readonly #closed = new Set<string>()
   readonly #oldestOpen = new Oldest(this.#open)
   readonly #oldestClosed = new Oldest(this.#closed)
-  /** The last seq that a welcome includes: what is replayed up to it is history. */
+  /** The last seq included in a welcome: replayed envelopes up to it are historical. */
   #head = 0
 
   constructor({ open = 10_000, closed = 10_000 }: Capacity = {}) {
@@ -74,7 +74,7 @@ export class ContextStates {
     return this.#all.get(path)
   }
 
-  /** The run that a context belongs to; `undefined` = nobody has opened its root. */
+  /** The run of a context; `undefined` = its root was not opened. */
   getRun(path: string): OpenedContext | undefined {
     return this.#all.get(contextRoot(path))
   }
@@ -88,12 +88,12 @@ export class ContextStates {
     return this.#open.size
   }
 
-  /** Open and closed, in the order in which they were opened: each before what is nested in it. */
+  /** Open and closed ones in the order of opening: each before its nested ones. */
   values(): Iterable<OpenedContext> {
     return this.#all.values()
   }
 
-  /** Whether the context of this path has ended [MEUP-2.7]. */
+  /** Whether the context has ended [MEUP-2.7]. */
   isOver(path: string): boolean {
     for (let at: string | undefined = path; at !== undefined; at = contextParent(at)) {
       const opened = this.#all.get(at)
@@ -102,23 +102,23 @@ export class ContextStates {
     return false
   }
 
-  /** Whether a start opens a context: nothing is opened below a path that is not open [MEUP-2.2]. */
+  /** Whether a start opens a context; below a closed path it does not [MEUP-2.2]. */
   opens({ context }: Pick<Envelope, 'context'>): boolean {
     return context === undefined || this.#open.has(context)
   }
 
-  /** Whether nobody else may read what this participant thinks in a context [MEUP-9.6]. */
+  /** Whether only this participant may read its thoughts in a context [MEUP-9.6]. */
   withholds(path: string, from: string): boolean {
     const run = this.getRun(path)
     return run?.hiddenBy !== undefined && withholds(run, from)
   }
 
-  /** As a welcome lists it. */
+  /** The form in a welcome. */
   toInfo({ context, owner, state, startedAt }: OpenedContext): ContextInfo {
     return { context, owner, state, ...toVisibility(this.getRun(context)?.hiddenBy), startedAt }
   }
 
-  /** Those opened and closed come outermost first. */
+  /** Returns changes of several contexts outermost first. */
   apply(envelope: Envelope): readonly ContextStateChange[] {
     const { kind, seq } = envelope
     if (seq !== undefined && seq <= this.#head) return none
@@ -128,7 +128,7 @@ export class ContextStates {
     return kind === Kind.observeVisibility ? this.#show(envelope) : none
   }
 
-  /** Begins anew with what a welcome lists. Returns the runs that were hidden or shown meanwhile. */
+  /** Replaces the state by a welcome. Returns the runs that were hidden or shown in the meantime. */
   onWelcome({ contexts, space }: Pick<WelcomePayload, 'contexts' | 'space'>): readonly ContextStateChange[] {
     const before = [...this.#open.values()]
     this.#head = space.head
@@ -140,7 +140,7 @@ export class ContextStates {
     })
   }
 
-  /** Adds an open context that a welcome lists, unless it is known. */
+  /** Adds an open context of a welcome, unless it is known. */
   learn({ context, owner, startedAt, hiddenBy }: Omit<ContextInfo, 'reasoningVisible'>): void {
     if (this.#all.has(context)) return
     const isHidden = hiddenBy?.length && contextParent(context) === undefined
@@ -175,7 +175,7 @@ export class ContextStates {
     return [{ what: 'opened', opened }, ...oldest]
   }
 
-  /** Its owner and the gateway end a context, and what is nested in it; a cancel of anybody else is a request [MEUP-2.4]. */
+  /** The owner and the gateway end a context with its nested ones; a cancel of another participant is a request [MEUP-2.4]. */
   #close({ context = '', from }: Envelope, state: 'concluded' | 'cancelled'): readonly ContextStateChange[] {
     const outermost = this.#open.get(context)
     if (outermost === undefined || (from !== outermost.owner && from !== GATEWAY)) return none
@@ -188,7 +188,7 @@ export class ContextStates {
       this.#closed.add(opened.context)
       changes.push({ what: 'closed', opened })
     }
-    // That it is over shows it [MEUP-9.7].
+    // The end of a run shows it [MEUP-9.7].
     const [{ opened } = {}] = changes
     if (outermost.hiddenBy && opened) changes.push({ what: 'visibility', opened })
     while (this.#closed.size > this.#capacity.closed)
@@ -196,7 +196,7 @@ export class ContextStates {
     return changes
   }
 
-  /** Only an open run is hidden and shown. */
+  /** Only an open run can be hidden or shown. */
   #show(envelope: Envelope): readonly ContextStateChange[] {
     const run = this.#open.get(String(envelope.payload.context))
     if (run === undefined || contextParent(run.context) !== undefined) return none

@@ -17,20 +17,20 @@ import {
 import { Bounded } from '../bounded.js'
 import type { ParticipantState } from './participants.js'
 
-/** The capabilities of a participant by their origin, and the restrictions that keep it from using them. */
+/** The capabilities of a participant by origin, and its restrictions. */
 export interface GrantedCapabilities extends ParticipantState {
   readonly id: string
   readonly status: ParticipantInfo['status']
   /** Set by the operator, or by the issuer of its token. */
   readonly configured: readonly Capability[]
   readonly grants: readonly LoggedGrant[]
-  /** Capabilities whose origin this reader cannot see in the log. */
+  /** Capabilities whose origin this reader cannot see. */
   readonly others: readonly Capability[]
 }
 
 /**
- * Sorts the capabilities of participants, as the gateway lists them, by origin. `now` in milliseconds since the epoch. If
- * several grants give the same capabilities, the latest one counts.
+ * Groups the listed capabilities of participants by origin. `now` in milliseconds since the epoch. If several grants contain
+ * the same capabilities, the latest one counts.
  */
 export function getGrantedCapabilities(
   participants: readonly (ParticipantInfo & ParticipantState)[],
@@ -59,7 +59,7 @@ export function getGrantedCapabilities(
   })
 }
 
-/** A grant ends when its grantor no longer holds the capabilities [MEUP-4.14]. */
+/** A grant ends when its grantor loses the capabilities [MEUP-4.14]. */
 const isBacked = (given: readonly Capability[], held: readonly Capability[]): boolean =>
   given.every((one) => held.some((each) => covers([each], [one])))
 
@@ -69,7 +69,7 @@ const isStart = (start: readonly Capability[], all: readonly Capability[]): bool
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
-/** Removes the capabilities if all of them are there, and returns whether they were. */
+/** Removes the capabilities if all of them are present, and returns whether they were. */
 function removeAll(wanted: readonly Capability[], from: Capability[]): boolean {
   const left = [...from]
   for (const one of wanted) {
@@ -101,16 +101,16 @@ export const grantKinds: readonly string[] = [
 /** The capabilities in the payload of a `system.space` `configured`. */
 export interface Configuration {
   readonly participants: Readonly<Record<string, { readonly capabilities: readonly Capability[] }>>
-  /** Absent = there are no guests. */
+  /** Absent = no guests. */
   readonly guest?: { readonly capabilities: readonly Capability[] }
 }
 
-/** The gateway adds the hash of a new token, unless the participant has a token of the operator. */
+/** The gateway adds the hash of a new token, unless the participant has a configured token. */
 export type LoggedInvite = InvitePayload & { readonly tokenSha256?: string }
 
 /**
- * The gateway adds the ids of the grants that a revocation by capabilities ends, so that a replay compares no patterns and decides the
- * same under other limits [MEUP-4.15].
+ * The gateway adds the ids of the grants that a revocation by capabilities ends, so that a replay compares no patterns and
+ * gives the same result under other limits [MEUP-4.15].
  */
 export type LoggedRevoke = RevokePayload & { readonly revoked?: readonly string[] }
 
@@ -121,13 +121,13 @@ export interface GrantsSnapshot {
   readonly isWhole: boolean
 }
 
-/** Configurations that are kept, for what was allowed by them. */
+/** Configurations that are kept to explain earlier rights. */
 const maxConfigurations = 256
 const never = Number.POSITIVE_INFINITY
 
 /**
- * Configured capabilities and the grants in force, computed from the log alone. What participants hold that the configuration does not
- * name, such as guests, is unknown.
+ * Configured capabilities and grants in force, computed from the log only. Capabilities without configuration, such as those of
+ * guests, are unknown.
  */
 export class GrantLog {
   readonly #grants = new Grants<LoggedGrant>({
@@ -141,15 +141,15 @@ export class GrantLog {
   /** When the next grant expires, in milliseconds since the epoch. */
   #soonest = never
   #isWhole: boolean | undefined
-  /** Grows with each change. */
+  /** Increases with each change. */
   #revision = 0
 
-  /** `false`: the beginning of the log is missing. */
+  /** `false` = the log starts later. */
   get isWhole(): boolean {
     return this.#isWhole !== false
   }
 
-  /** Returns whether the envelope has changed anything. */
+  /** Returns whether anything has changed. */
   apply(envelope: Envelope): boolean {
     const { kind, seq = 1, ts, payload } = envelope
     const before = this.#revision
@@ -180,7 +180,7 @@ export class GrantLog {
     return capabilitiesIn(this.#configuration, participant)
   }
 
-  /** The last configuration before this seq; `undefined` = it is not known. */
+  /** The last configuration before this seq; `undefined` = unknown. */
   configurationAt(seq: number): Configuration | undefined {
     const [, found] = this.#configurations.snapshot().findLast(([at]) => Number(at) < seq) ?? []
     return found
@@ -212,7 +212,7 @@ export class GrantLog {
     this.#soonest = Math.min(never, ...grants.map(endOf))
   }
 
-  /** Ends the grants that have expired by this time, in the order of their expiry, since others may fall with each. */
+  /** Expires grants by this time, in the order of expiry, because others may fall with each. */
   #advance(now: number): void {
     while (this.#soonest <= now) {
       const end = this.#soonest
@@ -239,7 +239,7 @@ export class GrantLog {
     this.#add(envelope, participantId, invitation)
   }
 
-  /** A revocation by capabilities that an earlier gateway has logged has no ids: it ends the matching grants of its sender. */
+  /** A revocation by capabilities logged by an earlier gateway has no ids, and ends the matching grants of its sender. */
   #revoke({ from }: Envelope, { recipient, grantId, capabilities = [], revoked }: LoggedRevoke): void {
     const ids = revoked ?? (grantId === undefined ? undefined : [grantId])
     const isCovered = (grant: LoggedGrant): boolean =>
@@ -247,7 +247,7 @@ export class GrantLog {
     this.#fall((grant) => ids?.includes(grant.id) ?? isCovered(grant))
   }
 
-  /** Ends the grants by and to participants that the configuration no longer names, and the invitations of those that it now names. */
+  /** Ends the grants by and to participants that are no longer configured, and the invitations of newly configured ones. */
   #configure(configuration: Configuration, seq: number): void {
     const before = this.#configuration
     this.#configuration = configuration
@@ -281,7 +281,7 @@ const capabilitiesIn = ({ participants }: Configuration, id: string): readonly C
 
 /** Capabilities that one participant has given another [MEUP-4.14]. */
 export interface Grant {
-  /** Of the envelope that gave them: a grant, or an invitation. */
+  /** Id of the grant or invitation. */
   readonly id: string
   readonly grantor: string
   readonly recipient: string
@@ -292,13 +292,13 @@ export interface Grant {
 
 /** The configured capabilities, on which all grants rest. */
 interface Ground {
-  /** `undefined` = unknown: the grants by such a participant do not fall. */
+  /** `undefined` = unknown: the grants of such a participant do not fall. */
   configured(participant: string): readonly Capability[] | undefined
 }
 
 /**
- * Units of work for proving the grants by one participant after it has lost capabilities. Grants whose proof would take more fall, which
- * bounds the cost of a revocation. It is a constant because a replay must decide the same [MEUP-4.16].
+ * Units of work to prove the grants of one participant after it lost capabilities. Grants beyond that fall, which bounds the
+ * cost of a revocation. A constant, because a replay must decide the same [MEUP-4.16].
  */
 const provingWork = 5_000
 /** Units of work for checking, when a grant is added, whether configured capabilities alone cover it. */
@@ -317,7 +317,10 @@ function notGrounded<Each extends Grant>({ isGrounded, ...grant }: Each): Each {
   return grant as Each
 }
 
-/** Whether the held capabilities provably cover the given ones; `false` if that takes too much work, or this version cannot read a pattern. */
+/**
+ * Whether the held capabilities provably cover the given ones; `false` if that takes too much work, or this version cannot
+ * parse a pattern.
+ */
 function prove(
   coverage: Coverage,
   held: readonly (readonly Capability[])[],
@@ -336,7 +339,7 @@ function prove(
 export class Grants<Each extends Grant> {
   readonly #ground: Ground
   readonly #standing = new Map<string, Each>()
-  /** Units of work that proofs have taken in total. */
+  /** Total units of work spent on proofs. */
   work = 0
 
   constructor(ground: Ground) {

@@ -20,19 +20,19 @@ import {
   restrictionInfo,
 } from './pauses.js'
 
-/** What keeps a participant from acting, and how its program is doing; each absent = all is well. */
+/** Restrictions of a participant, and the state of its program; absent fields mean no problem. */
 export type ParticipantState = Pick<ParticipantDetails, 'paused' | 'kicked' | 'program'>
 
 interface Known extends Pick<ParticipantDetails, 'id' | 'kind' | 'capabilities' | 'status'> {
   readonly description?: string | undefined
-  /** When it came or left; `null` if that was before the part of the log that was read. */
+  /** When it joined or left; `null` if before the part of the log that was read. */
   readonly since: string | null
   /**
-   * How long it belongs to the space: `configured` as long as the operator names it, `admitted` (invited, or by the token of an
-   * issuer) in any case, `visiting` while it is present. `unknown`: a welcome, or a log that begins in the middle, does not tell.
+   * Duration of its membership: `configured` while the operator names it, `admitted` (invited, or by the token of an issuer)
+   * permanently, `visiting` while present. `unknown`: a welcome, or a partial log, does not say.
    */
   readonly belongs: 'configured' | 'admitted' | 'visiting' | 'unknown'
-  /** Id of the invitation with which it ends. */
+  /** Id of the invitation, with which the membership ends. */
   readonly invitation: string | null
   readonly program: ParticipantDetails['program'] | null
 }
@@ -48,12 +48,12 @@ export interface ParticipantsSnapshot {
 /** A participant as its operator has configured it. */
 type Configured = Pick<ParticipantDetails, 'kind' | 'capabilities' | 'description'>
 
-/** Participants, and kicks, past this many are forgotten, oldest first. */
+/** Limits of participants and kicks; the oldest are forgotten. */
 const [maxKnown, maxKicks] = [50_000, 10_000]
 
 /**
- * The participants of a space: what each is, may do, is kept from, and whether it is present. Times are those of the gateway, in
- * milliseconds since 1970. Who may not read what is addressed to others learns of their pauses by welcomes alone [MEUP-8.1].
+ * The participants of a space with kind, capabilities, restrictions and presence. Times are the gateway's, in milliseconds
+ * since 1970. Readers without access to targeted envelopes learn about pauses of others from welcomes only [MEUP-8.1].
  */
 export class Participants implements Fold<boolean, ParticipantsSnapshot> {
   readonly #progress = new Progress()
@@ -67,17 +67,17 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     return this.#progress.seq
   }
 
-  /** The participant that is asked what names nobody; `undefined` = everyone is [MEUP-13.18]. */
+  /** The participant that gets messages without an addressee; `undefined` = everyone [MEUP-13.18]. */
   get frontDesk(): string | undefined {
     return this.#frontDesk
   }
 
-  /** Those that by the last envelope certainly belong to the space no more; what a welcome alone tells of is not certain. */
+  /** Participants that certainly left the space by the last envelope; a welcome alone is not certain. */
   get gone(): readonly string[] {
     return this.#gone
   }
 
-  /** Returns whether the envelope may have changed something. */
+  /** Returns whether the envelope may have changed anything. */
   apply(envelope: Envelope): boolean {
     if (this.#gone.length > 0) this.#gone = []
     if (!this.#progress.advance(envelope)) return false
@@ -91,7 +91,7 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     return true
   }
 
-  /** A welcome replaces what was known; what the log has up to its head is counted in it [MEUP-13.21]. */
+  /** Replaces the state by a welcome, which includes the log up to its head [MEUP-13.21]. */
   onWelcome({ participants, space }: Pick<WelcomePayload, 'participants' | 'space'>): void {
     const before = this.#known
     const { head: seq, frontDesk } = space
@@ -110,7 +110,7 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     return this.#known.get(id) !== undefined
   }
 
-  /** `undefined` = nobody of this space. */
+  /** `undefined` = not in this space. */
   get(id: string, now: number): ParticipantDetails | undefined {
     const known = this.#known.get(id)
     return known && this.#describe(known, now)
@@ -120,12 +120,12 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     return [...this.#known.values()].map((known) => this.#describe(known, now))
   }
 
-  /** When it came or left; `null` if that is not known. */
+  /** When it joined or left; `null` if unknown. */
   since(id: string): string | null {
     return this.#known.get(id)?.since ?? null
   }
 
-  /** Also of participants of which nothing else is known. */
+  /** Also for otherwise unknown participants. */
   stateOf(id: string, now: number): ParticipantState {
     const [paused, kicked, program] = [
       this.#pauses.get(id, now),
@@ -177,7 +177,7 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     }
   }
 
-  /** The configured participants are those of the latest configuration; presence tells the capabilities of known ones. */
+  /** Sets the configured participants to those of the latest configuration; presence has the capabilities of known ones. */
   #configure({ participants, frontDesk }: Envelope['payload']): void {
     this.#frontDesk = typeof frontDesk === 'string' ? frontDesk : undefined
     if (!isObject(participants)) return
@@ -194,7 +194,7 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     }
   }
 
-  /** An invitation lifts a kick, and makes a participant of whom the operator has not named [MEUP-3.18, 3.19]. */
+  /** An invitation lifts a kick, and makes an unconfigured participant a member [MEUP-3.18, 3.19]. */
   #invite(invitation: string, { participantId: id, capabilities }: InvitePayload): void {
     this.#kicks.delete(id)
     const known = this.#known.get(id)
@@ -216,7 +216,7 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
   }
 }
 
-/** The kind of a participant that the operator has not named. */
+/** The kind of a participant that is not configured. */
 export const unnamedKind = (id: string): string => (id.startsWith(GUEST) ? 'human' : 'agent')
 
 const newcomer = (id: string): Known => ({

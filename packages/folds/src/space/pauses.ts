@@ -6,38 +6,38 @@ import {
   type PresencePayload,
 } from '@meup/protocol'
 
-/** What keeps a participant from acting, or out. */
+/** A pause or kick. */
 export interface Restriction {
   readonly by: string
   readonly reason?: string
-  /** Milliseconds since 1970; absent = until somebody lifts it. */
+  /** Milliseconds since 1970; absent = until it is lifted. */
   readonly until?: number
 }
 
 interface Pause extends Restriction {
-  /** Id of its envelope. Absent where only a welcome, or the snapshot of an earlier version, tells of the pause. */
+  /** Id of its envelope. Absent if only known from a welcome, or the snapshot of an earlier version. */
   readonly ref?: string
 }
 
-/** A restriction as welcomes and views tell it. */
+/** A restriction in welcomes and views. */
 export type RestrictionInfo = NonNullable<ParticipantDetails['paused']>
 
 export type PausesSnapshot = readonly ({ readonly id: string } & Pause)[]
 
-/** Pauses past this many are forgotten, oldest first: no space has as many participants. */
+/** Limit of pauses; the oldest are forgotten. No space has as many participants. */
 const remembered = 10_000
-/** Characters of a reason that are repeated. */
+/** Characters of a reason that are kept. */
 const maxReasonChars = 200
-/** The latest time of a `Date`. */
+/** The maximum time of a `Date`. */
 const endOfTime = 8.64e15
 
-/** Who is paused, by whom and until when [MEUP-3.13], and whose pause time has ended without an announcement. */
+/** Paused participants, by whom and until when [MEUP-3.13], and expired pauses that are not announced yet. */
 export class Pauses {
   readonly #paused = new Map<string, Pause>()
   /** When the next pause ends, in milliseconds since 1970, or earlier. */
   soonest = Number.POSITIVE_INFINITY
 
-  /** Returns whether the envelope may have changed who is paused. */
+  /** Returns whether the envelope may have changed pauses. */
   apply(envelope: Envelope): boolean {
     const { kind, to = [], payload } = envelope
     if (kind === Kind.systemPresence) return this.#end(payload as PresencePayload)
@@ -47,13 +47,13 @@ export class Pauses {
     return true
   }
 
-  /** What keeps a participant from acting at `now`, in milliseconds since 1970. */
+  /** The pause of a participant at `now`, in milliseconds since 1970. */
   get(id: string, now: number): Pause | undefined {
     const pause = this.#paused.get(id)
     return pause !== undefined && isOver(pause, now) ? undefined : pause
   }
 
-  /** Pauses that are over, and whose end the log does not have [MEUP-3.28]. */
+  /** Expired pauses whose end is not logged [MEUP-3.28]. */
   *ended(now: number): Generator<{ readonly id: string; readonly participant: string }> {
     this.soonest = Number.POSITIVE_INFINITY
     for (const [participant, pause] of this.#paused) {
@@ -77,7 +77,7 @@ export class Pauses {
     if (until !== undefined && ref !== undefined) this.soonest = Math.min(this.soonest, until)
   }
 
-  /** The end of a pause that another one has replaced ends nothing. */
+  /** The end of a replaced pause has no effect. */
   #end({ ended, participant: { id } }: PresencePayload): boolean {
     const { ref = ended?.id } = this.#paused.get(id) ?? {}
     return ended?.what === 'pause' && ended.id === ref && this.#paused.delete(id)
@@ -106,13 +106,13 @@ export class Pauses {
   }
 }
 
-/** Whether a restriction has ended by itself. `now`: milliseconds since 1970, by the gateway's clock. */
+/** Whether a restriction has expired. `now`: milliseconds since 1970, by the gateway's clock. */
 export const isOver = ({ until }: Restriction, now: number): boolean => until !== undefined && until <= now
 
 export const cutReason = (reason: string | undefined): { readonly reason?: string } =>
   reason ? { reason: reason.slice(0, maxReasonChars).toWellFormed() } : {}
 
-/** `until` is left out where it is later than any date. */
+/** `until` is omitted if it is later than any date. */
 export const restrictionInfo = ({ by, reason, until = endOfTime }: Restriction): RestrictionInfo => ({
   by,
   ...(reason && { reason }),

@@ -1,7 +1,7 @@
 import { FairMap } from '@meup/folds'
 import type { Envelope, PresencePayload } from '@meup/protocol'
 
-/** A program that another one has replaced. */
+/** A replaced program. */
 interface Replaced {
   readonly participant: string
   readonly session: string
@@ -14,14 +14,14 @@ interface ProgramsSnapshot {
   readonly replaced: readonly Replaced[]
 }
 
-/** Replaced programs past this many are forgotten: the oldest of the participant that has the most. */
+/** Limit of replaced programs: the oldest of the participant with the most is forgotten. */
 const remembered = 10_000
 
-/** Which programs of participants run, and which were replaced [MEUP-2.14, 5.19]. A fold over the log. */
+/** The running programs of participants, and the replaced ones [MEUP-2.14, 5.19]. A fold over the log. */
 export class Programs {
   readonly #living = new Map<string, Set<string>>()
   readonly #replaced = new FairMap<Replaced>(remembered, ({ participant }) => participant)
-  /** Seq of the envelope that replaced one last; 0 = none since the start. */
+  /** Seq of the latest replacement; 0 = none since the start. */
   replacedAt = 0
 
   apply({ seq = 0, ts, payload }: Envelope): void {
@@ -43,13 +43,13 @@ export class Programs {
     }
   }
 
-  /** Earlier versions knew of no programs. */
+  /** Snapshots of earlier versions have no programs. */
   restore({ living, replaced }: ProgramsSnapshot = { living: [], replaced: [] }): void {
     for (const [participant, sessions] of living) this.#living.set(participant, new Set(sessions))
     for (const each of replaced) this.#replaced.set(keyOf(each.participant, each.session), each)
   }
 
-  /** Those of one participant, or of all. */
+  /** The programs of one participant, or of all. */
   *living(participant?: string): Generator<{ readonly participant: string; readonly session: string }> {
     const ids = participant === undefined ? [...this.#living.keys()] : [participant]
     for (const id of ids) {
@@ -65,7 +65,7 @@ export class Programs {
     return this.#replaced.get(keyOf(participant, session)) !== undefined
   }
 
-  /** Programs of a participant that were replaced since a time, in milliseconds since the epoch. */
+  /** Counts a participant's programs replaced since a time, in milliseconds since the epoch. */
   countReplaced(participant: string, since: number): number {
     let count = 0
     for (const [, each] of this.#replaced) if (each.participant === participant && each.at > since) count++

@@ -7,30 +7,30 @@ import { getSource, type Source } from '../source.js'
 import { cut, getRationale } from '../text.js'
 import { type Call, type CallChange, Calls, type IsGone, RecentCalls } from './calls.js'
 
-/** The participant that looks at proposals; `undefined`: it decides nothing. */
+/** The viewing participant; `undefined` = without decisions of its own. */
 export type Viewer = () => string | undefined
 
 export interface ProposalSnapshot {
   readonly seq: number
   readonly now: number
-  /** Proposals, and the requests that fulfil them, which have no view. */
+  /** Proposals, and fulfilling requests, which have no view. */
   readonly calls: readonly Call<ProposalView | null>[]
 }
 
 /**
- * Proposals, with texts masked by `guard`; a change is the list of new and changed proposals. A rejection closes a proposal for who has
- * sent it alone: others may still fulfil it [MEUP-3.11].
+ * Proposals with masked texts; a change is the list of new and changed ones. A rejection closes a proposal only for its sender:
+ * others may still fulfil it [MEUP-3.11].
  */
 export class ProposalViews implements Fold<readonly ProposalView[], ProposalSnapshot> {
   readonly #guard: Guard
   readonly #viewer: Viewer
   readonly #progress = new Progress()
-  /** Proposals, and the requests that fulfil them. */
+  /** Proposals and fulfilling requests. */
   readonly #calls = new Calls<ProposalView | null>({
     reduce: (change, envelope) => this.#reduce(change, envelope),
     store: new RecentCalls({ open: 32e6, over: 8e6, weigh: ({ data }) => weigh(data) }),
   })
-  /** Time of the log, in milliseconds. */
+  /** The log's time in milliseconds. */
   #now = 0
 
   constructor(guard: Guard, viewer: Viewer = () => undefined) {
@@ -48,7 +48,7 @@ export class ProposalViews implements Fold<readonly ProposalView[], ProposalSnap
     return toViews(this.#calls.apply(envelope))
   }
 
-  /** Participants belong to the space no more. */
+  /** Closes the proposals of participants that are no longer members. */
   closeBy(isGone: IsGone, envelope: Envelope): readonly ProposalView[] {
     return toViews(this.#calls.closeBy(isGone, envelope))
   }
@@ -67,7 +67,7 @@ export class ProposalViews implements Fold<readonly ProposalView[], ProposalSnap
     return this.#calls.get(id)?.data ?? undefined
   }
 
-  /** Those that may still be fulfilled at `now` (milliseconds; default: the time of the log). */
+  /** Proposals that may still be fulfilled at `now` (milliseconds; default: the log's time). */
   open(now = this.#now): readonly ProposalView[] {
     return [...this.#calls.open()].flatMap(({ data }) => (data && isOpenProposal(data, now) ? [data] : []))
   }
@@ -139,7 +139,7 @@ export class ProposalViews implements Fold<readonly ProposalView[], ProposalSnap
 const toViews = (changes: readonly CallChange<ProposalView | null>[]): readonly ProposalView[] =>
   changes.flatMap(({ call }) => call.data ?? [])
 
-/** The weight of a request that fulfils a proposal, in characters. */
+/** The weight of a fulfilling request, in characters. */
 const requestWeight = 500
 
 const weigh = (view: ProposalView | null): number =>
@@ -155,16 +155,16 @@ const weigh = (view: ProposalView | null): number =>
 export interface ProposalView {
   readonly id: string
   readonly source: Source
-  /** The program that proposed it; `null` = its connection has named none. */
+  /** The program that proposed it; `null` = unnamed. */
   readonly session: string | null
-  /** Whether that has ended since, as far as this fold has read: nobody waits for the result. */
+  /** Whether that program has ended, as far as known, so that nothing waits for the result. */
   readonly programEnded: boolean
   readonly tool: string
-  /** Redacted and bounded. */
+  /** Masked and cut. */
   readonly parameters: unknown
-  /** `null` = none was given. */
+  /** `null` = none. */
   readonly rationale: string | null
-  /** `open`: it may still be fulfilled; `rejected`: it may, but by others than the viewer. */
+  /** `open`: may be fulfilled; `rejected`: may be fulfilled by others than the viewer. */
   readonly state: 'open' | 'fulfilled' | 'rejected' | 'withdrawn' | 'expired'
   readonly usesLeft: number
   readonly proposedAt: string
@@ -181,7 +181,7 @@ export interface Fulfilment {
   readonly id: string
   readonly by: string
   readonly ts: string
-  /** `null` until the tool has answered. */
+  /** `null` until the response. */
   readonly outcome: 'success' | 'error' | null
 }
 
@@ -189,16 +189,16 @@ export interface Fulfilment {
 export interface Refusal {
   readonly by: string
   readonly ts: string
-  /** Guarded and cut to 2,000 characters, like `message`. */
+  /** Masked and cut to 2,000 characters, like `message`. */
   readonly reason: string
   readonly message: string | null
 }
 
-/** Fulfilments and rejections that a view lists. */
+/** Listed fulfilments, and rejections, per view. */
 const maxEntries = 100
 const maxReasonChars = 2000
 
-/** Whether it may still be fulfilled by its viewer; `now` in milliseconds. */
+/** Whether its viewer may still fulfil it; `now` in milliseconds. */
 export const isOpenProposal = ({ state, expiresAt }: ProposalView, now: number): boolean =>
   state === 'open' && (expiresAt === null || Date.parse(expiresAt) > now)
 

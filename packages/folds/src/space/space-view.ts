@@ -7,7 +7,7 @@ import type { Participants } from './participants.js'
 interface Fact {
   apply(envelope: Envelope): unknown
   onWelcome?(welcome: WelcomePayload): unknown
-  /** Ends what participants have begun who belong to the space no more, and returns the changes. */
+  /** Ends what former members have begun, and returns the changes. */
   closeBy?(isGone: IsGone, envelope: Envelope): readonly unknown[]
   /** As JSON. */
   snapshot?(): unknown
@@ -16,12 +16,12 @@ interface Fact {
 
 type Facts = Readonly<Record<string, Fact>> & { readonly participants?: Participants }
 
-/** What an envelope has changed, by the names of the facts. */
+/** The changes by an envelope, by fact. */
 export type SpaceChanges<Kept extends Facts> = {
   readonly [Name in keyof Kept]: ReturnType<Kept[Name]['apply']>
 }
 
-/** The same of a welcome; facts that it tells nothing about are `undefined`. */
+/** The changes by a welcome; `undefined` for facts that it does not contain. */
 export type WelcomeChanges<Kept extends Facts> = {
   readonly [Name in keyof Kept]: Kept[Name] extends { onWelcome(welcome: never): infer Change }
     ? Change
@@ -33,14 +33,14 @@ export type SpaceSnapshot<Kept extends Facts> = { readonly seq: number; readonly
 }
 
 /**
- * A space as one reader knows it. Each fact is one fold: a reader names those that it needs, and no others are folded. What one fact
- * means for another is decided here: the proposals of a participant are closed when it belongs to the space no more [MEUP-3.22].
+ * A space as known to one reader. Each fact is one fold, and only the facts that the reader names are folded. Dependencies
+ * between facts are here: proposals of former members are closed [MEUP-3.22].
  */
 export class SpaceView<const Kept extends Facts> {
   readonly facts: Kept
   readonly #folds: readonly (readonly [name: string, fold: Fact])[]
   readonly #progress = new Progress()
-  /** The head of a welcome that the log has not come to yet. */
+  /** The head of a welcome that the log has not reached yet. */
   #head: number | null = null
 
   constructor(facts: Kept) {
@@ -53,7 +53,7 @@ export class SpaceView<const Kept extends Facts> {
     return this.#progress.seq
   }
 
-  /** `undefined`: it was applied before. What is not logged, such as deltas, is applied as it comes. */
+  /** `undefined` = already applied. Envelopes that are not logged, such as deltas, are always applied. */
   apply(envelope: Envelope): SpaceChanges<Kept> | undefined {
     if (envelope.seq !== undefined && !this.#progress.advance(envelope)) return undefined
     const changes: Record<string, unknown> = {}
@@ -69,14 +69,14 @@ export class SpaceView<const Kept extends Facts> {
 
   /** Call it for each welcome, before the envelopes that follow it. */
   onWelcome(welcome: WelcomePayload): WelcomeChanges<Kept> {
-    // Another log begins again at 1.
+    // Another log starts at 1.
     if (welcome.resume?.status === 'lost') this.#progress.seq = 0
     this.#head = welcome.space.head
     const changes = this.#folds.map(([name, fold]) => [name, fold.onWelcome?.(welcome)] as const)
     return Object.fromEntries(changes) as WelcomeChanges<Kept>
   }
 
-  /** Serialise it before the next envelope: it shares objects with the folds. */
+  /** Serialize it before the next envelope, because it shares objects with the folds. */
   snapshot(): SpaceSnapshot<Kept> {
     const folds = this.#folds.map(([name, fold]) => [name, fold.snapshot?.()] as const)
     return { seq: this.seq, head: this.#head, ...Object.fromEntries(folds) } as SpaceSnapshot<Kept>
@@ -90,8 +90,8 @@ export class SpaceView<const Kept extends Facts> {
   }
 
   /**
-   * Who belongs to the space no more since the last envelope. A welcome lists everybody as of its head; until the log has come so
-   * far, others may still act in it.
+   * Participants that left the space since the last envelope. A welcome describes the members at its head; until the log
+   * reaches it, others may still act.
    */
   #findGone(): IsGone | undefined {
     const { participants } = this.facts

@@ -10,18 +10,18 @@ import { getMessage, head, isBlank } from '../text.js'
 /** Characters of a tool result in a step. */
 const maxResultChars = 500
 
-/** Name of the tool of a call whose request is pruned. */
+/** The tool of a call whose request was pruned. */
 const unknownTool = 'a tool'
 
-/** The tool that an envelope calls or proposes to call; `undefined` if it is no call. */
+/** The called or proposed tool; `undefined` = not a call. */
 export function calledTool({ kind, payload }: Envelope, guard: Guard): string | undefined {
   const isCall = kind === Kind.mcpProposal || (kind === Kind.mcpRequest && !isNotification(payload))
   return isCall ? guardedToolName(payload, guard) : undefined
 }
 
 /**
- * The steps that an envelope makes, in their order [MEUP-10.5]. `answered`: ids and tools of the calls that a response answers;
- * no tool if the request is pruned.
+ * The steps of an envelope, in order [MEUP-10.5]. `answered`: ids and tools of the calls that a response answers; no tool if
+ * the request was pruned.
  */
 export function getSteps(
   envelope: Envelope,
@@ -54,7 +54,7 @@ export function getSteps(
 
 /** One step of the audit: a row of `reasoning_steps`, with its source. */
 export interface ReasoningStep {
-  /** A ULID; later steps have higher ones. */
+  /** A ULID, increasing with later steps. */
   readonly id: string
   readonly turn_id: string
   /** From 0 in each turn, without gaps. */
@@ -74,15 +74,15 @@ export interface ReasoningStep {
 
 type Links = Pick<ReasoningStep, 'linked_tool_call' | 'linked_policy_decision' | 'linked_approval_request'>
 
-/** A step without its place in a turn. */
+/** A step without its position in a turn. */
 export interface StepDraft extends Partial<Links> {
   readonly phase: Phase
   readonly content: string
 }
 
 /**
- * The steps of a thought of any kind: one if it gives its phase, else as many as `splitSteps` finds in its text. Other fields
- * belong to the last of them; a thought of fields alone is one step.
+ * The steps of a thought: one if it has a phase, otherwise as many as `splitSteps` finds in its text. Other fields belong to
+ * the last one; a thought of fields only is one step.
  */
 export function thoughtSteps(payload: Readonly<Record<string, unknown>>): readonly StepDraft[] {
   const { phase } = payload
@@ -118,7 +118,7 @@ export const parseThinking = (turnId: string, text: string): ParsedStep[] =>
     content,
   }))
 
-/** Splits at labels if there are any, else by the look of each line. */
+/** Splits at labels if there are any, otherwise by the form of each line. */
 export function splitSteps(text: string): readonly Part[] {
   const parts = anyLabel.test(text) ? byLabels(text) : byLines(text)
   return parts
@@ -126,7 +126,7 @@ export function splitSteps(text: string): readonly Part[] {
     .filter(({ content }) => !isBlank(content))
 }
 
-/** Text before the first label is thinking. */
+/** Text before the first label has the phase thinking. */
 function byLabels(text: string): readonly Part[] {
   const [before = '', ...rest] = text.split(anyLabel)
   const parts: Part[] = [{ phase: 'thinking', content: before }]
@@ -142,7 +142,7 @@ const continued = /^\s+\S/
 const announcesPlan = /\b(?:plan|steps)|手順/i
 const looksLikeError = /error|failed|エラー|失敗/i
 
-/** Adjacent lines of one phase are one step; a blank line belongs to the step before it. */
+/** Adjacent lines of one phase form a step; a blank line belongs to the previous one. */
 function byLines(text: string): readonly Part[] {
   const parts: { phase: Phase; content: string }[] = []
   let isPlanned = false
@@ -185,7 +185,7 @@ export const isPhase = (value: unknown): value is Phase =>
 /** The phase of a label; `undefined` for other texts. */
 export const parsePhaseLabel = (label: string): Phase | undefined => byLabel.get(label)
 
-/** Any label, captured. */
+/** Captures any label. */
 const anyLabel = /(\[(?:思考|計画|承認待ち|実行|エラー)\])/
 
 /** Phases as bits of a set. */

@@ -21,7 +21,7 @@ export function createUlids(epoch: string): (milliseconds: number, seq: number, 
     encode(milliseconds, lengths.time) + log + encode(seq, lengths.seq) + encode(index, lengths.index)
 }
 
-/** All at once, since a text that grows by characters would be kept as a tree of them. */
+/** In one step, because appending characters would build a rope of strings. */
 function encode(value: number, length: number): string {
   const codes = new Array<number>(length)
   for (let [at, rest] = [length - 1, value]; at >= 0; at--, rest = Math.floor(rest / 32))
@@ -29,7 +29,7 @@ function encode(value: number, length: number): string {
   return String.fromCharCode(...codes)
 }
 
-/** 20 bits of FNV-1a: enough to separate the logs of one database, whose ids differ in time and seq already. */
+/** 20 bits of FNV-1a: enough to distinguish the logs of one database, whose ids already differ in time and seq. */
 function digest(text: string): number {
   let hash = 0x811c9dc5
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193)

@@ -1,13 +1,13 @@
 import type { Call } from '../space/calls.js'
 import type { OpenTurn } from './marks.js'
 
-/** Where a call belongs: in the turns themselves or, in a snapshot, in those with these numbers. */
+/** The turns of a call: objects or, in a snapshot, their numbers. */
 export interface CallPlace<Turn = OpenTurn> {
-  /** The turn in which the step of its answer is made. */
+  /** The turn that gets the step of its answer. */
   readonly home: Turn
   /** The turns in which its end ends a call. */
   readonly settles: readonly Turn[]
-  /** A request has fulfilled the proposal: its answer is the end. */
+  /** A request has fulfilled the proposal, and its answer is the end. */
   readonly isFulfilled?: true
 }
 
@@ -21,11 +21,11 @@ interface EarlierCall extends CallPlace<number> {
 
 export interface AskedCallsSnapshot {
   readonly calls: readonly (Call<CallPlace<number>> | EarlierCall)[]
-  /** Of an earlier version: when open proposals expire, in milliseconds since the epoch. */
+  /** In earlier versions: expiry of open proposals, in milliseconds since the epoch. */
   readonly deadlines?: readonly (readonly [id: string, expiresAt: number])[]
 }
 
-/** Calls that are remembered, of a space as of a single turn, to match answers with them: open ones, and those that are over. */
+/** Remembered calls, of a space or a single turn: open and ended ones. */
 export const maxCalls = { open: 20_000, over: 20_000 }
 
 export const movePlace = <From, To>(

@@ -28,7 +28,7 @@ interface Trigger {
   readonly kind: string
   readonly from: string
   readonly to?: readonly string[] | undefined
-  /** It hands a question over: what answers both is about this one. */
+  /** It hands a question over: answers to either are about this one. */
   readonly isHandOver?: true
 }
 
@@ -41,7 +41,7 @@ export interface AssignSnapshot {
   readonly last: number
   readonly touches: number
   readonly turns: readonly OpenTurn[]
-  /** Earlier versions kept closed contexts, too. */
+  /** Earlier versions included closed contexts. */
   readonly lifecycle: Entries<Pick<OpenedContext, 'context' | 'state'> & { readonly starter: string }>
   readonly contexts: Entries<number>
   readonly causes: Entries<number>
@@ -53,12 +53,12 @@ export interface AssignSnapshot {
   readonly free?: FreeQuestionsSnapshot
 }
 
-/** Turns of one trigger that taking it back ends; older ones go on. */
+/** Turns per trigger that a retraction ends; older ones continue. */
 const maxTurnsPerTrigger = 100
 
 /**
- * Assigns each envelope to turns and numbers its steps [MEUP-10.5]. A pure fold of the log with bounded memory; it needs the
- * whole log, or all that follows a snapshot.
+ * Assigns each envelope to turns and numbers its steps [MEUP-10.5]. A pure fold with bounded memory; needs the whole log, or
+ * everything after a snapshot.
  */
 export class Assigner {
   readonly #states = new ContextStates({ closed: 0 })
@@ -83,12 +83,12 @@ export class Assigner {
     this.#ulid = createUlids(epoch)
   }
 
-  /** Knows a question from the beginning: the log may begin after it. Its seq is 0 until it is there. */
+  /** Adds a question in advance, because the log may begin after it. Its seq is 0 until it arrives. */
   expect({ id, from }: Pick<Trigger, 'id' | 'from'>): void {
     this.#addTrigger({ id, from, kind: Kind.chat })
   }
 
-  /** The effects of the next envelope on turns; none if it was assigned before or is not in the log. */
+  /** The effects of the next envelope on turns; none if it is repeated or not logged. */
   assign(envelope: Envelope): Assigned {
     const { seq, ts, kind } = envelope
     if (seq === undefined || seq <= this.seq) return nothing
@@ -113,7 +113,7 @@ export class Assigner {
     if (turn !== undefined) this.#marking.mark(turn, this.#isAnswer(envelope) ? Role.answer : Role.speak)
   }
 
-  /** Whether a chat ends the turn that it is part of: who hands a question over is done with it. */
+  /** Whether a chat ends its turn: a hand-over does. */
   #isAnswer(chat: Envelope): boolean {
     const askers = correlations(chat).flatMap((id) => this.#triggers.get(id)?.from ?? [])
     return isHandOver(chat) || askers.length === 0 || askers.some((asker) => isAnswerTo(asker, chat))
@@ -123,7 +123,7 @@ export class Assigner {
     for (const trigger of correlations(envelope)) this.#takeBack(trigger, envelope.from)
   }
 
-  /** Its asker cancels a call, which may have been answered before; what it asked for is taken back. */
+  /** Handles a caller's cancellation of a call, which may already be answered; it retracts the call's own turn. */
   cancellation(envelope: Envelope): void {
     const call = this.#calls.findCancelled(envelope)
     if (call === undefined) return
@@ -187,7 +187,7 @@ export class Assigner {
     if (own === undefined && closed.length === 0) this.#markSpeech(envelope)
   }
 
-  /** A decision of the gateway makes a step, and for a refused call also a tool decision. */
+  /** A decision of the gateway makes a step, and a refused call also a tool decision. */
   decision(envelope: Envelope): void {
     const attempt = getAttempt(envelope)
     if (attempt === undefined) return
@@ -197,7 +197,7 @@ export class Assigner {
     if (isCall) this.#marking.end(turn, Role.dispatch | Role.settle)
   }
 
-  /** The log keeps nothing of the body of an envelope any more [MEUP-10.10]: neither does this. */
+  /** An erased body is forgotten as well [MEUP-10.10]. */
   erasure(envelope: Envelope): void {
     const erasure = getErasure(envelope)
     if (erasure !== undefined) this.#calls.erase(erasure.id)
@@ -271,11 +271,11 @@ export class Assigner {
   }
 
   #request({ id, from }: Call<unknown>, envelope: Envelope): CallPlace {
-    // Who is asked about a call goes on with what it called for.
+    // An elicitation belongs to the work on its call and triggers no turn.
     if (!this.#isQuestion(envelope)) this.#addTrigger(envelope)
     const proposals = this.#findCalls(envelope).filter(isProposal)
     for (const { from: proposer, data } of proposals) {
-      // What the proposer does about the request belongs to the turn that proposed.
+      // Requests back to the proposer belong to the turn that proposed.
       const isBack = envelope.to?.includes(proposer) && data.home.heading.agent === proposer
       if (isBack) this.#causes.renew(toKey(proposer, id), data.home)
     }
@@ -301,7 +301,7 @@ export class Assigner {
     return correlations(envelope).flatMap((id) => this.#calls.get(id) ?? [])
   }
 
-  /** Ends the turns that the trigger began, if `asker` sent it. */
+  /** Ends the turns of a trigger, if `asker` sent it. */
   #takeBack(trigger: string, asker: string): void {
     if (this.#triggers.get(trigger)?.from !== asker) return
     const turns = [...(this.#triggered.get(trigger) ?? [])]
@@ -309,7 +309,7 @@ export class Assigner {
       this.#marking.end(turn, Role.takeBack)
   }
 
-  /** A chat in a run belongs to the turn of the run, also from another participant; it may change nothing there. */
+  /** A chat in a run belongs to the turn of the run, whoever sent it; it may change nothing there. */
   #markSpeech({ context, from }: Envelope): boolean {
     const around = this.#getEnclosingTurns(context)
     const turn = around.find(({ heading }) => heading.agent === from) ?? around[0]
@@ -317,14 +317,14 @@ export class Assigner {
     return turn !== undefined
   }
 
-  /** A public chat in a free path belongs to the sender's turn there, and begins one where it is about a question. */
+  /** A public chat in a free path belongs to the sender's turn there, and begins one if it answers a question. */
   #markFreeSpeech(chat: Envelope): void {
     if (chat.to !== undefined) return
     const turn = this.#enterFreePath(chat) ?? this.#findTurn(chat)
     if (turn !== undefined) this.#marking.mark(turn, Role.speak)
   }
 
-  /** A question about a call. Of an erased one it is known that it goes to the caller alone. */
+  /** An elicitation about a call. An erased one is recognized by its only addressee, the caller. */
   #isQuestion(request: Envelope): boolean {
     const { payload, correlationId } = request
     if (payload.method !== erasedMethod) return isElicitation(payload) && correlationId !== undefined
@@ -333,7 +333,7 @@ export class Assigner {
     return others.length === 0 && calls.some(({ from }) => from === only)
   }
 
-  /** Remembers a chat or a request, since a turn may begin with an answer to it. */
+  /** Remembers a chat or a request, because an answer to it may begin a turn. */
   #addTrigger(
     envelope: Pick<Envelope, 'id' | 'seq' | 'kind' | 'from' | 'to'> & Partial<Pick<Envelope, 'payload'>>,
   ): void {
@@ -342,8 +342,8 @@ export class Assigner {
   }
 
   /**
-   * The turn of an envelope: the sender's turn, found by the context or by what it answers, or a new one if it answers a new
-   * trigger; else the turn that owns the context.
+   * The turn of an envelope: the sender's turn, by the context or the answered envelope, or a new one if it answers a new
+   * trigger; otherwise the turn that owns the context.
    */
   #findTurn(envelope: Envelope): OpenTurn | undefined {
     const { context, from } = envelope
@@ -356,12 +356,12 @@ export class Assigner {
     return this.#takeUp(envelope, own)
   }
 
-  /** The turn that this agent has in a path that nobody opened: one for each root [MEUP-11.16]. */
+  /** The agent's turn in a free path; each root has one [MEUP-11.16]. */
   #findFreePathTurn(context: string | undefined, agent: string): OpenTurn | undefined {
     return context === undefined ? undefined : this.#causes.use(toPathKey(agent, context))
   }
 
-  /** The turn about the question that public work in a free path begins to answer, where it names none. */
+  /** The turn about the question that public work in a free path begins to answer without naming it. */
   #enterFreePath(envelope: Envelope): OpenTurn | undefined {
     const { from, to, context, correlationId } = envelope
     if (context === undefined || to !== undefined || correlationId !== undefined) return undefined
@@ -372,7 +372,7 @@ export class Assigner {
     return this.#takeUp(envelope, this.#causes.use(toKey(from, trigger.id)) ?? this.#begin(envelope, trigger))
   }
 
-  /** Links a free path to the turn: what its agent does there belongs to the turn from now on. */
+  /** Links a free path to the turn: the agent's further work there belongs to it. */
   #takeUp(envelope: Envelope, turn: OpenTurn): OpenTurn | undefined {
     const { context, from } = envelope
     if (context === undefined || turn.heading.agent !== from) return turn
@@ -393,7 +393,7 @@ export class Assigner {
     return this.#takeUp(envelope, job) ?? job
   }
 
-  /** The sender's turn about what this envelope answers. It begins with the first such envelope [MEUP-11.5]. */
+  /** The sender's turn about the envelope that this one answers; begins it with the first such envelope [MEUP-11.5]. */
   #findAnsweringTurn(envelope: Envelope, from = envelope.from): OpenTurn | undefined {
     if (envelope.correlationId === undefined) return undefined
     const all = correlations(envelope)
@@ -410,7 +410,7 @@ export class Assigner {
     return undefined
   }
 
-  /** Anybody may answer a chat, only addressees a request; nobody triggers a turn of their own [MEUP-11.5]. */
+  /** Anyone may answer a chat, only addressees a request; a participant does not trigger its own turn [MEUP-11.5]. */
   #findTrigger(agent: string, cause: string): Trigger | undefined {
     const trigger = this.#triggers.get(cause)
     if (trigger === undefined || trigger.from === agent || agent === GATEWAY) return undefined
@@ -418,7 +418,7 @@ export class Assigner {
     return kind === Kind.chat || to === undefined || to.includes(agent) ? trigger : undefined
   }
 
-  /** The turns of this context and of those around it, the innermost first. */
+  /** The turns of this context and the enclosing ones, innermost first. */
   #getEnclosingTurns(context: string | undefined): OpenTurn[] {
     const turns: OpenTurn[] = []
     for (let at = context; at !== undefined; at = contextParent(at)) {
@@ -455,7 +455,7 @@ export class Assigner {
   }
 }
 
-/** The role of what ends a call; 0: it changes nothing in a turn. */
+/** The role of the end of a call; 0 = none. */
 function getEndRole(change: CallChange<CallPlace>): number {
   switch (change.what) {
     case 'answered':
@@ -463,16 +463,16 @@ function getEndRole(change: CallChange<CallPlace>): number {
     case 'rejected':
       return Role.settle
     case 'withdrawn':
-      // What is pruned is in no turn any more.
+      // Pruned calls are in no turn.
       return change.why === 'pruned' ? 0 : Role.settle
     case 'expired':
-      // The end of a fulfilled proposal is the answer to its request.
+      // A fulfilled proposal ends with the answer to its request.
       return change.call.data.isFulfilled ? 0 : Role.expire
   }
   return 0
 }
 
-/** Handlers by kind; all other kinds of reasoning are thoughts. */
+/** Handlers by kind; other kinds of reasoning are thoughts. */
 const effects: Readonly<Record<string, (assigner: Assigner, envelope: Envelope) => void>> = {
   [Kind.chat]: (assigner, envelope) => assigner.chat(envelope),
   [Kind.chatCancel]: (assigner, envelope) => assigner.chatCancel(envelope),

@@ -3,21 +3,21 @@ import type { ResultSize } from '../mcp/result.js'
 import type { Source } from '../source.js'
 import type { Outcome, ToolDecision } from './record.js'
 
-/** Decisions kept for one turn, and open batches in it. */
+/** Limits per turn: decisions, and open batches. */
 const max = { decisions: 1000, batches: 32 }
 
 export interface Dispatch {
   readonly id: string
-  /** Of the envelope that dispatches it. */
+  /** The envelope of the call. */
   readonly source: Source
   readonly toolName: string
-  /** Not blank; `null` = none was given. */
+  /** Never blank; `null` = none. */
   readonly rationale: string | null
-  /** As in the log: not redacted. */
+  /** As logged, not masked. */
   readonly parameters: unknown
   /** The request, if the log says which right let it pass. */
   readonly request?: Envelope | undefined
-  /** The `parallelGroup` that the agent gave. */
+  /** The agent's `parallelGroup`. */
   readonly label?: number | undefined
 }
 
@@ -25,7 +25,7 @@ export interface Dispatch {
 export interface End {
   readonly outcome: Outcome
   readonly size?: ResultSize | null
-  /** Why it was cancelled, may be empty. */
+  /** The reason of the cancellation, possibly empty. */
   readonly cancelled?: string | null
   /** Whether the tool answered. A later answer replaces any other end. */
   readonly isAnswer: boolean
@@ -87,7 +87,7 @@ export class Decisions {
     this.#drop(Math.max(over, 0))
   }
 
-  /** Notes the request that fulfils a proposal. */
+  /** Notes the fulfilling request of a proposal. */
   accept(id: string, request: Envelope): void {
     const decision = this.#latest.get(id)
     if (decision !== undefined) decision.request ??= request
@@ -107,7 +107,7 @@ export class Decisions {
     return true
   }
 
-  /** The agent does anything but call `label`: closes batches that have ended to further calls. */
+  /** Closes ended batches to further calls, when the agent does anything but call `label`. */
   moveOn(label?: number): void {
     if (this.#open.length === 0) return
     this.#open = this.#open.filter(
@@ -116,7 +116,7 @@ export class Decisions {
   }
 
   /**
-   * Calls with the same label join one batch until the agent moves on, or until a batch of several calls has ended. Agents
+   * Calls with the same label form a batch until the agent does something else, or a batch of several calls has ended. Agents
    * may reuse labels.
    */
   #batchFor(label: number | undefined): number {

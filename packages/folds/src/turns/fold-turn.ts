@@ -27,7 +27,7 @@ import {
 export interface TurnOptions {
   /** Name of the space. */
   readonly space: string
-  /** Id of the log; the `session_id` of its turns. */
+  /** Epoch of the log; the `session_id` of its turns. */
   readonly epoch: string
   /** Masks texts of MCP payloads in the view; default: the rules of @meup/safety. */
   readonly guard?: Guard | undefined
@@ -36,20 +36,20 @@ export interface TurnOptions {
 /** A request or a proposal of the turn. */
 interface CallInTurn {
   readonly tool: string
-  /** `undefined` if the log does not name the right that let it pass. */
+  /** `undefined` if the log does not say which right let it pass. */
   readonly request: Envelope | undefined
-  /** Whether it is a decision of the turn: others may use the id of one that the gateway refused. */
+  /** Whether it is a decision of the turn: the id of a refused call may be reused by another participant. */
   readonly isDispatched: boolean
-  /** A request has fulfilled the proposal: its answer is the end. */
+  /** A request has fulfilled the proposal, and its answer is the end. */
   readonly isFulfilled?: true
 }
 
-/** Characters of the parameters of a request that triggered the turn. */
+/** Characters of the parameters of a triggering request. */
 const maxQuestionChars = 200
 
 /**
- * A turn or job, folded from the envelopes that `Assigner` marked for it, in log order. A reader who may not read all of them
- * gets the turn of a log without the others.
+ * A turn or job, folded from the envelopes that `Assigner` marked for it, in log order. For a reader of some of them, the turn
+ * as if the log had no others.
  */
 export class FoldedTurn {
   readonly record: TurnRecord
@@ -61,16 +61,16 @@ export class FoldedTurn {
     store: new RecentCalls(maxCalls),
     reduce: (change, envelope) => this.#onCall(change, envelope),
   })
-  /** Open contexts in it, also those of other participants. */
+  /** Its open contexts, including those of other participants. */
   readonly #contexts = new Set<string>()
-  /** Roots of the free paths that its agent works in. */
+  /** Roots of free paths in which its agent works. */
   readonly #free = new Set<string>()
-  /** Of the envelope that is applied. */
+  /** Roles of the envelope that is being applied. */
   #roles = 0
   #ts = ''
   #hasEnded = false
 
-  /** `trigger`: the envelope that it answers; absent if it is pruned or the reader may not read it. */
+  /** `trigger`: the envelope that it answers; absent if it was pruned or is unreadable. */
   constructor(beginning: Beginning, { space, epoch, guard = defaultGuard }: TurnOptions, trigger?: Envelope) {
     const { id, agent, number: turnNumber, jobId, inputSource, startedAt } = beginning
     this.#guard = guard
@@ -96,7 +96,7 @@ export class FoldedTurn {
     }
   }
 
-  /** Applies an envelope by the roles of its marks. Returns whether it ended a batch of calls: then `reasoningEvent` is due. */
+  /** Applies an envelope by the roles of its marks. Returns whether it ended a batch of calls, so that `reasoningEvent` is due. */
   apply(envelope: Envelope, roles: number): boolean {
     const { seq = 0, ts, kind, payload } = envelope
     this.seq = seq
@@ -117,30 +117,30 @@ export class FoldedTurn {
     return this.#hasEnded
   }
 
-  /** Envelopes of the turn were left out before the next one: runs may have called tools in them. */
+  /** Call it if envelopes of the turn are omitted before the next one: runs may have called tools in them. */
   skip(): void {
     this.#decisions.moveOn()
     for (const run of this.record.runs) run.hasCalled = true
   }
 
-  /** The guarded tool name of a request or a proposal of the turn, and the request if the log says which right let it pass. */
+  /** The masked tool name of a request or proposal of the turn, and the request if the log says which right let it pass. */
   findCall(id: string): CallInTurn | undefined {
     return this.#calls.get(id)?.data
   }
 
-  /** Whether a proposal in it may expire. */
+  /** Whether it has a proposal that may expire. */
   get mayExpire(): boolean {
     return this.#decisions.arePending
   }
 
-  /** Ends the proposals that have expired by `ts`; no envelope of the turn does that. */
+  /** Expires proposals by `ts` that no envelope of the turn expires. */
   expire(ts: string): void {
     if (!this.#decisions.arePending) return
     this.#calls.expire(ts)
     this.#rest()
   }
 
-  /** Completes a job that waits for nothing. */
+  /** Completes an idle job. */
   #rest(): void {
     if (!this.#isIdle) return
     this.record.state = 'completed'
@@ -157,19 +157,19 @@ export class FoldedTurn {
   #chat(envelope: Envelope, roles: number): void {
     const { record } = this
     if (!(roles & Role.answer)) {
-      // In a free path the agent has no other way to think aloud.
+      // In a free path the agent thinks in chats.
       const { from, context = '' } = envelope
       if (from === record.agent && this.#free.has(contextRoot(context)))
         think(record, context, quote(envelope))
       return
     }
     this.#decisions.moveOn()
-    if (record.inputSource === Kind.mcpRequest) return // A response answers it.
+    if (record.inputSource === Kind.mcpRequest) return // Only a response answers a request.
     const said = { source: getSource(envelope), text: getMessage(envelope.payload) }
     this.#answer(said, getAnswerState(envelope.payload))
   }
 
-  /** The answer also ends the work of the agent in free paths. */
+  /** The answer also ends the agent's work in free paths. */
   #answer(said: Quoted, state: TurnState): void {
     if (state === 'error' && this.record.answer === null) this.record.error = said.text
     answer(this.record, said, state, this.#ts)
@@ -230,7 +230,7 @@ export class FoldedTurn {
     return { tool: toolName, request, isDispatched }
   }
 
-  /** In the turn of the responder it is the answer. */
+  /** In the turn of the responder, the response is the answer. */
   #response(envelope: Envelope, roles: number): void {
     if (!(roles & Role.answer)) return
     const { outcome, text } = readResult(envelope.payload, this.#guard)
@@ -273,7 +273,7 @@ export class FoldedTurn {
     else if (closed.length === 0 && roles & Role.last) this.#endUnknown(context, state, end)
   }
 
-  /** Ends a run whose start is pruned, or which the reader may not read. */
+  /** Ends a run whose start was pruned or is unreadable. */
   #endUnknown(context: string, state: TurnState, end: End): void {
     if (state !== 'completed') this.#abandon(end, context)
     endRuns(this.record, state, this.#ts)
@@ -292,12 +292,12 @@ export class FoldedTurn {
     if (run?.isOpen) endRun(this.record, run, state, this.#ts)
   }
 
-  /** If the last run ended the turn, ends the calls outside of runs as well. */
+  /** If the last run ended the turn, also ends the calls outside of runs. */
   #leave(state: TurnState, end: End): void {
     if (state !== 'completed' && this.record.state === state) this.#abandon(end)
   }
 
-  /** The end of a call that gets no answer because its context or turn has ended [MEUP-11.17]. */
+  /** The end of a call without an answer because its context or turn has ended [MEUP-11.17]. */
   #unanswered(state: TurnState, reason: unknown): End {
     if (state !== 'cancelled') return { outcome: 'error', isAnswer: false }
     const cancelled = typeof reason === 'string' ? guarded(reason, this.#guard) : ''
@@ -310,7 +310,7 @@ export class FoldedTurn {
     const payload = envelope.payload as Partial<DecisionPayload>
     if (!(roles & Role.dispatch) || attempt === undefined || !isRefusedCall(payload)) return
     const { attemptedId, attemptedRationale, attemptedArguments } = payload
-    // A call is also refused if its id is in use.
+    // A call is also refused if its id is already in use.
     const isFree = attemptedId !== undefined && !this.#decisions.has(attemptedId, isRefusal)
     const id = isFree ? attemptedId : envelope.id
     const parameters = attemptedArguments ?? {}
@@ -327,7 +327,7 @@ export class FoldedTurn {
     this.#decisions.dispatch(call)
   }
 
-  /** Ends a request, and the proposals that it fulfils. */
+  /** Ends a request, and its fulfilled proposals. */
   #settle(call: Call<CallInTurn>, end: End): void {
     for (const proposal of this.#findProposals(call)) this.#settleCall(proposal, end)
     this.#settleCall(call, end)
@@ -341,7 +341,7 @@ export class FoldedTurn {
     if (this.#decisions.settle(id, end)) this.#hasEnded = true
   }
 
-  /** Ends the open calls; `context`: only those in it or below it. */
+  /** Ends the open calls; `context`: only those in it or below. */
   #abandon(end: End, context?: string): void {
     for (const { id, outcome, source } of this.record.decisions) {
       const isMeant = context === undefined || isInside(context, source.context)
@@ -354,7 +354,7 @@ export class FoldedTurn {
     return state === 'running' || runs.some(({ isOpen }) => isOpen) || this.#decisions.arePending
   }
 
-  /** A job without a run is done when nothing more is to come of its envelope. */
+  /** A job without a run is done when none of its envelopes is pending. */
   get #isIdle(): boolean {
     const { jobId, state, runs } = this.record
     return jobId !== null && state === 'running' && runs.length === 0 && !this.#decisions.arePending
@@ -369,7 +369,7 @@ export class FoldedTurn {
   }
 }
 
-/** An agent that cannot answer says so in its answer [MEUP-13.13]. */
+/** An agent that cannot answer says so in a chat [MEUP-13.13]. */
 const getAnswerState = ({ noAnswer }: Envelope['payload']): TurnState => {
   if (noAnswer === 'stopped') return 'cancelled'
   return noAnswer === 'failed' || noAnswer === 'busy' ? 'error' : 'completed'

@@ -2,18 +2,18 @@ import { contextRoot, correlations, type Envelope, GATEWAY, isThought, Kind } fr
 import { Bounded } from '../bounded.js'
 import { asks, isAnswerTo } from '../space/answers.js'
 
-/** A public chat that may ask somebody, and whom it names. */
+/** A public chat that may be a question, with the participants that it names. */
 interface Question {
   readonly id: string
   readonly from: string
   readonly mentions?: unknown
 }
 
-/** Public work in a path that no start opened. */
+/** Public work in a free path. */
 interface Work {
-  /** The sender of its question; absent = no question was found. */
+  /** The sender of its question; absent = none found. */
   readonly asker?: string
-  /** It is answered: the path may be used again for the next question. */
+  /** It was answered: the next question may reuse the path. */
   readonly isOver?: true
 }
 
@@ -27,24 +27,24 @@ export interface FreeQuestionsSnapshot {
 
 type Entries<Value> = readonly (readonly [key: string, value: Value])[]
 
-/** Questions that are remembered: who begins later in a free path works on none of them. */
+/** Remembered questions: later work in a free path answers none of the older ones. */
 const maxQuestions = 100
 const maxKept = 10_000
 
 /**
- * Which question work in a free path is about, and which chat answers it, where neither names the other [MEUP-11.16]. Only what is
- * addressed to nobody counts, so that no reader learns from it of what it may not read.
+ * Matches public work in a free path with its question and answering chat if neither names the other [MEUP-11.16]. Uses public
+ * envelopes only, so that the result reveals nothing unreadable.
  */
 export class FreeQuestions {
   #questions: Question[] = []
   #frontDesk: string | undefined
-  /** Paths by agent and question; `''`: it answers the question by its id. */
+  /** Paths by agent and question; `''` = the agent answers the question by its id. */
   readonly #taken = new Bounded<string>(maxKept)
   readonly #paths = new Bounded<Work>(maxKept)
-  /** The latest path of each agent that no chat has answered. */
+  /** The latest path of each agent without an answering chat. */
   readonly #unanswered = new Bounded<string>(maxKept)
 
-  /** Remembers what may ask somebody, and what is answered by its id. */
+  /** Remembers possible questions, and answers by id. */
   apply({ kind, id, from, to, context, correlationId, payload }: Envelope): void {
     if (kind === Kind.systemSpace && payload.event === 'configured')
       this.#frontDesk = typeof payload.frontDesk === 'string' ? payload.frontDesk : undefined
@@ -77,7 +77,7 @@ export class FreeQuestions {
     return question?.id
   }
 
-  /** The path, as a key of the agent's, whose work a public chat without correlation answers. */
+  /** The key of the path whose work a public chat without correlation answers. */
   answer({ kind, from, to, context, correlationId, payload }: Envelope): string | undefined {
     if (kind !== Kind.chat || to !== undefined || context !== undefined || correlationId !== undefined)
       return undefined
@@ -87,7 +87,7 @@ export class FreeQuestions {
     return path
   }
 
-  /** A public conclusion or cancel in a free path: a turn still waits for its answer, other work for nothing. */
+  /** Handles a public conclusion or cancel in a free path: a turn still waits for its answer, a job for nothing. */
   conclude({ from, context = '' }: Envelope): void {
     const path = toPathKey(from, context)
     if (this.#paths.get(path)?.asker === undefined) this.#end(from, path)
@@ -111,7 +111,7 @@ export class FreeQuestions {
     this.#unanswered.restore(unanswered)
   }
 
-  /** The last question to this agent, if it is not taken yet. */
+  /** The last question to this agent, unless its work has already begun. */
   #findQuestion(agent: string): Question | undefined {
     const last = this.#questions.findLast(
       ({ from, mentions }) => from !== agent && asks({ payload: { mentions } }, agent, this.#frontDesk),

@@ -5,33 +5,33 @@ import { phaseBits } from '../steps/steps.js'
 export const Role = {
   /** The turn begins with it. */
   begin: 1,
-  /** It is part of what the agent does in the turn. */
+  /** It is part of the agent's work in the turn. */
   turn: 2,
   /** It opens a context in the turn. */
   open: 4,
   /** It closes contexts of the turn. */
   close: 8,
-  /** A request or a proposal: the step of its answer is made here. */
+  /** A request or a proposal: the turn gets the step of its answer. */
   call: 16,
-  /** A tool is chosen in the turn. */
+  /** A tool call of the turn. */
   dispatch: 32,
   /** A request that fulfils a proposal of the turn. */
   fulfil: 64,
   /** It ends calls of the turn. */
   settle: 128,
-  /** The answer to a call, whose step is made here. */
+  /** The answer to a call; the turn gets its step. */
   home: 256,
   /** It answers the trigger. */
   answer: 512,
-  /** The asker takes the trigger back. */
+  /** The asker retracts the trigger. */
   takeBack: 1024,
-  /** A proposal of the turn has expired when it comes. */
+  /** A proposal of the turn has expired by its time. */
   expire: 2048,
-  /** With it the turn continues in a free path, whose other envelopes of the agent belong to it. */
+  /** The turn continues in a free path, where the agent's other envelopes belong to it. */
   free: 4096,
   /** It closes the last open context of the turn. */
   last: 8192,
-  /** It is sent in a run of the turn, and may change nothing. */
+  /** It is sent in a run of the turn, and may have no effect. */
   speak: 16384,
 } as const
 
@@ -72,7 +72,7 @@ export interface Beginning {
 /** The effects of one envelope. */
 export interface Assigned {
   readonly begun: readonly Beginning[]
-  /** Those that end calls come first, in the order in which they end them. */
+  /** Marks that end calls come first, in the order of the ends. */
   readonly marks: readonly Mark[]
   /** The latest time of the log so far (RFC 3339); empty without marks. */
   readonly at: string
@@ -99,7 +99,7 @@ interface Draft extends Mark {
   end: number
 }
 
-/** Roles that change a turn. A call, a fulfilment or a chat alone changes nothing. */
+/** Roles that change a turn; a call, a fulfilment or a chat alone does not. */
 const touching = ~(Role.call | Role.fulfil | Role.speak)
 
 export const nothing: Assigned = { begun: [], marks: [], at: '' }
@@ -130,7 +130,7 @@ export class Marking {
     return known
   }
 
-  /** Marks a turn of which the envelope may end a batch. */
+  /** Marks a turn in which the envelope may end a batch. */
   end(turn: OpenTurn, roles: number): void {
     const mark = this.mark(turn, roles)
     if (mark.end === Number.POSITIVE_INFINITY) mark.end = this.#ends++

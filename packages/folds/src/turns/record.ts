@@ -10,24 +10,21 @@ export type Outcome = 'success' | 'error' | 'rejected'
 export interface ToolDecision {
   /** From 0 in the turn, in the order of dispatch. */
   readonly number: number
-  /** Id of the request or the proposal, also of one that the gateway refused. */
+  /** Id of the request or the proposal, including refused ones. */
   readonly id: string
   /** The envelope of the call; if the gateway refused it, the `system.decision`. */
   readonly source: Source
   readonly toolName: string
-  /** Never blank; `null` = none was given. */
+  /** Never blank; `null` = none. */
   readonly rationale: string | null
-  /** As in the log: redact them before they are shown. */
+  /** As logged: mask them before display. */
   readonly parameters: unknown
-  /**
-   * The accepted request that says which right let the call pass: its own, or the first one that fulfils the proposal. `null` = there is
-   * none.
-   */
+  /** The accepted request that says which right let the call pass: its own, or the first that fulfils the proposal. `null` = none. */
   request: Envelope | null
-  /** `null` while the call is under way. */
+  /** `null` while the call is pending. */
   outcome: Outcome | null
   size: ResultSize | null
-  /** The reason of a cancellation, may be empty; `null` = it was not cancelled, or answered nevertheless. */
+  /** The reason of a cancellation, possibly empty; `null` = not cancelled, or answered anyway. */
   cancelled: string | null
   /** From 0 in the turn, the same for all calls of a batch; `null` for a single call. */
   parallelGroup: number | null
@@ -45,12 +42,12 @@ export interface Run {
   readonly context: string
   readonly opening: Quoted
   isOpen: boolean
-  /** Whether a tool was called in it: later thoughts are no narrative. */
+  /** Whether a tool was called in it; later thoughts do not count as narrative. */
   hasCalled: boolean
   lastThought: Quoted | null
 }
 
-/** A turn (one trigger and what an agent did about it) or a job (work without a trigger). Owned by the fold. */
+/** A turn (a trigger and the agent's work on it) or a job (work without a trigger). Owned by the fold. */
 export interface TurnRecord {
   /** A ULID. */
   readonly id: string
@@ -68,9 +65,9 @@ export interface TurnRecord {
   readonly trigger: Quoted | null
   answer: Quoted | null
   state: TurnState
-  /** Why it failed, as its agent said; `null` where it did not. */
+  /** The agent's reason for a failure; `null` = no failure. */
   error: string | null
-  /** Whether the asker took the trigger back. */
+  /** Whether the asker retracted the trigger. */
   isTakenBack: boolean
   readonly startedAt: string
   completedAt: string | null
@@ -81,14 +78,14 @@ export interface TurnRecord {
   runs: Run[]
 }
 
-/** The first answer ends a turn, unless the trigger was taken back. */
+/** The first answer ends a turn, unless the trigger was retracted. */
 export function answer(turn: TurnRecord, said: Quoted, state: TurnState, now: string): void {
   if (turn.answer !== null) return
   turn.answer = said
   if (!turn.isTakenBack && turn.turnNumber !== null) finish(turn, state, now)
 }
 
-/** Ends a run. The last one ends a job; if it was cancelled, also a turn, which gets no answer then. */
+/** Ends a run. The last one ends a job; if cancelled, also a turn, which then gets no answer. */
 export function endRun(turn: TurnRecord, run: Run, state: TurnState, now: string): void {
   run.isOpen = false
   if (!turn.runs.some(({ isOpen }) => isOpen)) endRuns(turn, state, now)
@@ -100,14 +97,14 @@ export function endRuns(turn: TurnRecord, state: TurnState, now: string): void {
   finish(turn, state, now)
 }
 
-/** The asker takes the trigger back. */
+/** The asker retracts the trigger. */
 export function takeBack(turn: TurnRecord, now: string): void {
   turn.isTakenBack = true
   if (turn.state !== 'running') return
   finish(turn, 'cancelled', now)
 }
 
-/** A new run sets an unanswered turn to running again. */
+/** A new run resumes an unanswered turn. */
 export function resume(turn: TurnRecord): void {
   if (turn.answer !== null || turn.isTakenBack || turn.turnNumber === null) return
   turn.state = 'running'
@@ -122,13 +119,13 @@ function finish(turn: TurnRecord, state: TurnState, now: string): void {
 /** Runs kept for one turn. */
 const maxRuns = 100
 
-/** The run of this context, or around it. */
+/** The run of this context, or enclosing it. */
 const runIn = ({ runs }: TurnRecord, context: string | undefined): Run | undefined =>
   context === undefined
     ? undefined
     : runs.find((run) => run.context === context || isContextAncestor(run.context, context))
 
-/** Adds a run, unless the context belongs to one already. */
+/** Adds a run, unless the context already belongs to one. */
 export function openRun(turn: TurnRecord, context: string, opening: Quoted): void {
   if (runIn(turn, context) !== undefined) return
   turn.runs.push({ context, opening, isOpen: true, hasCalled: false, lastThought: null })
@@ -142,7 +139,10 @@ export function think(turn: TurnRecord, context: string | undefined, thought: Qu
   if (run !== undefined && !run.hasCalled && !isEmpty(thought)) run.lastThought = thought
 }
 
-/** Sets the narrative at the first call of a run: its last thought, or its opening. A run without texts keeps the former one. */
+/**
+ * Sets the narrative at the first call of a run: its last thought, or its opening. A run without texts keeps the previous
+ * narrative.
+ */
 export function narrate(turn: TurnRecord, context: string | undefined): void {
   const run = runIn(turn, context)
   if (run === undefined || run.hasCalled) return
@@ -151,5 +151,5 @@ export function narrate(turn: TurnRecord, context: string | undefined): void {
   if (!isEmpty(said)) turn.narrative = said
 }
 
-/** A withheld text is not empty: no other text may replace it. */
+/** A withheld text is not empty: other texts must not replace it. */
 const isEmpty = ({ text }: Quoted): boolean => text !== null && isBlank(text)

@@ -5,22 +5,22 @@ import { type Guard, redact } from '../redact.js'
 import { FALLBACK_RATIONALE } from '../text.js'
 import type { Outcome, ToolDecision, TurnRecord, TurnState } from './record.js'
 
-/** The rationale of a call, as in turns and events. */
+/** The rationale of a call in turns and events. */
 export interface RationaleInfo {
   /** Never blank. */
   readonly rationale: string
-  /** Present where the agent gave none: `rationale` is the standing sentence [MEUP-6.7]. */
+  /** Present if the agent gave none: `rationale` is then the fallback [MEUP-6.7]. */
   readonly rationale_given?: false
 }
 
-/** A tool call, as in the HTTP API, with the right that let it pass if the log names it. */
+/** A tool call in the HTTP API, with the right that let it pass if logged. */
 export interface ToolDecisionInfo extends RationaleInfo, RightInfo {
   readonly tool_name: string
-  /** Redacted and bounded. */
+  /** Masked and cut. */
   readonly parameters: unknown
-  /** `null` while the call is under way. */
+  /** `null` while the call is pending. */
   readonly outcome: Outcome | null
-  /** The reason of a cancellation, may be empty; absent if it was not cancelled. */
+  /** The reason of a cancellation, possibly empty; absent if it was not cancelled. */
   readonly cancelled?: string
   readonly parallel_group: number | null
 }
@@ -39,7 +39,7 @@ export interface TurnInfo<Decision extends ToolDecisionInfo = ToolDecisionInfo> 
   readonly user_input: string | null
   readonly response: string | null
   readonly state: TurnState
-  /** The reason, as the agent gave it; present if `state` is `error`. */
+  /** The agent's reason; present if `state` is `error`. */
   readonly error?: string
   readonly started_at: string
   readonly completed_at: string | null
@@ -50,9 +50,9 @@ export interface TurnInfo<Decision extends ToolDecisionInfo = ToolDecisionInfo> 
   }[]
   /** `null` if no tool was called. */
   readonly reasoning: TurnReasoning<Decision> | null
-  /** Present if its first envelopes have been pruned. */
+  /** Present if its first envelopes were pruned. */
   readonly truncated?: boolean
-  /** The `calls_before` of the request for earlier calls; absent if there are none. */
+  /** The `calls_before` of the page of earlier calls; absent = none. */
   readonly next?: number
 }
 
@@ -66,14 +66,14 @@ export interface CallPart {
   readonly hasEarlier: boolean
 }
 
-/** With the size of the result: for terminals and pages that fold the log themselves. */
+/** With the size of the result, for terminals and pages that fold the log themselves. */
 export interface DetailedDecision extends ToolDecisionInfo {
   readonly size: ResultSize | null
 }
 
 /**
- * The turn as in the HTTP API; `undefined` for a job. `guard` masks secrets in parameters. `rights`: the sources of the
- * words for the right of each call; without them the turn has no rights.
+ * The turn in the form of the HTTP API; `undefined` for a job. `guard` masks secrets in parameters. `rights`: sources for
+ * describing the right of each call; absent = rights are omitted.
  */
 export const turnInfo = (
   turn: TurnRecord,
@@ -84,7 +84,7 @@ export const turnInfo = (
 
 /** A turn with the size of each result, and the id of its answer. */
 export interface TurnDetail extends TurnInfo<DetailedDecision> {
-  /** Absent while there is none. */
+  /** Absent until it is answered. */
   readonly answer_id?: string
 }
 
@@ -185,7 +185,7 @@ export interface ReasoningUpdate {
   })[]
 }
 
-/** The same of a job. */
+/** Like `ReasoningUpdate`, for a job. */
 export interface JobReasoning {
   readonly type: 'job_reasoning'
   /** Id of the start of the run. */
@@ -198,8 +198,8 @@ export interface JobReasoning {
 }
 
 /**
- * The event that is sent when a batch of calls ends, with the decisions of all batches that have ended. `undefined` for a single
- * call that belongs to no run.
+ * The event at the end of a batch of calls, with the decisions of all ended batches; `undefined` for a single call outside of
+ * runs.
  */
 export function reasoningEvent(turn: TurnRecord): ReasoningUpdate | JobReasoning | undefined {
   const decisions = getReportedDecisions(turn)

@@ -12,34 +12,33 @@ import { type Beginning, endingRoles, type Mark, Role } from './marks.js'
 import type { ToolDecision } from './record.js'
 import { type AnswerPart, WrittenAnswer } from './written-answer.js'
 
-/** A chat, and whose answer counts. */
+/** A chat, and the participants whose answer counts. */
 export interface Question {
-  /** The id of the chat. */
   readonly id: string
   readonly from: string
-  /** The agent that is asked; absent: everyone. */
+  /** The asked agent; absent = everyone. */
   readonly agent?: string
 }
 
-/** How a turn has ended. */
+/** The end of a turn. */
 export interface TurnEnd {
-  /** `takenBack`: by its asker; `cancelled` and `abandoned`: its agent has given up, but may begin again or answer even so. */
+  /** `takenBack`: by its asker; `cancelled` and `abandoned`: its agent has given up, but may still resume or answer. */
   readonly state: 'completed' | 'takenBack' | 'cancelled' | 'abandoned'
-  /** Why its agent has given up, for people; `null` = it has not. */
+  /** The reason for giving up, for people; `null` = not given up. */
   readonly givenUp: string | null
 }
 
 /** A call or a proposal of the turn. */
 export interface TurnCall {
-  /** Unique in the turn, also where a call is made again under the id of one that the gateway refused. */
+  /** Unique in the turn, even if a call reuses the id of a refused one. */
   readonly id: string
-  /** As in the log: redact the parameters before they are shown. */
+  /** As logged: mask the parameters before display. */
   readonly call: ToolDecision
-  /** Whether it is a proposal that nobody has decided. */
+  /** Whether it is an undecided proposal. */
   readonly isWaiting: boolean
 }
 
-/** A decision about a call before its result, or instead of one. Texts are guarded. */
+/** A decision about a call before its result, or instead of one. Texts are masked. */
 export type CallDecision =
   | { readonly state: 'approved'; readonly by: string; readonly requestId: string }
   | { readonly state: 'rejected'; readonly by: string; readonly reason: string; readonly message?: string }
@@ -47,49 +46,49 @@ export type CallDecision =
   /** `refused`: by the gateway. */
   | { readonly state: 'refused' | 'cancelled'; readonly reason: string }
   | { readonly state: 'expired' }
-  /** Nobody goes on who would answer it. */
+  /** The agent that would answer it has stopped. */
   | { readonly state: 'abandoned' }
 
 interface Happened<Type extends string> {
   readonly type: Type
-  /** Whose turn it is. */
+  /** The agent of the turn. */
   readonly agent: string
   readonly envelope: Envelope
 }
 
-/** `begun`: the agent has opened a run; `thought`: what else is said in one, by whomever, or its end. */
+/** `begun`: the agent has opened a run; `thought`: a further text in one, of any sender, or its end. */
 export interface ThoughtEvent extends Happened<'begun' | 'thought'> {
-  /** `''` = nothing new that may be shown: what an agent thinks may have been written as an answer before. */
+  /** `''` = nothing new to show: a thought may have been shown as part of an answer before. */
   readonly text: string
 }
 
-/** The envelope of a `result` is the response. */
+/** For a `result`, the envelope is the response. */
 export type CallEvent = Happened<'call' | 'proposal' | 'result'> & TurnCall
 export type DecisionEvent = Happened<'decision'> & TurnCall & CallDecision
-/** `delta`: what is written of the answer; `answer`: it is there, and this completes what was written. */
+/** `delta`: a piece of the answer; `answer`: the complete answer, with the part that was not shown. */
 export type AnswerEvent = Happened<'delta' | 'answer'> & AnswerPart
 export type EndEvent = Happened<'ended'> & TurnEnd
-/** The agent leaves the answer to others: their turns are followed from here on. */
+/** The agent handed the question over: from here on, the turns of the new agents are followed. */
 export type HandOverEvent = Happened<'handedOver'> & { readonly to: readonly string[]; readonly text: string }
 
 /** An event of a turn. */
 export type TurnEvent = ThoughtEvent | CallEvent | DecisionEvent | AnswerEvent | HandOverEvent | EndEvent
 
 interface StreamOptions {
-  /** Masks names of tools and reasons; default: the rules of @meup/safety. */
+  /** Masks tool names and reasons; default: the rules of @meup/safety. */
   readonly guard?: Guard
-  /** Messages of the answer that the reader has from an earlier stream. */
+  /** Messages of the answer that the reader has already shown, from an earlier stream. */
   readonly written?: readonly string[]
-  /** An answer that starts over more often is not followed until it is there. */
+  /** After more restarts, the answer is not shown until it is complete. */
   readonly maxMessages?: number
 }
 
-/** Agents that are followed where everyone is asked, and open calls of each. */
+/** Limits: agents that are followed if everyone is asked, and open calls of each. */
 const max = { agents: 64, calls: 1000 }
 
 /**
- * Follows what is done about one question. Apply the envelopes that its reader may read, in log order, with the deltas among them; each
- * gives what is new. The log may begin after the question.
+ * Follows the work on one question. Apply the readable envelopes in log order, including deltas; each returns the new events.
+ * The log may begin after the question.
  */
 export class TurnStream {
   readonly #question: Question
@@ -98,11 +97,11 @@ export class TurnStream {
   readonly #assigner = new Assigner('')
   readonly #drafts = new LiveAnswers()
   readonly #turns = new Bounded<AgentTurn>(max.agents)
-  /** Seqs of the question, as the assigner knows it, and of the chats that hand it over. */
+  /** Seqs, in the assigner, of the question and the chats that hand it over. */
   readonly #asked = new Set([0])
-  /** Their ids. */
+  /** Ids of the same. */
   readonly #ids: Set<string>
-  /** Those whose answer counts; `undefined` = everyone. */
+  /** Agents whose answer counts; `undefined` = everyone. */
   #agents: readonly string[] | undefined
 
   constructor(question: Question, options: StreamOptions = {}) {
@@ -118,13 +117,13 @@ export class TurnStream {
     for (const text of written) turn.written.grow(text, written.length)
   }
 
-  /** How the turn of the agent that is asked, or has it now, has ended; `undefined` = it goes on, or several are asked. */
+  /** The end of the turn of the asked or present agent; `undefined` = not ended, or several agents are asked. */
   get end(): TurnEnd | undefined {
     const [agent = '', another] = this.#agents ?? []
     return another === undefined ? this.#turns.get(agent)?.end : undefined
   }
 
-  /** Calls and proposals that have not ended. */
+  /** Calls and proposals without an end. */
   get open(): TurnCall[] {
     return [...this.#turns.values()].flatMap(({ open }) => [...open.values()])
   }
@@ -149,7 +148,7 @@ export class TurnStream {
     return this.#agents?.includes(agent) ?? true
   }
 
-  /** One of those who are asked hands the question over. */
+  /** An asked agent hands the question over. */
   #onHandOver(envelope: Envelope): void {
     const { id, seq = 0, from, kind } = envelope
     const isOurs = kind === Kind.chat && isHandOver(envelope) && this.#isFollowed(from)
@@ -179,22 +178,22 @@ export class TurnStream {
   }
 }
 
-/** The turn of one agent about the question. */
+/** One agent's turn about the question. */
 class AgentTurn {
   readonly written: WrittenAnswer
   readonly open = new Bounded<TurnCall>(max.calls)
   end: TurnEnd | undefined
-  /** Somebody else answers. */
+  /** Another agent answers. */
   #hasHandedOver = false
   readonly #agent: string
   readonly #guard: Guard
   #turn: FoldedTurn | undefined
   /** The number of the turn in the assigner. */
   #number = 0
-  /** Number of the last call of which an event was made. */
+  /** Number of the last call with an event. */
   #last = -1
 
-  /** `written`: what others have written of the answer before. */
+  /** `written`: text of the answer that other agents have written. */
   constructor(agent: string, guard: Guard, written = new WrittenAnswer()) {
     this.written = written
     this.#agent = agent
@@ -253,7 +252,7 @@ class AgentTurn {
     return events
   }
 
-  /** The calls that were dispatched since. */
+  /** Calls since the last check. */
   #findNew(): TurnCall[] {
     const { decisions = [] } = this.#turn?.record ?? {}
     const first = decisions.findLastIndex(({ number }) => number <= this.#last) + 1
@@ -264,7 +263,7 @@ class AgentTurn {
     })
   }
 
-  /** Why a call has ended without a result. With the decision about another one it may have expired. */
+  /** Why a call ended without a result. A proposal may have expired at a decision about another one. */
   #decide({ id, source, outcome, cancelled }: ToolDecision, envelope: Envelope): CallDecision {
     const { kind, from: by, payload } = envelope
     const text = (said: unknown): string => guarded(String(said), this.#guard)
@@ -299,7 +298,7 @@ class AgentTurn {
     return [{ type: 'ended', agent: this.#agent, envelope, ...this.end }]
   }
 
-  /** A run that begins anew takes back that its agent has given up. */
+  /** A resumed run cancels giving up. */
   #readEnd(envelope: Envelope, isTakenBack: boolean): TurnEnd | undefined {
     const before = this.end
     if (before?.givenUp === null || this.#hasHandedOver) return before
@@ -311,10 +310,10 @@ class AgentTurn {
   }
 }
 
-/** Roles of envelopes that begin calls, approve or end them. */
+/** Roles of envelopes that begin, approve or end calls. */
 const callRoles = endingRoles | Role.dispatch | Role.fulfil
 
-/** Why the gateway closes a proposal, by what it says then. */
+/** Texts for the gateway's reasons of closing a proposal. */
 const withdrawals: Readonly<Record<string, string>> = {
   [Kind.spaceKick]: 'kicked',
   [Kind.systemSpace]: 'erased',

@@ -1,21 +1,21 @@
 import { Bounded } from '../bounded.js'
 import { remainingAnswer } from '../space/answers.js'
 
-/** What a reader has to add to what it shows of an answer. */
+/** The part of an answer that a reader has to add to what it shows. */
 export interface AnswerPart {
-  /** Number of the message that it belongs to, from 1. */
+  /** Number of its message, from 1. */
   readonly message: number
-  /** Whether the message begins with it: what was shown before is no part of the answer. */
+  /** Whether it begins a message: the text before was not part of the answer. */
   readonly isNew: boolean
   readonly text: string
 }
 
-/** Characters of messages that are remembered. */
+/** Characters of remembered messages. */
 const maxChars = 1_000_000
 
 /**
- * An answer for readers who cannot take back what they show: text that it does not begin with stays a message of its own, and no text
- * comes twice.
+ * An answer for readers that cannot retract shown text: text that the answer does not continue stays a separate message, and no
+ * text is shown twice.
  */
 export class WrittenAnswer {
   #messages = 0
@@ -23,7 +23,7 @@ export class WrittenAnswer {
   #shown: string | undefined
   readonly #texts = new Bounded<number>(maxChars, (length) => length)
 
-  /** What is written so far. `undefined` = there is nothing to add; messages after `max` wait until the answer is there. */
+  /** The text so far. `undefined` = nothing to add; messages after `max` wait until the answer is complete. */
   grow(text: string, max: number): AnswerPart | undefined {
     const shown = this.#shown
     if (shown?.trimStart().startsWith(text.trimStart())) return undefined
@@ -32,13 +32,13 @@ export class WrittenAnswer {
     return rest === '' ? undefined : this.#add(rest, false)
   }
 
-  /** The answer is this. Its part is empty where all of it was shown. */
+  /** The complete answer. Its part is empty if all of it was shown. */
   complete(text: string): AnswerPart {
     const rest = this.#shown === undefined ? undefined : remainingAnswer(text, this.#shown)
     return this.#add(rest ?? text, rest === undefined)
   }
 
-  /** Whether this text was a message: a thought is, if it was written as an answer at first. */
+  /** Whether this text was shown: a thought may first have been shown as an answer. */
   has(text: string): boolean {
     return this.#texts.get(text.trim()) !== undefined
   }

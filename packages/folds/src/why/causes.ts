@@ -11,9 +11,9 @@ import {
 } from '@meup/protocol'
 import { isNotification } from '../mcp/calls.js'
 
-/** Envelopes that are examined, those of them that are kept, and their characters: bounds of one question. */
+/** Limits of one search: examined envelopes, kept ones, and their characters. */
 const [maxLooked, maxCauses, maxChars] = [20_000, 1000, 8 * 1024 * 1024]
-/** Replies to replies that are followed to find where they belong: of a result to its call, and to what the call fulfils. */
+/** Depth of replies that are followed to their context: from a result to its call, and to the fulfilled proposal. */
 const maxReplyDepth = 3
 
 /** An envelope without its payload. */
@@ -26,45 +26,45 @@ export interface Heading {
   readonly correlationId?: string | readonly string[]
 }
 
-/** Access to a log, limited to what its reader may read. */
+/** Access to a log, limited to the envelopes that its reader may read. */
 export interface ReadableLog<Page = readonly Heading[]> {
   /** True for a complete log: from its first envelope on, without gaps. */
   readonly isWhole: boolean
   heading(id: string): Heading | undefined
   get(id: string): Envelope | undefined
-  /** The last envelopes before this seq, newest first, as many as are read at once; empty = there are no earlier ones. */
+  /** A page of the last envelopes before this seq, newest first; empty = none. */
   before(seq: number): Page
 }
 
 /** The runs, questions, calls and results that led to an envelope, in log order; the envelope is the last. */
 export interface Causes {
   readonly envelopes: readonly Envelope[]
-  /** Earlier causes may be missing: the log lacks them, or they are too many. */
+  /** Earlier causes may be missing: not in the log, or beyond the limits. */
   readonly isCut: boolean
 }
 
-/** A search that yields a seq and is given the page before it. */
+/** A search that yields a seq and receives the page before it. */
 export type Reading<Found> = Generator<number, Found, readonly Heading[]>
 
-/** Finds the causes of an envelope across agents; none if the log lacks it. */
+/** Finds the causes of an envelope across agents; none if it is not in the log. */
 export const findCauses = (log: Omit<ReadableLog, 'before'>, id: string): Reading<Causes> =>
   new Search(log).find(id)
 
 /**
- * Goes through the log once, backwards: a cause always has a smaller seq than what it led to. Each envelope that is taken
- * names others: what it answers, and the context that it was sent in.
+ * Scans the log once, backwards: a cause always has a smaller seq than its effect. Each cause refers to others: the envelope
+ * that it answers, and its context.
  */
 class Search {
   readonly #log: Omit<ReadableLog, 'before'>
   readonly #causes = new Map<string, Envelope>()
-  /** Envelopes that a cause names, by id, with their seqs. */
+  /** Envelopes that causes refer to, by id, with their seqs. */
   readonly #named = new Map<string, number>()
-  /** Contexts in which everything earlier is a cause. */
+  /** Contexts whose earlier envelopes are causes. */
   readonly #contexts = new Set<string>()
-  /** Participants with what they answered: their runs about it are causes. */
+  /** Participants with the questions that they answered: their runs about those are causes. */
   readonly #answered = new Set<string>()
   readonly #starts = new Map<string, Heading | undefined>()
-  /** No cause that is known to be missing has a smaller seq. */
+  /** The smallest seq of a known missing cause. */
   #floor = Number.POSITIVE_INFINITY
   #looked = 0
   #chars = 0
@@ -102,7 +102,7 @@ class Search {
   #addById(id: string): void {
     const envelope = this.#log.get(id)
     if (envelope === undefined || isNotification(envelope.payload)) return
-    // A decision is a cause where what was refused would have been one; its heading does not say so.
+    // A decision is a cause if the refused envelope would have been one, which its heading does not show.
     if (envelope.kind === Kind.systemDecision && !this.#named.has(id) && !this.#concerns(envelope)) return
     this.#add(envelope)
   }
@@ -122,7 +122,7 @@ class Search {
     if (context !== undefined) this.#enter(context)
   }
 
-  /** Makes a context one of the causes. A path that no start has opened may go back to the beginning of the log. */
+  /** Adds a context. A free path may go back to the start of the log. */
   #enter(context: string): void {
     for (let place: string | undefined = context; place !== undefined; place = contextParent(place)) {
       if (this.#contexts.has(place)) return
@@ -148,7 +148,7 @@ class Search {
     this.#floor = 0
   }
 
-  /** Past the bounds of the search, causes that are named by id can still be read. */
+  /** Beyond the limits of the scan, causes that are named by id can still be read. */
   #addNamed(): void {
     for (let left = maxReplyDepth * 10; left > 0; left--) {
       const [id] = this.#named.keys()
@@ -167,7 +167,7 @@ class Search {
     return this.#belongs(each)
   }
 
-  /** Was it sent in the context of a cause, or does it reply to such an envelope? */
+  /** Whether it was sent in the context of a cause, or replies to such an envelope. */
   #belongs(each: Heading, depth = maxReplyDepth): boolean {
     const place = isStart(each) ? openedContext(each) : each.context
     if (place !== undefined && (this.#isWithin(place) || this.#isAnswering(place))) return true
@@ -186,7 +186,7 @@ class Search {
     return false
   }
 
-  /** Did this run lead to an answer? It has the owner of the answer, and is about the same question. */
+  /** Whether this run led to an answer: it has the same owner, and is about the same question. */
   #isAnswering(place: string): boolean {
     if (this.#answered.size === 0) return false
     const root = contextRoot(place)
@@ -220,7 +220,7 @@ class Search {
   }
 }
 
-/** The ids and the context that an envelope refers to, and who acted there; a decision refers to what the refused envelope refers to. */
+/** The ids and the context that an envelope refers to, and who acted; a decision refers to those of the refused envelope. */
 function linksOf(envelope: Envelope): {
   readonly ids: readonly string[]
   readonly context: string | undefined

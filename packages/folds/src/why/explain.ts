@@ -17,12 +17,12 @@ export interface WhyStep {
   readonly role: WhyRole
   /** 1 = look here first. */
   readonly rank: number
-  /** Its text, guarded; long texts are cut. */
+  /** Its text, masked and cut. */
   readonly text: string
   readonly context?: string
-  /** Seq of the step that it answers: of a result its call. */
+  /** Seq of the step that it answers, such as the call of a result. */
   readonly about?: number
-  /** Why it is ranked before others. */
+  /** Why it has its rank. */
   readonly signals?: readonly WhySignal[]
 }
 
@@ -31,24 +31,24 @@ export interface WhyRight {
   readonly by: 'configured' | 'grant' | 'proposal'
   /** Id of the grant, the invitation or the proposal. */
   readonly id?: string
-  /** The capability that allowed it, as far as the reader may read it. */
+  /** The capability that allowed it, if readable. */
   readonly capability?: string
 }
 
-/** The steps that led to an envelope, across agents, as far as the reader may read them [MEUP-11.23]. */
+/** The readable steps that led to an envelope, across agents [MEUP-11.23]. */
 export interface Why {
   readonly of: { readonly seq: number; readonly id: string }
-  /** In log order; the last one is the envelope itself. */
+  /** In log order; the last one is the envelope. */
   readonly steps: readonly WhyStep[]
-  /** Present where the envelope is a call, or answers one. */
+  /** Present if the envelope is a call, or answers one. */
   readonly allowed?: WhyRight
-  /** Requests that fulfil a proposal. */
+  /** Requests that fulfilled a proposal. */
   readonly approvals: readonly { readonly by: string; readonly seq: number; readonly reason?: string }[]
-  /** Seqs of texts from outside the space: results of tools, and what guests say. */
+  /** Seqs of texts from outside the space: tool results, and messages of guests. */
   readonly outside: readonly number[]
   /** The transcript of the model that wrote the answer. */
   readonly transcript?: { readonly hash: string }
-  /** Earlier causes may be missing, or steps are left out. */
+  /** Earlier causes may be missing, or steps are omitted. */
   readonly cut: boolean
 }
 
@@ -56,16 +56,16 @@ export interface WhyOptions {
   /** Masks what is shown. */
   readonly guard: Guard
   readonly rights: RightSources
-  /** Steps: those that rank first are kept, and the envelope itself. Default: 200. */
+  /** Maximum number of steps: the highest ranked ones, and the envelope. Default: 200. */
   readonly limit?: number
 }
 
-/** The most steps that are given. */
+/** The maximum of `limit`. */
 export const maxWhySteps = 200
-/** Characters of a step that are ranked by, and that are given. */
+/** Characters of a step that influence its rank, and that are returned. */
 const [maxRankedChars, maxTextChars] = [8000, 2000]
 
-/** Explains an envelope: what led to it, across agents. `undefined` = the log lacks it. */
+/** Explains an envelope: the steps that led to it, across agents. `undefined` = not in the log. */
 export function explain(log: ReadableLog, id: string, options: WhyOptions): Why | undefined {
   const search = findCauses(log, id)
   for (let next = search.next(); ; next = search.next(log.before(next.value))) {
@@ -73,7 +73,7 @@ export function explain(log: ReadableLog, id: string, options: WhyOptions): Why 
   }
 }
 
-/** Does the same as `explain` with a log that is read asynchronously, page by page. */
+/** Like `explain`, with a log that is read asynchronously, page by page. */
 export async function explainLogged(
   log: ReadableLog<Promise<readonly Heading[]>>,
   id: string,
@@ -165,7 +165,7 @@ const rolesByKind: Readonly<Record<string, WhyRole>> = {
   [Kind.reasoningCancel]: 'concluded',
 }
 
-/** A chat in a context asks somebody there; outside of contexts one that answers nothing does. Acts of other kinds are `called`. */
+/** A chat in a context asks a participant there; outside of contexts, one that answers nothing does. Other acts are `called`. */
 function getRole(envelope: Envelope, find: (id: string) => Heading | undefined): WhyRole {
   const { kind, context, payload } = envelope
   const about = correlations(envelope)
@@ -175,7 +175,7 @@ function getRole(envelope: Envelope, find: (id: string) => Heading | undefined):
   return rolesByKind[kind] ?? (isThought(kind) ? 'thought' : 'called')
 }
 
-/** The text of a step: of a call its tool, arguments and reason, of a response its result. */
+/** The text of a step: tool, arguments and reason of a call, or the result of a response. */
 function getText(envelope: Envelope, guard: Guard, tool: string | undefined): string {
   if (envelope.kind === Kind.mcpResponse) {
     const { outcome, text } = readResult(envelope.payload, guard)
@@ -187,7 +187,7 @@ function getText(envelope: Envelope, guard: Guard, tool: string | undefined): st
   return [[object, detail].filter(Boolean).join(' '), reason].filter(Boolean).join(' · ')
 }
 
-/** The right of the call that the envelope is, or answers. */
+/** The right of the call that the envelope is or answers. */
 function getRight(
   of: Envelope,
   byId: ReadonlyMap<string, { readonly each: Envelope }>,
@@ -206,7 +206,7 @@ function getRight(
     : { by: 'grant', id: allowedBy, ...known }
 }
 
-/** The hash of the transcript that the last conclusion of the answering participant names. */
+/** The transcript hash in the last conclusion of the answering participant. */
 function getTranscript(envelopes: readonly Envelope[], { from }: Envelope): string | undefined {
   const hashes = envelopes.flatMap(({ kind, from: by, payload: { metadata } }) => {
     const transcript = Object(metadata).transcript as unknown

@@ -1,18 +1,18 @@
-/** The part that a step played in what it led to. */
+/** The role of a step. */
 export const whyRoles = [
   ...(['asked', 'set_out', 'thought', 'called', 'result', 'refused', 'proposed', 'approved'] as const),
   ...(['rejected', 'concluded', 'answered'] as const),
 ] as const
 export type WhyRole = (typeof whyRoles)[number]
 
-/** A step as far as its rank depends on it. */
+/** The inputs for ranking a step. */
 export interface Rankable {
   readonly role: WhyRole
   readonly from: string
   readonly text: string
-  /** A result that is an error, or a refusal. */
+  /** An error result, or a refusal. */
   readonly isError: boolean
-  /** The step that a result, a refusal or a rejection is about, by its index. */
+  /** Index of the step that a result, refusal or rejection is about. */
   readonly about?: number | undefined
 }
 
@@ -23,8 +23,8 @@ export interface Ranked {
 }
 
 /**
- * The weight of each role. An act changes what others know or do, so it comes first; a thought explains an act, and a result is what an
- * act asked for. What was asked at the beginning is known already.
+ * The weight of each role. An act changes the knowledge or actions of others, so it comes first; a thought explains an act, and
+ * a result follows from one. The initial question is already known.
  */
 const roles: Readonly<Record<WhyRole, number>> = {
   called: 0.5,
@@ -40,32 +40,32 @@ const roles: Readonly<Record<WhyRole, number>> = {
   set_out: -4,
 }
 
-/** The weight of each signal at its strongest. */
+/** The weight of each signal at full strength. */
 const weights = {
-  /** Numbers and names that no earlier step has: from memory, or made up. */
+  /** Numbers and names that no earlier step has: remembered, or invented. */
   unsourced: 1,
-  /** Numbers and names of the answer appear here first. */
+  /** Numbers and names of the answer that appear here first. */
   first: 1,
   /** Words such as assume, guess, placeholder. */
   assumed: 1,
-  /** The next act takes something back, or tries it in another way. */
+  /** The next act retracts something, or tries another way. */
   corrected: 0.5,
   /** Its result is an error, or it was refused. */
   failed: 0.25,
-  /** A call whose arguments the thoughts before it do not mention. */
+  /** A call with arguments that the preceding thoughts do not mention. */
   unannounced: 0.25,
-  /** The same call had another result. */
+  /** The same call had a different result. */
   contradicted: 0.5,
-  /** A question is handed on without numbers or names of the one before. */
+  /** A question was handed over without numbers or names of the original. */
   dropped: 0.5,
-  /** Almost what the same participant has done before: the first time decides. */
+  /** Nearly repeats an earlier act of the same participant, which decided. */
   repeated: -0.5,
 }
-/** Why a step stands where it does in the order of reading. */
+/** The reason of a rank. */
 export type WhySignal = keyof typeof weights
 export const whySignals = Object.keys(weights) as readonly WhySignal[]
 
-/** Signals as people read them. */
+/** Signals as text. */
 export const whySignalTexts: Readonly<Record<WhySignal, string>> = {
   unsourced: 'no earlier step has its numbers or names',
   first: 'what the answer says appears here first',
@@ -77,17 +77,17 @@ export const whySignalTexts: Readonly<Record<WhySignal, string>> = {
   dropped: 'it leaves out parts of the question',
   repeated: 'it was done before',
 }
-/** Added to a step for each earlier act, negative: later acts build on earlier ones. */
+/** Added per earlier act, negative: later acts build on earlier ones. */
 const perEarlierAct = -0.25
 /** Added to a step with fewer than `minWords` words. */
 const [emptyStep, minWords] = [-2, 4]
-/** Numbers and names that make a step wholly unsourced, and words that make it wholly assumed or corrected. */
+/** Counts for full strength: unsourced numbers and names, and words of assumption or correction. */
 const [maxUnsourced, maxMarks] = [6, 3]
-/** The part of a signal's strength from which on it is named. */
+/** Minimum strength of a signal that is listed. */
 const minNamed = 0.15
-/** The part of all words that two acts share if one repeats the other, and of its arguments that a call shares with what announces it. */
+/** Share of common words by which an act repeats another, and of a call's arguments by which thoughts announce it. */
 const [repeatedShare, announcedShare] = [0.8, 0.2]
-/** The part of the numbers and names of a question that a hand-over may leave out. */
+/** Share of a question's numbers and names that a hand-over may omit. */
 const maxDroppedShare = 0.5
 
 const acts: ReadonlySet<WhyRole> = new Set(['called', 'proposed', 'approved', 'answered'])
@@ -106,7 +106,7 @@ interface Words {
 }
 
 const word = /\p{L}[\p{L}'-]{2,}|\p{N}(?:[\p{N}.,]*\p{N})?/gu
-/** Before a word that is written with a capital letter only because a sentence, a line or a cell begins with it. */
+/** Precedes a word that may be capitalized only because it begins a sentence, line or cell. */
 const beginning = /(?:^|[.!?:;|*#>\-"'([{\n]\s*)$/
 
 function readWords(text: string): Words {
@@ -122,7 +122,7 @@ function readWords(text: string): Words {
   return { all, specific }
 }
 
-/** Orders steps, which are in log order, by how likely a reader finds there what was decisive. The last one is what is asked about. */
+/** Ranks steps in log order by how likely each was decisive for the last one, which is to be explained. */
 export function rank(steps: readonly Rankable[]): readonly Ranked[] {
   const scored = new Ranking(steps).score()
   const order = scored.map((_, index) => index)
@@ -139,7 +139,7 @@ interface Scored {
 class Ranking {
   readonly #steps: readonly Rankable[]
   readonly #words: readonly Words[]
-  /** The step in which each word appears first. */
+  /** Index of the step in which each word first appears. */
   readonly #first = new Map<string, number>()
   /** Thoughts of each participant since its last act. */
   readonly #pending = new Map<string, number[]>()
@@ -176,7 +176,7 @@ class Ranking {
     })
   }
 
-  /** From 0 to 1, how strong each signal is. An act is read together with the thoughts that led to it. */
+  /** The strength of each signal from 0 to 1. An act is measured together with the thoughts that led to it. */
   #measure(
     step: Rankable,
     index: number,
@@ -188,7 +188,7 @@ class Ranking {
     const specific = new Set(parts.flatMap((part) => [...(this.#words[part]?.specific ?? [])]))
     const all = new Set(parts.flatMap((part) => [...(this.#words[part]?.all ?? [])]))
     const isNew = (each: string): boolean => parts.includes(this.#first.get(each) ?? -1)
-    // The question may say anything; a result is a source.
+    // The question and results are sources.
     const isSource = index === 0 || step.role === 'result' || step.role === 'refused'
     const unsourced = isSource ? 0 : [...specific].filter(isNew).length
     const firsts = [...answer].filter((each) => all.has(each) && isNew(each)).length
@@ -207,7 +207,7 @@ class Ranking {
     }
   }
 
-  /** Numbers and names of the answer that the question does not have; of an answer with few words, those of the last act with more. */
+  /** Numbers and names of the answer that are not in the question; for an answer with few words, those of the last act with more. */
   #listAnswer(): ReadonlySet<string> {
     const last = this.#steps.findLastIndex(
       ({ role }, index) =>
@@ -218,7 +218,7 @@ class Ranking {
     return new Set([...(this.#words[last]?.specific ?? [])].filter((each) => last > 0 && !asked?.has(each)))
   }
 
-  /** How much the next act of anybody takes back. */
+  /** How much the next act of any participant retracts. */
   #getCorrection(index: number): number {
     const next = this.#steps.findIndex(({ role }, at) => at > index && (acts.has(role) || role === 'thought'))
     return next === -1 ? 0 : countMarks(this.#steps[next]?.text ?? '', correction) / maxMarks
@@ -247,7 +247,7 @@ class Ranking {
     return new Set(results.map(({ text }) => text)).size > 1
   }
 
-  /** How much of the question before it a hand-over leaves out, beyond what one may. */
+  /** Share of the question that a hand-over omits beyond the tolerance. */
   #getDropped(index: number): number {
     const asked = this.#words[0]?.specific ?? new Set<string>()
     if (asked.size === 0) return 0
@@ -255,7 +255,7 @@ class Ranking {
     return Math.max(0, 1 - kept / asked.size - maxDroppedShare) / (1 - maxDroppedShare)
   }
 
-  /** The part of their words that two steps share. */
+  /** Share of common words of two steps. */
   #share(one: number, other: number): number {
     const [few, many] = [this.#words[one]?.all, this.#words[other]?.all]
     if (few === undefined || many === undefined || few.size === 0) return 0

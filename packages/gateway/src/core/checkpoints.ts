@@ -2,18 +2,18 @@ import type { Delivery } from './delivery/broadcast.js'
 import type { Space, SpaceListener } from './space.js'
 import { SpaceState } from './state/state.js'
 
-/** Envelopes after which a checkpoint is worth its while, unless it is larger than they were. */
+/** Envelopes after which a checkpoint pays off, unless it is larger than they were. */
 const minRows = 25_000
-/** So are units of work that it takes to find out again what fell [MEUP-4.14]: about a second of a start. */
+/** Units of work for cascading revocations [MEUP-4.14] after which a checkpoint pays off: about a second of a start. */
 const minWork = 1_000_000
 
 /**
- * Keeps what the log adds up to, from time to time and at a clean stop, so that a start need not read all of it [MEUP-3.4].
- * What cannot be kept costs the next start time, and nothing else.
+ * Saves the state from time to time and at a clean stop, so that a start need not read the whole log [MEUP-3.4]. A checkpoint
+ * that cannot be saved only makes the next start slower.
  */
 export class Checkpoints implements SpaceListener {
   readonly #space: Space
-  /** The last one that was begun. */
+  /** The latest checkpoint that was begun. */
   #begun = { seq: 0, bytes: 0, work: 0 }
   #bytesSince = 0
   #kept = 0
@@ -32,18 +32,18 @@ export class Checkpoints implements SpaceListener {
       this.keep().catch((err: unknown) => this.#failed(err))
   }
 
-  /** Resolves when none is being kept. */
+  /** Resolves when no checkpoint is being saved. */
   async settled(): Promise<void> {
     await this.#keeping
   }
 
-  /** Keeps one although the last was of the same state: the log has dropped it. */
+  /** Saves a checkpoint even of an unchanged state, because the log has dropped the previous one. */
   renew(): Promise<void> {
     this.#kept = 0
     return this.keep()
   }
 
-  /** Resolves when the state as of now is kept, or the operator has been told why not. */
+  /** Resolves when the present state is saved, or the failure is logged. */
   async keep(): Promise<void> {
     await this.#keeping
     if (this.#space.state.seq === this.#kept) return
@@ -58,7 +58,7 @@ export class Checkpoints implements SpaceListener {
       const [through, bytes] = [state.seq, state.toSnapshot()]
       this.#begun = { seq: through, bytes: bytes.length, work: state.trust.work }
       this.#bytesSince = 0
-      // The state is ahead of the log until that has committed what is on its way.
+      // The state is ahead of the log until pending envelopes are committed.
       if (!(await this.#space.committed(through))) return
       await log.keep({ through, format: SpaceState.format, bytes })
       this.#kept = through

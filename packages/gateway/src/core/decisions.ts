@@ -19,22 +19,22 @@ import type { Logger } from '../ports/logger.js'
 import type { SpaceConfig } from './config.js'
 import type { LogUse, Rates } from './metering.js'
 
-/** What the gateway decided about an envelope. */
+/** A decision of the gateway about an envelope. */
 export type Verdict = Pick<DecisionPayload, 'decision' | 'reasonCode' | 'message' | 'missing'>
 
-/** Whose envelope it was, as far as it could be read. */
+/** The refused or reviewed envelope, as far as it could be read. */
 interface Attempt {
   readonly sender: Pick<Sender, 'participant' | 'rateLimitKey'>
-  /** Pays for looks at what may be recorded. */
+  /** Pays for masking the recorded texts. */
   readonly meter?: WorkMeter
   readonly envelope: Envelope
-  /** The bytes of its payload: the numbers in arguments keep their digits. */
+  /** The payload bytes, so that numbers in arguments keep their digits. */
   readonly payload?: Uint8Array
-  /** Everyone would have read it: then those who may restrict its sender read what was decided, too [MEUP-8.7]. */
+  /** Everyone could have read the envelope: participants that may restrict its sender read the decision as well [MEUP-8.7]. */
   readonly isPublic?: boolean
 }
 
-/** What is needed of the space. */
+/** The part of a space that decisions use. */
 interface DecisionSpace {
   readonly config: Pick<SpaceConfig, 'name' | 'limits'>
   readonly clock: Clock
@@ -43,41 +43,41 @@ interface DecisionSpace {
   readonly logUse: Pick<LogUse, 'isUsedUp'>
   /** Why nothing is admitted at present. */
   readonly stopped: string | undefined
-  /** Tells what may be seen of a text that somebody has made up. */
+  /** Masks a text that a participant wrote. */
   readonly safety: { guard(text: string, meter?: WorkMeter): ReturnType<Guard> }
   emit(fields: { kind: string; payload: object; to: string[] }): number
 }
 
-/** What a refused call was to do, and why, as it may be shown. */
+/** The reason and arguments of a refused call, masked. */
 type Attempted = Pick<DecisionPayload, 'attemptedRationale' | 'attemptedArguments'>
 
-/** A decision before it is recorded: little enough to be kept for a while, whatever the envelope held. */
+/** A pending decision, without the envelope's payload, so that it is small. */
 interface Note {
   readonly to: string[]
   readonly rateLimitKey: string
   readonly record: Omit<DecisionPayload, 'attemptedTool' | keyof Attempted | 'count'>
-  /** As it may be seen; empty where there is none. */
+  /** The masked name of the tool; empty if none. */
   readonly tool: string
 }
 
-/** What has been decided alike since the first of them was recorded. */
+/** Equal decisions in the current one-second window, after the first. */
 interface Second {
   readonly rateLimitKey: string
-  /** Of the call that alone is counted here. */
+  /** The call, if this window counts only that one. */
   readonly attempted: Attempted | undefined
   count: number
   last: Note
   cancel(): void
 }
 
-/** What a refused `tools/call` was to do. */
+/** A refused `tools/call`. */
 interface Call {
   readonly tool: string
   readonly parameters: unknown
   readonly rationale: string
 }
 
-/** The first of a second. `isAlone`: the call is counted by itself. */
+/** The first decision of a window. `isAlone`: the window counts this call only. */
 interface First {
   readonly key: string
   readonly note: Note
@@ -86,15 +86,15 @@ interface First {
 }
 
 const secondMs = 1000
-/** Seconds that are counted at once; what is decided beside them is in the metrics alone. */
+/** Windows at a time; further decisions are counted in the metrics only. */
 const maxWindows = 256
-/** Calls of one rateLimitKey that are counted each by itself. */
-const mostCalls = 16
+/** Calls of one rateLimitKey that have windows of their own. */
+const maxCalls = 16
 const maxToolChars = 128
 const maxMessageChars = 512
-/** Characters of a rationale, and of the JSON of arguments. */
+/** Characters of a rationale, and of the arguments as JSON. */
 const maxTextChars = 2048
-/** Characters of the JSON of a missing capability: a longer one is left out. */
+/** Characters of a missing capability as JSON; a longer one is left out. */
 const maxMissingChars = 512
 
 const decoder = new TextDecoder()
@@ -108,7 +108,7 @@ const denials: ReadonlySet<ErrorCode> = new Set([
   'participant_paused',
 ])
 
-/** What a refusal says of a sender; `undefined` for mere mistakes, which are no decisions. */
+/** The decision that a refusal amounts to; `undefined` for a mere mistake such as invalid JSON. */
 export function verdictFor(refusal: {
   readonly code: ErrorCode
   readonly message: string
@@ -122,9 +122,9 @@ export function verdictFor(refusal: {
 }
 
 /**
- * Records in the log what was denied, blocked, limited or passed for review: the first of a participant and a code at
- * once, the rest of that second as one [MEUP-3.12]; up to 16 different tool calls each by itself. So nobody floods the
- * log by being refused, and guests of one address are counted together.
+ * Logs what was denied, blocked, limited or flagged for review. The first decision of a participant and code is logged at once,
+ * the rest of that second as one record [MEUP-3.12]; up to 16 different tool calls have records of their own. Refusals
+ * therefore cannot flood the log. Guests of one address count together.
  */
 export class Decisions {
   readonly #space: DecisionSpace
@@ -138,7 +138,7 @@ export class Decisions {
   record(attempt: Attempt, verdict: Verdict): void {
     const { rateLimitKey } = attempt.sender
     const { logUse, clock } = this.#space
-    // Who may add nothing to the log adds little by being refused, too.
+    // A sender without log budget gets no records per call.
     const call = logUse.isUsedUp(rateLimitKey, clock.now())
       ? undefined
       : refusedCall(attempt.envelope, verdict)
@@ -153,7 +153,7 @@ export class Decisions {
     }
   }
 
-  /** Records what is still counted. To be called when nothing is admitted any more. */
+  /** Logs the pending counts. Call it once nothing is admitted any more. */
   close(): void {
     for (const second of this.#seconds.values()) {
       second.cancel()
@@ -163,14 +163,14 @@ export class Decisions {
     this.#logUncounted()
   }
 
-  /** Of this very call; `undefined` = there are too many different ones. */
+  /** The key of this very call; `undefined` = the sender has too many different ones. */
   #createKey({ tool, parameters }: Call, plain: string, rateLimitKey: string): string | undefined {
     const key = `${plain} ${hash('sha256', JSON.stringify([tool, parameters]), 'base64url')}`
     if (this.#seconds.has(key)) return key
     const own = [...this.#seconds.values()].filter(
       (each) => each.attempted && each.rateLimitKey === rateLimitKey,
     )
-    return own.length < mostCalls ? key : undefined
+    return own.length < maxCalls ? key : undefined
   }
 
   #begin({ sender: { rateLimitKey }, payload, meter }: Attempt, { key, note, call, isAlone }: First): void {
@@ -189,7 +189,7 @@ export class Decisions {
     return this.#space.clock.after(secondMs, () => this.#end(key))
   }
 
-  /** What cannot be written at present waits for another second. */
+  /** A window that cannot be logged at present lasts another second. */
   #end(key: string): void {
     const second = this.#seconds.get(key)
     if (second === undefined) return
@@ -218,7 +218,7 @@ export class Decisions {
     return { to, rateLimitKey: sender.rateLimitKey, record, tool: seen }
   }
 
-  /** The texts are guarded before they are cut, so that the cut leaves no half of a secret. */
+  /** Masks the texts before it cuts them, so that no half of a secret remains. */
   #attempted(
     { parameters, rationale }: Call,
     payload: Uint8Array | undefined,
@@ -250,7 +250,7 @@ export class Decisions {
     }
     try {
       this.#space.emit({ kind: Kind.systemDecision, to, payload })
-      // What is not small, its sender pays for.
+      // The sender pays for texts that may be long.
       if (attempted !== undefined)
         rates.charge(rateLimitKey, 'log', JSON.stringify(attempted).length, clock.now())
     } catch (err) {
@@ -258,7 +258,7 @@ export class Decisions {
     }
   }
 
-  /** The sender made up the name of the tool: people grant what they see of it. */
+  /** The sender chose the name of the tool, and a person may grant the capability as displayed. */
   #mayShow(missing: Capability): boolean {
     const json = JSON.stringify(missing)
     if (hasUnseen(missing)) return false
@@ -273,7 +273,7 @@ export class Decisions {
   }
 }
 
-/** What was not let through; a call that goes on is in the log itself. */
+/** The refused call. A call that was admitted is in the log itself. */
 function refusedCall(envelope: Envelope, { decision }: Verdict): Call | undefined {
   const tool = toolIn(envelope)
   if (tool === '' || (decision !== 'denied' && decision !== 'limited')) return undefined
@@ -281,14 +281,14 @@ function refusedCall(envelope: Envelope, { decision }: Verdict): Call | undefine
   return { tool, parameters: getParameters(payload), rationale: rationale?.trim() ?? '' }
 }
 
-/** The name of the tool that a `tools/call` asks for; empty where there is none. */
+/** The name of the tool in a `tools/call`; empty if none. */
 function toolIn({ kind, payload }: Envelope): string {
   if ((kind !== Kind.mcpRequest && kind !== Kind.mcpProposal) || !isToolCall(payload)) return ''
   const { name } = (payload.params ?? {}) as { name?: unknown }
   return typeof name === 'string' ? name : ''
 }
 
-/** Nothing has looked at the arguments of a refused call yet: they may be no object. */
+/** The arguments of a refused call were not validated, so they may be of any type. */
 function shortArguments(seen: unknown): object | string {
   const json = stringifyExact(seen) ?? ''
   const isShort = typeof seen === 'object' && seen !== null && json.length <= maxTextChars

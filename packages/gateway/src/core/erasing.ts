@@ -6,10 +6,10 @@ import type { Checkpoints } from './checkpoints.js'
 import { Recovery } from './group-commit.js'
 import type { Space, SpaceListener } from './space.js'
 
-/** So long somebody who erases waits until the bytes are gone. */
+/** Longest wait of a request for the bytes to be removed. */
 const maxWaitMs = 10_000
 
-/** What is to be erased, by whom and why. */
+/** The request to erase an envelope. */
 interface Asked {
   readonly seq: number
   readonly by: string
@@ -20,25 +20,28 @@ interface Receipt {
   readonly seq: number
   /** Seq of the record. */
   readonly recordedAt: number
-  /** Whether the bytes are gone by now; else they go as soon as the log can. */
+  /** Whether the bytes are already removed; otherwise they are once the log can do so. */
   readonly removed: boolean
 }
 
-/** What may keep a copy of an envelope. */
+/** Caches that may hold a copy of an envelope. */
 interface Copies {
-  /** Drops those in memory. */
+  /** Drops the copies in memory. */
   forget(): void
-  /** Resolves when the index has the log up to this seq: it keeps nothing then of what was erased by a record before. */
+  /** Resolves when the index has processed this seq, and so has removed what earlier records erased. */
   reach(seq: number): Promise<unknown>
 }
 
-/** Erases envelopes [MEUP-10.10]. The record comes before the deed, as of a pruning: a start completes what was cut off. */
+/**
+ * Erases envelopes [MEUP-10.10]. The record is logged before the bytes are removed, so that a start completes an interrupted
+ * erasure.
+ */
 export class Erasing implements SpaceListener {
   readonly #space: Space
   readonly #checkpoints: Checkpoints
   readonly #copies: Copies
   readonly #recovery: Recovery
-  /** Seqs whose records are in the log, while their bytes may be. */
+  /** Seqs with a logged record whose bytes may still exist. */
   readonly #pending: Set<number>
   readonly #waiting = new Set<() => void>()
   #isRunning = false
@@ -57,7 +60,7 @@ export class Erasing implements SpaceListener {
     )
   }
 
-  /** Envelopes whose bytes are still to be removed. */
+  /** Envelopes whose bytes still have to be removed. */
   get pending(): number {
     return this.#pending.size
   }
@@ -70,7 +73,7 @@ export class Erasing implements SpaceListener {
     this.#recovery.close()
   }
 
-  /** Resolves when no bytes are left to be removed. */
+  /** Resolves when no bytes have to be removed. */
   async settled(): Promise<void> {
     while (this.#pending.size > 0) {
       await new Promise<void>((resolve) => {
@@ -83,7 +86,7 @@ export class Erasing implements SpaceListener {
     }
   }
 
-  /** On every gateway that has the space open, whichever of them has logged the record. */
+  /** Called on every gateway that has the space open, whichever one logged the record. */
   erased(seqs: readonly number[]): void {
     this.#copies.forget()
     for (const seq of seqs) this.#pending.add(seq)
@@ -103,7 +106,7 @@ export class Erasing implements SpaceListener {
     const [row] = await space.log.read({ after: seq - 1, before: seq + 1, limit: 1, only: 'headings' })
     if (row === undefined || seq > space.delivered)
       return refuse('not_found', `The log has no envelope ${seq}. Check the seq.`)
-    // Also what is on its way to the log: of each envelope there is one record.
+    // Includes admitted records: an envelope has only one.
     if (space.state.erasures.seqs.has(seq))
       return refuse('not_found', `The envelope ${seq} is erased already.`)
     if (!isErasable(row.kind)) {
@@ -124,7 +127,7 @@ export class Erasing implements SpaceListener {
     }
   }
 
-  /** Resolves when the bytes are gone, or it has taken too long. */
+  /** Resolves when the bytes are removed, or after `maxWaitMs`. */
   #removed(seq: number): Promise<boolean> {
     const { clock } = this.#space
     const isGone = (): boolean => !this.#pending.has(seq)
@@ -154,9 +157,9 @@ export class Erasing implements SpaceListener {
     let isChanged = false
     while (this.#pending.size > 0) {
       const [seqs, head] = [[...this.#pending], this.#space.delivered]
-      await this.#checkpoints.settled() // One that was begun before tells of them.
+      await this.#checkpoints.settled() // A checkpoint that was begun earlier may contain the envelope.
       const found = await log.erase(seqs)
-      await this.#copies.reach(head) // Also where an earlier attempt came no further than the log.
+      await this.#copies.reach(head) // An earlier attempt may have failed after removing the bytes from the log.
       if (found) logger.info({ space: config.name, seqs }, 'envelopes were erased')
       isChanged ||= found
       for (const seq of seqs) this.#pending.delete(seq)
@@ -167,7 +170,7 @@ export class Erasing implements SpaceListener {
   }
 }
 
-/** What stays of a decision: nothing that its sender has written. */
+/** The part of a decision that is kept: nothing that its sender wrote. */
 function pickDecision(row: Row | undefined): Erasure['decided'] {
   if (row === undefined || row.body.length === 0) return undefined
   const { decision, reasonCode } = parseEnvelope(row).payload as unknown as DecisionPayload

@@ -12,7 +12,7 @@ import {
 } from '@meup/protocol'
 import type { Refusal } from './admission/context.js'
 
-/** What the gateway tells one connection; not logged, hence without `seq`. */
+/** A message from the gateway to one connection; not logged, so without `seq`. */
 function frame(to: string, ts: string, kind: string, payload: object, correlationId?: string): Envelope {
   return {
     protocol: PROTOCOL,
@@ -26,11 +26,11 @@ function frame(to: string, ts: string, kind: string, payload: object, correlatio
   }
 }
 
-/** `subscribe`: id of the `observe.subscribe` that it answers. */
+/** `subscribe`: id of the `observe.subscribe` that this answers. */
 export const welcomeFrame = (to: string, ts: string, payload: WelcomePayload, subscribe?: string): Envelope =>
   frame(to, ts, Kind.systemWelcome, payload, subscribe)
 
-/** How much was thought in a context that the connection was not sent [MEUP-9.9]. */
+/** Counts of thoughts in a context that the connection was not sent [MEUP-9.9]. */
 export const summaryFrame = (
   to: string,
   {
@@ -40,7 +40,7 @@ export const summaryFrame = (
   }: { readonly context: string; readonly ts: string; readonly payload: SummaryPayload },
 ): Envelope => ({ ...frame(to, ts, Kind.observeSummary, payload), context })
 
-/** The token of an invitation. */
+/** The answer to an invitation, with its token. */
 export const inviteAckFrame = (
   to: string,
   ts: string,
@@ -48,7 +48,7 @@ export const inviteAckFrame = (
   invitation: string,
 ): Envelope => frame(to, ts, Kind.spaceInviteAck, payload, invitation)
 
-/** The one answer to a refused envelope: code, what to do, where [MEUP-12.1]. */
+/** The answer to a refused envelope: code, advice, path [MEUP-12.1]. */
 export function errorFrame(
   to: string,
   ts: string,

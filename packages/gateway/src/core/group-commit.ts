@@ -6,16 +6,16 @@ import type { Draft, Entry, EnvelopeLog, Heading } from '../ports/envelope-log.j
 
 const maxRows = 512
 const maxBytes = 1024 * 1024
-/** Past this whoever sends is read no further until the log has caught up. */
+/** Above this many waiting bytes, sockets are not read until the log has caught up. */
 const slowingBytes = 2 * 1024 * 1024
-/** Past this the log has fallen behind, and nothing more is admitted until it has caught up. */
+/** Above this many waiting bytes the log has fallen behind, and envelopes are refused until it has caught up. */
 const maxWaitingBytes = 64 * 1024 * 1024
-/** So long a batch may take before the log has fallen behind. */
+/** The log has fallen behind if a batch takes longer than this. */
 const commitTimeoutMs = 5000
 
 /**
- * Appends what was admitted, one batch at a time: while one is on its way to the disk the next one gathers. Under
- * light load a batch is one envelope and waits for nothing but the end of the current turn of the event loop.
+ * Appends admitted envelopes in batches, one batch at a time: while one is written, the next one collects. Under light load a
+ * batch is one envelope and waits only for the end of the current event loop turn.
  */
 export class GroupCommit {
   readonly #log: EnvelopeLog
@@ -53,8 +53,8 @@ export class GroupCommit {
   }
 
   /**
-   * Where much waits: resolves when whoever sends should be read on, since the log has caught up, or has fallen so far behind
-   * that what comes is refused.
+   * Back-pressure: resolves when senders may be read again, because the log has caught up or has fallen so far behind that it
+   * refuses envelopes.
    */
   whenWritable(): Promise<void> | undefined {
     if (this.#waitingBytes <= slowingBytes || this.isBehind) return undefined
@@ -62,12 +62,12 @@ export class GroupCommit {
     return this.#whenWritable.promise
   }
 
-  /** What no batch has taken yet. */
+  /** Envelopes that are in no batch yet. */
   get waiting(): { readonly envelopes: number; readonly bytes: number } {
     return { envelopes: this.#waiting.length, bytes: this.#waitingBytes }
   }
 
-  /** Resolves when everything admitted so far is committed or has failed. */
+  /** Resolves when every admitted envelope is committed or has failed. */
   async idle(): Promise<void> {
     while (this.#running !== undefined) await this.#running
   }
@@ -130,7 +130,7 @@ function createDeferred() {
   return { promise, resolve }
 }
 
-/** Who waits until the log has a seq, or until it is certain that it never will. */
+/** Callers that wait until the log has a seq, or certainly never will. */
 export class Watchers {
   #waiting: { readonly seq: number; resolve(isCommitted: boolean): void }[] = []
 
@@ -145,16 +145,16 @@ export class Watchers {
     this.#waiting = this.#waiting.filter(({ seq }) => seq > through)
   }
 
-  /** What they wait for is not in the log. */
+  /** Everything that is waited for is lost. */
   rejectAll(): void {
     for (const { resolve } of this.#waiting.splice(0)) resolve(false)
   }
 }
 
-/** Between two attempts: doubled each time, up to the second. */
+/** Delay between attempts; it doubles up to the maximum. */
 const [shortestMs, longestMs] = [500, 10_000]
 
-/** Repeats a task until it succeeds, with growing pauses. */
+/** Retries a task with growing delays until it succeeds. */
 export class Recovery {
   readonly #clock: Clock
   readonly #failed: (error: unknown, retryMs: number) => void
@@ -170,14 +170,14 @@ export class Recovery {
     this.#run(attempt, shortestMs)
   }
 
-  /** Gives up. */
+  /** Stops retrying. */
   close(): void {
     this.#isOver = true
     this.#cancel()
   }
 
   #run(attempt: () => Promise<void>, retryMs: number): void {
-    // What fails in reporting a failure is reported as a failure of its own.
+    // An exception in `failed` counts as another failure.
     this.#try(attempt, retryMs).catch((error: unknown) => this.#failed(error, retryMs))
   }
 
@@ -194,27 +194,27 @@ export class Recovery {
   }
 }
 
-/** Where the log has, or will have, an envelope; `message` once it is committed. */
+/** The seq of a known envelope, and its message once it is committed. */
 interface KnownId {
   readonly seq: number
   readonly message?: Message
 }
 
-/** Bytes of a row that are read from the log in about a microsecond. */
+/** Bytes of a row that the log reads in about a microsecond. */
 const bytesPerUnit = 1024
 
-/** Drafts by their ids, and the roots of the contexts that they are in. */
+/** Pending drafts by id, and the roots of their contexts. */
 class InFlight {
   readonly drafts = new Map<string, Draft>()
   readonly roots = new Set<string>()
 }
 
-/** The ids and the contexts of a space: those on their way into the log, and those in it [MEUP-1.10]. */
+/** The ids and contexts of a space, logged or pending [MEUP-1.10]. */
 export class KnownIds {
   readonly #log: EnvelopeLog
   /**
-   * On their way, in two that are replaced once they are empty: the tables that a map has outgrown are linked to those
-   * that follow, so that one map for all would have what was deleted from it outlive the collection of young objects.
+   * Pending drafts in two generations, each replaced once it is empty: V8 links a map's outgrown tables to their successors, so
+   * deleted entries of one long-lived map would survive young collections.
    */
   #older = new InFlight()
   #newer = new InFlight()
@@ -224,8 +224,8 @@ export class KnownIds {
   }
 
   /**
-   * `other` = the id stands for something else than this content of this sender. The meter pays for reading what the sender
-   * itself has sent before, as far as it can.
+   * `other` = the id belongs to different content or another sender. The meter pays for reading the sender's earlier envelope,
+   * up to its limit.
    */
   find(id: string, from: string, content: Uint8Array, meter: WorkMeter): KnownId | 'other' | undefined {
     const draft = this.#findDraft(id)
@@ -243,17 +243,17 @@ export class KnownIds {
     return same ? { seq: row.seq, message: createLoggedMessage(row) } : 'other'
   }
 
-  /** Of what was admitted, committed or not. */
+  /** Finds the heading of an admitted envelope, committed or not. */
   findOrigin(id: string): Heading | undefined {
     return this.#findDraft(id) ?? this.#log.heading(id)
   }
 
-  /** The same with its body. */
+  /** Like `findOrigin`, with the body. */
   findEntry(id: string): Entry | undefined {
     return this.#findDraft(id) ?? this.#log.find(id)
   }
 
-  /** Whether anything admitted is in the context that is this root, or below it [MEUP-2.12]. */
+  /** Whether an admitted envelope is in the context with this root, or below it [MEUP-2.12]. */
   hasContext(root: string): boolean {
     return this.#older.roots.has(root) || this.#newer.roots.has(root) || this.#log.hasContext(root)
   }
@@ -266,7 +266,7 @@ export class KnownIds {
   settle(entries: readonly Entry[]): void {
     for (const { id } of entries) if (!this.#older.drafts.delete(id)) this.#newer.drafts.delete(id)
     if (this.#older.drafts.size > 0) return
-    // What a failed commit has lost leaves no roots behind.
+    // Roots of drafts lost in a failed commit are dropped as well.
     this.#older = this.#newer.drafts.size > 0 ? this.#newer : new InFlight()
     this.#newer = new InFlight()
   }

@@ -12,11 +12,11 @@ import {
 } from '@meup/protocol'
 import type { Entry } from '../ports/envelope-log.js'
 
-/** What somebody may read beside what is for everyone and for itself. */
+/** Read access beyond public envelopes and one's own. */
 export interface ReadRights {
-  /** What is addressed to others. */
+  /** May read envelopes addressed to others. */
   readonly readsTargeted: boolean
-  /** What others were refused in front of everyone: it may restrict them. */
+  /** May read refusals of public envelopes, because it may restrict their senders. */
   readonly readsRefusals: boolean
 }
 
@@ -24,47 +24,47 @@ export interface Reader extends ReadRights {
   readonly participant: string
 }
 
-/** The same for all who have the same rights. */
+/** Equal for equal rights. */
 export const getRightsKey = ({ readsTargeted, readsRefusals }: ReadRights): string =>
   `${readsTargeted ? 'all' : 'own'}${readsRefusals ? ' and refusals' : ''}`
 
-/** Who may read an envelope: `undefined` = everyone in the space. */
+/** The readers of an envelope; `undefined` = everyone in the space. */
 export type Audience = Readers | undefined
 
 interface Readers {
   readonly participants: ReadonlySet<string>
-  /** A thought of a hidden run: not even those read it who read what is addressed to others. */
+  /** A thought of a hidden run: `readsTargeted` does not suffice. */
   readonly isWithheld: boolean
-  /** A refusal of what everyone would have read: those who may restrict others read it, too. */
+  /** A refusal of a public envelope: `readsRefusals` suffices. */
   readonly isRefusal?: true
 }
 
 export interface AudienceRules {
   readonly mcpVisibility: 'everyone' | 'addressees'
-  /** Whether the run that a context belongs to withholds what this participant thinks in it. */
+  /** Whether the run of a context is hidden and withholds the thoughts of this participant. */
   withholds(context: string, from: string): boolean
-  /** Who sent an admitted envelope to whom, of which kind it is, where, and what it answers. */
+  /** The sender, recipients, kind, context and correlation of an admitted envelope. */
   findOrigin(id: string): Origin | undefined
-  /** Who takes part in the run that a context belongs to; `undefined` = everyone [MEUP-2.13]. */
+  /** The participants of the run of a context; `undefined` = everyone [MEUP-2.13]. */
   runAudience(context: string): readonly string[] | undefined
-  /** Whether there was a private run at all: else nothing is looked up for one. */
+  /** Whether the space ever had a private run; if not, lookups are skipped. */
   readonly hasPrivateRuns: boolean
-  /** Who may fulfil or reject a proposal at present. */
+  /** Participants that may fulfil or reject a proposal at present. */
   deciders(proposal: string): readonly string[]
 }
 
 type Origin = Pick<Entry, 'id' | 'from' | 'to' | 'kind' | 'context' | 'correlationId'>
 
-/** What decides who may read an envelope. */
+/** The fields that decide who may read an envelope. */
 export type Addressed = Pick<Entry, 'id' | 'from' | 'kind' | 'to' | 'context' | 'correlationId'>
 
-/** The same of one that the log has. */
+/** `Addressed` for a logged envelope. */
 export type LoggedAddress = Addressed & Pick<Entry, 'seq'>
 
-/** Who may read what was erased [MEUP-10.11]. */
+/** The audience of an erased envelope [MEUP-10.11]. */
 export const nobody: Audience = { participants: new Set(), isWithheld: true }
 
-/** Decided once per envelope, for all readers alike [MEUP-8.1]. */
+/** Decides the audience once per envelope, for all readers [MEUP-8.1]. */
 export function decideAudience(entry: Addressed, rules: AudienceRules): Audience {
   const { kind, from, to, context } = entry
   if (kind === Kind.systemDecision && to?.includes(GATEWAY)) return { ...readers(to), isRefusal: true }
@@ -81,8 +81,8 @@ export const readers = (participants: readonly string[]): Readers => ({
 })
 
 /**
- * `to` names who must act; with `addressees` a request, its responses and what is notified are theirs and the askers' alone,
- * save what somebody asks itself [MEUP-8.2].
+ * In MCP envelopes `to` names who must act. With visibility `addressees`, a request, its responses and notifications are for
+ * the addressees and the askers only, except requests to oneself [MEUP-8.2].
  */
 function mcpAudience(entry: Addressed, rules: AudienceRules): Audience {
   const { mcpVisibility, findOrigin } = rules
@@ -97,12 +97,12 @@ function mcpAudience(entry: Addressed, rules: AudienceRules): Audience {
   return readers([...(to ?? []), ...askers(entry, findOrigin)])
 }
 
-/** Longest way from a notification to the proposal that its call fulfils. */
+/** Longest chain from a notification to the proposal that its call fulfils. */
 const maxLinks = 4
 
 /**
- * A call in a private run, and all that follows from it, is for those who take part, and for whom it passes: senders, addressees,
- * and whoever may decide what is proposed [MEUP-8.8]. `undefined` = it belongs to no private run.
+ * A call in a private run and everything that follows from it is for the participants of the run and of the call: senders,
+ * addressees, and whoever may decide a proposal [MEUP-8.8]. `undefined` = no private run.
  */
 function privateAudience(entry: Origin, rules: AudienceRules, links = maxLinks): string[] | undefined {
   const { id, from, to = [], kind, context } = entry
@@ -122,13 +122,13 @@ const asksItself = (request: Origin | undefined): boolean =>
   request.to !== undefined &&
   request.to.every((id) => id === request.from)
 
-/** What a response answers, and what a request fulfils: their senders read along. */
+/** The kind that each kind answers or fulfils: the senders of those may read it as well. */
 const answered: Partial<Record<string, string>> = {
   [Kind.mcpResponse]: Kind.mcpRequest,
   [Kind.mcpRequest]: Kind.mcpProposal,
 }
 
-/** Its sender, that of the request it answers, and that of the proposal which the request fulfils. */
+/** The sender of the envelope, of the request it answers, and of the proposal that the request fulfils. */
 function askers(entry: Origin, findOrigin: AudienceRules['findOrigin']): string[] {
   const kind = answered[entry.kind]
   const ids = kind === undefined ? [] : [...new Set(correlations(entry))]
@@ -136,23 +136,23 @@ function askers(entry: Origin, findOrigin: AudienceRules['findOrigin']): string[
   return [entry.from, ...asked.flatMap((origin) => askers(origin, findOrigin))]
 }
 
-/** The one predicate: live delivery, replay and every view ask it and nothing else [MEUP-8.1]. */
+/** The only predicate for reading: live delivery, replay and every view use it [MEUP-8.1]. */
 export const mayRead = (reader: Reader, audience: Audience): boolean =>
   mayAllRead(reader, audience) || audience?.participants.has(reader.participant) === true
 
-/** Whether all with these rights may read it, not only those it is for. */
+/** Whether every reader with these rights may read it, not only its audience. */
 export const mayAllRead = ({ readsTargeted, readsRefusals }: ReadRights, audience: Audience): boolean =>
   audience === undefined ||
   (readsTargeted && !audience.isWithheld) ||
   (readsRefusals && audience.isRefusal === true)
 
-/** The contexts of a space, as far as they hide runs. */
+/** The part of `Contexts` that hides runs. */
 interface HidingContexts {
   open(): readonly (Hiding & { readonly context: string })[]
   getRun(context: string): Hiding | undefined
 }
 
-/** A run is hidden like this from this seq on; `undefined`: not any more. */
+/** The visibility of a run from this seq on; `undefined` = visible. */
 interface Change {
   readonly seq: number
   readonly run: string
@@ -160,11 +160,11 @@ interface Change {
 }
 
 /**
- * Which runs are hidden as of the envelope that was delivered last. What has been admitted since is kept until it is
- * delivered, so that each thought is decided on at its place in the log, and nothing by what the log may not get.
+ * The runs that are hidden as of the last delivered envelope. Later changes wait until they are delivered, so that each thought
+ * is judged at its place in the log, and never by an envelope that may fail to commit.
  */
 export class HiddenRuns {
-  /** Counts what was changed. */
+  /** Counts changes. */
   version = 0
   readonly #hidden: Map<string, Hiding>
   #changes: Change[] = []
@@ -177,13 +177,13 @@ export class HiddenRuns {
     this.#hidden = new Map(runs.map((run) => [run.context, run]))
   }
 
-  /** Whether nobody else may read what this participant thinks in a context. */
+  /** Whether only this participant may read its thoughts in a context. */
   withholds(context: string, from: string): boolean {
     const run = this.#hidden.size > 0 && this.#hidden.get(contextRoot(context))
     return run ? withholds(run, from) : false
   }
 
-  /** Notes what an envelope changes that `contexts` have just been told of. */
+  /** Notes a change of visibility by an envelope that was just applied to `contexts`. */
   note({ seq = 0, kind, context, payload }: Envelope, contexts: HidingContexts): void {
     const place = kind === Kind.observeVisibility ? (payload as VisibilityPayload).context : context
     if (place === undefined || !changing.has(kind)) return
@@ -191,7 +191,7 @@ export class HiddenRuns {
     this.#changes.push({ seq, run: contextRoot(place), hiding: run?.hiddenBy && run })
   }
 
-  /** Everything up to this seq is about to be delivered. */
+  /** Applies the changes up to this seq, before it is delivered. */
   advance(seq: number): void {
     for (let next = this.#changes[0]; next !== undefined && next.seq <= seq; next = this.#changes[0]) {
       this.version++
@@ -201,13 +201,13 @@ export class HiddenRuns {
     }
   }
 
-  /** What has not been delivered never will be. */
+  /** Drops changes that will never be delivered. */
   forget(): void {
     this.#changes = []
   }
 }
 
-/** What hides or shows a run, and what ends one. */
+/** Kinds that hide, show or end a run. */
 const changing: ReadonlySet<string> = new Set([
   Kind.observeVisibility,
   Kind.reasoningConclusion,

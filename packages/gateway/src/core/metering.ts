@@ -3,7 +3,7 @@ import type { Draft } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
 import type { SpaceConfig } from './config.js'
 
-/** By kind, or by its namespace. Kinds come from the wire: an object would know `constructor`, too. */
+/** Rate classes by kind or namespace. Kinds are untrusted input, so this is a map: an object would find `constructor`. */
 const classes: ReadonlyMap<string, RateClass> = new Map([
   ['reasoning', 'reasoning'],
   ['chat', 'chat'],
@@ -16,35 +16,35 @@ const classes: ReadonlyMap<string, RateClass> = new Map([
   ['observe', 'control'],
 ])
 
-/** A socket whose rateLimitKey owes one of these is not read [MEUP-7.1]. */
+/** A socket whose rateLimitKey is in debt in one of these classes is not read [MEUP-7.1]. */
 const owed = ['bytes', 'results', 'work', 'frames'] as const satisfies readonly RateClass[]
 
 export const getRateClass = (kind: string): RateClass =>
   classes.get(kind) ?? classes.get(namespaceOf(kind)) ?? 'other'
 
-/** Past this many payers, those that owe nothing are forgotten. */
+/** With more rateLimitKeys than this, those without debt are forgotten. */
 const remembered = 4096
 
-/** Nobody is told to wait longer because of what it was refused before. */
+/** Bounds the extra wait that earlier refusals add. */
 const maxPromisedMs = 60_000
 
-/** Characters of a view for one unit of work. */
+/** Characters of a view per unit of work. */
 const charactersPerUnit = 64
 
-/** Where the rates stand; they may change while it runs. */
+/** Holds the configured rates, which may change at run time. */
 type Configured = { readonly config: Pick<SpaceConfig, 'participants' | 'limits'> }
 
-/** Tokens that refill at a steady rate up to a burst [MEUP-7.1]. `rate`: as it is in `config`. */
+/** Tokens that refill at a steady rate up to a burst [MEUP-7.1]. `rate`: as in `config`. */
 interface Bucket {
   tokens: number
   at: number
-  /** When the last of those that were refused may come again. */
+  /** When the last refused sender may retry. */
   promisedAt: number
   rate: Rate
   config: Configured['config']
 }
 
-/** The buckets of a space: per rateLimitKey (a participant, or a guest's address) and class [MEUP-7.1]. */
+/** The token buckets of a space by rateLimitKey (a participant, or a guest's address) and class [MEUP-7.1]. */
 export class Rates {
   readonly #space: Configured
   readonly #payers = new Map<string, Map<RateClass, Bucket>>()
@@ -53,7 +53,7 @@ export class Rates {
     this.#space = space
   }
 
-  /** 0 when it was taken, else the milliseconds to wait: those that were refused before come first [MEUP-7.2]. */
+  /** Returns 0 if the tokens were taken, otherwise the milliseconds to wait. Earlier refused senders come first [MEUP-7.2]. */
   take(rateLimitKey: string, rateClass: RateClass, cost: number, now: number): number {
     const bucket = this.#getBucket(rateLimitKey, rateClass, now)
     if (bucket.tokens < cost) {
@@ -66,35 +66,35 @@ export class Rates {
     return 0
   }
 
-  /** Takes it whether it is there or not: what has been done cannot be refused any more [MEUP-7.1]. */
+  /** Charges without refusing, possibly into debt, for work that is already done [MEUP-7.1]. */
   charge(rateLimitKey: string, rateClass: RateClass, cost: number, now: number): void {
     this.#getBucket(rateLimitKey, rateClass, now).tokens -= cost
   }
 
-  /** What the rateLimitKey owes elsewhere, in milliseconds until that is paid, it owes here as well. */
+  /** Adds a debt from another gateway, in milliseconds until it is paid. */
   owe(rateLimitKey: string, rateClass: RateClass, ms: number, now: number): void {
     if (ms <= 0) return
     const bucket = this.#getBucket(rateLimitKey, rateClass, now)
     bucket.tokens = Math.min(bucket.tokens, (-ms / 1000) * bucket.rate.perSecond)
   }
 
-  /** Charges for a view of so many characters, as for what is read of the log [MEUP-7.8]. */
+  /** Charges for a view of this many characters, like for a read of the log [MEUP-7.8]. */
   chargeView(rateLimitKey: string, characters: number, now: number): void {
     this.charge(rateLimitKey, 'work', characters / charactersPerUnit, now)
   }
 
-  /** Milliseconds until the rateLimitKey has this part of its burst in a class; by default, until it owes nothing. */
+  /** Milliseconds until the bucket is filled to this part of its burst; by default, until it has no debt. */
   wait(rateLimitKey: string, rateClass: RateClass, now: number, part = 0): number {
     const bucket = this.#getBucket(rateLimitKey, rateClass, now)
     return waitMs(bucket, part * bucket.rate.burst)
   }
 
-  /** Tokens that the rateLimitKey has in a class; below 0 = it owes. */
+  /** Tokens in the bucket; below 0 = debt. */
   left(rateLimitKey: string, rateClass: RateClass, now: number): number {
     return this.#getBucket(rateLimitKey, rateClass, now).tokens
   }
 
-  /** Milliseconds until the rateLimitKey owes nothing for which it is not read. */
+  /** Milliseconds until the rateLimitKey has no debt that stops reading its sockets. */
   waitToRead(rateLimitKey: string, now: number): number {
     const buckets = this.#payers.get(rateLimitKey)
     let wait = 0
@@ -110,7 +110,7 @@ export class Rates {
     return participants[rateLimitKey]?.rates?.[rateClass] ?? limits.rates[rateClass]
   }
 
-  /** With what has been refilled since. A clock that went back refills nothing and takes nothing away. */
+  /** The refilled bucket. If the clock went back, nothing is refilled or removed. */
   #getBucket(rateLimitKey: string, rateClass: RateClass, now: number): Bucket {
     const { config } = this.#space
     const bucket = this.#payers.get(rateLimitKey)?.get(rateClass) ?? this.#open(rateLimitKey, rateClass, now)
@@ -148,11 +148,11 @@ export class Rates {
   }
 }
 
-/** Until the bucket has `least` tokens. */
+/** Milliseconds until the bucket has `least` tokens. */
 const waitMs = ({ tokens, rate }: Bucket, least: number): number =>
   tokens >= least ? 0 : Math.ceil(((least - tokens) / rate.perSecond) * 1000)
 
-/** How often each of a few things has happened. */
+/** Counters by name. */
 export class Counts {
   readonly #counts = new Map<string, number>()
 
@@ -165,7 +165,7 @@ export class Counts {
   }
 }
 
-/** How measured values are spread: `counts[i]` of them were at most `bounds[i]`, and above the bound before it. */
+/** A histogram: `counts[i]` values were at most `bounds[i]` and above the previous bound. */
 export class Histogram {
   readonly bounds: readonly number[]
   readonly counts: number[]
@@ -185,7 +185,7 @@ export class Histogram {
   }
 }
 
-/** What has happened in a space since it was opened. Plain numbers, because envelopes pass here; others read them. */
+/** Counters of a space since it was opened. Plain numbers, because every envelope passes here; `metrics.ts` reads them. */
 export class SpaceMetrics {
   /** Envelopes in the log, by class of kinds. */
   readonly accepted = new Counts()
@@ -196,13 +196,13 @@ export class SpaceMetrics {
   /** Seconds that the log took for one batch. */
   readonly commits = new Histogram([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5])
   failedCommits = 0
-  /** What the guard has found, by what became of it. */
+  /** Findings of the guard, by action. */
   readonly findings = new Counts()
-  /** Connections that were closed because their peer took too little. */
+  /** Connections closed because their peers read too slowly. */
   slowCloses = 0
-  /** How often a connection was read no further for a while, because the log had fallen behind or its rates were used up. */
+  /** How often reading of a connection was paused because the log had fallen behind or its rates were used up. */
   heldReads = 0
-  /** What subscriptions have cut. */
+  /** Totals that subscriptions have filtered out. */
   readonly suppressed = { envelopes: 0, bytes: 0 }
   /** Thoughts of hidden runs, each counted once. */
   withheldThoughts = 0
@@ -223,11 +223,11 @@ export class SpaceMetrics {
   }
 }
 
-/** Parts of the burst: the operator is warned below the first, and may be warned again once the second is left. */
+/** Parts of the burst: the operator is warned below the first, and warned again only after it was above the second. */
 const [littleLeft, enoughLeft] = [0.2, 0.5]
-/** Bytes below which a participant can add no envelope. */
+/** Bytes below which a participant cannot add any envelope. */
 const noneLeft = 256
-/** Participants whose warnings are remembered. */
+/** Participants whose warning level is remembered. */
 const maxLevels = 4096
 
 /** The part of a space that `LogUse` needs. */
@@ -237,7 +237,7 @@ interface UsedSpace {
   readonly rates: Rates
 }
 
-/** Tells the operator of who uses up what it may add to the log [MEUP-7.2]. */
+/** Warns the operator about participants that use up their log budget [MEUP-7.2]. */
 export class LogUse {
   readonly #space: UsedSpace
   readonly #levels = new Map<string, 'little' | 'nothing'>()
@@ -246,12 +246,12 @@ export class LogUse {
     this.#space = space
   }
 
-  /** Whether a payer may add nothing more at present. */
+  /** Whether a rateLimitKey has no log budget left at present. */
   isUsedUp(rateLimitKey: string, now: number): boolean {
     return this.#space.rates.left(rateLimitKey, 'log', now) < noneLeft
   }
 
-  /** To be called when it was charged, or refused. */
+  /** Call after a charge or a refusal. */
   note(rateLimitKey: string, now: number, isRefused: boolean): void {
     const { config, logger, rates } = this.#space
     const { perSecond, burst } = rates.getRate(rateLimitKey, 'log')

@@ -14,7 +14,7 @@ export class Timers {
     this.#clock = clock
   }
 
-  /** Calls `act` after `ms`, unless a timer of this key runs already. */
+  /** Calls `act` after `ms`, unless a timer of this key is already running. */
   start(key: string, ms: number, act: () => void): void {
     if (this.#running.has(key)) return
     const cancel = this.#clock.after(ms, () => {
@@ -35,7 +35,7 @@ export class Timers {
   }
 }
 
-/** Who is connected, to this gateway or another one. */
+/** Which participants are connected to any gateway. */
 interface Connected {
   isThere(participant: string): boolean
   isConnected(participant: string, session: string): boolean
@@ -45,7 +45,7 @@ interface Connected {
 export class OpenWork {
   readonly #space: Space
   readonly #connected: Connected
-  /** By owners of contexts that no program has opened. */
+  /** Timers by owners of contexts without a program. */
   readonly #timers: Timers
 
   constructor(space: Space, connected: Connected) {
@@ -54,15 +54,15 @@ export class OpenWork {
     this.#timers = new Timers(space.clock)
   }
 
-  /** Takes up again what waits for owners that are away. */
+  /** Restarts the timers for owners that are away. */
   resume(): void {
     for (const owner of new Set(this.#space.state.contexts.open().map((each) => each.owner)))
       this.endOrphans(owner)
   }
 
   /**
-   * Cancels all open contexts without a session. An earlier version has written such a log, which does not say whether the programs that
-   * opened them still run.
+   * Cancels all open contexts without a session. Logs of an earlier version do not say whether the programs that opened them
+   * still run.
    */
   abandonAll(): void {
     const { contexts } = this.#space.state
@@ -74,8 +74,8 @@ export class OpenWork {
   }
 
   /**
-   * Ends the contexts of a program, and answers its calls if no other program of the participant can. This comes before the log says that
-   * the program has ended, so that whatever fails here is tried again.
+   * Ends the contexts of a program, and answers its calls if no other program of the participant can. Runs before the end of
+   * the program is logged, so that a failure is retried.
    */
   endOf(participant: string, session: string): void {
     const { contexts, programs, calls } = this.#space.state
@@ -86,7 +86,10 @@ export class OpenWork {
     for (const call of calls.waitingFor(participant)) this.#answerFor(participant, call)
   }
 
-  /** Ends the contexts of an owner whose programs have ended, and waits for an owner that is away and has opened some without a program. */
+  /**
+   * Ends the contexts of ended programs of an owner, and starts the timer of an absent owner with contexts that no program
+   * opened.
+   */
   endOrphans(owner: string): void {
     const { contexts, programs } = this.#space.state
     let isExpected = false
@@ -107,7 +110,7 @@ export class OpenWork {
     else if (kind === Kind.reasoningCancel && context !== undefined) this.#stop(context)
   }
 
-  /** The contexts of an owner that is back do not end. */
+  /** Stops the timer of an owner that has reconnected. */
   onArrival(owner: string): void {
     this.#timers.stop(owner)
   }
@@ -117,7 +120,7 @@ export class OpenWork {
     this.#timers.stopAll()
   }
 
-  /** Ends a context at the request of anybody, if its program is not connected and cannot do so itself [MEUP-2.4]. */
+  /** Ends a context on request, if its program is not connected and cannot end it itself [MEUP-2.4]. */
   #stop(context: string): void {
     const opened = this.#space.state.contexts.get(context)
     if (opened === undefined) return
@@ -127,7 +130,7 @@ export class OpenWork {
     if (!isThere) this.#cancel(opened, session === undefined ? 'abandoned' : programEndedReason)
   }
 
-  /** An owner that stays away, and sends nothing over HTTP, abandons its contexts [MEUP-2.3]. */
+  /** Abandons the contexts of an owner that stays away and sends nothing over HTTP [MEUP-2.3]. */
   #expect(owner: string, ms = this.#space.config.reasoning.abandonAfterMs): void {
     this.#timers.start(owner, ms, () => this.#abandon(owner))
   }
@@ -146,7 +149,7 @@ export class OpenWork {
     if (nextMs <= abandonAfterMs) this.#expect(owner, nextMs)
   }
 
-  /** The cancel refers to what the run is about, and has the audience of the run [MEUP-2.13]. */
+  /** The cancel correlates to the trigger of the run, and has the audience of the run [MEUP-2.13]. */
   #cancel({ context }: Pick<OwnContext, 'context'>, reason: string): void {
     const { state, ids } = this.#space
     if (state.contexts.get(context)?.state !== 'open') return
@@ -161,7 +164,7 @@ export class OpenWork {
     })
   }
 
-  /** Answers a call for an addressee whose program has ended [MEUP-2.15]. */
+  /** Responds to a call for an addressee whose program has ended [MEUP-2.15]. */
   #answerFor(participant: string, call: string): void {
     const asked = this.#space.ids.findEntry(call)
     if (asked === undefined) return

@@ -3,9 +3,9 @@ import type { Envelope } from '@meup/protocol'
 import { parseEnvelope } from '../log/entries.js'
 import type { Entry, EnvelopeLog } from '../ports/envelope-log.js'
 
-/** Bytes of bodies whose envelopes are kept. Parsed, they take about three times as much memory. */
+/** Bytes of bodies whose envelopes are cached. Parsed, they take about three times that memory. */
 const maxBytes = 1024 * 1024
-/** One envelope may take this part of it. */
+/** The part of it that one envelope may take. */
 const maxPart = 1 / 8
 
 interface Parsed {
@@ -13,15 +13,15 @@ interface Parsed {
   readonly bytes: number
 }
 
-/** What is asked of a space. */
+/** The part of a space that is used. */
 interface LoggedRows {
   readonly log: Pick<EnvelopeLog, 'oldest'>
   wasErased(seq: number): boolean
 }
 
 /**
- * Envelopes of rows that were read lately: the index, turns, and steps of all readers parse a row once. Whoever gets one may read the
- * row, and leaves the envelope as it is.
+ * Caches parsed envelopes, so that the index, turns and steps parse a row once for all readers. Callers must be allowed to read
+ * the row and must not change the envelope.
  */
 export class ParsedRows {
   readonly #space: LoggedRows
@@ -32,10 +32,10 @@ export class ParsedRows {
     this.#space = space
   }
 
-  /** Throws a `LogError` of code `corrupt` where the row is damaged. */
+  /** Throws a `LogError` with code `corrupt` if the row is damaged. */
   get(row: Entry): Envelope {
     const { seq, body } = row
-    // Nothing is left of an erased row, and nothing may be kept of it until it is emptied.
+    // An erased row is empty or about to be emptied, and must not be cached.
     if (body.length === 0 || body.length > maxBytes * maxPart || this.#space.wasErased(seq))
       return parseEnvelope(row)
     if (this.#space.log.oldest !== this.#oldest) this.clear()
@@ -47,7 +47,6 @@ export class ParsedRows {
     return envelope
   }
 
-  /** Drops all of it. */
   clear(): void {
     this.#oldest = this.#space.log.oldest
     this.#kept = new Bounded(maxBytes, ({ bytes }) => bytes)

@@ -7,7 +7,7 @@ import { keyOf, type Person, PresentElsewhere } from './present-elsewhere.js'
 import type { Space } from './space.js'
 import type { Ended } from './state/state.js'
 
-/** Ends that one call of `announceEnds` logs. */
+/** Expiries that one call of `announceEnds` logs. */
 const maxEnds = 256
 /** Addressees of one envelope [MEUP-1.2]. */
 const maxTo = 64
@@ -25,14 +25,14 @@ type Fields = Parameters<Space['emit']>[0]
 export class Presence {
   readonly #space: Space
   readonly openWork: OpenWork
-  /** Who is connected to other gateways. */
+  /** Participants connected to other gateways. */
   readonly elsewhere = new PresentElsewhere()
   readonly #sessions = new Map<string, Set<Session>>()
-  /** By the keys of programs that have no connection. */
+  /** Timers of programs without a connection, by key. */
   readonly #timers: Timers
-  /** The states of the programs that run beside this gateway, by participant. */
+  /** The states of programs that run beside this gateway, by participant. */
   readonly #programs = new Map<string, ProgramInfo>()
-  /** Programs that have ended, by their keys, until the log says so. */
+  /** Ended programs by key, until their end is logged. */
   readonly #unlogged = new Bounded<EndedProgram>(maxUnlogged)
 
   constructor(space: Space) {
@@ -74,15 +74,15 @@ export class Presence {
     return this.#space.emit(updated(id, this.#space.state.participants.capabilities(id)))
   }
 
-  /** The same if nobody waits for it: what cannot be logged now is logged after the log has recovered. */
+  /** Like `changed`, if no one waits for the result: a change that cannot be logged now is logged after the log has recovered. */
   announce(id: string): void {
     if (this.#space.isFollower) return
     this.#space.tryEmit(updated(id, this.#space.state.participants.capabilities(id)))
   }
 
   /**
-   * Logs the ends of pauses, grants and proposals whose time is over, each once, addressed to the readers of the envelope that set the
-   * time, at most `maxEnds` in one call [MEUP-3.28]. An end that the log does not take is logged after the log has recovered.
+   * Logs expired pauses, grants and proposals, each once, to the readers of the envelope that set the expiry; at most `maxEnds`
+   * in one call [MEUP-3.28]. Those that cannot be logged now are logged after the log has recovered.
    */
   announceEnds(): void {
     const { nextEnd, state, clock } = this.#space
@@ -106,7 +106,7 @@ export class Presence {
     )
   }
 
-  /** Sets the state of the program of a participant; `undefined`: no program of it runs beside this gateway any more. */
+  /** Sets the state of a participant's program that runs beside this gateway; `undefined` = it no longer runs. */
   setProgram(id: string, program: ProgramInfo | undefined): void {
     if (program === undefined) this.#programs.delete(id)
     else this.#programs.set(id, program)
@@ -114,7 +114,7 @@ export class Presence {
     else this.#recordProgram(id)
   }
 
-  /** Logs the states of programs that differ from those in the log: after a start, nobody may have repeated them [MEUP-3.5]. */
+  /** Logs the states of programs that differ from the log: after a start, they may not have been reported again [MEUP-3.5]. */
   recordPrograms(): void {
     for (const id of [...this.#space.state.participants.ids()]) this.#recordProgram(id)
   }
@@ -151,7 +151,7 @@ export class Presence {
     else if (!this.elsewhere.has(participant, session)) this.#end(participant, session)
   }
 
-  /** Has the sequencing gateway end a program, and keeps the end until the log has it. */
+  /** Has the sequencing gateway end a program, and keeps the end until it is logged. */
   #tellEnd(participant: string, session: string, isBye: boolean): void {
     if (!this.#space.state.programs.isLiving(participant, session)) return
     this.#unlogged.set(keyOf(participant, session), { participant, session, isBye })
@@ -171,7 +171,7 @@ export class Presence {
     return this.#programs.entries()
   }
 
-  /** Handles an announcement of another gateway, or the end of the lease of one that no longer announces anything. */
+  /** Handles an announcement of another gateway, or the expiry of its lease. */
   changedElsewhere(): void {
     if (this.#space.isFollower || this.#space.stopped !== undefined) return
     const { participants, programs } = this.#space.state
@@ -199,7 +199,6 @@ export class Presence {
     return this.#isHere(participant, session) || this.elsewhere.has(participant, session)
   }
 
-  /** Handles a participant that has connected, with these programs. */
   #arrive(id: string, capabilities: readonly Capability[], sessions: readonly string[]): void {
     this.openWork.onArrival(id)
     for (const session of sessions) this.#forgive(keyOf(id, session))
@@ -209,7 +208,7 @@ export class Presence {
     for (const session of begun) this.#begin(id, session)
   }
 
-  /** A program that is back does not end. */
+  /** Stops the timer of a program that has reconnected. */
   #forgive(key: string): void {
     this.#timers.stop(key)
     this.#unlogged.delete(key)
@@ -288,7 +287,7 @@ export class Presence {
     this.openWork.close()
   }
 
-  /** A program that does not come back has ended [MEUP-2.14]. */
+  /** Ends a program that does not reconnect in time [MEUP-2.14]. */
   #expectProgram(participant: string, session: string): void {
     const { abandonAfterMs } = this.#space.config.reasoning
     this.#timers.start(keyOf(participant, session), abandonAfterMs, () => this.#end(participant, session))
@@ -347,7 +346,7 @@ const isSameProgram = (one: ProgramInfo | undefined, other: ProgramInfo | undefi
 interface EndedProgram {
   readonly participant: string
   readonly session: string
-  /** Whether it ends with its last connection alone. */
+  /** Whether it ends only with its last connection. */
   readonly isBye: boolean
 }
 

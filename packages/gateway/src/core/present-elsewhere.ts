@@ -1,9 +1,9 @@
 import type { Capability, ProgramInfo } from '@meup/protocol'
 
-/** Of a program, among those of all participants. */
+/** The key of a program among all participants. */
 export const keyOf = (participant: string, session: string): string => `${participant} ${session}`
 
-/** Somebody who is connected, what it may do, and its programs. */
+/** A connected participant, its capabilities, and its programs. */
 export type Person = readonly [id: string, capabilities: readonly Capability[], sessions: readonly string[]]
 
 interface Lease {
@@ -12,20 +12,20 @@ interface Lease {
   readonly until: number
 }
 
-/** What a gateway says of itself. */
+/** The announcement that a gateway repeats. */
 export interface Announcement {
-  /** Who is connected to it. */
+  /** Participants connected to it. */
   readonly people: readonly Person[]
-  /** How the programs are doing that run beside it. */
+  /** States of programs that run beside it. */
   readonly programs: readonly (readonly [id: string, program: ProgramInfo])[]
 }
 
-/** Who is connected to the other gateways of a space, and what runs beside them, as long as those renew what they say. */
+/** Presence at the other gateways of a space, as long as they renew their announcements. */
 export class PresentElsewhere {
   readonly #leases = new Map<string, Lease>()
   #fresh = new Set<string>()
 
-  /** Takes what a gateway says until a time by this machine's clock. */
+  /** Stores an announcement until a time by this machine's clock. */
   renew(gateway: string, { people, programs }: Announcement, until: number): void {
     const known = this.#leases.get(gateway)?.people
     for (const [id, , sessions] of people) {
@@ -37,19 +37,19 @@ export class PresentElsewhere {
     this.#leases.set(gateway, { people: byId, programs: new Map(programs), until })
   }
 
-  /** Forgets what was not renewed in time. */
+  /** Drops announcements that were not renewed in time. */
   expire(now: number): void {
     for (const [gateway, { until }] of this.#leases) if (until <= now) this.#leases.delete(gateway)
   }
 
-  /** Keys of the programs that have connected to another gateway since the last call: who ended is said to be there for a while. */
+  /** Keys of programs that appeared at other gateways since the last call. An ended program is still announced for a while. */
   takeFresh(): ReadonlySet<string> {
     const fresh = this.#fresh
     this.#fresh = new Set()
     return fresh
   }
 
-  /** Whether somebody is there; with this program, where one is given. */
+  /** Whether a participant, or this program of it, is connected elsewhere. */
   has(id: string, session?: string): boolean {
     for (const { people } of this.#leases.values()) {
       const person = people.get(id)

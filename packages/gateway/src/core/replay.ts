@@ -8,15 +8,12 @@ import { SpaceState } from './state/state.js'
 const page = 1000
 const decoder = new TextDecoder()
 
-/** The state that a log adds up to [MEUP-3.4], with what has been pruned of it and as far as `through`. */
+/** Replays the log up to `through`, starting from the snapshot of its pruned part [MEUP-3.4]. */
 export async function replay(log: EnvelopeLog, through = log.head): Promise<SpaceState> {
   return follow(restoreState(log), log, through)
 }
 
-/**
- * What stands for the log up to `through` once that is pruned [MEUP-10.3]: the state, and the memory that the index of turns
- * goes on with.
- */
+/** The snapshot that replaces the log up to `through` when it is pruned [MEUP-10.3]: the state, and the memory of the turn index. */
 export async function snapshotAt(log: EnvelopeLog, through: number): Promise<Uint8Array> {
   const turns = new Assigner(log.epoch)
   const { snapshot } = log
@@ -26,7 +23,7 @@ export async function snapshotAt(log: EnvelopeLog, through: number): Promise<Uin
   return new TextEncoder().encode(`${text.slice(0, -1)},"turns":${JSON.stringify(turns.snapshot())}}`)
 }
 
-/** What `snapshotAt` has kept for the index. */
+/** The memory of the turn index in such a snapshot. */
 export function turnMemoryIn(bytes: Uint8Array, through: number, epoch: string): AssignSnapshot {
   const { turns } = JSON.parse(decoder.decode(bytes)) as { readonly turns?: AssignSnapshot }
   return turns ?? { ...new Assigner(epoch).snapshot(), seq: through }
@@ -36,7 +33,7 @@ function restoreState({ snapshot }: EnvelopeLog): SpaceState {
   return snapshot === undefined ? new SpaceState() : SpaceState.from(snapshot.bytes, snapshot.through)
 }
 
-/** The same state, with no more of the log read than is behind its checkpoint. Where that does not serve, all of it is. */
+/** The same state as `replay`, from the checkpoint and the rows after it. Without a usable checkpoint, replays the whole log. */
 export async function resume(
   log: EnvelopeLog,
   space: string,
@@ -51,7 +48,7 @@ export async function resume(
   return replay(log, through)
 }
 
-/** Or why there is none. */
+/** The state of a checkpoint, or why it is unusable. */
 function stateIn(kept: Checkpoint | 'damaged', { head }: Pick<EnvelopeLog, 'head'>): SpaceState | string {
   if (kept === 'damaged') return 'it is damaged, or of another log'
   const { format, through } = kept

@@ -7,7 +7,7 @@ import type { Space } from './space.js'
 const hourMs = 60 * 60 * 1000
 const dayMs = 24 * hourMs
 
-/** Prunes what is older than the operator keeps: as it begins, and then every hour [MEUP-10.3]. */
+/** Prunes rows older than the retention, at start and then hourly [MEUP-10.3]. */
 export class Retention {
   readonly #space: Space
   readonly #index: { prune(through: number): void }
@@ -15,7 +15,7 @@ export class Retention {
   #cancel = (): void => {}
   #isOver = false
 
-  /** `index` is told of what was pruned. What is to be erased goes first: the bytes of what is pruned are not overwritten. */
+  /** `index` is notified of prunings. Erasures complete first, because pruning does not overwrite bytes. */
   constructor(space: Space, index: { prune(through: number): void }, erasing: { settled(): Promise<void> }) {
     this.#space = space
     this.#index = index
@@ -46,8 +46,8 @@ export class Retention {
   }
 
   /**
-   * The record comes before the deed: whoever was cut off between the two prunes again, and there is a record too many,
-   * never one too few.
+   * Logs the record before it prunes: after a crash in between, it prunes again, and there is one record too many rather than
+   * too few.
    */
   async #prune(): Promise<void> {
     const { config, clock, log, logger } = this.#space
@@ -75,8 +75,8 @@ export class Retention {
 }
 
 /**
- * Seq of the last row from before `ms`, but of the newest row at most the one before it; less than `oldest` where there
- * is none. A clock that was put back leaves times out of order: then a few rows stay longer, or go sooner.
+ * Seq of the last row before `ms`, at most the second newest row; less than `oldest` if none. Clock adjustments can put times
+ * out of order: a few rows may then stay longer or go earlier.
  */
 async function lastOlderThan(ms: number, log: EnvelopeLog): Promise<number> {
   let [older, newer] = [log.oldest - 1, log.head]

@@ -26,13 +26,13 @@ interface GuardPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly metrics: SpaceMetrics
-  /** Whether this opens anything in this gateway. */
+  /** Whether the text is a token for this gateway. */
   isToken(candidate: string): boolean
 }
 
 /**
- * Names the rules by which texts are masked: the SHA-256 of the settings of the space and of the built-in rules. Two views that
- * name the same rules show the same [MEUP-6.9].
+ * Names the masking rules: the SHA-256 of the settings of the space and of the built-in rules. Two views with the same digest
+ * are masked alike [MEUP-6.9].
  */
 export const digestRules = (settings: SafetySettings): string =>
   hash(
@@ -41,16 +41,16 @@ export const digestRules = (settings: SafetySettings): string =>
     'hex',
   )
 
-/** Keeps what agents think aloud fit for the log [MEUP-6.1], and tells the operator what became of it; never the text. */
+/** Masks reasoning before it is logged [MEUP-6.1], and reports actions to the operator, never the text. */
 export class Guard {
   readonly #ports: GuardPorts
   readonly #logThrottle = new LogThrottle()
   readonly #guard: EnvelopeGuard<SafetySettings, Finding>
   #settings: string
-  /** Digest of the rules in force: see `digestRules`. */
+  /** Digest of the current rules: see `digestRules`. */
   digest: string
 
-  /** Throws for settings that cannot be used. */
+  /** Throws for invalid settings. */
   constructor(settings: SafetySettings, ports: GuardPorts) {
     this.#ports = ports
     this.#settings = JSON.stringify(settings)
@@ -58,7 +58,7 @@ export class Guard {
     this.#guard = new EnvelopeGuard({ compile: (each) => compile(each, ports), tailOf }, settings)
   }
 
-  /** Makes other settings ready; to call what it returns puts them in force. Throws for those that cannot be used. */
+  /** Compiles other settings; calling the result applies them. Throws for invalid ones. */
   prepare(settings: SafetySettings): () => void {
     const text = JSON.stringify(settings)
     if (text === this.#settings) return () => {}
@@ -70,7 +70,7 @@ export class Guard {
     }
   }
 
-  /** What may be seen of a single text; nothing where the meter does not pay for it. */
+  /** Masks a single text; returns an empty one if the meter cannot pay. */
   guard(text: string, meter?: WorkMeter): GuardedText<Finding> {
     try {
       return this.#guard.guardText(text, meter)
@@ -80,7 +80,7 @@ export class Guard {
     }
   }
 
-  /** What may be seen of an envelope; `payload`: its bytes. */
+  /** Masks an envelope; `payload`: its bytes. */
   rewrite(
     envelope: Utterance & Pick<Envelope, 'correlationId'>,
     payload: Uint8Array,
@@ -104,7 +104,7 @@ export class Guard {
   }
 }
 
-/** A call that carries out a proposal: the reason stands there. */
+/** A call that fulfils a proposal: its reason is in the proposal. */
 const isFulfilment = ({ correlationId }: Pick<Envelope, 'correlationId'>): boolean =>
   correlationId !== undefined
 
@@ -121,21 +121,21 @@ function compile(settings: SafetySettings, { space, logger, isToken }: GuardPort
   }
 }
 
-/** The message of an error may quote the text that it is about. */
+/** The message of an error may quote the text, so it is dropped. */
 function withoutMessage(error: unknown): object {
   if (!(error instanceof Error)) return { error: typeof error }
   return { error: error.name, at: error.stack?.replace(error.message, '') }
 }
 
 const everyMs = 60_000
-/** What has not come up for longest is forgotten past this many; it is then told anew. */
+/** With more messages than this, the least recent is forgotten, and logged again when it recurs. */
 const remembered = 1000
 
-/** Logs each recurring message at most once a minute, with the number of times it came up. */
+/** Logs each recurring message at most once a minute, with its count. */
 export class LogThrottle {
   readonly #lastLogged = new Map<string, { readonly at: number; untold: number }>()
 
-  /** How often this has come up since it was told last, this time included; `undefined` = keep it for later. */
+  /** The count since the message was last logged, including this time; `undefined` = do not log it now. */
   due(what: string, now: number): number | undefined {
     const last = this.#lastLogged.get(what)
     if (last !== undefined && now >= last.at && now - last.at < everyMs) {

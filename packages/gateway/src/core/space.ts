@@ -49,13 +49,13 @@ import type { SpaceState } from './state/state.js'
 
 const unwritable = 'the log cannot be written'
 
-/** Is called around each commit. Listeners are called in the order of the array that `Space.listen` was given. */
+/** Called around each commit, in the order of the array passed to `Space.listen`. */
 export interface SpaceListener {
-  /** The batch is in the log and was not sent yet. */
+  /** The batch is in the log, and not sent yet. */
   committed?(): void
   /** The batch was sent to every live session. */
   delivered?(batch: readonly Delivery[]): void
-  /** The log has records that these were erased; whose batch was sent. */
+  /** Records of the erasure of these seqs are logged, and their batch was sent. */
   erased?(seqs: readonly number[]): void
   /** An envelope that is not logged was sent to every live session. */
   relayed?(relayed: Relayed): void
@@ -63,14 +63,14 @@ export interface SpaceListener {
   recovered?(): void
 }
 
-/** Steps for finding out who may decide a proposal of a private run; beyond them it is nobody's. */
+/** Steps for deciding who may decide a proposal of a private run; beyond them no one may. */
 const maxDecidingSteps = 2 ** 16
 
-/** One space: admits envelopes in one order, has the log commit them, and delivers what was committed. */
+/** One space: admits envelopes in one order, commits them to the log, and delivers what was committed. */
 export class Space {
   config: SpaceConfig
   readonly log: EnvelopeLog
-  /** Never before the last time in the log. */
+  /** Never earlier than the last time in the log. */
   readonly clock: Clock
   readonly #followTime: (last: Entry | undefined) => void
   readonly logger: Logger
@@ -88,21 +88,21 @@ export class Space {
   /** Last seq that was committed and broadcast. */
   delivered: number
   readonly #hidden: HiddenRuns
-  /** Seqs of what was erased, as of what was delivered last. */
+  /** Erased seqs, as of the last delivery. */
   readonly #erased: Set<number>
   readonly #withholds = (context: string, from: string): boolean => this.#hidden.withholds(context, from)
   #admitted: number
-  /** Why participants' envelopes are refused; the gateway's own are still logged. */
+  /** Why envelopes of participants are refused; the gateway's own are still logged. */
   #closedFor: string | undefined
   #broken = false
-  /** Is told of senders whose program the log does not know, before their envelope is decided on. */
+  /** Called for a sender whose program is not in the log, before its envelope is admitted. */
   onUnknownProgram: ((sender: Sender) => void) | undefined
-  /** Where several gateways have the space open: takes frames to the others. */
+  /** Forwards frames to the other gateways that have the space open. */
   elsewhere: RemoteSequencer | undefined
   #listeners: readonly SpaceListener[] = []
   readonly #commit: GroupCommit
   readonly #recovery: Recovery
-  /** Who is told if a commit fails: of what is admitted and not delivered, in its order; `undefined` = nobody. */
+  /** Senders to notify if a commit fails, one per admitted and undelivered envelope, in order; `undefined` = none. */
   #origins: (Origin | undefined)[] = []
   readonly #watchers = new Watchers()
 
@@ -144,7 +144,7 @@ export class Space {
     )
   }
 
-  /** Takes up the log where it ends. */
+  /** Opens the space and replays its log. */
   static async open(config: SpaceConfig, ports: SpacePorts): Promise<Space> {
     const space = new Space(config, ports, await resume(ports.log, config.name, ports.logger))
     const { log } = ports
@@ -153,17 +153,17 @@ export class Space {
     return space
   }
 
-  /** Sets who is called around each commit, in this order. Called once, before anything is admitted. */
+  /** Sets the listeners of commits. Called once, before anything is admitted. */
   listen(listeners: readonly SpaceListener[]): void {
     this.#listeners = listeners
   }
 
-  /** Whether another gateway sequences this space: then nothing is admitted here. */
+  /** Whether another gateway sequences this space, so that nothing is admitted here. */
   get isFollower(): boolean {
     return this.log.shared?.leads === false
   }
 
-  /** Takes one frame through the pipeline. A refusal is answered to its sender, and pays for its work as well. */
+  /** Runs one frame through the pipeline. A refusal is sent to the sender, and its work is charged as well. */
   submit(sender: Sender, frame: Uint8Array, form: FrameForm = {}): Receipt | Refusal {
     const { isBinary = false, overRate = 'refuse' } = form
     const now = this.clock.now()
@@ -182,7 +182,7 @@ export class Space {
     return outcome ?? { id: admission.envelope.id, seq: admission.envelope.seq ?? 0 }
   }
 
-  /** Logs an envelope of the gateway's own. Gives its seq; throws when the log takes nothing. */
+  /** Logs an envelope of the gateway. Returns its seq; throws while the log takes nothing. */
   emit({ payload: given, ...fields }: Emitted): number {
     if (this.#broken || this.isFollower)
       throw new Error(this.#broken ? unwritable : 'another gateway sequences this space')
@@ -196,7 +196,7 @@ export class Space {
     return this.#admitted
   }
 
-  /** The same if nobody waits for it: a failure is reported to the operator. `Presence.reconcile` logs what is missing after a recovery. */
+  /** Like `emit`, if no one waits for the result: a failure is logged. `Presence.reconcile` logs what is missing after a recovery. */
   tryEmit(fields: Emitted): void {
     try {
       this.emit(fields)
@@ -208,7 +208,7 @@ export class Space {
     }
   }
 
-  /** Gives an envelope the next seq, folds it into the state and hands it to the log. */
+  /** Assigns the next seq to an envelope, applies it to the state and hands it to the log. */
   admit(envelope: Envelope, encoded: Encoded, origin?: Origin): void {
     const seq = ++this.#admitted
     envelope.seq = seq
@@ -219,41 +219,41 @@ export class Space {
     this.#commit.add(draft)
   }
 
-  /** Sends on an envelope that is not logged, here and at the other gateways. */
+  /** Relays an envelope that is not logged, here and to the other gateways. */
   relay(envelope: Envelope, encoded: Encoded, from: Sender): void {
     const entry = toDraft(envelope, 0, encoded)
     this.offer(entry, from)
     this.elsewhere?.relay(entry, from)
   }
 
-  /** Offers it to all here who may read it, but not to `from`, whichever gateway has admitted it. */
+  /** Offers it to every session here that may read it, except `from`, whichever gateway admitted it. */
   offer(entry: Entry, from: Sender | undefined): void {
     const relayed = new Relayed(entry, this.decideAudience(entry), from)
     for (const session of this.sessions) if (session.live) relayed.offer(session)
     for (const listener of this.#listeners) listener.relayed?.(relayed)
   }
 
-  /** Whatever was to last until now is over. */
+  /** Expires grants, invitations and kicks that are due. */
   advance(): void {
     this.state.trust.advance(this.clock.now())
   }
 
-  /** When something ends that this gateway is to tell of, or earlier; infinity = nothing does. */
+  /** When the next expiry to announce is due, or earlier; infinity = none. */
   get nextEnd(): number {
     return this.#broken || this.isFollower ? Number.POSITIVE_INFINITY : this.state.nextEnd
   }
 
-  /** What somebody may read, as of now. */
+  /** The reader with the present rights of a participant. */
   getReader({ participant }: Pick<Reader, 'participant'>): Reader {
     return { participant, ...this.state.participants.readRights(participant) }
   }
 
-  /** Who may read an envelope that the log has, as of what was delivered last. */
+  /** The audience of a logged envelope, as of the last delivery. */
   decideAudience(envelope: LoggedAddress): Audience {
     return this.wasErased(envelope.seq) ? nobody : this.#decideAudience(envelope)
   }
 
-  /** Whether everyone may read an envelope, if it is admitted. */
+  /** Whether everyone may read the envelope once it is admitted. */
   isPublic(envelope: Addressed): boolean {
     return this.#decideAudience(envelope) === undefined
   }
@@ -269,7 +269,7 @@ export class Space {
     })
   }
 
-  /** The start of a run tells for ever, also when the state has forgotten it. */
+  /** The audience in the start of a run is valid forever, even after the state has forgotten the run. */
   #runAudience(context: string): readonly string[] | undefined {
     const root = contextRoot(context)
     const known = this.state.contexts.get(root)
@@ -293,48 +293,48 @@ export class Space {
     return mayRead(this.getReader({ participant }), this.#decideAudience(envelope))
   }
 
-  /** Another one whenever envelopes that the log has may be read by others than before. */
+  /** Changes whenever the audience of logged envelopes may have changed. */
   get audienceVersion(): string {
     const { contexts, trust } = this.state
-    // Who may decide a proposal of a private run reads it.
+    // Participants that may decide a proposal of a private run may read it.
     const rights = contexts.hasPrivateRuns ? trust.revision : ''
     return `${this.config.mcp.visibility} ${rights} ${this.#hidden.version} ${this.#erased.size} ${this.log.oldest}`
   }
 
-  /** Whether a delivered record says so [MEUP-10.10]. */
+  /** Whether a delivered record says that this seq was erased [MEUP-10.10]. */
   wasErased(seq: number): boolean {
     return this.#erased.size > 0 && this.#erased.has(seq)
   }
 
-  /** Of what was erased before it came here, the record is still to come. */
+  /** A row that was erased before it arrived here may precede its record. */
   createDelivery(entry: Entry): Delivery {
     return new Delivery(entry, entry.body.length === 0 ? nobody : this.decideAudience(entry))
   }
 
-  /** Resolves to whether the log has this seq, as soon as that is certain. */
+  /** Resolves to whether the log has this seq, once that is certain. */
   committed(seq: number): Promise<boolean> {
     return seq <= this.delivered ? Promise.resolve(true) : this.#watchers.wait(seq)
   }
 
-  /** Resolves when everything admitted so far is committed, or has failed: to whether it is committed. */
+  /** Resolves once every admitted envelope is committed or has failed, to whether all are committed. */
   async settled(): Promise<boolean> {
     const last = this.#admitted
     await this.#commit.idle()
     return last <= this.delivered
   }
 
-  /** From now on nothing is admitted but what the gateway itself has to say. */
+  /** From now on only envelopes of the gateway are admitted. */
   refuse(why: string): void {
     this.#closedFor = why
   }
 
-  /** Stops the timers, and the recovery of a log that cannot be written. */
+  /** Stops the timers, and the recovery of a failed log. */
   close(): void {
     this.decisions.close()
     this.#recovery.close()
   }
 
-  /** Why nothing is admitted at present; `undefined` = all is well. */
+  /** Why nothing is admitted at present; `undefined` = envelopes are admitted. */
   get stopped(): string | undefined {
     return (
       this.#closedFor ??
@@ -343,12 +343,12 @@ export class Space {
     )
   }
 
-  /** Where much waits for the log: resolves when whoever sends should be read on. */
+  /** Back-pressure of the log: resolves when senders may be read again. */
   whenWritable(): Promise<void> | undefined {
     return this.#commit.whenWritable()
   }
 
-  /** What is admitted, and not on its way to the log yet. */
+  /** Admitted envelopes that are in no batch yet. */
   get waiting(): { readonly envelopes: number; readonly bytes: number } {
     return this.#commit.waiting
   }
@@ -394,8 +394,8 @@ export class Space {
   }
 
   /**
-   * A commit that fails refuses all that was in flight [MEUP-4.10]. The state is rebuilt from the log at once, for those
-   * who read; nothing is admitted until the log can be written again.
+   * A failed commit refuses every pending envelope [MEUP-4.10]. The state is rebuilt from the log at once for readers; nothing
+   * is admitted until the log can be written again.
    */
   #recover(error: unknown, lost: readonly Draft[]): void {
     this.logger.error({ space: this.config.name, err: error, lost: lost.length }, 'the log refused a commit')
@@ -406,7 +406,7 @@ export class Space {
     for (const draft of lost) this.#refuseLost(draft, origins[draft.seq - this.delivered - 1])
   }
 
-  /** What others have appended to the log, in order: folded and delivered. */
+  /** Applies and delivers rows that another gateway appended, in order. */
   follow(rows: readonly Row[]): void {
     const fresh = rows.filter(({ seq }) => seq > this.delivered)
     if (this.#broken || fresh.length === 0) return
@@ -421,9 +421,9 @@ export class Space {
     this.#admitted = this.delivered
   }
 
-  /** Finds out anew who sequences the space, and takes it up where its log ends. */
+  /** Determines again which gateway sequences the space, and continues at the end of its log. */
   takeUp(): void {
-    // What is on its way to the log tells by itself whether it can be written.
+    // A pending batch will show by itself whether the log can be written.
     if (!this.#broken && this.#admitted === this.delivered) this.#restore()
   }
 
@@ -452,7 +452,7 @@ export class Space {
     sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, { id, kind })))
   }
 
-  /** Delivers what was stored though its commit seemed to fail. */
+  /** Delivers rows that were stored although their commit seemed to fail. */
   async #catchUp(): Promise<void> {
     const lost = `The log ends at ${this.log.head}, but ${this.delivered} has been acknowledged. Restore it from a copy.`
     if (this.log.head < this.delivered) throw new Error(lost)
@@ -462,24 +462,24 @@ export class Space {
   }
 }
 
-/** What the gateway itself says. */
+/** The fields of an envelope of the gateway. */
 interface Emitted
   extends Pick<Envelope, 'kind'>,
     Partial<Pick<Envelope, 'context' | 'to' | 'correlationId'>> {
-  /** Its JSON, where that has what parsing would change. */
+  /** An object, or JSON that parsing would change. */
   readonly payload: object | string
 }
 
-/** What a space needs of the world. */
+/** The dependencies of a space. */
 interface SpacePorts {
   readonly log: EnvelopeLog
   readonly clock: Clock
   readonly logger: Logger
-  /** Whether this opens anything in this gateway. */
+  /** Whether the text is a token for this gateway. */
   isToken(candidate: string): boolean
 }
 
-/** Gives milliseconds as RFC 3339 with milliseconds; formatted once per millisecond. */
+/** Formats milliseconds as RFC 3339 with milliseconds; cached per millisecond. */
 function timestamper(): (ms: number) => string {
   const instant = { ms: -1, text: '' }
   return (ms) => {
@@ -491,7 +491,7 @@ function timestamper(): (ms: number) => string {
   }
 }
 
-/** Takes one frame to the pipeline, wherever the space is sequenced. */
+/** Submits one frame, whichever gateway sequences the space. */
 export async function accept(
   space: Space,
   sender: Sender,
@@ -505,47 +505,47 @@ export async function accept(
   return elsewhere.submit(sender, frame, form)
 }
 
-/** The other gateways of a space: the one that sequences it, as the others see it, and these as it sees them. */
+/** The other gateways of a space: the sequencing one as the others see it, and the others as it sees them. */
 export interface RemoteSequencer {
-  /** Whether this is a frame for it; what changes a connection alone stays with that. */
+  /** Whether the frame has to be forwarded. Frames that only change a connection are handled locally. */
   isFor(frame: Uint8Array): boolean
-  /** Answers the sender as `Space.submit` does. */
+  /** Answers the sender like `Space.submit`. */
   submit(sender: Sender, frame: Uint8Array, form?: FrameForm): Promise<Receipt | Refusal>
-  /** Has the other gateways offer what was admitted here and is not logged: each does so once, or not at all. */
+  /** Has the other gateways offer a relayed entry that was admitted here; each at most once. */
   relay(entry: Entry, from: Sender): void
-  /** Logs an envelope of the gateway's own. Gives its seq; rejects when it was not taken. */
+  /** Logs an envelope of the gateway. Resolves to its seq; rejects if it was not accepted. */
   emit(fields: object): Promise<number>
-  /** Says that a program has ended; `isBye`: that it has closed its last connection here, and ends with its last one anywhere. */
+  /** Reports the end of a program; `isBye`: it closed its last connection here, and ends with its last one anywhere. */
   endProgram(participant: string, session: string, isBye: boolean): void
-  /** Who is present here, or how the programs are doing that run here, has changed. */
+  /** Presence, or the state of a program, has changed here. */
   present(): void
 }
 
-/** How a space is doing, for its operator. */
+/** The state of a space for its operator. */
 export interface SpaceReport {
   readonly space: string
-  /** Why nothing is admitted at present; `undefined` = all is well. */
+  /** Why nothing is admitted at present; `undefined` = envelopes are admitted. */
   readonly stopped: string | undefined
   /** Last seq that was delivered. */
   readonly head: number
   readonly connections: number
-  /** Bytes that clients have not taken yet. */
+  /** Bytes that clients have not read yet. */
   readonly unsentBytes: number
-  /** What is admitted, and not on its way to the log yet. */
+  /** Admitted envelopes that are in no batch yet. */
   readonly waiting: { readonly envelopes: number; readonly bytes: number }
-  /** Delivered envelopes that the index of turns has still to take. */
+  /** Delivered envelopes that are not in the turn index yet. */
   readonly unindexed: number
-  /** Envelopes that were erased, and whose bytes are still to be removed. */
+  /** Erased envelopes whose bytes still have to be removed. */
   readonly unerased: number
-  /** Participants who are there. */
+  /** Participants that are present. */
   readonly present: number
   readonly openContexts: number
-  /** Proposals that somebody may still decide on. */
+  /** Proposals that are still open. */
   readonly openProposals: number
   readonly metrics: SpaceMetrics
 }
 
-/** `indexed`: last seq that the index of turns has. */
+/** `indexed`: last seq in the turn index. */
 export function createReport(
   { config, stopped, delivered, sessions, waiting, metrics, state, clock }: Space,
   { indexed, unerased }: { readonly indexed: number; readonly unerased: number },

@@ -1,27 +1,27 @@
-/** Milliseconds of work in one turn of the event loop after which the rest of it waits for the next. */
+/** Milliseconds of work in one turn of the event loop; further work waits for the next turn. */
 const maxTurnMs = 1.5
 
-/** When this turn of the event loop was first asked about; `undefined` = it was not yet. */
+/** Start of this turn of the event loop, as far as known. */
 let begun: number | undefined
-/** Tasks that wait for a turn with time left, the longest waiting first. Each has scheduled one `goOn`. */
+/** Waiting tasks, the longest waiting first. Each has scheduled one `goOn`. */
 const waiting: (() => void)[] = []
-/** When long work last let others come first. */
+/** When long work last yielded. */
 let yieldedAt = -Infinity
-/** Long work that has not yielded for so long is over [milliseconds]. */
+/** Long work counts as over this many milliseconds after its last yield. */
 const longWorkMs = 50
 
-/** Whether long work, such as an answer from many rows, is under way. Work that nobody waits for then rests. */
+/** Whether long work, such as an answer from many rows, is under way. Background work then pauses. */
 export const isLongWorkUnderWay = (): boolean => performance.now() - yieldedAt < longWorkMs
 
 /**
- * To be awaited between the steps of long work: others come first as soon as this turn of the event loop has taken its time,
- * whichever task used it. It does not pause after every step, because a pause lasts until all other pending work is done.
+ * Await this between the steps of long work: it yields once this turn of the event loop has used its time, whichever task used
+ * it. It does not yield after every step, because a yield waits for all other pending work.
  */
 export const yieldIfBusy = (): Promise<void> | undefined => (isTurnOver() ? yieldNow() : undefined)
 
 /**
- * Lets everything that has come up meanwhile come first. Tasks go on in the order in which they yielded, and in one turn of the
- * event loop only as many as it has time for: however many they are, what arrives need not wait for all of them.
+ * Lets pending work run first. Tasks continue in the order in which they yielded, and only as many per turn of the event loop
+ * as there is time for, so that incoming messages do not wait for all of them.
  */
 export const yieldNow = (): Promise<void> =>
   new Promise((resolve) => {

@@ -8,18 +8,18 @@ import { explainKick } from '../core/state/trust/trust.js'
 import type { Authenticator, Identity } from '../ports/authenticator.js'
 import type { Logger } from '../ports/logger.js'
 
-/** What a client asks for when it connects [MEUP-5.2]. */
+/** The position from which a client resumes [MEUP-5.2]. */
 export interface Resume {
   readonly after?: number
   readonly epoch?: string
   readonly tail?: number
-  /** What came with the envelope `after` is known so far: it, and this many batches that it ended. Absent = all of it. */
+  /** The envelope `after` and this many of the batches that it ended were received. Absent = all of them. */
   readonly received?: number
 }
 
 /**
- * Why a place cannot be resumed from: a seq is a place in one log, and without its epoch the same seq of another would be
- * taken for it [MEUP-5.2].
+ * Why a position is invalid: a seq belongs to one log, and without an epoch it could be mistaken for that seq of another log
+ * [MEUP-5.2].
  */
 export function checkResume({
   after = 0,
@@ -35,15 +35,15 @@ export function checkResume({
   )
 }
 
-/** What a request says before anybody asks who sent it. */
+/** The part of a request that is checked before authentication. */
 interface RequestOrigin {
   readonly query: URLSearchParams
-  /** Browsers say where a page came from; everything else does not. */
+  /** Sent by browsers only. */
   readonly origin: string | undefined
   readonly host: string | undefined
 }
 
-/** Refuses a token in the URL, and a page from elsewhere; loopback is no exception [MEUP-5.9, 5.10]. */
+/** Refuses a token in the URL, and a page of another origin, even on loopback [MEUP-5.9, 5.10]. */
 export function inspect(
   { query, origin, host }: RequestOrigin,
   origins: readonly string[],
@@ -55,13 +55,12 @@ export function inspect(
   return refuse('forbidden', `The origin ${origin} is not allowed. Add it to gateway.origins.`)
 }
 
-/** Whether a page comes from where the request goes to; behind a proxy that does TLS their schemes differ. */
+/** Whether the page has the host of the request. The schemes may differ behind a TLS proxy. */
 function isOwn(origin: string, host = ''): boolean {
   const isPlain = /^https?:\/\/[^/?#@]+$/i.test(origin) && URL.canParse(origin)
   return isPlain && new URL(origin).host === host.toLowerCase()
 }
 
-/** As whom somebody asks to be let in. */
 interface Credentials {
   readonly token?: string
   readonly remote: string
@@ -69,7 +68,7 @@ interface Credentials {
   readonly session?: string
 }
 
-/** Authenticates a token, or admits a guest where the space allows guests. */
+/** Authenticates a token, or admits a guest if the space allows guests. */
 export async function identify(
   space: Space,
   { token, remote, session }: Credentials,
@@ -125,7 +124,7 @@ export async function identify(
   }
 }
 
-/** Whether a token opens a space, as far as that is known without entering it; without one, whether guests may. */
+/** Whether a token opens a space, as far as known without entering it; without a token, whether guests may enter. */
 export async function opens(
   space: Space,
   token: string | undefined,
@@ -143,14 +142,14 @@ export async function opens(
   )
 }
 
-/** Whom an issuer's token would imitate, if the space does not know its holder yet. */
+/** The participant that an issuer's token would imitate, if the space does not know its holder yet. */
 function imitatedMember({ participant, membership }: Identity, space: Space): string | undefined {
   const { participants } = space.state
   if (membership === undefined || participants.has(participant)) return undefined
   return imitatedBy(participant, participants.ids())
 }
 
-/** Whom the token of an open invitation stands for. */
+/** The identity of an open invitation's token. */
 function invited(space: Space, token: string): Identity | undefined {
   const invitation = space.state.trust.invitations.find(token)
   if (invitation === undefined) return undefined
@@ -158,12 +157,12 @@ function invited(space: Space, token: string): Identity | undefined {
   return { participant, isCurrent: () => space.state.trust.invitations.get(participant)?.id === id }
 }
 
-/** Connections of the guests of one address. */
+/** Connections of all guests of one address. */
 const maxGuestConnections = 32
-/** Milliseconds after which it makes sense to ask again whether somebody has left. */
+/** Milliseconds after which to retry when all connections are in use. */
 const retryConnectionMs = 1000
 
-/** Why a visitor may have no more connections than it has; `undefined` = it may [MEUP-5.11, 5.13]. */
+/** Why a visitor has reached its limit of connections; `undefined` = it has not [MEUP-5.11, 5.13]. */
 export function checkConnectionLimit(
   { participant, rateLimitKey }: Pick<Visitor, 'participant' | 'rateLimitKey'>,
   space: Space,
@@ -177,7 +176,7 @@ export function checkConnectionLimit(
     : `${rateLimitKey} has ${maximum} connections already; close one first`
 }
 
-/** Why a visitor may not open one more connection. Costs it a `control` token [MEUP-5.5, 5.13, 5.19]. */
+/** Why a visitor may not open another connection. Costs a `control` token [MEUP-5.5, 5.13, 5.19]. */
 export function checkConnection(visitor: Visitor, space: Space): Refusal | undefined {
   const { participant, session } = visitor
   if (session !== undefined && space.state.programs.isReplaced(participant, session))
@@ -187,7 +186,7 @@ export function checkConnection(visitor: Visitor, space: Space): Refusal | undef
   return consumeControlToken(visitor, space, 'too many joins')
 }
 
-/** Takes a `control` token of a visitor; where there is none, why not. */
+/** Takes a `control` token of a visitor, or returns why not. */
 export function consumeControlToken(
   { rateLimitKey }: Pick<Visitor, 'rateLimitKey'>,
   space: Space,
@@ -203,8 +202,8 @@ export const readBearerToken = (header: string | undefined): string | undefined 
   /^Bearer +(\S+)$/i.exec(header ?? '')?.[1]
 
 /**
- * Makes known whom the token of an issuer has made a participant, and what a newer token gives it [MEUP-5.15]. Of
- * whom the operator has configured, or somebody has kicked, nothing is said. Rejects where the log takes nothing.
+ * Logs a participant that joined with an issuer's token, and capability changes from newer tokens [MEUP-5.15]. Skips configured
+ * and kicked participants. Rejects if the log takes nothing.
  */
 async function recordMembership({ participant: id, membership }: Identity, space: Space): Promise<void> {
   const { participants, trust } = space.state
@@ -225,25 +224,25 @@ async function recordMembership({ participant: id, membership }: Identity, space
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** Failures that one address has, in so many milliseconds from its first one. */
+/** Failures per address, and the milliseconds that they count from the first one. */
 const [allowed, windowMs] = [10, 60_000]
-/** So many addresses have failures of their own; all others together count as one more. */
+/** Addresses with counts of their own; all others share one count. */
 const maxAddresses = 10_000
 const others = 'others'
 
-/** Who has come without a valid token, by address. A valid token is never asked about: it is let in from anywhere. */
+/** Counts failed authentications by address. A valid token is never limited by this. */
 export class FailedLogins {
-  /** Since the start. */
+  /** Total since the start. */
   count = 0
   readonly #logger: Logger
-  /** What each address has failed until a time; the oldest first. */
+  /** Failures and the end of their window by address; the oldest first. */
   readonly #windows = new Map<string, { failures: number; readonly until: number }>()
 
   constructor(logger: Logger) {
     this.#logger = logger
   }
 
-  /** Counts one more. Gives what to answer: the refusal itself, or 429 once the address has had too many. */
+  /** Counts one failure. Returns the response: the refusal, or 429 after too many failures of the address. */
   add(address: string, refusal: Refusal): Refusal {
     this.count++
     const now = Date.now()

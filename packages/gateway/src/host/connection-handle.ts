@@ -4,24 +4,24 @@ import type { Session } from '../core/delivery/session.js'
 import { accept } from '../core/space.js'
 import type { SpaceHost } from './space-host.js'
 
-/** An open connection, as its adapter sees it. */
+/** An open connection for its adapter. */
 export interface ConnectionHandle {
-  /** A frame is text, unless the adapter says that it is binary; then it is refused [MEUP-1.1]. */
+  /** `isBinary`: binary frames are refused [MEUP-1.1]. */
   receive(frame: Uint8Array, isBinary?: boolean): void
-  /** A ping or a pong has come. */
+  /** A ping or a pong has arrived. */
   receiveControl(): void
-  /** Asked after a few frames: read no more of it until this resolves. `undefined` = read on. */
+  /** Call after a few frames, and stop reading until it resolves. `undefined` = continue. */
   whenWritable(): Promise<void> | undefined
-  /** `isBye`: its client has said that its program ends [MEUP-2.14]. */
+  /** `isBye`: the client has announced that its program ends [MEUP-2.14]. */
   closed(isBye?: boolean): void
 }
 
-/** For so long frames may be owed, with no second between in which none were, before their sender is closed [MEUP-7.1]. */
+/** A sender is closed when it has owed frames for `maxFloodMs` without `calmMs` free of debt [MEUP-7.1]. */
 const [maxFloodMs, calmMs] = [30_000, 1000]
-/** However much is owed, a portion is read in so many milliseconds. */
+/** Longest pause of reading, however large the debt. */
 const maxHoldMs = 3_600_000
 
-/** `holds`: what comes over its rate waits [MEUP-7.9]. `left` is called once it is closed. */
+/** `holds`: envelopes over their rate wait [MEUP-7.9]. `left` is called after the connection has closed. */
 export function openConnection(
   session: Session,
   { space, presence }: SpaceHost,
@@ -29,9 +29,12 @@ export function openConnection(
 ): ConnectionHandle {
   const { rateLimitKey } = session
   const { rates, clock } = space
-  /** Whether frames were charged since it was last asked whether to read on. Others with the same rateLimitKey are held back, but not closed. */
+  /**
+   * Whether frames were charged since the last check of the debt. Other connections with the same rateLimitKey are paused, but
+   * not closed.
+   */
   let isCharged = false
-  /** When frames were owed first, and until when owing them again still counts as flooding. */
+  /** When the debt in frames began, and until when a new debt continues it. */
   let [floodedSince, floodedUntil] = [0, 0]
   let cancelHold = (): void => {}
 
@@ -39,7 +42,7 @@ export function openConnection(
     isCharged = true
     rates.charge(rateLimitKey, 'frames', 1, clock.now())
   }
-  /** Whatever adds nothing to the log costs a frame: what is refused, and what was sent before. */
+  /** Charges a frame for refusals and retries, which add nothing to the log. */
   const onOutcome = (outcome: Receipt | Refusal): void => {
     if (isRefusal(outcome) || outcome.answered) chargeFrame()
   }
@@ -56,11 +59,11 @@ export function openConnection(
       cancelHold = clock.after(Math.min(ms, maxHoldMs), resolve)
     })
 
-  /** What is decided on one after another, as what comes first may have to wait. */
+  /** Frames waiting for an earlier frame that is held by its rate. */
   const queue: { readonly frame: Uint8Array; readonly isBinary: boolean }[] = []
   let deciding: Promise<void> | undefined
   const decideOn = async (frame: Uint8Array, form: FrameForm): Promise<void> => {
-    // Nobody would learn what became of it.
+    // The connection is gone, so the sender would not learn the outcome.
     if (session.isGone()) return
     const outcome = await accept(space, session, frame, form)
     const dueInMs = isRefusal(outcome) ? undefined : outcome.dueInMs
@@ -96,7 +99,7 @@ export function openConnection(
   return {
     receive(frame, isBinary = false) {
       if (session.closed) return
-      // Paid where the socket is, whichever gateway sequences the space: it is this socket that is not read.
+      // Charged by the gateway with the socket, whichever one sequences the space, because this socket is paused.
       const isLarge = frame.length > space.config.limits.maxEnvelopeBytes
       rates.charge(rateLimitKey, isLarge ? 'results' : 'bytes', frame.length, clock.now())
       if (holds) {

@@ -10,29 +10,28 @@ import type { Entry } from '../ports/envelope-log.js'
 /** Expiry is checked at least hourly, because the system clock may be adjusted while a timer runs. */
 const maxWaitMs = 60 * 60 * 1000
 
-/** After so long, what could not be told is tried again, and more is told than goes at once. */
+/** Delay before announcements that failed, or exceeded one batch, continue. */
 const announceAgainMs = 1000
 
 const notWelcome = 'This access was taken away or has ended. Ask for a new token.'
 
 /**
- * Carries out on what is connected what the state says of trust. Whose rights have changed reads by the new ones from
- * the envelope on that changed them, and is welcomed anew; everybody hears of it; whoever was kicked has to leave
- * [MEUP-3.14, 4.16]. Nothing of this happens before the log has the reason.
+ * Applies committed changes of rights to open sessions: updates what they may read, sends a new welcome, announces the change,
+ * and closes kicked participants [MEUP-3.14, 4.16]. Nothing happens before the reason is in the log.
  */
 export class Enforcement implements SpaceListener {
   readonly #space: Space
   readonly #presence: Presence
-  /** Gives the bytes of the welcome. */
+  /** Sends a welcome and returns its bytes. */
   readonly #welcome: (session: Session) => number
-  /** What was carried out last. */
+  /** The trust and revision that were applied last. */
   #done: { readonly trust: Trust; readonly revision: number } | undefined
-  /** Whose rights have changed, between the commit and the delivery of a batch. */
+  /** Sessions with changed rights, between the commit and the delivery of a batch. */
   #renewed: Session[] | undefined
-  /** Kicks and replacements up to this seq have been carried out. */
+  /** Kicks and replacements up to this seq were applied. */
   #dismissed = 0
   #holds = 0
-  /** The end that is to be told next, as of when that was looked for last. */
+  /** The next expiry to announce, as last computed. */
   #awaited = Number.POSITIVE_INFINITY
   #isOver = false
   #cancel = (): void => {}
@@ -43,13 +42,13 @@ export class Enforcement implements SpaceListener {
     this.#welcome = welcome
   }
 
-  /** Carries out what there is to do, whatever was done before. */
+  /** Applies the present rights to all sessions. */
   renew(): void {
     this.#done = undefined
     this.#onTime()
   }
 
-  /** Until `release` nothing is carried out: whoever holds it changes more than one thing at once. */
+  /** Pauses until `release`, for a caller that makes several changes at once. */
   hold(): void {
     this.#holds++
   }
@@ -67,7 +66,7 @@ export class Enforcement implements SpaceListener {
     }
   }
 
-  /** Closes this one if it would not be let in any more: with 4403 where it was kicked, 4412 where it was replaced, else with 4401. */
+  /** Closes a session that would no longer be admitted: 4403 if kicked, 4412 if replaced, otherwise 4401. */
   check(session: Session): void {
     const { state, delivered } = this.#space
     const kick = state.trust.kicks.get(session.participant)
@@ -85,7 +84,7 @@ export class Enforcement implements SpaceListener {
     this.#cancel()
   }
 
-  /** Something may have come to its end. */
+  /** Handles the timer of the next expiry. */
   #onTime(): void {
     this.#space.advance()
     this.committed()
@@ -94,7 +93,7 @@ export class Enforcement implements SpaceListener {
     this.#wait(announceAgainMs)
   }
 
-  /** The sessions get their rights; the rest follows when the batch is delivered. */
+  /** Updates the rights of sessions; the rest follows once the batch is delivered. */
   committed(): void {
     const { state, delivered, sessions } = this.#space
     const { trust, participants } = state
@@ -127,8 +126,8 @@ export class Enforcement implements SpaceListener {
   }
 
   /**
-   * Each welcome tells of the whole space, and each connection gets one: those who have changed rights pay for them, as for
-   * those that they ask for [MEUP-4.16].
+   * A welcome describes the whole space and goes to each connection: participants with changed rights pay for theirs, as for
+   * those that they request [MEUP-4.16].
    */
   #charge(bytes: number, batch: readonly Delivery[]): void {
     const { clock, rates, sessions } = this.#space
@@ -137,7 +136,7 @@ export class Enforcement implements SpaceListener {
     for (const rateLimitKey of payers) rates.charge(rateLimitKey, 'bytes', bytes / payers.size, clock.now())
   }
 
-  /** Whoever was kicked or replaced leaves as soon as the log has it, whatever else is still on its way there. */
+  /** Closes kicked and replaced participants as soon as this is committed, whatever else is pending. */
   #dismiss(): void {
     const { state, delivered } = this.#space
     const latest = Math.min(Math.max(state.trust.kicks.latest, state.programs.replacedAt), delivered)
@@ -146,7 +145,7 @@ export class Enforcement implements SpaceListener {
     this.closeRevoked()
   }
 
-  /** What ends by itself is carried out when it does, and told; what is due already after `announceMs`. */
+  /** Schedules the next expiry and its announcement; those already due after `announceMs`. */
   #wait(announceMs = 1): void {
     const { clock, state, nextEnd } = this.#space
     const { soonest } = state.trust

@@ -12,28 +12,28 @@ import type { Ended } from '../index/turn-index.js'
 import { classifyReader, type TurnEvent, type TurnEvents } from '../index/turn-view.js'
 import type { Message, OutboundBatch } from '../ports/connection.js'
 
-/** Bytes of envelopes that may wait for the index; past that they are read from the log again. */
-const mostWaiting = 4 * 1024 * 1024
-/** Bytes of deltas that may; past that they are left out. */
-const mostDeltas = 1024 * 1024
-/** Characters that an event has for each decision beside its rationale, and that an envelope costs which is folded for it. */
+/** Bytes of envelopes that wait for the index; beyond them they are read from the log again. */
+const maxWaitingBytes = 4 * 1024 * 1024
+/** Bytes of deltas that wait; beyond them they are dropped. */
+const maxDeltaBytes = 1024 * 1024
+/** Characters charged per decision in an event besides its rationale, and per envelope folded for it. */
 const [decisionCharacters, foldedCharacters] = [128, 64]
-/** Units of `work` for an envelope that is served from the log, beside those for reading it: its turn is looked at [MEUP-7.8]. */
+/** Units of `work` per envelope served from the log, besides reading it: its turn is folded [MEUP-7.8]. */
 const servedUnits = 8
 
 /**
- * The streams of events of a space. They are served as far as the index has the log, so that what a batch of calls
- * came to follows the envelope that ended it [MEUP-11.11]. Nobody else waits for that, and none of them for another.
+ * The event streams of a space. They are served up to the index, so that the outcome of a batch of calls follows the envelope
+ * that ended it [MEUP-11.11]. Nothing else waits for the index, and no stream waits for another.
  */
 export class EventStreams implements SpaceListener {
   readonly #space: Space
   readonly #turns: Turns
-  /** They are served, whether or not they have caught up. */
+  /** Streams that are served, caught up or not. */
   readonly #open = new Set<Session>()
-  /** They have got everything up to `#shown`. */
+  /** Streams that have everything up to `#shown`. */
   readonly #upToDate = new Set<Session>()
   #shown: number
-  /** What was delivered since, as far as there is room. */
+  /** Batches delivered after that, as far as memory allows. */
   #waiting: Delivery[] = []
   #bytes = 0
   /** Deltas, each with the last seq that was delivered before it. */
@@ -59,12 +59,12 @@ export class EventStreams implements SpaceListener {
       this.#waiting.push(delivery)
       this.#bytes += delivery.entry.body.length
     }
-    if (this.#bytes > mostWaiting) this.forget()
+    if (this.#bytes > maxWaitingBytes) this.forget()
   }
 
-  /** Deltas keep their place: what was said before them is shown first. */
+  /** A delta keeps its place: earlier envelopes are shown first. */
   relayed(relayed: Relayed): void {
-    if (this.#open.size === 0 || this.#deltaBytes + relayed.bytes > mostDeltas) return
+    if (this.#open.size === 0 || this.#deltaBytes + relayed.bytes > maxDeltaBytes) return
     this.#deltas.push({ after: this.#space.delivered, relayed })
     this.#deltaBytes += relayed.bytes
     this.#offerDeltas()
@@ -78,7 +78,7 @@ export class EventStreams implements SpaceListener {
     }
   }
 
-  /** Serves a feed from its position on; with `received`, first what else came with the envelope there. */
+  /** Serves a feed from its position; with `received`, first the remaining events of the envelope there. */
   serve(session: Session, received?: number): void {
     this.#open.add(session)
     this.#serve(session, received).catch((err: unknown) => {
@@ -94,7 +94,7 @@ export class EventStreams implements SpaceListener {
     for (const session of this.#open) if (session.closed) this.#leave(session)
     const batch = this.#nextBatch(through)
     const isWhole = batch.length === through - after
-    // Where nobody looks on, or all have to read the log, no event is made.
+    // Without readers, or if all have to read the log, no events are made.
     const readers = isWhole ? [...this.#upToDate] : []
     const endings = readers.length > 0 ? await this.#endings(after, through, readers) : []
     for (const ending of endings) this.#charge(ending.agent, ending)
@@ -107,13 +107,13 @@ export class EventStreams implements SpaceListener {
     this.#offerDeltas()
   }
 
-  /** It may have been erased while the index was behind. */
+  /** An envelope may have been erased while the index was behind. */
   readonly #asOfNow = (delivery: Delivery): Delivery =>
     this.#space.wasErased(delivery.entry.seq) ? this.#space.createDelivery(delivery.entry) : delivery
 
-  /** Whether all who are up to date have got it. */
+  /** Whether every caught-up stream has been sent the batch. */
   #isShown(batch: readonly Delivery[], endings: readonly BatchEnd[]): boolean {
-    // Of those who have come meanwhile it may not be known what they are told.
+    // The events for streams that caught up during this may not be prepared.
     for (const session of this.#upToDate) {
       if (endings.every((ending) => ending.isKnownTo(session))) continue
       this.#upToDate.delete(session)
@@ -129,7 +129,7 @@ export class EventStreams implements SpaceListener {
     }
   }
 
-  /** An event tells of all of its turn so far: that may be a thousand times what has ended it [MEUP-7.8]. */
+  /** An event describes its whole turn so far, which may be a thousand times larger than the envelope [MEUP-7.8]. */
   #charge(rateLimitKey: string, { size }: BatchEnd): void {
     const { rates, clock } = this.#space
     const { characters, decisions, folded } = size
@@ -142,7 +142,7 @@ export class EventStreams implements SpaceListener {
     this.#upToDate.delete(session)
   }
 
-  /** Drops what waits: who misses it reads the log. */
+  /** Drops waiting batches; streams read them from the log. */
   forget(): void {
     this.#waiting = []
     this.#bytes = 0
@@ -150,7 +150,7 @@ export class EventStreams implements SpaceListener {
     this.#deltaBytes = 0
   }
 
-  /** What waits of the log up to here. */
+  /** The waiting deliveries up to `through`. */
   #nextBatch(through: number): Delivery[] {
     const first = this.#waiting.findIndex(({ entry }) => entry.seq > through)
     const batch = this.#waiting.splice(0, first === -1 ? this.#waiting.length : first)
@@ -178,7 +178,7 @@ export class EventStreams implements SpaceListener {
     }
   }
 
-  /** Whether it had the bodies of all that the session may read by then. It is served if it is what comes next. */
+  /** Sends a slice unless it is outdated or not the next one. Returns whether it had all bodies that the session may read. */
   async #serveSlice(session: Session, slice: Slice): Promise<boolean> {
     const [{ rows }, after] = [slice, session.position]
     if (rows[0]?.seq !== after + 1) return true
@@ -201,7 +201,7 @@ export class EventStreams implements SpaceListener {
     return true
   }
 
-  /** What may have ended after `after`, up to `through`, as these sessions are told of it. */
+  /** The possible ends of batches after `after` up to `through`, prepared for these sessions. */
   async #endings(after: number, through: number, sessions: readonly Session[]): Promise<BatchEnd[]> {
     const index = await this.#turns.indexer.reach(through)
     const ended = index.ended(after, through)
@@ -223,7 +223,7 @@ export class EventStreams implements SpaceListener {
   }
 }
 
-/** Shows feeds a part of the log, and after each envelope what it ended [MEUP-11.11]. */
+/** Sends feeds a part of the log, each envelope followed by the batches that it ended [MEUP-11.11]. */
 function show(batch: readonly Delivery[], endings: readonly BatchEnd[], sessions: Iterable<Session>): void {
   const ended = new Map<number, BatchEnd[]>()
   for (const ending of endings) ended.set(ending.seq, [...(ended.get(ending.seq) ?? []), ending])
@@ -241,7 +241,7 @@ function show(batch: readonly Delivery[], endings: readonly BatchEnd[], sessions
   broadcast(plain, sessions, isAnyone)
 }
 
-/** Tells a feed, which has the envelope, what came after its first `received` endings. */
+/** Sends a feed that has the envelope the events after the first `received` ones. */
 function showRest(endings: readonly BatchEnd[], received: number, session: Session): void {
   const all = endings.flatMap((ending) => ending.messageFor(session) ?? [])
   const rest = all.map((message, index) => (index < received ? undefined : message))
@@ -279,8 +279,8 @@ function createBatchFor(
 }
 
 /**
- * An envelope and what it ended have one seq, which stands for all of them: whoever resumes after it has got everything.
- * The id of each but the last tells its place among them as well, so that a cut between them loses and repeats nothing.
+ * An envelope and the batches that it ended share a seq; resuming after it skips all of them. Every id but the last adds its
+ * place among them, so that a cut in between neither loses nor repeats an event.
  */
 function inPlace(messages: readonly (Message | undefined)[]): Message[] {
   const last = messages.findLast((message) => message !== undefined)
@@ -291,18 +291,18 @@ function inPlace(messages: readonly (Message | undefined)[]): Message[] {
   })
 }
 
-/** An envelope that may have ended a batch of calls, on its way to the feeds [MEUP-11.11]. */
+/** An envelope that may have ended a batch of calls, for the feeds [MEUP-11.11]. */
 class BatchEnd {
-  /** Of the envelope. */
+  /** Seq of the envelope. */
   readonly seq: number
   readonly agent: string
-  /** Whether all who are told are told the same. */
+  /** Whether the event is the same for every reader. */
   readonly isForAll: boolean
   readonly #turnEvents: TurnEvents
   readonly #folded: number
   readonly #messages = new Map<TurnEvent, Message>()
 
-  /** `isFirst`: of those that are told together. */
+  /** `isFirst`: the first event of several for one envelope. */
   constructor({ seq, turn }: Ended, turnEvents: TurnEvents, isFirst = true) {
     this.seq = seq
     this.agent = turn.agent
@@ -311,12 +311,12 @@ class BatchEnd {
     this.isForAll = turnEvents.audiences.length === 0
   }
 
-  /** Whether it is known what this feed is told. */
+  /** Whether the event for this feed is prepared. */
   isKnownTo(session: Session): boolean {
     return this.#turnEvents.events.has(classifyReader(session, this.#turnEvents.audiences))
   }
 
-  /** Characters of the rationales of what is told, how many there are, and what had to be folded for that. */
+  /** The cost of the event: its decisions, characters of their rationales, and folded envelopes. */
   get size(): { readonly decisions: number; readonly characters: number; readonly folded: number } {
     const own = [...this.#turnEvents.events.values()].flat().filter(({ seq }) => seq === this.seq)
     const decisions = own.flatMap(({ event }): { readonly rationale: string }[] => [...event.tool_decisions])
@@ -324,7 +324,7 @@ class BatchEnd {
     return { decisions: decisions.length, characters, folded: this.#folded }
   }
 
-  /** What a feed is told: nothing where it may read, or has asked for, none of the calls. */
+  /** The event for a feed; `undefined` if it may not read, or did not select, any of the calls. */
   messageFor(session: Session): Message | undefined {
     const events = this.#turnEvents.events.get(classifyReader(session, this.#turnEvents.audiences)) ?? []
     const ended = events.find(({ seq }) => seq === this.seq)

@@ -30,87 +30,86 @@ export interface GatewayOptions {
   readonly clock?: Clock
   readonly logger?: Logger
   /**
-   * Called with each log when it is opened. What it resolves to is called after each delivery, and for the last time before
-   * the store is closed. Where several gateways have the log open, each calls its own.
+   * Called with each opened log. The resulting observer is called after each delivery, and a last time before the store is
+   * closed. Every gateway that has the log open calls its own.
    */
   readonly observe?: ((space: string, log: EnvelopeLog) => Promise<LogObserver>) | undefined
 }
 
-/** Who asks to be let in, and where. */
+/** A request to enter a space. */
 export interface ConnectRequest {
   readonly space: string
   readonly token?: string
-  /** Address of the peer; failures are counted by it. */
+  /** Address of the peer, by which failures are counted. */
   readonly remote: string
-  /** What it sends over the rate of its class waits, and is not refused [MEUP-7.9]. */
+  /** Envelopes over their rate wait instead of being refused [MEUP-7.9]. */
   readonly holds?: boolean
-  /** The program that it belongs to [MEUP-2.14]. */
+  /** The program that the connection belongs to [MEUP-2.14]. */
   readonly session?: string
-  /** Called once whoever asks may come in. */
+  /** Called once the request is authenticated. */
   onAuthenticated?(): void
 }
 
-/** Leave to open one connection; it is used at once or not at all. */
+/** Permission to open one connection, now or not at all. */
 export interface ConnectionGrant {
   readonly participant: string
-  /** Whose buckets pay: the participant, or the address of a guest. */
+  /** The buckets that pay: those of the participant, or of a guest's address. */
   readonly rateLimitKey: string
   open(connection: Connection, resume: Resume): Promise<ConnectionHandle>
-  /** Opens a line that only shows what is selected; nothing is received on it. */
+  /** Opens a connection that only sends selected envelopes; it receives nothing. */
   watch(feed: Feed, resume: Resume, selection: Selection): Promise<ConnectionHandle>
 }
 
-/** Somebody who is known in a space, with what may be asked of it. */
+/** An authenticated visitor of a space, for requests without a connection. */
 export type Caller = Visitor & { readonly space: Space } & Pick<SpaceHost, 'turns' | 'erasing'>
 
 export interface Gateway {
   readonly spaces: readonly string[]
-  /** Connections that were not opened, by the code of the refusal. Adapters count what they refuse themselves. */
+  /** Refused connections, by error code. Adapters count their own refusals. */
   readonly refusedJoins: Counts
-  /** Requests and connections that came without a valid token where one is needed. */
+  /** Requests and connections without a valid token where one is required. */
   readonly failedLogins: number
-  /** Bytes that the logs use, and bytes left on the disk; `undefined` if the logs are in memory. */
+  /** Bytes of the logs, and free bytes of the disk; `undefined` if the logs are in memory. */
   disk(): Disk | undefined
-  /** How the spaces are doing. */
   report(): SpaceReport[]
-  /** Whether a participant is connected, to this gateway or to another that has the space open. */
+  /** Whether a participant is connected to any gateway that has the space open. */
   isPresent(space: string, participant: string): boolean
-  /** Why a participant is kept out; `undefined` = it is not. */
+  /** The kick of a participant; `undefined` = it is not kicked. */
   findKick(space: string, participant: string): Kick | undefined
   /**
-   * Says how the program of a participant is doing that runs beside this gateway; `undefined`: it runs no more. Logged as
-   * `system.presence` where it is news, by the gateway that sequences the space; it stands as long as this gateway runs
-   * [MEUP-3.5]. Of a space or participant that does not exist, nothing is logged.
+   * Reports the state of a participant's program that runs beside this gateway; `undefined` = it has stopped. The sequencing
+   * gateway logs a change as `system.presence`; it holds while this gateway runs [MEUP-3.5]. Ignored for an unknown space or
+   * participant.
    */
   setProgram(space: string, participant: string, program: ProgramInfo | undefined): void
-  /** Says that a program of a participant has ended, whose process somebody has watched [MEUP-2.14]. */
+  /** Reports the end of a program whose process the caller has watched [MEUP-2.14]. */
   endProgram(space: string, participant: string, session: string): void
-  /** Whether another program of a participant has taken over from this one [MEUP-5.19]. */
+  /** Whether another program of the participant has replaced this one [MEUP-5.19]. */
   isReplaced(space: string, participant: string, session: string): boolean
-  /** Largest frame a connection may deliver before it is closed 1009. */
+  /** Largest frame of a connection; a larger one closes it with 1009. */
   frameLimit(space: string): number
-  /** Who is asking, without a connection. */
+  /** Authenticates a request without a connection. */
   identify(connectRequest: ConnectRequest): Promise<Caller | Refusal>
-  /** The spaces that a token opens; without one, those that let guests in. Nobody becomes a participant by that. */
+  /** The spaces that a token opens; without a token, those that admit guests. Creates no participant. */
   openedBy(connectRequest: Omit<ConnectRequest, 'space'>): Promise<readonly string[] | Refusal>
-  /** Makes a one-time code for the token of whoever asks. Costs a `control` token. `expiresAt`: milliseconds. */
+  /** Creates a one-time code for the caller's token. Costs a `control` token. `expiresAt`: milliseconds. */
   link(
     connectRequest: ConnectRequest,
   ): Promise<{ readonly code: string; readonly expiresAt: number } | Refusal>
-  /** What a code stands for, the first time that anybody asks; while the token is good. */
+  /** Exchanges a one-time code for its token, while the token is valid. */
   exchange(code: string, remote: string, onAuthenticated?: () => void): Promise<Link | Refusal>
-  /** Whether a connection may be opened. Costs the visitor a `control` token [MEUP-5.5]. */
+  /** Checks whether a connection may be opened. Costs a `control` token of the visitor [MEUP-5.5]. */
   admit(connectRequest: ConnectRequest): Promise<ConnectionGrant | Refusal>
   /**
-   * Applies what the operator changed in these spaces, and what the authenticator now knows, to what is open already:
-   * whoever would no longer be let in is closed 4401. Rejects for a space that is not open, and where a log takes nothing.
+   * Applies changed configurations and tokens to open connections: those that would no longer be admitted are closed with 4401.
+   * Rejects for a space that is not open, and if a log takes nothing.
    */
   reconfigure(spaces: readonly SpaceConfig[]): Promise<void>
-  /** Drains: what was admitted is committed and delivered, connections are closed 1001, the log is closed. */
+  /** Drains: commits and delivers admitted envelopes, closes connections with 1001, and closes the log. */
   close(): Promise<void>
 }
 
-/** Opens the spaces' logs, replays them, and is ready. Where that fails it closes the store and rejects. */
+/** Opens and replays the logs of the spaces. On failure it closes the store and rejects. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { store, authenticator, logger = silent } = options
   const clock = steadyClock(options.clock ?? systemClock, logger)
@@ -280,7 +279,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       draining = true
       for (const { space } of hosts.values()) space.refuse('the gateway is stopping')
       await Promise.all([...hosts.values()].map((host) => drain(host)))
-      await new Promise((resolve) => setImmediate(resolve)) // Observers have been called by then.
+      await new Promise((resolve) => setImmediate(resolve)) // Observers were called by then.
       file?.close()
       await store.close()
     },

@@ -4,19 +4,19 @@ import type { Authenticator } from '../ports/authenticator.js'
 import type { Clock } from '../ports/clock.js'
 import type { SpaceHost } from './space-host.js'
 
-/** Milliseconds that a link is good for. */
+/** Milliseconds until a code expires. */
 const linkMs = 60_000
-/** Links of one participant that nobody has opened; the oldest falls for one more. */
+/** Unused codes of one participant; one more removes the oldest. */
 const maxPerParticipant = 8
 
-/** What a one-time code stands for. */
+/** The token of a one-time code. */
 export interface Link {
   readonly space: string
   readonly participant: string
   readonly token: string
 }
 
-/** One-time codes, each for a token, in memory alone [MEUP-11.13]. A code itself is not kept. */
+/** One-time codes for tokens, in memory only [MEUP-11.13]. Stores digests of the codes. */
 export class Links {
   readonly #clock: Clock
   /** By the digest of the code; the oldest first. */
@@ -41,13 +41,13 @@ export class Links {
     return { code, expiresAt }
   }
 
-  /** What the code stands for; from then on for nothing. */
+  /** Returns the token of a code, and invalidates the code. */
   take(code: string): Link | undefined {
     this.#forget()
     const digest = hashCode(code)
     const link = this.#links.get(digest)
     this.#links.delete(digest)
-    // Its own end counts, in whichever order they were made.
+    // Checks the code's own expiry: codes may expire in another order than they were made.
     return link !== undefined && link.expiresAt > this.#clock.now() ? link : undefined
   }
 
@@ -60,10 +60,10 @@ export class Links {
   }
 }
 
-/** A code has 256 random bits: how long its digest is looked for tells nothing about another. */
+/** A code has 256 random bits, so the lookup time of its digest reveals nothing about others. */
 const hashCode = (code: string): string => createHash('sha256').update(code).digest('base64')
 
-/** Tells whether a text opens anything in this gateway: it is a token of a space, or of an open invitation to one. */
+/** Tests whether a text is a token of a space or of an open invitation. */
 export function createTokenTester(
   authenticator: Authenticator,
   hosts: ReadonlyMap<string, SpaceHost>,

@@ -4,14 +4,14 @@ import type { SpaceReport } from '../core/space.js'
 import type { Gateway } from './gateway.js'
 import { countUnhandledRejections } from './unhandled-rejections.js'
 
-/** One for the whole process, whatever it serves: what it watches cannot be unwatched. */
+/** One registry per process, because the process metrics cannot be unregistered. */
 let ofProcess: Registry | undefined
 
-/** What the gateway counts and what the process uses. */
+/** Metrics of the gateway and of its process. */
 interface Metrics {
-  /** Begins to watch the process, unless the first `read` has. */
+  /** Starts the process metrics, unless the first `read` has done so. */
   begin(): Promise<void>
-  /** As text for Prometheus. */
+  /** The metrics as text for Prometheus. */
   read(): Promise<{ readonly text: string; readonly type: string }>
 }
 
@@ -27,7 +27,7 @@ export function createMetrics(gateway: Gateway): Metrics {
   }
 }
 
-/** Makes it when it is first asked for. */
+/** Calls `make` on first use only. */
 export function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined
   return () => {
@@ -36,7 +36,7 @@ export function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> 
   }
 }
 
-/** Loaded late: a start is faster without. */
+/** Loaded on first use, because the import delays a start. */
 async function listRegistries(gateway: Gateway): Promise<readonly Registry[]> {
   const { default: prometheus } = await import('prom-client')
   const registry = new prometheus.Registry()
@@ -48,7 +48,7 @@ async function listRegistries(gateway: Gateway): Promise<readonly Registry[]> {
   return [registry, ofProcess]
 }
 
-/** What a registry asks of a metric: its values when somebody wants to see them. */
+/** A metric whose values are read when it is scraped. */
 function metricFor({ name, help, type, read }: MetricDefinition, gateway: Gateway): Metric {
   const get = async () => ({ name, help, type, values: read(gateway) })
   return { name, get } as unknown as Metric
@@ -57,13 +57,13 @@ function metricFor({ name, help, type, read }: MetricDefinition, gateway: Gatewa
 interface Value {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
-  /** Where it is not that of the reading: a part of a histogram. */
+  /** The name of a part of a histogram, if it differs from the metric's. */
   readonly metricName?: string
 }
 
 const commitSeconds = 'meup_commit_seconds'
 
-/** One metric, in the terms of Prometheus. Its values are read when they are asked for, and never before. */
+/** One metric in Prometheus terms. Its values are read when it is scraped. */
 interface MetricDefinition {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
@@ -71,7 +71,7 @@ interface MetricDefinition {
   read(gateway: Pick<Gateway, 'report' | 'disk' | 'refusedJoins' | 'failedLogins'>): Value[]
 }
 
-/** Everything that an operator may want to watch. */
+/** The metrics of the gateway. */
 export const metricDefinitions: readonly MetricDefinition[] = [
   gauge('meup_space_ready', '1 while the space takes envelopes', ({ stopped }) => (stopped ? 0 : 1)),
   gauge('meup_log_head', 'Seq of the last envelope that was committed', ({ head }) => head),
@@ -211,7 +211,7 @@ function byKey(label: string, counts: Counts): Value[] {
   return [...counts.entries()].map(([key, value]) => ({ labels: { [label]: key }, value }))
 }
 
-/** Prometheus wants for every bound how many values were at most that. */
+/** Cumulative counts per bound, as Prometheus expects them. */
 function listBuckets(name: string, { bounds, counts, count, sum }: Histogram): Value[] {
   let upTo = 0
   const buckets = bounds.map((bound, index) => {

@@ -32,9 +32,9 @@ export class SpaceHost {
   readonly #eventStreams: EventStreams
   /** Absent = no other gateway has the space open. */
   readonly #member: Member | undefined
-  /** What the operator configured here. Another gateway may have recorded something else. */
+  /** The configuration of this gateway. Another gateway may have recorded a different one. */
   #own: SpaceConfig
-  /** The record that is followed, where that is not this gateway's own. */
+  /** The recorded configuration that applies, if it is not this gateway's own. */
   #followed: SpaceState['configured']
 
   constructor(space: Space, file: IndexFile | undefined, observer?: LogObserver) {
@@ -59,7 +59,7 @@ export class SpaceHost {
     this.#member = shared && new Member(this, shared)
     space.listen([
       this.#enforcement, // First: changed rights apply to this batch; kicked connections are closed before anything else is sent.
-      this.#eventStreams, // Keeps the batch before the index is told to read it.
+      this.#eventStreams, // Keeps the batch before the index is notified.
       this.erasing,
       { delivered: () => this.#followConfiguration() },
       { delivered: () => this.turns.indexer.poke() },
@@ -72,13 +72,13 @@ export class SpaceHost {
             batch.map(({ entry }) => entry),
           ),
       },
-      this.checkpoints, // Counts what was delivered, whatever the others did with it.
+      this.checkpoints, // Counts delivered envelopes, independent of the listeners above.
       { recovered: () => this.initialize() }, // Logs configuration and presence again, then applies rights.
       ...(this.#member ? [this.#member] : []), // Last: answers forwarded frames once the state is final.
     ])
   }
 
-  /** Records what the operator configured, where the log does not have it yet, and marks stale participants offline [MEUP-3.5, 3.6]. */
+  /** Records the configuration if the log does not have it yet, and marks stale participants offline [MEUP-3.5, 3.6]. */
   initialize(): void {
     const { space } = this
     if (space.isFollower) {
@@ -100,19 +100,19 @@ export class SpaceHost {
   }
 
   /**
-   * Applies what the operator changed. Whoever would no longer be let in is closed 4401; whose capabilities have changed
-   * is welcomed anew [MEUP-3.5, 3.6]. Rejects where the log takes nothing: then the configuration stays as it was.
+   * Applies a changed configuration. Connections that would no longer be admitted are closed with 4401; those with changed
+   * capabilities get a new welcome [MEUP-3.5, 3.6]. Rejects if the log takes nothing; the configuration then stays as it was.
    */
   async reconfigure(config: SpaceConfig): Promise<void> {
     const { space } = this
     checkNames(config)
-    this.#enforcement.closeRevoked() // Before all else: a token that was taken away does not wait for the disk.
+    this.#enforcement.closeRevoked() // First, so that closing the connections of a removed token does not wait for the disk.
     const guardAnew = space.safety.prepare(config.safety)
     this.#enforcement.hold()
     try {
       const before = rightsIn(space)
       let last = space.isFollower ? undefined : this.#record(config)
-      if (!space.isFollower) this.presence.recordPrograms() // Of who belongs to the space only now.
+      if (!space.isFollower) this.presence.recordPrograms() // Covers participants that became members with this configuration.
       for (const [id, rights] of rightsIn(space)) {
         if (before.get(id) !== rights) last = this.presence.changed(id)
       }
@@ -131,8 +131,9 @@ export class SpaceHost {
   }
 
   /**
-   * Where several gateways have the space open, all decide by what the sequencing one has recorded: with files that differ, one
-   * would show what another keeps, or widen rights when it takes over. What differs here is told to the operator.
+   * All gateways that have the space open follow the configuration that the sequencing one has recorded. Otherwise, with
+   * different files, one would show what another withholds, or rights would widen when another takes over. Differences are
+   * logged.
    */
   #followConfiguration(): void {
     const { space } = this
@@ -175,7 +176,7 @@ export class SpaceHost {
     this.space.close()
   }
 
-  /** Lets a visitor in: welcome first, then what it missed, then live [MEUP-5.3]. */
+  /** Admits a visitor: sends a welcome, then the missed envelopes, then live ones [MEUP-5.3]. */
   async open(visitor: Visitor, connection: Connection, resume: Resume): Promise<Session> {
     const session = this.#seat(visitor, connection)
     try {
@@ -191,7 +192,7 @@ export class SpaceHost {
     return session
   }
 
-  /** Shows a visitor what happens. It cannot act on this line, and so it makes nobody present [MEUP-11.10]. */
+  /** Opens a session that only reads. It does not make its participant present [MEUP-11.10]. */
   async watch(visitor: Visitor, feed: Feed, resume: Resume, selection: Selection): Promise<Session> {
     const { log, delivered } = this.space
     const session = this.#seat(visitor, feed, selection)
@@ -203,7 +204,10 @@ export class SpaceHost {
     return session
   }
 
-  /** A session of whoever is still welcome, and may have one more; a closed one for others. It counts from here on. */
+  /**
+   * Creates a session if the visitor is still admitted and below its connection limit, otherwise a closed one. It counts as a
+   * connection from here on.
+   */
   #seat(visitor: Visitor, connection: Connection, selection?: Selection): Session {
     const { space } = this
     const resubscribed = (changed: Session, id: string): number => this.#welcomeAnew(changed, id)
@@ -215,14 +219,14 @@ export class SpaceHost {
       selection,
     )
     this.#enforcement.check(session)
-    // Others may have come while this one was let in.
+    // Other connections may have opened during authentication.
     const reason = checkConnectionLimit(visitor, space)
     if (reason !== undefined) session.close(closeCodes.tooMany, reason)
     if (!session.closed) space.sessions.add(session)
     return session
   }
 
-  /** What a session is to get of the log before it is live. Looking for it ends with the connection. */
+  /** The part of the log that a session gets before it is live. Stops when the connection ends. */
   async #span(session: Session, resume: Resume): Promise<Start | undefined> {
     const { space } = this
     if (session.closed) return undefined
@@ -231,7 +235,7 @@ export class SpaceHost {
     return resume.tail === undefined ? undefined : tailSpan(resume.tail, session, space)
   }
 
-  /** Where a reader has been; the beginning of the log where that is no place in it. */
+  /** The position of a reader; the start of the log if the position is not in this log. */
   #resolveStart({ after, epoch }: Resume): { readonly after?: number; readonly isLost?: boolean } {
     if (after === undefined) return {}
     const { log, delivered } = this.space
@@ -242,8 +246,8 @@ export class SpaceHost {
   }
 
   /**
-   * Puts a session where it starts, and tells what it will get from there: of what the log has now, `to` is the last. Where
-   * that is less than `from` there is nothing to come [MEUP-5.4].
+   * Sets the start of a session, and describes the replay for its welcome: `to` is the last envelope of the present log. If it
+   * is less than `from`, the replay is empty [MEUP-5.4].
    */
   #place(session: Session, start: Start | undefined): WelcomePayload['resume'] {
     if (start === undefined) {
@@ -269,7 +273,7 @@ export class SpaceHost {
     })
   }
 
-  /** Logs a configuration unless it is what the log says already; then there is no seq. */
+  /** Logs a configuration unless it is already the recorded one. Returns the seq, if logged. */
   #record(config: SpaceConfig): number | undefined {
     const { space } = this
     const configured = { event: 'configured', ...configurationRecord(config) }
@@ -278,8 +282,8 @@ export class SpaceHost {
   }
 
   /**
-   * Its rights or its subscription have changed. `subscribe`: id of the envelope that it answers. Gives the bytes of the
-   * welcome; one that is not welcomed yet gets it then.
+   * Sends another welcome after a change of rights or subscription. `subscribe`: id of the envelope that it answers. Returns
+   * the bytes of the welcome; a session without a first welcome gets it later.
    */
   #welcomeAnew(session: Session, subscribe?: string): number {
     if (!session.isWelcomed) return 0
@@ -289,7 +293,7 @@ export class SpaceHost {
     return this.#welcome(session, resume, subscribe)
   }
 
-  /** Gives its bytes. */
+  /** Sends a welcome and returns its bytes. */
   #welcome(session: Session, resume: WelcomePayload['resume'], subscribe?: string): number {
     const { space } = this
     const { state, config } = space
@@ -322,7 +326,7 @@ export class SpaceHost {
 
 type Start = Span & { readonly isLost?: boolean }
 
-/** By participant; equal texts are equal rights. */
+/** By participant; equal texts mean equal rights. */
 const rightsIn = ({ state }: Space): Map<string, string> =>
   new Map(state.participants.list().map(({ id, capabilities }) => [id, JSON.stringify(capabilities)]))
 
@@ -343,11 +347,11 @@ const recordedSettings = [
   'retention',
 ] as const
 
-/** Gateways that knew of no programs recorded a configuration without them. */
+/** Earlier versions recorded configurations without `programs`. */
 const isOfEarlierVersion = (configured: SpaceState['configured']): boolean =>
   configured !== undefined && (configured.defaults as SpaceConfig['defaults']).programs === undefined
 
-/** A configuration with the settings that a record has. Of participants it has what everybody may know. */
+/** Applies the settings of a record to a configuration. Participants get the recorded public fields. */
 function withRecorded(own: SpaceConfig, configured: Readonly<Record<string, unknown>>): SpaceConfig {
   const { guest: _, frontDesk: __, ...rest } = own
   const recorded = Object.fromEntries(
@@ -360,7 +364,7 @@ function withRecorded(own: SpaceConfig, configured: Readonly<Record<string, unkn
   return { ...rest, ...recorded, participants: Object.fromEntries(participants) }
 }
 
-/** What `system.space configured` tells everyone: never tokens, environments, headers or commands [MEUP-3.6]. */
+/** The public payload of `system.space configured`: never tokens, environments, headers or commands [MEUP-3.6]. */
 export function configurationRecord({
   participants,
   defaults,
@@ -385,7 +389,7 @@ export function configurationRecord({
     ...(guest && { guest }),
     limits,
     reasoning,
-    // The rules may name what is secret.
+    // The rules may contain secrets, so only their digest is recorded.
     redaction: digestRules(safety),
     mcp,
     retention,

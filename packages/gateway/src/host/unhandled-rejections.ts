@@ -2,12 +2,12 @@ import type { Logger } from '../ports/logger.js'
 
 let count = 0
 
-/** Promises of this process whose rejection nobody handled. */
+/** Unhandled promise rejections of this process. */
 export const countUnhandledRejections = (): number => count
 
 /**
- * Has this process log rejections that nobody handled, and go on: the code that forgot one of its promises is seldom what the
- * others depend on. An exception that nobody caught still ends the process, because it may have left anything half done.
+ * Logs unhandled rejections instead of ending the process: code that forgot one promise rarely matters to other connections. An
+ * uncaught exception still ends the process, because it may leave state half-changed.
  */
 export function logUnhandledRejections(logger: Logger): void {
   process.on('unhandledRejection', (reason) => {

@@ -13,11 +13,11 @@ import { Traffic } from './traffic.js'
 const alwaysAnswered: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
 
 export interface HttpAppOptions extends Omit<HttpOptions, 'traffic' | 'openApi'> {
-  /** What people open in a browser; absent = nothing. */
+  /** The page for browsers; absent = none. */
   readonly page?: PageFiles
   /** Routes of other packages. */
   readonly modules?: readonly RouteModule[]
-  /** Refuses a request for another host; absent = any is taken. */
+  /** Refuses a request for another host; absent = accepts any. */
   readonly checkHost?: (host: string | undefined) => Refusal | undefined
 }
 
@@ -71,7 +71,7 @@ function mount(app: Hono, routes: readonly Route[], options: HttpOptions): void 
   for (const [path, taken] of methods) allowOnly(app, path, taken)
 }
 
-/** Only the path of a context has slashes. */
+/** Only a context path contains slashes. */
 const toPattern = (template: string): string =>
   template.replace('{path}', ':path{.+}').replaceAll(/(?<=\/)\{(\w+)\}/g, ':$1')
 

@@ -21,7 +21,7 @@ import {
   respondPage,
 } from './views.js'
 
-/** `GET /spaces/{space}/audit`: what agents did step by step, and what the gateway decided, newest first [MEUP-11.6]. */
+/** `GET /spaces/{space}/audit`: steps of agents and decisions of the gateway, newest first [MEUP-11.6]. */
 export async function getAudit(
   context: Context,
   options: HttpOptions,
@@ -77,7 +77,7 @@ export async function getAudit(
   )
 }
 
-/** A step as a row of the table of steps, with fields of its turn. Field by field: there are many of them. */
+/** A step as a table row with fields of its turn. Written field by field, because there are many rows. */
 function describeStep(
   { step, turn, fulfils, right }: AuditStep,
   { digest: rules, guard }: Pick<Space['safety'], 'digest'> & { readonly guard: Guard },
@@ -106,7 +106,7 @@ function describeStep(
   }
 }
 
-/** Reason and arguments of the call or the proposal that a step is about. A request that fulfils a proposal has those of the proposal. */
+/** Reason and arguments of the call or proposal of a step. A request that fulfils a proposal has those of the proposal. */
 function describeCall(
   { linked_tool_call: call, linked_approval_request: proposal }: AuditStep['step'],
   { decisions }: AuditStep['turn'],

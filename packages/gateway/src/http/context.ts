@@ -20,10 +20,9 @@ import type { HttpOptions } from './route.js'
 import { streamLines } from './stream.js'
 import { authenticateReader, chargeView, createReader, shown } from './views.js'
 
-/** Counting the envelopes of a free path stops at this many. */
 const maxCountedEnvelopes = 10_000
 
-/** `GET /spaces/{space}/contexts/{path}`: one context and what is nested in it, or all that was said there, for people. */
+/** `GET /spaces/{space}/contexts/{path}`: one context and those nested in it, or its envelopes as text. */
 export async function getContext(
   context: Context,
   options: HttpOptions,
@@ -44,7 +43,7 @@ export async function getContext(
   return (meant !== undefined && (await show(meant))) || unknown(path)
 }
 
-/** The context that an envelope has opened, or was sent in. */
+/** The context that an envelope opened or was sent in. */
 async function findContextOf(
   space: Space,
   reader: Reader & LogReader,

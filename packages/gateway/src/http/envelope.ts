@@ -32,14 +32,14 @@ export async function getEnvelope(context: Context, options: HttpOptions): Promi
   return new Response(sent([...splitMessage(message)]), { headers })
 }
 
-/** Matches that are named where there are several. */
+/** Matches that the message lists if a prefix is ambiguous. */
 const maxNamed = 10
-/** Ids that are looked at together. */
+/** Ids that are checked per page. */
 const pageIds = 100
 
 /**
- * The envelope that is meant by an id, `#seq` or a seq, or the beginning of one id, as far as this reader may read it: what it may not
- * read is not among several matches either [MEUP-8.6].
+ * Finds the envelope for an id, `#seq`, a seq, or a unique prefix of an id, among those that this reader may read; unreadable
+ * envelopes do not count as matches [MEUP-8.6].
  */
 export async function resolveEnvelope(
   space: Space,
@@ -74,7 +74,7 @@ export async function resolveEnvelope(
   return refuse('invalid_request', `${ref} may be any of ${all}. Give more of the id.`)
 }
 
-/** Refuses an unreadable envelope like a missing one [MEUP-8.6]. Everyone may know which seqs were pruned or erased. */
+/** Refuses an unreadable envelope like a missing one [MEUP-8.6]. Which seqs were pruned or erased is public. */
 export function refuseMissing(ref: string, space: Space): Refusal {
   const seq = space.log.heading(ref)?.seq ?? Number(ref.replace(/^#/, '') || 0)
   if (seq < space.log.oldest && seq >= 1)

@@ -10,7 +10,7 @@ import type { HttpOptions } from './route.js'
 import { maxBodyBytes } from './traffic.js'
 import { authenticateRequest, notWelcome } from './views.js'
 
-/** `POST /spaces/{space}/envelopes`: one envelope or an array, each as if it came over a socket [MEUP-11.2]. */
+/** `POST /spaces/{space}/envelopes`: one envelope or an array, each admitted as if sent on a socket [MEUP-11.2]. */
 export async function postEnvelopes(context: Context, options: HttpOptions): Promise<Response> {
   const post = await readPost(context, options)
   if (post instanceof Response) return post
@@ -38,7 +38,7 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
   const head = receipts.reduce((last, { seq }) => Math.max(last, seq), 0)
   if (!(await visitor.space.committed(head))) return notCommitted()
   if (refusal === undefined) return context.json(receipts, 201)
-  // The first refusal, and what was accepted before it.
+  // Reports the first refusal and the receipts of earlier envelopes.
   return refused(refusal, { failedIndex: receipts.length, accepted: receipts })
 }
 
@@ -57,7 +57,7 @@ export async function readPost(
   const visitor = await authenticateRequest(context, options)
   if (isRefusal(visitor)) return refused(visitor)
   if (!visitor.space.state.participants.has(visitor.participant)) {
-    // A guest is known by its connection, and has none here.
+    // A guest is identified by its connection, and a post has none.
     return refused(refuse('unauthorized', 'A token is required to post. Guests use a WebSocket.'))
   }
   const debt = checkDebt(visitor)
@@ -172,7 +172,7 @@ const tooLarge = (maxBytes: number): Refusal =>
 
 const nothing: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
 
-/** Refused and recorded as an envelope would be. */
+/** Refuses and records it like an envelope. */
 function checkRate(visitor: Caller, rateClass: 'bytes' | 'results', bytes: number): Refusal | undefined {
   const { space, rateLimitKey } = visitor
   const retryAfterMs = space.rates.take(rateLimitKey, rateClass, bytes, space.clock.now())

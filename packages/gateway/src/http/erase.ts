@@ -43,7 +43,7 @@ function checkRight(visitor: Caller): Refusal | undefined {
   return consumeControlToken(visitor, space, 'too many erasures')
 }
 
-/** As what an envelope is denied. */
+/** Records the refusal like that of an envelope. */
 function record(visitor: Caller, refusal: Refusal): void {
   const { space } = visitor
   const envelope: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: ERASE, payload: {} }

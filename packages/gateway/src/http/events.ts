@@ -39,7 +39,7 @@ export async function getEvents(
 ): Promise<Response> {
   const { gateway } = options
   const { after, epoch, reasoning = 'full' } = asked
-  // Browsers send back the id of an event and nothing else, so that the epoch comes with the URL.
+  // Browsers resend only the id of an event, so the epoch is in the URL.
   const misplaced = checkResume({ after, epoch })
   if (misplaced !== undefined) return refused(misplaced)
   const lastSeen = readLastEventId(context.req.header('last-event-id'))
@@ -78,7 +78,7 @@ interface SseFeedOptions {
   hangUp(): void
 }
 
-/** A peer that reads nothing for so many heartbeats, while events wait, is disconnected. */
+/** Heartbeats without progress, while events wait, after which a peer is disconnected. */
 const maxIdleBeats = 4
 /** A replay reads its next page once fewer bytes wait. */
 const lowWater = 64 * 1024
@@ -209,10 +209,10 @@ export class SseFeed implements Feed {
 
 const encode = (text: string): Uint8Array => Buffer.from(text)
 
-/** Not what the gateway tells one connection. */
+/** Messages to one connection are not events. */
 const isEvent = ({ seq, name }: Message): boolean => seq !== undefined || name !== undefined
 
-/** Only of what is logged: who resumes after it has got everything. */
+/** Only logged envelopes have an id, since a reader resumes after it. */
 const idLine = ({ id, seq }: Message): string => (seq === undefined ? '' : `id: ${id ?? seq}\n`)
 
 /** Encodes a message once for all streams. */

@@ -45,7 +45,7 @@ export async function getEnvelopes(
   return new Response(sent(parts), { headers })
 }
 
-/** The part of a query that the log itself can answer. */
+/** The part of a query that the log filters itself. */
 export function createFilter({ kind, from, context, correlationId }: Query<FilterName>): Filter {
   return {
     ...(kind && { kinds: kind }),

@@ -6,10 +6,10 @@ import { asyncApi } from './describe/asyncapi.js'
 import { problem, refused, toProblem } from './problem.js'
 import { type HttpOptions, readConnectRequest } from './route.js'
 
-/** `GET /healthz`: this process answers [MEUP-11.8]. */
+/** `GET /healthz`: the process responds [MEUP-11.8]. */
 export const getHealth = (context: Context): Response => context.json({ status: 'ok' })
 
-/** `GET /readyz`: every space takes envelopes; else which does not, and why. */
+/** `GET /readyz`: whether every space takes envelopes; otherwise which one does not, and why. */
 export function getReadiness(context: Context, { gateway }: HttpOptions): Response {
   const stopped = gateway.report().flatMap(({ space, stopped }) => (stopped ? [{ space, stopped }] : []))
   if (stopped.length === 0) return context.json({ status: 'ready' })
@@ -18,7 +18,7 @@ export function getReadiness(context: Context, { gateway }: HttpOptions): Respon
   return refused({ code: 'unavailable', message: reasons.join('; '), details })
 }
 
-/** `GET /spaces/{space}/ws` by somebody who did not ask for a socket. */
+/** `GET /spaces/{space}/ws` without an upgrade. */
 export const explainSocket = (context: Context): Response =>
   problem(
     toProblem({
@@ -43,7 +43,7 @@ export async function postLink(context: Context, options: HttpOptions): Promise<
   return context.json({ code, expiresAt: new Date(expiresAt).toISOString() }, 201)
 }
 
-/** `POST /links/exchange`: the token that a code stands for. The code comes in the header that a token would come in. */
+/** `POST /links/exchange`: the token of a code. The code is sent in the `Authorization` header. */
 export async function postExchange(context: Context, options: HttpOptions): Promise<Response> {
   const code = readBearerToken(context.req.header('authorization'))
   if (code === undefined) {
@@ -57,7 +57,7 @@ export async function postExchange(context: Context, options: HttpOptions): Prom
   return context.json({ space, participant, token })
 }
 
-/** `GET /spaces`: those that a token opens, or that let guests in [MEUP-11.14]. */
+/** `GET /spaces`: the spaces that a token opens, or that admit guests [MEUP-11.14]. */
 export async function getSpaces(context: Context, options: HttpOptions): Promise<Response> {
   const spaces = await options.gateway.openedBy(readConnectRequest(context, options))
   return isRefusal(spaces) ? refused(spaces) : context.json({ spaces })
@@ -66,8 +66,8 @@ export async function getSpaces(context: Context, options: HttpOptions): Promise
 const exposed = 'link, meup-epoch, meup-head, retry-after'
 
 /**
- * Stands before everything that belongs to a space: the same rule for origins and tokens as for sockets [MEUP-5.9, 5.10].
- * A page of an allowed origin may read the answers, and nobody keeps copies of them.
+ * Middleware for all routes of a space: the same rules for origins and tokens as for sockets [MEUP-5.9, 5.10]. Pages of allowed
+ * origins may read the responses, and nothing is cached.
  */
 export const guard =
   (origins: readonly string[]): MiddlewareHandler =>
@@ -89,7 +89,7 @@ export const guard =
     headers.set('access-control-max-age', '600')
   }
 
-/** Made when it is first asked for. */
+/** Calls `make` on first use only. */
 export const once = <Value>(make: () => Value): (() => Value) => {
   let made: { readonly value: Value } | undefined
   return () => {

@@ -1,25 +1,25 @@
 import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
 
-/** A file of the page that people open in a browser. */
+/** A static file of the page. */
 export interface PageFile {
   readonly type: string
   readonly body: Uint8Array<ArrayBuffer>
-  /** Compressed when it is first asked for. */
+  /** Compressed on first use. */
   gzipped(): Promise<Uint8Array<ArrayBuffer>>
   /** Its name changes with its content. */
   readonly isHashed: boolean
 }
 
-/** Files by their paths, such as `/` and `/assets/page-1a2b.js`. Nothing else is ever looked up. */
+/** Files by path, such as `/` and `/assets/page-1a2b.js`. No other path is served. */
 export type PageFiles = ReadonlyMap<string, PageFile>
 
-/** Only scripts of the page run, it connects to its own gateway only, and no text can become a script. */
+/** Only scripts of the page run, it connects only to its own gateway, and no text can become a script. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // Images of results are made from bytes that the page has already: nothing is fetched.
+  // Images in results are shown from bytes that the page already has.
   "img-src 'self' blob:",
   "connect-src 'self'",
   "base-uri 'none'",

@@ -12,7 +12,7 @@ import {
 } from '@meup/protocol'
 import { type Refusal, refuse } from '../core/admission/context.js'
 
-/** One parameter of a query: what it takes, and how it is read from its texts; `undefined` = not from these. */
+/** One query parameter: its schema, and how it is parsed; `undefined` = invalid. */
 export interface Parameter<Value> {
   readonly takes: string
   readonly meaning: string
@@ -48,7 +48,7 @@ const oneOf = <Word extends string>(words: readonly Word[], meaning: string): Pa
     words.find((word) => word === text),
   )
 
-/** Given several times, or once with commas. */
+/** May be repeated, or comma-separated. */
 const names = (takes: string, meaning: string, isOne: (text: string) => boolean): Parameter<string[]> => ({
   takes: `${takes} (several with commas, at most ${maxNames})`,
   meaning,
@@ -73,7 +73,7 @@ const isThread = (text: string): boolean => {
 }
 const phases = Object.keys(phaseLabels) as Phase[]
 
-/** In milliseconds since the epoch. */
+/** Parses to milliseconds since the epoch. */
 const time = (meaning: string): Parameter<number> =>
   single({ takes: 'a time, such as 2026-01-02T03:04:05Z', meaning, schema: { type: 'string' } }, (text) => {
     const ms = Date.parse(text)
@@ -175,7 +175,7 @@ export const whyParameters = {
 
 /** Parameters by their names. */
 export type QueryParameters = Readonly<Record<string, Parameter<unknown>>>
-/** The values that a query has of them. */
+/** The parsed values of a query. */
 export type Asked<Known extends QueryParameters> = {
   readonly [Name in keyof Known]: ReturnType<Known[Name]['read']>
 }
@@ -185,7 +185,7 @@ export type Query<Name extends ParameterName> = Asked<Pick<typeof parameters, Na
 export const pick = <Name extends ParameterName>(...names: readonly Name[]): Pick<typeof parameters, Name> =>
   Object.fromEntries(names.map((name) => [name, parameters[name]])) as Pick<typeof parameters, Name>
 
-/** The values of a query. What is unknown or unreadable is refused, so that no filter is silently left out. */
+/** Parses a query. Refuses unknown and invalid parameters, so that no filter is silently ignored. */
 export function readParameters<Known extends QueryParameters>(
   query: URLSearchParams,
   known: Known,

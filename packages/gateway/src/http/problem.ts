@@ -34,6 +34,6 @@ export function refused(refusal: Refusal, more: Readonly<Record<string, unknown>
   return problem(toProblem({ ...refusal, details }), retryAfter(refusal))
 }
 
-/** In whole seconds, for whom has to wait. */
+/** The `retry-after` header in whole seconds. */
 export const retryAfter = ({ retryAfterMs }: { readonly retryAfterMs?: number }): Record<string, string> =>
   retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }

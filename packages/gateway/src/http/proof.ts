@@ -113,7 +113,7 @@ async function writeMarkdown(
   return new Response(streamLines(paid, failed), { headers: { 'content-type': markdown } })
 }
 
-/** Charges for each text before the next one is made. */
+/** Charges for each text before the next one is rendered. */
 async function* payingFor(
   texts: AsyncGenerator<string, void>,
   visitor: Caller,

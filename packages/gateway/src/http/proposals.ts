@@ -12,10 +12,10 @@ import { refused } from './problem.js'
 import type { HttpOptions } from './route.js'
 import { authenticateReader, chargeView, createReader, linkToNext } from './views.js'
 
-/** One answer has so many bytes of proposals, and at least one of them. */
+/** Bytes of proposals in one response; it has at least one proposal. */
 const maxBytes = 4 * 1024 * 1024
 
-/** `GET /spaces/{space}/proposals`: what may still be fulfilled, with its params as they were proposed, oldest first [MEUP-11.21]. */
+/** `GET /spaces/{space}/proposals`: open proposals with their params as proposed, oldest first [MEUP-11.21]. */
 export async function getProposals(
   context: Context,
   options: HttpOptions,

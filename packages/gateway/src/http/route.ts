@@ -13,7 +13,7 @@ export interface Route<Known extends QueryParameters = QueryParameters> {
   readonly path: `/${string}`
   readonly operationId: string
   readonly summary: string
-  /** What the handler requires; a guest has no token. */
+  /** The required authentication; a guest has no token. */
   readonly auth: 'token' | 'token or guest' | 'code' | 'none'
   /** Parameters of the query; absent = the query is ignored. */
   readonly parameters?: Known

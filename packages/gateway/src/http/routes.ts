@@ -31,7 +31,7 @@ const filters = ['kind', 'from', 'context', 'correlationId', 'reasoning'] as con
 const document = { description: 'the document', content: json({ type: 'object' }) }
 const status = { description: 'yes', content: json(schemaRef('status')) }
 
-/** The gateway over HTTP [MEUP-11]: to add a route is to add a row here, and its handler. */
+/** The HTTP routes of the gateway [MEUP-11]. To add a route, add a row here and its handler. */
 export const gatewayRoutes: RouteModule = {
   schemas: () => ({ ...answerSchemas(), ...turnSchemas() }),
   routes: [

@@ -17,13 +17,13 @@ import { authenticateReader, chargeView, createReader, respondPage } from './vie
 
 type Asked = Query<'text' | 'from' | 'kind' | 'tool' | 'outcome' | 'since' | 'until' | 'limit' | 'before'>
 
-/** Characters of rows that may be read which one request looks at. */
+/** Characters of readable rows that one request searches. */
 const maxCharacters = 8 * 1024 * 1024
-/** Seqs at which one request looks, apart from those that the index of words passes over. */
+/** Seqs that one request searches, apart from those that the word index excludes. */
 const maxRows = 10_000
 const defaultHits = 20
 
-/** What of the log can have a tool, and an outcome. */
+/** Kinds that can have a tool or an outcome. */
 const kindsOfTools = [
   Kind.mcpRequest,
   Kind.mcpProposal,
@@ -42,8 +42,8 @@ interface Hit extends Match, Pick<Heading, 'seq' | 'id' | 'ts' | 'from' | 'kind'
 }
 
 /**
- * `GET /spaces/{space}/search`: envelopes that say certain words, the newest first [MEUP-11.19]. Where it goes on follows, as in
- * the history, from the query, the head, and what may be read.
+ * `GET /spaces/{space}/search`: envelopes that contain words, newest first [MEUP-11.19]. As in the history, the continuation
+ * depends only on the query, the head, and readable envelopes.
  */
 export async function getSearch(context: Context, options: HttpOptions, asked: Asked): Promise<Response> {
   const visitor = await authenticateReader(context, options)
@@ -65,7 +65,8 @@ export async function getSearch(context: Context, options: HttpOptions, asked: A
     for await (const rows of space.reads.entries(reader, { ...stretch.value, order: 'desc', filter })) {
       for (const row of rows) {
         if (hits.length === limit || characters >= maxCharacters) return respond(last)
-        // Times in a log only grow. Readable rows alone decide where the period begins, so that others do not show [MEUP-8.6].
+        // Log times never decrease. Only readable rows decide where the period begins, so that others are not revealed
+        // [MEUP-8.6].
         if (Date.parse(row.ts) < since) return respond(undefined)
         last = row.seq
         searchedTo = row.ts
@@ -83,14 +84,14 @@ export async function getSearch(context: Context, options: HttpOptions, asked: A
   return respond(next)
 }
 
-/** The time of the first envelope from `seq` on that may be read. */
+/** The time of the first readable envelope from `seq` on. */
 async function findTime(reader: Reader & LogReader, space: Space, seq: number): Promise<string | undefined> {
   const range = { after: seq - 1, before: space.delivered + 1, first: 1 } as const
   for await (const [row] of space.reads.entries(reader, range)) return row?.ts
   return undefined
 }
 
-/** What one request looks for. */
+/** The query of one request. */
 class Search {
   readonly #visitor: Caller
   readonly #reader: Reader & LogReader
@@ -104,7 +105,7 @@ class Search {
     this.#text = new TextSearch(asked.text ?? '')
   }
 
-  /** Where in the log to look, the newest first; then the `before` of the next request, where this one has looked at enough. */
+  /** The ranges to search, newest first; returns the `before` of the next request once this one has searched enough. */
   async *stretches(range: Stretch): AsyncGenerator<Stretch, number | undefined> {
     const { words } = this.#visitor.turns
     if (words !== undefined) return yield* words.find(this.#reader, this.#text.words, range, maxRows)
@@ -113,7 +114,7 @@ class Search {
     return after > range.after ? after + 1 : undefined
   }
 
-  /** The part that the log itself can answer. */
+  /** The part of the query that the log filters itself. */
   get filter(): Filter {
     const { from, kind, tool, outcome } = this.#asked
     const possible: (readonly string[] | undefined)[] = [
@@ -154,7 +155,7 @@ class Search {
     return kind === Kind.mcpReject || decision === 'denied' || decision === 'blocked'
   }
 
-  /** By the name of the tool, or as `participant/tool`; where it is not known whose the tool was, by its name. */
+  /** Matches a tool by its name, or as `participant/tool`; if the owner is unknown, by its name only. */
   #isOfTool({ tool, to }: Partial<Called> = {}): boolean {
     const { tool: asked } = this.#asked
     if (asked === undefined || tool === asked) return true
@@ -162,7 +163,7 @@ class Search {
     return to === undefined ? asked.endsWith(`/${tool}`) : to.some((id) => `${id}/${tool}` === asked)
   }
 
-  /** What it calls, proposes, or what the call or proposal had which it answers. */
+  /** The called or proposed tool; for an answer, that of the call or proposal. */
   #getCall(envelope: Envelope): Called | undefined {
     const { kind, payload, to } = envelope
     if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) return describeCall(payload, to)
@@ -187,10 +188,10 @@ class Search {
   }
 }
 
-/** A tool, and whose it is. */
+/** A tool and its owners. */
 interface Called {
   readonly tool: string
-  /** Absent = it is not known. */
+  /** Absent = unknown. */
   readonly to?: readonly string[]
 }
 

@@ -1,9 +1,9 @@
-/** Bytes, or a little more, that go out together. */
+/** Approximate bytes of one chunk. */
 const portion = 64 * 1024
 
 /**
- * Lines as a stream with backpressure: the next ones are made when the peer has room. `failed` is called with an error that cuts
- * them short, and should close the connection so that the peer notices.
+ * Streams lines with back-pressure: the next ones are made when the peer has room. `failed` is called with an error that ends
+ * them early, and should close the connection so that the peer notices.
  */
 export function streamLines(
   lines: AsyncGenerator<string, void>,
@@ -39,7 +39,7 @@ export function sent(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   return new ReadableStream({ pull }, { highWaterMark: 0 })
 }
 
-/** `undefined` = that was all. */
+/** `undefined` = end. */
 async function readPortion(lines: AsyncGenerator<string, void>): Promise<Uint8Array | undefined> {
   const parts: Buffer[] = []
   let size = 0
@@ -55,10 +55,7 @@ async function readPortion(lines: AsyncGenerator<string, void>): Promise<Uint8Ar
 
 const [lineFeed, carriageReturn, space] = [0x0a, 0x0d, 0x20]
 
-/**
- * JSON on one line, for formats that are made of lines. In JSON a line break can only be white space between tokens, so
- * that a space in its place means the same.
- */
+/** JSON on one line, for line-based formats. A line break in JSON is always whitespace between tokens, so a space is equivalent. */
 export function toSingleLine(json: Uint8Array): Uint8Array {
   if (!json.includes(lineFeed) && !json.includes(carriageReturn)) return json
   return json.map((byte) => (byte === lineFeed || byte === carriageReturn ? space : byte))

@@ -6,7 +6,7 @@ import type { Caller } from '../host/gateway.js'
 const [maxRequestsPerKey, maxRequestsPerAddress] = [16, 64]
 /** Bytes of request bodies of a rateLimitKey in memory at once. */
 export const maxBodyBytes = 16 * 1024 * 1024
-/** Large answers of a rateLimitKey that are made at once, each up to 8 MiB or so; others wait for their turn. */
+/** Large responses of a rateLimitKey that are made at once, each up to about 8 MiB; others wait for a turn. */
 const maxConcurrentAnswers = 2
 /** The `retry-after` of refusals [milliseconds]. */
 const retryAfterMs = 1000
@@ -17,7 +17,7 @@ interface Account {
   requests: number
   bodyBytes: number
   answers: number
-  /** Requests that wait for a turn; called when it has come. */
+  /** Requests that wait for a turn, as callbacks. */
   readonly waiting: Set<() => void>
 }
 
@@ -118,7 +118,7 @@ export class Traffic {
     return this.#exchanges.has(context)
   }
 
-  /** Ends a request. A stream of events goes on as a connection. */
+  /** Ends a request. An event stream continues as a connection. */
   leave(context: Context): void {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return

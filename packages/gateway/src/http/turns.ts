@@ -16,7 +16,7 @@ import {
   respondPage,
 } from './views.js'
 
-/** `GET /spaces/{space}/turns`: what an agent was asked, what it answered, and why it called which tools [MEUP-11.5]. */
+/** `GET /spaces/{space}/turns`: requests to an agent, its answers, and the reasons of its tool calls [MEUP-11.5]. */
 export async function getTurns(
   context: Context,
   options: HttpOptions,

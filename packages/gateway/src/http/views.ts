@@ -13,8 +13,8 @@ import { type HttpOptions, readConnectRequest } from './route.js'
 const indexTimeoutMs = 2000
 
 /**
- * Reads turns or steps once the index has everything that is delivered at the time of the request, so that a client finds what was
- * acknowledged to it.
+ * Reads turns or steps once the index has everything delivered by the time of the request, so that a client finds its
+ * acknowledged envelopes.
  */
 export async function readView<Answer>(
   { space, turns: { indexer } }: Caller,
@@ -29,7 +29,7 @@ export async function readView<Answer>(
   let index: TurnIndex | undefined
   try {
     const reached = indexer.reach(head)
-    reached.catch(() => {}) // Who asked may have been answered.
+    reached.catch(() => {}) // The request may have ended by the time this fails.
     index = await Promise.race([reached, late])
     return index === undefined ? behind(indexer.seq, head) : await read(index, head)
   } catch (error) {
@@ -76,7 +76,7 @@ export function linkToNext({ url }: Context['req'], name: 'after' | 'before', ne
   return `<?${searchParams}>; rel="next"`
 }
 
-/** A page of a view. `next`: the `before` of the next one, where there may be more. */
+/** A page of a view. `next`: the `before` of the next page, if there may be one. */
 export function respondPage(
   visitor: Caller,
   { req }: Context,
@@ -88,14 +88,14 @@ export function respondPage(
   return shown(visitor, { ...answer, next }, { link: linkToNext(req, 'before', next) })
 }
 
-/** Authenticates a request, and counts it as one of its caller from here on. */
+/** Authenticates a request, and counts it toward its caller. */
 export async function authenticateRequest(context: Context, options: HttpOptions): Promise<Caller | Refusal> {
   const visitor = await options.gateway.identify(readConnectRequest(context, options))
   if (isRefusal(visitor)) return visitor
   return options.traffic.know(context, visitor) ?? visitor
 }
 
-/** Authenticates a request for a large answer, and waits until the caller may have one and has paid its debts [MEUP-7.8]. */
+/** Authenticates a request for a large response, and waits for a turn of the caller and until its debts are paid [MEUP-7.8]. */
 export async function authenticateReader(context: Context, options: HttpOptions): Promise<Caller | Refusal> {
   const visitor = await authenticateRequest(context, options)
   if (isRefusal(visitor)) return visitor
@@ -121,7 +121,7 @@ export const notWelcome = refuse(
   'This access was taken away or has ended. Ask for a new token.',
 )
 
-/** Names that a message lists for a mistyped one. */
+/** Known names that the message lists for a mistyped one. */
 const maxNames = 20
 
 /** Refuses a thread of another space, and a turn without a thread. */

@@ -10,7 +10,7 @@ import { refused } from './problem.js'
 import type { HttpOptions } from './route.js'
 import { authenticateReader, chargeView, createReader, shown } from './views.js'
 
-/** `GET /spaces/{space}/why/{ref}`: what led to an envelope, across agents, and where to look first [MEUP-11.23]. */
+/** `GET /spaces/{space}/why/{ref}`: the causes of an envelope across agents, and where to look first [MEUP-11.23]. */
 export async function getWhy(
   context: Context,
   options: HttpOptions,

@@ -31,16 +31,16 @@ import {
 } from './turn-view.js'
 import { type CallInTurn, type Placed, type RowsBySeq, seqsOf, WholeTurns } from './whole-turns.js'
 
-/** A turn as a reader sees it, and what it cost to fold. `view`: `undefined` = the reader may read nothing of it. */
+/** A turn for one reader, and its cost. `view`: `undefined` = no part of it is readable. */
 interface Look {
   readonly view: TurnView | undefined
-  /** Envelopes that were looked at, and bytes of their bodies. */
+  /** Envelopes that were folded, and bytes of their bodies. */
   readonly envelopes: number
   readonly bytes: number
 }
 
 /**
- * Turns, folded from their own envelopes on request [MEUP-10.5]. A reader who may not read all of them sees the turn as if the log
+ * Folds turns from their envelopes on request [MEUP-10.5]. A reader that may not read all of them sees the turn as if the log
  * had no others [MEUP-8.6].
  */
 export class FoldedTurns {
@@ -60,13 +60,13 @@ export class FoldedTurns {
     this.#long = new LongTurns(space)
   }
 
-  /** Drops everything that was folded. */
+  /** Clears the cache. */
   clear(): void {
     this.#whole.clear()
     this.#long.clear()
   }
 
-  /** Folds turns that somebody is about to look at, with one read of the log: those of which it may read all. */
+  /** Folds the turns that are about to be viewed and that the reader may read completely, with one read of the log. */
   async prepare(
     index: TurnIndex,
     beginnings: readonly Beginning[],
@@ -113,7 +113,7 @@ export class FoldedTurns {
     }
   }
 
-  /** Whether it may read all of a turn. Else what it may not read of it is not read for it, however large that is [MEUP-8.6]. */
+  /** Whether the reader may read the whole turn. If not, its unreadable bodies are not read, however large they are [MEUP-8.6]. */
   async #mayReadWhole(index: TurnIndex, beginning: Beginning, reader: Reader): Promise<boolean> {
     const known = this.#whole.peek(beginning.turn)
     if (known === undefined) {
@@ -125,7 +125,7 @@ export class FoldedTurns {
     return (await this.#listEnvelopes(index, beginning)).every(({ source }) => this.#mayRead(reader, source))
   }
 
-  /** The envelopes of a turn, of which no body is read that was not read before. */
+  /** The envelopes of a turn, without reading further bodies. */
   async #listEnvelopes(index: TurnIndex, beginning: Beginning): Promise<readonly TurnEnvelope[]> {
     const { turn } = beginning
     const known = this.#whole.peek(turn)
@@ -150,7 +150,7 @@ export class FoldedTurns {
     const kept = long.views.get(key)
     if (kept !== undefined) return kept
     const view = await this.#createView(long, beginning, reader, before)
-    // What waits may expire.
+    // A pending decision may expire, so such a view is not cached.
     if (view?.record.decisions.every(({ outcome }) => outcome !== null)) keepView(long, key, view)
     return view
   }
@@ -167,7 +167,7 @@ export class FoldedTurns {
   ): Promise<TurnView | undefined> {
     const isTruncated = this.#isTruncated(beginning)
     const { seen, withheld, isAll } = this.#selectVisible(envelopes, beginning, reader)
-    if (seen.length === 0) return undefined // All of it has been pruned, or none may be read.
+    if (seen.length === 0) return undefined // The whole turn was pruned, or no part of it is readable.
     const isAsked = trigger === undefined || this.#mayRead(reader, trigger)
     const isWhole = seen.length <= longTurn && before === Infinity
     const about = { beginning, isTruncated, envelopes: seen, withheld }
@@ -230,8 +230,8 @@ export class FoldedTurns {
   }
 
   /**
-   * Folds some envelopes of a turn. Its proposals expire by the time of the log: what they expire at, or are fulfilled by, may
-   * not be among them.
+   * Folds some envelopes of a turn. Proposals expire by the log's clock, because the envelopes that expire or fulfil them may
+   * not be included.
    */
   async #fold(
     beginning: Beginning,
@@ -308,15 +308,15 @@ interface FoldOptions {
 const allCalls: CallRange = { from: 0, hasEarlier: false }
 const noGaps: ReadonlySet<number> = new Set()
 
-/** One place more than is asked for, since the last of those that are found may not be whole. */
+/** Lists one more than the limit, because the last one may not be complete. */
 const isLongIn = (index: TurnIndex, turn: number): boolean =>
   index.places(turn, 0, longTurn + 2).length > longTurn
 
-/** Long turns that are kept, the latest that were asked for, and what was made of each for its readers. */
+/** Long turns that are cached, the most recently used, and views per turn. */
 const maximum = { turns: 4, views: 16 }
 const placesAtOnce = 4096
 
-/** A turn of which only the headings are read. */
+/** A turn of which only headings are cached. */
 interface LongTurn {
   readonly envelopes: readonly TurnEnvelope[]
   readonly trigger: Source | undefined
@@ -337,7 +337,7 @@ class LongTurns {
     return this.#kept.has(turn)
   }
 
-  /** One after another for each turn: nothing of it is read twice. */
+  /** Sequential per turn, so that nothing is read twice. */
   get(index: TurnIndex, beginning: Beginning): Promise<LongTurn> {
     const { turn } = beginning
     const before = this.#kept.get(turn) ?? this.#begin(beginning)
@@ -366,7 +366,7 @@ class LongTurns {
     return long
   }
 
-  /** With those that the index has of the turn beyond these; the same list where there are none. */
+  /** Adds the envelopes that the index has found since; returns the same list if none. */
   async extend(
     index: TurnIndex,
     turn: number,

@@ -3,10 +3,10 @@ import { phaseBits } from '@meup/folds'
 import type Database from 'better-sqlite3'
 import { loadSqlite } from '../log/sqlite-driver.js'
 
-/** Steps of these phases are few: they are found without looking at all others. */
+/** Steps of these phases are rare, so they have an index. */
 const rarePhases = Object.entries(phaseBits).flatMap(([phase, bit]) => (phase === 'thinking' ? [] : [bit]))
 
-/** Of the file. One of another format, or none at all, is deleted and built again. */
+/** Format of the file. A file of another format is deleted and rebuilt. */
 const format = 6
 
 const tables = `
@@ -90,31 +90,31 @@ const tables = `
 `
 
 /**
- * The file of the index, which is nobody's only copy of anything: it is made again from the logs where it is missing, damaged, or
- * of another format. It survives the end of this process, and need not survive that of the machine.
+ * The file of the index. It holds no original data: if it is missing, damaged, or of another format, it is rebuilt from the
+ * logs. It survives the end of the process, but need not survive a power failure.
  */
 export class IndexFile {
   readonly #path: string
   #db: Database.Database | undefined
-  /** Called where the file has to be built again, with the reason. */
+  /** Called with the reason when the file has to be rebuilt. */
   onRebuild: (reason: string) => void = () => {}
 
   constructor(path: string) {
     this.#path = path
   }
 
-  /** Throws where the file can neither be read nor made. */
+  /** Throws if the file can neither be read nor created. */
   open(): Database.Database {
     this.#db ??= this.#open(loadSqlite())
     return this.#db
   }
 
-  /** The file as it is open; `undefined` = it is not. */
+  /** The open file; `undefined` = not open. */
   get opened(): Database.Database | undefined {
     return this.#db
   }
 
-  /** What was read of it cannot be right: the next use builds it again. */
+  /** Marks the content as invalid; the next use rebuilds the file. */
   discard(reason: string): void {
     this.close()
     this.#remove(reason)
@@ -141,8 +141,8 @@ export class IndexFile {
     try {
       db.pragma('journal_mode = WAL')
       db.pragma('synchronous = OFF')
-      db.pragma('secure_delete = ON') // What it goes on with may tell of what is erased later.
-      db.pragma('wal_checkpoint(TRUNCATE)') // A process that was killed may have left there what was erased.
+      db.pragma('secure_delete = ON') // Erased content must not remain in free pages.
+      db.pragma('wal_checkpoint(TRUNCATE)') // The WAL of a killed process may contain erased content.
       const found = Number(db.pragma('user_version', { simple: true }))
       const isEmpty = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() === 0
       if (found === format) return db
@@ -166,14 +166,14 @@ export class IndexFile {
 }
 
 const otherFormat = 'INDEX_FORMAT'
-/** Also of a table that is not there, in a file that says it has our format. */
+/** Also raised for a missing table in a file with our format number. */
 const damage = ['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_ERROR', 'SQLITE_IOERR_SHORT_READ', otherFormat]
 
-/** What it says cannot be right. */
+/** An error for invalid content. */
 export const damaged = (reason: string, options?: ErrorOptions): Error =>
   Object.assign(new Error(`the index of turns is damaged: ${reason}`, options), { code: 'SQLITE_CORRUPT' })
 
-/** Whether the file itself is wrong, and another one would do. */
+/** Whether the file itself is damaged, so that rebuilding helps. */
 export function isDamaged(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return damage.some((prefix) => code.startsWith(prefix))

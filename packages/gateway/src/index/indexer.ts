@@ -11,18 +11,18 @@ import { MemoryTurnIndex } from './memory-turn-index.js'
 import { SqliteTurnIndex, type TurnIndex } from './turn-index.js'
 import { WordIndex } from './words/word-index.js'
 
-/** Rows that are indexed in one turn of the event loop, which takes a millisecond or two; and where somebody waits for them. */
+/** Rows per turn of the event loop, a millisecond or two of work; more if a request waits. */
 const portionRows = { idle: 64, urgent: 256 }
 const maxPortionBytes = 512 * 1024
-/** Portions between two rests, if nobody waits. */
+/** Portions between two rests if no request waits. */
 const portionsBetweenRests = 4
-/** Rest per unit of work while envelopes are delivered or long requests answered: the index uses a tenth of the time. */
+/** Rest per unit of work while envelopes are delivered or long requests run: the index uses a tenth of the time. */
 const restPerWork = 9
-/** Bounds of a rest when nobody waits [milliseconds]. Resting batches the work. */
+/** Bounds of a rest if no request waits [milliseconds]. Resting batches the work. */
 const [shortestRestMs, longestRestMs] = [1000, 10_000]
-/** Part of the time past which this thread counts as busy. */
+/** Load of this thread above which it counts as busy. */
 const busy = 0.25
-/** The state of the index is saved after so many envelopes, so that a start need not compute it again. */
+/** The state of the index is saved every so many envelopes, so that a start need not recompute it. */
 const saveAfter = 200_000
 
 interface Waiting {
@@ -32,11 +32,11 @@ interface Waiting {
 }
 
 /**
- * Keeps the index of a space up to date with its log [MEUP-10.5]: at once if somebody waits or listens, otherwise when the process
- * is idle. Nothing in the space waits for it.
+ * Keeps the index of a space up to date with its log [MEUP-10.5]: at once if a request waits or a stream is open, otherwise
+ * when the process is idle. Nothing else waits for it.
  */
 export class Indexer {
-  /** Called in order as the index advances, and when it was opened. It has the log up to `through`. */
+  /** Called in order as the index advances, and after it was opened. It has the log up to `through`. */
   onAdvance: (through: number) => Promise<void> | void = () => {}
   /** Whether a listener needs every envelope indexed at once. */
   isWatched: () => boolean = () => false
@@ -54,10 +54,10 @@ export class Indexer {
   #waiting: Waiting[] = []
   /** Ends a rest. */
   #wake: () => void = () => {}
-  /** Up to where the log was pruned, and the index not yet. */
+  /** The log was pruned up to here, and the index was not yet. */
   #pruned = 0
 
-  /** `file`: absent = the index is in memory, as its log is. */
+  /** `file`: absent = an index in memory, like its log. */
   constructor(space: Space, file: IndexFile | undefined, words?: WordIndex) {
     this.#space = space
     this.#file = file
@@ -65,7 +65,7 @@ export class Indexer {
     this.#recovery = new Recovery(space.clock, (err, retryMs) => this.#failed(err, retryMs))
   }
 
-  /** Another space of the same file may have found it damaged and closed it; then this one opens it again. */
+  /** Reopens the index: another space of the same file may have found it damaged and closed it. */
   get #index(): TurnIndex | undefined {
     return this.#lastOpened?.isOpen ? this.#lastOpened : undefined
   }
@@ -75,7 +75,7 @@ export class Indexer {
     return this.#index?.seq ?? 0
   }
 
-  /** Call when the log may have grown. */
+  /** Call it when the log may have grown. */
   poke(): void {
     if (this.#isUrgent) this.#wake()
     if (this.#isRunning || this.#isOver) return
@@ -83,7 +83,7 @@ export class Indexer {
     this.#recovery.begin(() => this.#catchUp())
   }
 
-  /** Resolves to the index when it has the log up to this seq. Rejects with the reason if it cannot be built for now. */
+  /** Resolves to the index once it has the log up to this seq. Rejects with the reason if it cannot be built at present. */
   async reach(seq: number): Promise<TurnIndex> {
     for (;;) {
       if (this.#isOver) throw closedError('index')
@@ -136,7 +136,7 @@ export class Indexer {
     await this.#notify(index)
     while (index.seq < space.delivered || this.#pruned > 0 || this.#hasWords) {
       const [start, delivered] = [performance.now(), space.delivered]
-      // Turns are indexed before words: requests wait for turns, while searches go on without the newest words.
+      // Turns before words: requests wait for turns, while searches work without the newest words.
       if (index.seq < space.delivered || this.#pruned > 0) await this.#indexSome(index)
       else await this.#indexWords(index)
       if (this.#isOver) return
@@ -327,7 +327,7 @@ const isOfFile = (error: unknown): boolean => error instanceof Error && 'code' i
 export interface Turns {
   readonly indexer: Indexer
   readonly folded: FoldedTurns
-  /** Absent = the log is in memory, and searched as it is. */
+  /** Absent = the log is in memory and is searched directly. */
   readonly words: WordIndex | undefined
 }
 

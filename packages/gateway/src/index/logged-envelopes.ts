@@ -8,7 +8,7 @@ import type { Heading as LoggedHeading } from '../ports/envelope-log.js'
 
 type Read = Pick<Space, 'log' | 'reads' | 'delivered' | 'decideAudience'>
 
-/** What one reader may read of the delivered log, to explain an envelope. */
+/** The readable part of the delivered log for one reader, to explain an envelope. */
 export class LoggedEnvelopes implements ReadableLog<Promise<readonly Heading[]>> {
   readonly #space: Read
   readonly #reader: Reader & LogReader

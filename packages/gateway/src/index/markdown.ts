@@ -10,23 +10,23 @@ const turnsAtOnce = 16
 /** Envelopes that are rendered at once. */
 const envelopesPerPiece = 64
 
-/** Called with the cost of each turn, in characters. Resolves to whether to go on, once it is paid. */
+/** Called with the cost of each turn, in characters. Resolves once it is paid, to whether to continue. */
 type WaitForBudget = (characters: number) => Promise<boolean>
 
 /** Selects turns of an agent; default: all of the space. */
 interface TrailQuery {
   readonly agent?: string
   readonly number?: number
-  /** Only the latest so many that the reader may read anything of. */
+  /** Only the latest readable turns, at most this many. */
   readonly limit?: number
 }
 
-/** Turns among which the latest are looked for. */
+/** Turns that are scanned for readable ones. */
 const maxScanned = 2000
 
 /**
- * Renders turns and jobs as Markdown, the oldest first and in pieces: everything that the reader may read of them up to `head`.
- * Turns without anything readable are left out.
+ * Renders turns and jobs as Markdown, oldest first and in pieces: their readable envelopes up to `head`. Skips turns without
+ * readable envelopes.
  */
 export async function* exportTurns(
   index: TurnIndex,
@@ -55,7 +55,7 @@ export async function* exportTurns(
     const { record, envelopes, isTruncated } = view
     const { id, agent, turnNumber, startedAt, state, trigger } = record
     const summary = { id, agent, turnNumber, startedAt, state, ...(isTruncated && { isTruncated }) }
-    // Envelopes with only this role expire a proposal of the turn, and belong to another one.
+    // Envelopes with only this role expire a proposal of the turn, and belong to another turn.
     const own = envelopes.filter(({ roles }) => roles !== Role.expire)
     const said = own.map(({ source }) => source.seq).filter((seq) => seq <= head)
     const seqs = trigger === null ? said : [trigger.source.seq, ...said]

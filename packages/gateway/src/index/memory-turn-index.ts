@@ -16,7 +16,7 @@ import {
   toBits,
 } from './turn-index.js'
 
-/** What an envelope does in a turn. */
+/** The role of an envelope in a turn. */
 interface StoredMark extends StoredPlace {
   readonly roles: number
   readonly phases: number
@@ -25,18 +25,18 @@ interface StoredMark extends StoredPlace {
 /** Marks that are removed at once. */
 const removedAtOnce = 20_000
 
-/** The index of a log that is in memory, too. It answers as that in a file does, and ends with the process. */
+/** The turn index of a log in memory. It gives the same results as the index in a file. */
 export class MemoryTurnIndex implements TurnIndex {
   readonly #epoch: string
   #assigner: Assigner
   #hash: Uint8Array | undefined
-  /** Envelopes up to it have left the log: what began before may have to be told again. */
+  /** Envelopes up to this seq were pruned: turns that began before may have to be read again. */
   #pruned: number
   /** In the order in which they began. */
   #turns: Beginning[] = []
   readonly #byNumber = new Map<number, Beginning>()
   readonly #byAgent = new Map<string, Beginning[]>()
-  /** In log order: of all turns, and of each. */
+  /** Marks in log order: of all turns, and per turn. */
   #marks: StoredMark[] = []
   readonly #byTurn = new Map<number, StoredMark[]>()
 
@@ -161,7 +161,7 @@ export class MemoryTurnIndex implements TurnIndex {
     return removed.length === 0 && this.#pruneTurns(through) === 0
   }
 
-  /** Those that began by then, which are the first, and of which nothing is left. */
+  /** Removes turns that began by then, the first ones, if nothing is left of them. */
   #pruneTurns(through: number): number {
     const younger = this.#turns.findIndex(({ seq }) => seq > through)
     const first = younger === -1 ? this.#turns : this.#turns.slice(0, younger)
@@ -193,7 +193,7 @@ export class MemoryTurnIndex implements TurnIndex {
     return { found, floor: floor > first ? floor : undefined }
   }
 
-  /** The first seq in the index whose time is not before this one; `otherwise` where no time is asked for. */
+  /** The first indexed seq at or after this time; `otherwise` without a time. */
   #seqAt(ms: number | undefined, otherwise: number): number {
     if (ms === undefined) return otherwise
     const later = findFirst(this.#marks, ({ at }) => at >= ms)
@@ -232,7 +232,7 @@ export class MemoryTurnIndex implements TurnIndex {
   }
 }
 
-/** Place of the first for which this holds, as it then does for all that follow; if for none, the number of them. */
+/** Binary search: index of the first element for which `holds` is true, as it is for all later ones; the length if none. */
 function findFirst<Each>(sorted: readonly Each[], holds: (each: Each) => boolean): number {
   let [from, to] = [0, sorted.length]
   while (from < to) {
@@ -243,7 +243,7 @@ function findFirst<Each>(sorted: readonly Each[], holds: (each: Each) => boolean
   return from
 }
 
-/** Nearly always at the end. */
+/** Inserts in order; nearly always at the end. */
 function insert(turns: Beginning[], beginning: Beginning): void {
   if ((turns.at(-1)?.turn ?? 0) < beginning.turn) turns.push(beginning)
   else

@@ -7,9 +7,9 @@ import { searched } from './turn-index.js'
 
 /** Envelopes with steps that are read at once. */
 const page = 128
-/** Envelopes with steps that one request reads before it returns where to go on. */
+/** Envelopes with steps that one request reads; the answer says where to continue. */
 const maxScanned = 10_000
-/** Seqs that one request scans before it returns where to go on. */
+/** Seqs that one request scans; the answer says where to continue. */
 const maxScannedSeqs = 10 * searched
 
 /** A part of the audit, the newest first. */
@@ -17,7 +17,7 @@ interface AuditPage {
   readonly steps: readonly AuditStep[]
   /** Decision envelopes of the gateway. */
   readonly decisions: readonly Message[]
-  /** `before` of the next page; `undefined` = there is no more. It may turn out empty. */
+  /** `before` of the next page; `undefined` = no more. The next page may be empty. */
   readonly next: number | undefined
 }
 
@@ -34,7 +34,7 @@ export async function readAudit(
   return { steps: shown, decisions: decisionsAmong(shown, source, query), next }
 }
 
-/** `next` where there may be more. */
+/** `next`: set if there may be more. */
 async function readSteps(
   steps: Steps,
   query: AuditQuery,
@@ -42,9 +42,9 @@ async function readSteps(
 ): Promise<{ readonly shown: readonly AuditStep[]; readonly next?: number }> {
   const shown: AuditStep[] = []
   let [before, looked, count] = [query.before, 0, 0]
-  // One more than can be shown tells whether there is more, and one more than that is needed to know that it is whole.
+  // One more than the limit tells whether there is more; a second one, whether that is complete.
   let atOnce = query.limit + 2
-  /** Of the last that is shown: where to go on tells of nothing else [MEUP-8.6]. */
+  /** Seq of the last shown step: the continuation must not reveal unreadable ones [MEUP-8.6]. */
   let last = before
   for (;;) {
     const { made, next } = await steps.find({ ...query, before, limit: Math.min(atOnce, page) })
@@ -68,7 +68,7 @@ async function readSteps(
   }
 }
 
-/** A decision is kept as long as the log is. */
+/** Decisions are kept as long as the log. */
 function decisionsAmong(steps: readonly AuditStep[], { log }: Source, query: AuditQuery): Message[] {
   const ids = new Set(steps.flatMap(({ step }) => step.linked_policy_decision ?? []))
   const rows = [...ids].flatMap((id) => log.find(id) ?? [])

@@ -12,29 +12,29 @@ interface TurnQuery {
   /** Only turns with a smaller number. */
   readonly before?: number
   readonly limit: number
-  /** Only turns that this envelope belongs to. */
+  /** Only turns that contain this envelope. */
   readonly of?: number
-  /** Only calls that were made before this seq. */
+  /** Only calls before this seq. */
   readonly callsBefore?: number
-  /** With how much each tool gave back. */
+  /** Includes the result sizes per tool. */
   readonly sizes?: boolean
 }
 
-/** One request looks at so many turns, and at about so much of them, before it says where to go on. */
-const [maxTurns, maxEnvelopes, mostBytes] = [2000, 20_000, 8 * 1024 * 1024]
+/** Limits of one request: turns, envelopes and bytes; the answer says where to continue. */
+const [maxTurns, maxEnvelopes, maxBytes] = [2000, 20_000, 8 * 1024 * 1024]
 const turnsAtOnce = 32
-/** Calls that are told of one turn at once. */
-const mostCalls = 500
+/** Calls per turn in one answer. */
+const maxCallsInAnswer = 500
 
 /** A part of a thread. */
 interface TurnPage {
-  /** In the order of their numbers. */
+  /** Ordered by turn number. */
   readonly turns: readonly TurnInfo[]
-  /** `before` of the page of earlier turns; `undefined` = there are none. It may turn out empty. */
+  /** `before` of the page of earlier turns; `undefined` = none. That page may be empty. */
   readonly next: number | undefined
 }
 
-/** The latest turns of an agent, those before one of them, as far as the reader may read anything of them. */
+/** The latest turns of an agent, or those before a given one, with at least one readable envelope. */
 export async function readTurns(
   index: TurnIndex,
   folded: FoldedTurns,
@@ -52,7 +52,7 @@ export async function readTurns(
     const some = of === undefined ? index.turns(agent, next, count) : turnsOf(index, of, agent, next)
     await folded.prepare(index, some, reader)
     for (const beginning of some) {
-      if (looked === maxTurns || envelopes >= maxEnvelopes || bytes >= mostBytes)
+      if (looked === maxTurns || envelopes >= maxEnvelopes || bytes >= maxBytes)
         return { turns: turns.reverse(), next }
       const look = await folded.look(index, beginning, reader, callsBefore)
       const { view } = look
@@ -61,7 +61,7 @@ export async function readTurns(
         view &&
         describeView(view, (record) => describe(record, (text) => space.safety.guard(text), part, rights))
       passed(countCharacters(look))
-      // Whether there is one more that may be read shows only where it is read.
+      // Reads one turn more than the limit, to see whether another one is readable.
       if (turns.length === limit && info !== undefined) return { turns: turns.reverse(), next }
       if (info !== undefined) turns.push(info)
       next = beginning.number ?? next
@@ -77,7 +77,7 @@ export async function readTurns(
 const turnsOf = (index: TurnIndex, seq: number, agent: string, before: number): Beginning[] =>
   index.turnsOf(seq).filter((turn) => turn.agent === agent && turn.number !== null && turn.number < before)
 
-const allCalls: CallPart = { from: 0, before: Infinity, hasEarlier: false, maxCalls: mostCalls }
+const allCalls: CallPart = { from: 0, before: Infinity, hasEarlier: false, maxCalls: maxCallsInAnswer }
 
 function describeView(
   { record, isTruncated }: TurnView,

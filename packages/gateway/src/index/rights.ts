@@ -6,7 +6,7 @@ import { parseEnvelope } from '../log/entries.js'
 
 type Found = Pick<Envelope, 'kind' | 'from' | 'payload'>
 
-/** What the log of a space says of rights to one reader, for one request: what was looked up is not looked up again. */
+/** The rights of a space for one reader and one request; caches its lookups. */
 export class LoggedRights implements RightSources {
   readonly #space: Pick<Space, 'log' | 'state' | 'decideAudience'>
   readonly #reader: Reader
@@ -17,7 +17,7 @@ export class LoggedRights implements RightSources {
     this.#reader = reader
   }
 
-  /** The state has the last one, whose row may be pruned. */
+  /** The row of the last configuration may be pruned, but the state has it. */
   configurationAt(seq: number): Configuration | undefined {
     const { configurations, configured } = this.#space.state
     const record = configurations.findLast((each) => each.seq < seq)
@@ -31,7 +31,7 @@ export class LoggedRights implements RightSources {
     return this.#found.get(id)
   }
 
-  /** Of what no words are made, the body is not read. */
+  /** Skips the body of an envelope from which no text is made. */
   #read(id: string): Found | undefined {
     const { log } = this.#space
     const heading = log.heading(id)

@@ -20,7 +20,7 @@ import { LoggedRights } from './rights.js'
 import { rowsAt, type StepPlace, type StepQuery, type TurnIndex } from './turn-index.js'
 import { longTurn, type TurnView } from './turn-view.js'
 
-/** `agents`: the agents of the turns, and the senders of the envelopes that were decided on. */
+/** `agents`: agents of the turns, and senders of the refused envelopes. */
 export interface AuditQuery extends Omit<StepQuery, 'turn'> {
   /** The agent of the turns. */
   readonly thread?: string
@@ -32,22 +32,21 @@ export interface AuditQuery extends Omit<StepQuery, 'turn'> {
 export interface AuditStep {
   readonly step: ReasoningStep
   readonly turn: TurnView['record']
-  /** Ids that the call it is about answers: a proposal, where it fulfils one. */
+  /** Ids that the call correlates to, such as the proposal that it fulfils. */
   readonly fulfils: readonly string[]
-  /** Which right let the call pass that it is the result of. */
+  /** The right that let the call of this result pass. */
   readonly right: CallRight | undefined
 }
 
-/** The steps of an envelope. */
 interface Made {
   readonly seq: number
-  /** The last first; empty if the reader may not read the envelope. */
+  /** The last step first; empty if the reader may not read the envelope. */
   readonly steps: readonly StepInTurn[]
 }
 
 interface StepInTurn {
   readonly place: StepPlace
-  /** Its index among the steps that the envelope makes in that turn and the reader may see. */
+  /** Its index among the visible steps of the envelope in that turn. */
   readonly nth: number
   readonly id: string
   readonly draft: StepDraft
@@ -55,14 +54,14 @@ interface StepInTurn {
   readonly source: ReasoningStep['source']
 }
 
-/** An answered call; `tool`: `undefined` = it is not a tool call. */
+/** An answered call; `tool`: `undefined` = not a tool call. */
 interface Call {
   readonly said: LoggedAddress
   readonly tool: string | undefined
   readonly request: Envelope | undefined
 }
 
-/** Readable envelopes, and their bytes, that one request folds before it returns where to go on. */
+/** Limits of one request: folded readable envelopes, and their bytes. */
 const maximum = { envelopes: 1500, bytes: 1024 * 1024 }
 
 type StepSources = Pick<Space, 'log' | 'parsed' | 'state' | 'decideAudience' | 'safety'>
@@ -95,7 +94,7 @@ export class Steps {
     return steps.some(({ place }) => !this.#views.has(place.turn.turn))
   }
 
-  /** The newest first. `next`: steps of smaller seqs are still to be looked at; `undefined` = there are none. */
+  /** Newest first. `next`: steps with smaller seqs remain; `undefined` = none. */
   async find(
     asked: AuditQuery,
   ): Promise<{ readonly made: readonly Made[]; readonly next: number | undefined }> {
@@ -120,7 +119,7 @@ export class Steps {
     return { made: made.reverse(), next }
   }
 
-  /** What is shown of them: numbers as of a log that has nothing else than what the reader may read [MEUP-8.6]. */
+  /** The visible steps, numbered as if the log had only readable envelopes [MEUP-8.6]. */
   async show(steps: readonly StepInTurn[], passed: Passed): Promise<AuditStep[]> {
     const shown: AuditStep[] = []
     for (const step of steps) {
@@ -141,7 +140,7 @@ export class Steps {
     const { envelopes = [], withheld = [] } = view ?? {}
     passed(countCharacters({ envelopes: envelopes.length + withheld.length, bytes: 0 }))
     this.#shown.envelopes += envelopes.length
-    // Of a long turn only the headings are read.
+    // Only headings are read of a long turn.
     const isLong = envelopes.length > longTurn
     this.#shown.bytes += isLong ? maximum.bytes : envelopes.reduce((sum, { bytes }) => sum + bytes, 0)
     await yieldIfBusy()
@@ -263,7 +262,7 @@ const renumber = (steps: readonly StepInTurn[]): readonly StepInTurn[] =>
 
 const ascending = (seqs: Iterable<number>): number[] => [...seqs].sort((one, other) => one - other)
 
-/** What the reader may not read does not count. */
+/** Unreadable steps do not count. */
 const numberIn = ({ withheld }: TurnView, { place, nth }: StepInTurn): number =>
   withheld.reduce(
     (number, { source, steps }) => (source.seq < place.seq ? number - steps : number),

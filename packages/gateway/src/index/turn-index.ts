@@ -6,21 +6,21 @@ import type { Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
 import { damaged } from './index-file.js'
 import { forgetWords } from './words/word-file.js'
 
-/** An envelope of a turn, and what it does there. */
+/** An envelope of a turn, and its roles there. */
 export interface Place {
   readonly seq: number
   readonly roles: number
-  /** Steps that are made of it in the turn. */
+  /** Steps that it makes in the turn. */
   readonly steps: number
 }
 
-/** Where the steps of an envelope are, in one turn. */
+/** The steps of one envelope in one turn. */
 export interface StepPlace {
   readonly seq: number
   readonly turn: Beginning
-  /** Milliseconds of the log's time. */
+  /** The log's time in milliseconds. */
   readonly at: number
-  /** Number of the first one in its turn, how many they are, and where their ids begin. */
+  /** Number of the first step in its turn, the count of steps, and the offset of their ids. */
   readonly step: number
   readonly steps: number
   readonly start: number
@@ -32,7 +32,7 @@ export interface Ended {
   readonly turn: Beginning
 }
 
-/** A row of the log, by its hash; without one it is not in the log any more. */
+/** A row of the log with its hash; no hash = the row was pruned. */
 interface Tip {
   readonly seq: number
   readonly hash?: Uint8Array
@@ -54,15 +54,15 @@ export type StoredPlace = Omit<StepPlace, 'turn'> & { readonly turn: number }
 const turnColumns =
   'turn, id, agent, number, job AS jobId, source AS inputSource, trigger, turns.seq AS seq, started AS startedAt'
 
-/** Turns whose beginnings are remembered: those of a page are asked for many times. */
+/** Cached beginnings of turns: those on a page are read many times. */
 const remembered = 4096
-/** Turns of which it is remembered that they went on. */
+/** Turns with remembered updates. */
 const maxTouched = 4096
 
-/** The turns of one space: which envelope belongs to which, and where their steps are. */
+/** The turns of one space: which envelopes belong to which turn, and their steps. */
 export type TurnIndex = Pick<SqliteTurnIndex, keyof SqliteTurnIndex>
 
-/** The same in a file beside the log. */
+/** The turn index in a file beside the log. */
 export class SqliteTurnIndex {
   readonly #db: Database.Database
   readonly #space: number
@@ -70,11 +70,11 @@ export class SqliteTurnIndex {
   readonly #statements = new Map<string, Database.Statement>()
   #assigner: Assigner
   #stored: Tip = { seq: 0 }
-  /** Envelopes up to it have left the log: what began before may have to be told again. */
+  /** Envelopes up to this seq were pruned: turns that began before may have to be read again. */
   #pruned: number
   #savedAt = 0
   readonly #beginnings = new Map<number, Beginning>()
-  /** Last envelopes of turns that had some after `#touchedSince`. */
+  /** Last envelopes of turns that were updated after `#touchedSince`. */
   readonly #touched = new Map<number, number>()
   #touchedSince = Number.POSITIVE_INFINITY
 
@@ -86,7 +86,7 @@ export class SqliteTurnIndex {
     this.#assigner = new Assigner(epoch)
   }
 
-  /** The index as the file has it, of this log, which was pruned up to `pruned`; one of another log is forgotten. */
+  /** Opens the index of this log, pruned up to `pruned`; drops the index of another log. */
   static open(db: Database.Database, name: string, epoch: string, pruned: number): SqliteTurnIndex {
     db.prepare('INSERT OR IGNORE INTO spaces (name, epoch, seq, memory_seq) VALUES (?, ?, 0, 0)').run(
       name,
@@ -104,25 +104,25 @@ export class SqliteTurnIndex {
     return index
   }
 
-  /** Last seq that is in it. */
+  /** Last indexed seq. */
   get seq(): number {
     return this.#assigner.seq
   }
 
   /**
-   * Up to where the file has rows: at a start that may be more than `seq`. Those are taken again, which changes nothing where
-   * they are of the same log.
+   * Last stored row: after a restart possibly beyond `seq`. Indexing those rows again changes nothing if they are of the same
+   * log.
    */
   get stored(): Tip {
     return this.#stored
   }
 
-  /** Whether it can be read and written still: the file may have been found damaged by another space. */
+  /** Whether it is usable: another space may have found the file damaged and closed it. */
   get isOpen(): boolean {
     return this.#db.open
   }
 
-  /** Forgets everything, and goes on after what `memory` stands for. */
+  /** Clears the index, and continues after the rows that `memory` covers. */
   begin(memory?: AssignSnapshot): void {
     this.#db.transaction(() => {
       for (const table of ['marks', 'turns']) this.#run(`DELETE FROM ${table} WHERE space = ?`, this.#space)
@@ -142,7 +142,7 @@ export class SqliteTurnIndex {
     })()
   }
 
-  /** Takes the next rows of the log, all or none of them. After a failure it is of no more use. */
+  /** Adds the next rows of the log, all or none. After a failure the object must not be used again. */
   add(rows: readonly Omit<Row, 'salt' | 'leaf' | 'digest'>[], parse = parseEnvelope): void {
     const last = rows.at(-1)
     if (last === undefined) return
@@ -159,23 +159,23 @@ export class SqliteTurnIndex {
     if (rows.some((row) => readErasure(row) !== undefined)) this.#saveErased()
   }
 
-  /** What was kept to go on from may tell of what is erased; it is overwritten, in the write-ahead log, too. */
+  /** The saved memory may contain erased text, so it is overwritten, in the write-ahead log as well. */
   #saveErased(): void {
     this.save()
     this.#db.pragma('wal_checkpoint(TRUNCATE)')
   }
 
-  /** How many envelopes a start would have to take again. */
+  /** Envelopes that a start would have to index again. */
   get unsaved(): number {
     return this.seq - this.#savedAt
   }
 
-  /** Keeps what it takes to go on from here. */
+  /** Saves the memory that a start continues from. */
   save(): void {
     if (this.unsaved > 0) this.#db.transaction(() => this.#store())()
   }
 
-  /** The newest first. */
+  /** Newest first. */
   turns(agent: string, before: number, limit: number): Beginning[] {
     return this.#all<Beginning>(
       `SELECT ${turnColumns} FROM turns WHERE space = ? AND agent = ? AND number < ? ORDER BY number DESC LIMIT ?`,
@@ -188,7 +188,7 @@ export class SqliteTurnIndex {
     return turn?.number === number ? turn : undefined
   }
 
-  /** The turns that an envelope belongs to or triggers, the newest first. */
+  /** The turns that an envelope belongs to or triggers, newest first. */
   turnsOf(seq: number): Beginning[] {
     return this.#all<Beginning>(
       `SELECT ${turnColumns} FROM turns WHERE space = ?
@@ -198,7 +198,7 @@ export class SqliteTurnIndex {
     )
   }
 
-  /** Turns and jobs in the order in which they began, those after `after`. */
+  /** Turns and jobs after `after`, in the order in which they began. */
   trail(after: number, agent: string | undefined, limit: number): Beginning[] {
     const [byAgent, ...values] = agent === undefined ? [''] : ['AND agent = ?', agent]
     return this.#all<Beginning>(
@@ -207,7 +207,7 @@ export class SqliteTurnIndex {
     )
   }
 
-  /** The same, the newest first: those before `before`. */
+  /** Turns and jobs before `before`, newest first. */
   latest(before: number, agent: string | undefined, limit: number): Beginning[] {
     const [byAgent, ...values] = agent === undefined ? [''] : ['AND agent = ?', agent]
     return this.#all<Beginning>(
@@ -216,14 +216,14 @@ export class SqliteTurnIndex {
     )
   }
 
-  /** Whether a turn may have envelopes after `after`, without a look into the file. */
+  /** Whether a turn may have envelopes after `after`, without reading the file. */
   mayGoOn(turn: number, after: number): boolean {
     return after < this.#touchedSince || (this.#touched.get(turn) ?? 0) > after
   }
 
   /** The envelopes of a turn after `after`, in log order; only those with one of the `roles`. */
   places(turn: number, after: number, limit: number, roles = ~0): Place[] {
-    // Arrays, which cost half of what objects do: a long turn has 100,000 of them.
+    // Arrays take half the time of objects: a long turn has 100,000 rows.
     const marks = this.#prepared(
       `SELECT seq, roles, steps FROM marks INDEXED BY marks_turn WHERE space = ? AND turn = ? AND seq > ? AND roles & ? <> 0
         ORDER BY seq, place LIMIT ?`,
@@ -237,15 +237,15 @@ export class SqliteTurnIndex {
   }
 
   /**
-   * Where steps are, of the newest envelopes first; of one envelope all. `next`: those of smaller seqs are still to be looked
-   * at; `undefined` = there are no more.
+   * Steps of the newest envelopes first; an envelope is never split. `next`: envelopes with smaller seqs remain; `undefined` =
+   * none.
    */
   steps(query: StepQuery): { readonly places: readonly StepPlace[]; readonly next: number | undefined } {
     const { found, next } = readPage(query, (part, from, limit) => this.#search(part, from, limit))
     return { places: this.#placed(found), next }
   }
 
-  /** Envelopes that may have ended batches, after `after` and not after `through`, in log order. */
+  /** Envelopes that may have ended batches, after `after` up to `through`, in log order. */
   ended(after: number, through: number): Ended[] {
     const found = this.#all<{ seq: number; turn: number }>(
       `SELECT seq, turn FROM marks WHERE space = ? AND seq > ? AND seq <= ? AND roles & ${endingRoles} <> 0
@@ -255,7 +255,7 @@ export class SqliteTurnIndex {
     return found.map(({ seq, turn }) => ({ seq, turn: this.#beginning(turn) }))
   }
 
-  /** Removes a part of what is about envelopes up to `through`. Whether all of it is gone. */
+  /** Removes some rows about envelopes up to `through`. Returns whether none are left. */
   prune(through: number): boolean {
     this.#pruned = Math.max(this.#pruned, through)
     return this.#db.transaction(() => {
@@ -268,7 +268,7 @@ export class SqliteTurnIndex {
     })()
   }
 
-  /** Those that began by then, which are the first, and of which nothing is left. */
+  /** Removes turns that began by then, the first ones, if nothing is left of them. */
   #pruneTurns(through: number): number {
     const younger = 'SELECT turn FROM turns WHERE space = ? AND seq > ? ORDER BY turn LIMIT 1'
     const turns = `SELECT turn FROM turns WHERE space = ? AND turn < ifnull((${younger}), ${Number.MAX_SAFE_INTEGER})
@@ -329,7 +329,7 @@ export class SqliteTurnIndex {
     return { found: this.#all<StoredPlace>(sql, ...values, limit), floor }
   }
 
-  /** The first seq in the index whose time is not before this one; `otherwise` where no time is asked for. */
+  /** The first indexed seq at or after this time; `otherwise` without a time. */
   #seqAt(ms: number | undefined, otherwise: number): number {
     if (ms === undefined) return otherwise
     let [from, to] = [1, this.seq + 1]
@@ -377,7 +377,7 @@ export class SqliteTurnIndex {
   }
 }
 
-/** What each envelope does in a turn as one, by its marks, of which there may be more than these `limit`. */
+/** Merges the marks of each envelope in a turn. There may be more marks than these `limit`. */
 export function mergePlaces(marks: readonly Place[], limit: number): Place[] {
   const places: Place[] = []
   for (const { seq, roles, steps } of marks) {
@@ -385,17 +385,14 @@ export function mergePlaces(marks: readonly Place[], limit: number): Place[] {
     if (last?.seq !== seq) places.push({ seq, roles, steps })
     else places[places.length - 1] = { seq, roles: last.roles | roles, steps: last.steps + steps }
   }
-  // Of the last envelope there may be another mark.
+  // The last envelope may have further marks.
   return marks.length === limit && places.length > 1 ? places.slice(0, -1) : places
 }
 
-/** Rows that are read at once, and bytes of their bodies. */
+/** Rows per read, and bytes of their bodies. */
 const portion = { limit: 256, maxBytes: 1024 * 1024 }
 
-/**
- * The rows with these seqs, which ascend, in portions: those of them that the log still has. Each portion is read while the one
- * before it is used.
- */
+/** The rows with these ascending seqs that the log still has, in portions. Each portion is read while the previous one is used. */
 export async function* rowsAt(
   log: EnvelopeLog,
   seqs: readonly number[],
@@ -407,7 +404,7 @@ export async function* rowsAt(
     const [first, last] = [asked[0], asked.at(-1)]
     if (first === undefined || last === undefined) return undefined
     const range = { after: first - 1, before: last + 1, limit, maxBytes: portion.maxBytes }
-    // Most of a turn is in one piece: then the range alone says which rows, and a thousand seqs are not sent to another thread.
+    // Most turns are contiguous: the range alone then selects the rows, without sending a thousand seqs to another thread.
     const isOnePiece = last - first === asked.length - 1
     const reading = log.read({ ...range, ...(!isOnePiece && { filter: { seqs: asked } }), only })
     reading.catch(() => {}) // The caller may stop before it needs this portion.
@@ -438,20 +435,20 @@ export interface StepQuery {
   readonly turn?: number
   readonly agents?: readonly string[]
   readonly phases?: readonly Phase[]
-  /** Milliseconds; `since` is included, `until` is not. */
+  /** Milliseconds; `since` is inclusive, `until` exclusive. */
   readonly since?: number
   readonly until?: number
   readonly before: number
   readonly limit: number
 }
 
-/** What a search for steps has found, of the newest envelopes first. `floor`: it has not looked at smaller seqs. */
+/** Found steps, newest envelopes first. `floor`: smaller seqs were not searched. */
 export interface Found<Step> {
   readonly found: readonly Step[]
   readonly floor: number | undefined
 }
 
-/** A page of steps, of one envelope all. The search begins at the seq `from`. */
+/** A page of steps that never splits an envelope. The search begins at the seq `from`. */
 export function readPage<Step extends { readonly seq: number }>(
   query: StepQuery,
   search: (query: StepQuery, from: number, limit: number) => Found<Step>,
@@ -465,23 +462,23 @@ export function readPage<Step extends { readonly seq: number }>(
   return { found: only.found, next: last.seq }
 }
 
-/** Seqs among which steps are looked for: `end` is excluded. */
+/** The range of a search; `end` is exclusive. */
 interface Stretch {
   readonly first: number
   readonly end: number
-  /** The last seq of the index. */
+  /** Last indexed seq. */
   readonly last: number
 }
 
 interface StepSearch {
-  /** Ends in a limit, whose value is the last one. */
+  /** Ends in a `LIMIT`, whose value is the last one. */
   readonly sql: string
   readonly values: readonly (string | number)[]
-  /** The smallest seq that it looks at, where it looks at a part only. */
+  /** The smallest seq that is searched; absent = no floor. */
   readonly floor: number | undefined
 }
 
-/** A search that no index helps looks at envelopes in such parts, which begin at the same places whatever is in them. */
+/** A search without an index scans this many seqs at a time, aligned to fixed positions whatever they contain. */
 export const searched = 20_000
 
 export const toBits = (phases: readonly Phase[] = []): number =>
@@ -490,7 +487,7 @@ export const toBits = (phases: readonly Phase[] = []): number =>
 const isRare = ({ turn, phases }: StepQuery): boolean =>
   phases?.length === 1 && phases[0] !== 'thinking' && turn === undefined
 
-/** The smallest seq that a search looks at. */
+/** The smallest seq that a search scans. */
 export function searchFloor(query: StepQuery, { first, end, last: head }: Stretch): number {
   const { turn, agents, phases } = query
   if (turn !== undefined || (agents === undefined && (phases === undefined || isRare(query)))) return first
@@ -498,7 +495,7 @@ export function searchFloor(query: StepQuery, { first, end, last: head }: Stretc
   return Math.max(first, last - (last % searched))
 }
 
-/** How marks with steps are found, of the newest envelopes first. */
+/** The SQL that finds marks with steps, newest envelopes first. */
 function stepSearch(query: StepQuery, stretch: Stretch & { readonly space: number }): StepSearch {
   const { turn, agents, phases } = query
   const { space, first, end } = stretch

@@ -20,13 +20,13 @@ export interface TurnEnvelope {
   readonly ts: string
   readonly roles: number
   readonly steps: number
-  /** Of its body; 0 where only its heading was read. */
+  /** Bytes of its body; 0 if only the heading was read. */
   readonly bytes: number
-  /** Root of the path that it is in. */
+  /** Root of its context. */
   readonly path: string | undefined
 }
 
-/** The part of a turn that a reader may read, and the rest. */
+/** The readable part of a turn, and the rest. */
 export interface VisibleTurn {
   readonly seen: readonly TurnEnvelope[]
   readonly withheld: readonly TurnEnvelope[]
@@ -50,7 +50,7 @@ export function createTurnEnvelope(
   return { source, ts, roles, steps, bytes, path: context === undefined ? undefined : contextRoot(context) }
 }
 
-/** Selects what a reader may read of a turn, from the first envelope that could begin it. */
+/** Selects the readable envelopes of a turn, from the first one that could begin it. */
 export function selectVisible(
   envelopes: readonly TurnEnvelope[],
   agent: string,
@@ -76,7 +76,7 @@ const beginnings = Role.begin | Role.turn | Role.open | Role.call | Role.answer
 const closings: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.reasoningCancel])
 
 /**
- * If the reader may not read the envelope that adds a free path to the turn, the next one in that path takes its role, for that
+ * If the reader may not read the envelope that adds a free path to the turn, the next one in that path takes its role for that
  * reader.
  */
 function moveBeginnings(
@@ -94,7 +94,7 @@ function moveBeginnings(
   })
 }
 
-/** Whether a turn may begin with this envelope: one that only ends something cannot begin it. */
+/** Whether a turn may begin with this envelope; one that only ends something may not. */
 const mayBegin = ({ source, roles }: TurnEnvelope): boolean =>
   (roles & beginnings) !== 0 && !closings.has(source.kind)
 
@@ -114,15 +114,15 @@ interface Excerpt {
   readonly calls: CallRange
 }
 
-/** A page of the calls of a turn: those from this seq on, and whether there are earlier ones. */
+/** A page of the calls of a turn: from this seq on, and whether there are earlier ones. */
 export interface CallRange {
   readonly from: number
   readonly hasEarlier: boolean
 }
 
 /**
- * Chooses the envelopes to fold for the calls before the seq `before`. It depends on readable envelopes only, so that withheld
- * ones do not show by a turn that is long.
+ * Chooses the envelopes to fold for the calls before the seq `before`. Depends on readable envelopes only, so that the length
+ * of a turn reveals nothing.
  */
 export function createExcerpt(seen: readonly TurnEnvelope[], before: number): Excerpt {
   const found = before === Infinity ? -1 : seen.findIndex(({ source }) => source.seq >= before)
@@ -146,7 +146,7 @@ export function createExcerpt(seen: readonly TurnEnvelope[], before: number): Ex
   return { said, gaps, calls: { from: seen[start]?.source.seq ?? 0, hasEarlier } }
 }
 
-/** Whether this envelope ends one of these calls. A request that fulfils a proposal is awaited in its place. */
+/** Whether this envelope ends one of these calls. For a proposal, waits for the request that fulfils it instead. */
 function endsOne({ source, roles }: TurnEnvelope, awaited: Set<string>): boolean {
   if (!(roles & ending)) return false
   // A cancellation names its call in the payload.
@@ -162,7 +162,7 @@ export interface TurnView {
   readonly record: TurnRecord
   /** Whether its first envelopes have been pruned. */
   readonly isTruncated: boolean
-  /** Envelopes that belong to it, and others of the turn, which the reader may not read. */
+  /** The readable envelopes, and the others of the turn. */
   readonly envelopes: readonly TurnEnvelope[]
   readonly withheld: readonly TurnEnvelope[]
   readonly calls: CallRange

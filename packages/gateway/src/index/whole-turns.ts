@@ -13,13 +13,13 @@ import {
   type TurnEvent,
 } from './turn-view.js'
 
-/** Bytes of cached turns. A cached turn that goes on need not be folded from its beginning. */
+/** Bytes of cached turns. A cached turn that continues need not be folded from its beginning. */
 const maxCachedBytes = 64 * 1024 * 1024
 /** Bytes of an envelope in addition to its body. */
 const envelopeBytes = 512
 /** Events of a turn that are cached; each includes those before it. */
 const maxCachedEvents = 16
-/** Rows of turns that are read at once, and about so many bytes of them. */
+/** Rows per read, and approximate bytes. */
 const atOnce = { rows: 1500, bytes: 2 * 1024 * 1024 }
 
 /** A turn that was folded from its beginning to the end of the index. */
@@ -27,12 +27,12 @@ export interface Known {
   readonly folded: FoldedTurn
   readonly trigger: Source | undefined
   readonly envelopes: TurnEnvelope[]
-  /** Of the trigger and the envelopes, as far as the turn keeps them. */
+  /** Bytes of the trigger and the envelopes that the turn keeps. */
   bytes: number
-  /** The latest of the events of it: all after `cachedSince`. */
+  /** Its latest events: all after `cachedSince`. */
   readonly cached: TurnEvent[]
   cachedSince: number
-  /** Up to where it has all that the index has. */
+  /** Seq up to which it is complete. */
   through: number
 }
 
@@ -42,16 +42,16 @@ interface Kept {
   weight: number
 }
 
-/** The rows that are at hand, by their seqs. */
+/** Rows in memory by seq. */
 export type RowsBySeq = ReadonlyMap<number, Row>
 
-/** A turn, and where its envelopes are. */
+/** A turn and the seqs of its envelopes. */
 export interface Placed {
   readonly beginning: Beginning
   readonly places: readonly Place[]
 }
 
-/** A call, its tool as it may be shown, and the request if the log says which right let it pass. */
+/** A call with its tool, masked, and the request if the log says which right let it pass. */
 export interface CallInTurn {
   readonly source: Source
   readonly tool: string
@@ -65,10 +65,10 @@ interface FoldSources {
   options(): TurnOptions
 }
 
-/** Turns that were folded whole, kept as far as there is room: one that goes on is not folded from its beginning again. */
+/** Caches completely folded turns, so that a turn that continues is not folded from its beginning again. */
 export class WholeTurns {
   readonly #sources: FoldSources
-  /** By turn, the one that was asked for last at the end. */
+  /** By turn, most recently used last. */
   readonly #kept = new Map<number, Kept>()
   #weight = 0
 
@@ -85,12 +85,12 @@ export class WholeTurns {
     this.#weight = 0
   }
 
-  /** What has been folded of a turn so far; `undefined` = it is not at hand. */
+  /** The cached fold of a turn, complete or not; `undefined` = not cached. */
   peek(turn: number): Known | undefined {
     return this.#kept.get(turn)?.value
   }
 
-  /** Folds turns that are about to be looked at, with one read of the log: those of them that `select` picks. */
+  /** Folds the turns that `select` picks, with one read of the log. */
   async prepare(
     index: TurnIndex,
     beginnings: readonly Beginning[],
@@ -105,13 +105,13 @@ export class WholeTurns {
       const { turn } = beginning
       if (count >= atOnce.rows) break
       if (this.#kept.has(turn) || isLong(turn)) continue
-      // The last one that is found may not be whole: it is not among them.
+      // The last one may be incomplete and is dropped.
       const places = index.places(turn, 0, longTurn + 2)
       if (places.length > longTurn) continue
       found.push({ beginning, places })
       count += places.length
     }
-    // Others may have come first meanwhile.
+    // Another request may have folded some of them.
     const placed = (await select(found)).filter(({ beginning }) => !this.#kept.has(beginning.turn))
     const reading = this.#readRows(placed, atHand)
     let last: Promise<unknown> = reading
@@ -130,7 +130,7 @@ export class WholeTurns {
     await last
   }
 
-  /** A call of a turn that was folded just now; `undefined` = it is not at hand. */
+  /** A call of a turn that was just folded; `undefined` = not cached. */
   callIn(turn: number, id: string): CallInTurn | undefined {
     const known = this.#kept.get(turn)?.value
     const call = known?.folded.findCall(id)
@@ -199,7 +199,7 @@ export class WholeTurns {
     }
   }
 
-  /** Folds envelopes that are at hand. Returns `false` if one is missing that the log still has. */
+  /** Folds envelopes in memory. Returns `false` if one is missing that the log still has. */
   async #fold(known: Known, places: readonly Place[], atHand: RowsBySeq): Promise<boolean> {
     const { folded, envelopes, cached } = known
     for (const place of places) {
@@ -234,7 +234,7 @@ export class WholeTurns {
     this.#weight -= kept.weight
   }
 
-  /** What the log has of these turns, as much of it as is read at once. */
+  /** Reads rows of these turns, up to the limits of one read. */
   async #readRows(placed: readonly Placed[], atHand: RowsBySeq): Promise<RowsBySeq> {
     const rows = new Map(atHand)
     const seqs = new Set(placed.flatMap(seqsOf))
@@ -251,14 +251,14 @@ export class WholeTurns {
   }
 }
 
-/** Of the result of a call its size is kept, unless it is the answer of the turn. */
+/** Only the size of a result is kept, unless it is the answer of the turn. */
 const isKept = (kind: string, { roles }: Place): boolean =>
   kind !== Kind.mcpResponse || (roles & Role.answer) !== 0
 
 const pickSeqs = (places: readonly Place[]): number[] => places.map(({ seq }) => seq)
 const pickTrigger = ({ trigger }: Beginning): number[] => (trigger === null ? [] : [trigger])
 
-/** Of a turn, with what it answers. */
+/** Seqs of a turn, including its trigger. */
 export const seqsOf = ({ beginning, places }: Placed): number[] => [
   ...pickTrigger(beginning),
   ...pickSeqs(places),

@@ -3,23 +3,23 @@ import type { Row, Snapshot } from '../ports/envelope-log.js'
 import { hashLeaf, link } from './chain.js'
 import { isErased } from './entries.js'
 
-/** What a log keeps of an envelope beside its body. */
+/** Columns that a row keeps besides its body. */
 const columns = ['id', 'ts', 'from', 'kind', 'to', 'context', 'correlationId'] as const
 export type Column = (typeof columns)[number]
 
-/** Records of erasures that are told, the latest. */
+/** The latest records of erasures in a result. */
 const maxErasures = 1000
 
-/** Computes the chain of a log anew, row by row [MEUP-10.1]. */
+/** Recomputes the hash chain of a log, row by row [MEUP-10.1]. */
 export class ChainVerifier {
-  /** Seq and hash of the last row that holds. */
+  /** Seq and hash of the last valid row. */
   last: number
   hash: Uint8Array
-  /** Of the row that does not hold, what is kept beside its body and is not what the body says. */
+  /** The column of the invalid row that differs from its body. */
   column: Column | undefined
-  /** What was erased, by the records that were read. */
+  /** Erasures by the records that were read. */
   readonly erasures: Erasure[] = []
-  /** Rows without a body whose records are still to come, with the hash before each. */
+  /** Rows without a body whose record has not been read yet, with the hash before each. */
   readonly #unrecorded = new Map<number, Uint8Array>()
 
   constructor({ through, hash }: Pick<Snapshot, 'through' | 'hash'>) {
@@ -27,7 +27,7 @@ export class ChainVerifier {
     this.hash = hash
   }
 
-  /** Takes the next row. Whether it holds; then nothing more is to be added. */
+  /** Adds the next row. Returns whether it is valid; if not, stop adding rows. */
   add(row: Row): boolean {
     const isBlank = isErased(row)
     const leaf = isBlank ? row.leaf : hashLeaf(row.salt, row.body)
@@ -44,7 +44,7 @@ export class ChainVerifier {
     return true
   }
 
-  /** Takes a record, which may come later than the rows. */
+  /** Adds a record of an erasure, which may follow later than the row. */
   note(erasure: Erasure | undefined): void {
     if (erasure === undefined) return
     this.#unrecorded.delete(erasure.seq)
@@ -52,7 +52,7 @@ export class ChainVerifier {
     if (this.erasures.length > maxErasures) this.erasures.shift()
   }
 
-  /** The first row whose body is gone without a record, and the hash before it. */
+  /** The first row that lost its body without a record, and the hash before it. */
   get unrecorded(): { readonly seq: number; readonly hash: Uint8Array } | undefined {
     for (const [seq, hash] of this.#unrecorded) return { seq, hash }
     return undefined

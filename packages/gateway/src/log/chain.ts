@@ -13,14 +13,14 @@ export function genesis(epoch: string): Buffer {
   return sha256(Buffer.from(epoch))
 }
 
-/** What the first row that is kept links to: the last one that was pruned, or the epoch. */
+/** The hash that the first kept row links to: that of the last pruned row, or of the epoch. */
 export const getChainStart = ({
   epoch,
   snapshot,
 }: Pick<EnvelopeLog, 'epoch' | 'snapshot'>): Pick<Snapshot, 'through' | 'hash'> =>
   snapshot ?? { through: 0, hash: genesis(epoch) }
 
-/** SHA-256(salt ‖ body). The salt keeps a leaf from giving a short body away to those who may not read it. */
+/** SHA-256(salt ‖ body). The salt prevents guessing a short body from its leaf. */
 export const hashLeaf = (salt: Uint8Array, body: Uint8Array): Buffer => salted(salt, body)
 
 /** SHA-256(salt ‖ content), by which a retry is recognised as the same submission. */
@@ -33,7 +33,7 @@ export function link(previousHash: Uint8Array, seq: number, leaf: Uint8Array): B
   return hash
 }
 
-/** Gives a fresh 16-byte salt at each call, drawn from a larger pool: one system call serves many rows. */
+/** Returns a new 16-byte salt per call from a larger pool, since one system call serves many rows. */
 function saltPool(): () => Uint8Array {
   let pool = Buffer.alloc(0)
   let end = 0
@@ -49,7 +49,7 @@ function saltPool(): () => Uint8Array {
 
 const nextSalt = saltPool()
 
-/** Where the hashes of a seal are written. */
+/** Buffers to write the hashes of a seal to. */
 type Hashes = Readonly<Record<'leaf' | 'hash' | 'digest', Buffer>>
 
 export function roomForHashes(): Hashes {
@@ -59,8 +59,8 @@ export function roomForHashes(): Hashes {
 }
 
 /**
- * Salts a draft, afresh unless a salt is given, and links it to the row before it. Whoever keeps nothing of the seal can have
- * the hashes of one row after the other in the same `room`.
+ * Salts a draft, with a new salt unless one is given, and links it to the previous row. A caller that does not keep the seal
+ * can reuse one `room` for all rows.
  */
 export function seal(
   { seq, body, content }: Pick<Draft, 'seq' | 'body' | 'content'>,
@@ -76,7 +76,7 @@ export function seal(
   const before = bytesBefore(content, body)
   if (before === undefined) hashContent(salt, content).copy(digest)
   else {
-    // The salt takes the place of what is before the content: to copy all of that once more would cost as much as to hash it.
+    // Overwrites the bytes before the content with the salt: copying the content again would cost as much as hashing it.
     all.set(salt, before)
     putSha256(new Uint8Array(all.buffer, before, end - before), digest)
   }
@@ -84,14 +84,14 @@ export function seal(
   return { salt, leaf, hash, digest }
 }
 
-/** How much of the body is before the content, where that is the rest of it. */
+/** Length of the body before the content, if the content is the end of the body. */
 export function bytesBefore(content: Uint8Array, body: Uint8Array): number | undefined {
   const before = content.byteOffset - body.byteOffset
   const isRest = content.buffer === body.buffer && before >= 0 && before + content.length === body.length
   return isRest ? before : undefined
 }
 
-/** What is hashed is put together here: it need not outlive the call. */
+/** Buffer for hash input; reused by every call. */
 let scratch = Buffer.allocUnsafeSlow(8192)
 
 function reserve(length: number): Buffer {
@@ -112,7 +112,7 @@ function salted(salt: Uint8Array, bytes: Uint8Array): Buffer {
 const placed = Buffer.allocUnsafeSlow(HASH_BYTES + 8 + HASH_BYTES)
 
 function putLink(previousHash: Uint8Array, seq: number, leaf: Uint8Array, into: Buffer): void {
-  // A damaged file may have hashes of other lengths, which match nothing.
+  // A damaged file may contain hashes of other lengths, which match nothing.
   const isWhole = previousHash.length === HASH_BYTES && leaf.length === HASH_BYTES
   const linked = isWhole ? placed : Buffer.alloc(previousHash.length + 8 + leaf.length)
   linked.set(previousHash)
@@ -122,7 +122,7 @@ function putLink(previousHash: Uint8Array, seq: number, leaf: Uint8Array, into: 
   putSha256(linked, into)
 }
 
-/** By way of a string, since the `buffer` output of Node costs twice as much. */
+/** Hashes to a string, because Node's `buffer` output takes twice as long. */
 function putSha256(bytes: Uint8Array, into: Buffer): void {
   into.write(hash('sha256', bytes, 'binary'), 'latin1')
 }

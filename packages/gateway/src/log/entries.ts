@@ -12,17 +12,17 @@ import { LogError } from './error.js'
 export interface Encoded {
   /** The accepted envelope's exact bytes without `seq` [MEUP-10.1]. */
   readonly body: Uint8Array
-  /** What a retry must repeat: all that was sent but `protocol`, `ts` and `from`, as it was before the guard [MEUP-1.12]. */
+  /** The content that a retry must repeat: everything sent except `protocol`, `ts` and `from`, before masking [MEUP-1.12]. */
   readonly content: Uint8Array
 }
 
 const closing = 0x7d
 
-/** Builds the bytes of an envelope once. The payload's are those that were sent; `orPropose` is of the content alone. */
+/** Builds the bytes of an envelope once, with the payload as sent. `orPropose` is part of the content only. */
 export function encode(envelope: Envelope, payload: Uint8Array, orPropose?: OrPropose): Encoded {
   const head = encodeHead(envelope)
   const fields = head + encodeFields(envelope)
-  // All that is not free text is ASCII by its pattern, or refused before anybody sees it.
+  // All other fields are ASCII by their patterns, or the envelope is refused.
   const isAscii = envelope.context === undefined && envelope.rationale === undefined
   const start = isAscii ? fields.length : Buffer.byteLength(fields)
   const body = Buffer.allocUnsafe(start + payload.length + 1)
@@ -34,7 +34,7 @@ export function encode(envelope: Envelope, payload: Uint8Array, orPropose?: OrPr
   return { body, content: Buffer.concat([Buffer.from(`"orPropose":${JSON.stringify(orPropose)},`), content]) }
 }
 
-/** What a body has before its content. */
+/** The part of a body before its content. */
 export function encodeHead({
   ts,
   from,
@@ -47,7 +47,7 @@ export function encodeHead({
   return text
 }
 
-/** The envelope as the log takes it. */
+/** The envelope as a draft for the log. */
 export function toDraft(envelope: Envelope, seq: number, { body, content }: Encoded): Draft {
   const { id, ts, from, kind, to, context, correlationId } = envelope
   return createDraft([seq, id, ts, from, kind, to, context, correlationId], body, content)
@@ -65,7 +65,7 @@ function encodeFields(envelope: Envelope): string {
   return `${text},"payload":`
 }
 
-/** An entry without its body: the cheapest thing to store and to send. */
+/** An entry without its body as a tuple, the cheapest form to store and to send. */
 export type Fields = readonly [
   seq: number,
   id: string,
@@ -96,7 +96,7 @@ export function createRow(fields: Fields, body: Uint8Array, { salt, leaf, hash, 
   return withOptional({ seq, id, ts, from, kind, body, salt, leaf, hash, digest }, fields)
 }
 
-/** What was absent stays absent. Set one by one: to spread an object of this size costs more than to hash it. */
+/** Leaves absent fields absent. Sets fields one by one, because spreading an object of this size costs more than hashing it. */
 function withOptional<Kind extends Heading>(entry: Kind, fields: Fields): Kind {
   const [, , , , , to, context, correlationId] = fields
   const target: { -readonly [Key in keyof Heading]: Heading[Key] } = entry
@@ -106,7 +106,7 @@ function withOptional<Kind extends Heading>(entry: Kind, fields: Fields): Kind {
   return entry
 }
 
-/** Whether an entry is one of those that the filter selects. */
+/** Whether the filter selects an entry. */
 export function matches(
   { seqs, kinds, from, context, correlationId }: Filter,
   entry: Pick<Entry, 'kind' | 'from' | 'context' | 'correlationId'> & Partial<Pick<Entry, 'id' | 'seq'>>,
@@ -123,7 +123,7 @@ export function matches(
 const isIn = (wanted: string, context: string | undefined): boolean =>
   context !== undefined && (context === wanted || isContextAncestor(wanted, context))
 
-/** Whether this is the start that has opened the context. */
+/** Whether this start has opened the context. */
 const opens = (wanted: string, { kind, id, context }: Partial<Entry>): boolean =>
   kind === Kind.reasoningStart &&
   id !== undefined &&
@@ -131,11 +131,11 @@ const opens = (wanted: string, { kind, id, context }: Partial<Entry>): boolean =
 
 const nothing = new Uint8Array(0)
 
-/** Whether a row that was read with its body has been erased: then it has none [MEUP-10.10]. */
+/** Whether a row that was read with its body was erased, and so has none [MEUP-10.10]. */
 export const isErased = ({ body, salt }: Pick<Row, 'body' | 'salt'>): boolean =>
   body.length === 0 && salt.length === 0
 
-/** What stays of a row that is erased. */
+/** The remaining fields of an erased row. */
 export const eraseRow = (row: Row): Row =>
   createRow(toFields(row), nothing, { salt: nothing, leaf: row.leaf, hash: row.hash, digest: nothing })
 
@@ -145,16 +145,16 @@ export const readErasure = ({ kind, body }: Entry): Erasure | undefined =>
 
 const decoder = new TextDecoder()
 
-/** What folds of the log take for the payload of an erased envelope, whatever its kind. Nobody is shown it. */
+/** A payload for folds in place of an erased one, whatever the kind. It is never shown. */
 const erasedPayload = { message: 'erased', method: erasedMethod, reason: 'erased', result: {} }
 
-/** Throws a `LogError` of code `corrupt` where the row is damaged. Of an erased one it gives what stays [MEUP-10.10]. */
+/** Throws a `LogError` with code `corrupt` if the row is damaged. Returns the remaining fields of an erased envelope [MEUP-10.10]. */
 export function parseEnvelope(entry: Entry): Envelope {
   const { seq, body } = entry
   if (body.length === 0) return withoutBody(entry)
   try {
     const envelope = parseExact(decoder.decode(body)) as Envelope
-    envelope.seq = seq // To spread it costs more than to parse it, and leaves a shape of its own behind.
+    envelope.seq = seq // Spreading costs more than parsing, and creates another hidden class.
     return envelope
   } catch (cause) {
     throw new LogError('corrupt', `Row ${seq} of the log cannot be read. Verify the log.`, { cause })

@@ -1,15 +1,15 @@
 /**
  * - `gap`: the batch does not continue the log
  * - `duplicate_id`: the log, or the batch itself, already has an envelope with this id
- * - `range`: what should be pruned is the newest row, or is gone already; a checkpoint tells of a row that is not there
- * - `closed`: the log or its store has been closed
+ * - `range`: the boundary of a pruning is the newest row, or already pruned; a checkpoint covers a row that does not exist
+ * - `closed`: the log or its store was closed
  * - `format`: another version of this software wrote the file
- * - `corrupt`: the file is damaged, or is no log of this software
+ * - `corrupt`: the file is damaged, or not a log of this software
  * - `locked`: another gateway has the file open
- * - `occupied`: the space that a log was to become has envelopes already
+ * - `occupied`: the target space of an import already has envelopes
  * - `io`: the disk or the thread that writes to it failed
  * - `unavailable`: the servers that share the log do not answer, or do not agree
- * - `fenced`: another gateway writes this log now
+ * - `fenced`: another gateway now writes this log
  * - `server`: the servers that share the log are too old, or refuse this gateway
  */
 export type LogErrorCode =
@@ -27,7 +27,7 @@ export type LogErrorCode =
   | 'fenced'
   | 'server'
 
-/** What an envelope log refuses, or could not do. The message says what to do about it. */
+/** An error of an envelope log. The message includes what to do. */
 export class LogError extends Error {
   override readonly name = 'LogError'
 

@@ -4,15 +4,15 @@ import { LogError } from './error.js'
 
 const requireHere = createRequire(import.meta.url)
 let driver: typeof Database | undefined
-/** Kept: collecting a database as garbage aborts Node 24.19 and newer, if better-sqlite3 12 was compiled for it. */
+/** Referenced forever: garbage-collecting a database aborts Node 24.19 and newer if better-sqlite3 12 was compiled for it. */
 let first: Database.Database
-/** Version 13 has compiled addons in it, for Node-API 10: it ends Node 20. */
+/** Version 13 has prebuilt addons, but they need Node-API 10 and crash Node 20. */
 const packages =
   Number(process.versions.napi) >= 10 ? ['better-sqlite3-13', 'better-sqlite3'] : ['better-sqlite3']
 
 /**
- * The driver of SQLite. It is compiled when it is installed: on a machine where that is not possible, everything but SQLite works.
- * Throws a `LogError` of code `driver`.
+ * Loads the SQLite driver, which is compiled at installation. Without it everything except SQLite works. Throws a `LogError`
+ * with code `driver`.
  */
 export function loadSqlite(): typeof Database {
   driver ??= load()
@@ -24,7 +24,7 @@ function load(): typeof Database {
   for (const name of packages) {
     try {
       const Sqlite = requireHere(name) as typeof Database
-      first = new Sqlite(':memory:') // The first database loads what was compiled.
+      first = new Sqlite(':memory:') // The first database loads the compiled addon.
       first.close()
       return Sqlite
     } catch (error) {
@@ -37,7 +37,7 @@ function load(): typeof Database {
 const compilers = 'python3, make and a C++ compiler'
 const instead = 'A space runs without SQLite with storage: { kind: memory }.'
 
-/** What a failure to load it means, by its message: what is wrong, and what to do. */
+/** Causes of a failed load by its message, with advice. */
 const causes: readonly (readonly [message: RegExp, what: string, advice: string])[] = [
   [/NODE_MODULE_VERSION/, 'was built for another version of Node', 'Run npm rebuild better-sqlite3.'],
   [

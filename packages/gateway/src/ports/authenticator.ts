@@ -1,17 +1,17 @@
 import type { Capability } from '@meup/protocol'
 
-/** Who a token stands for. */
+/** The holder of a token. */
 export interface Identity {
   readonly participant: string
-  /** Makes whom it stands for a participant, where the operator has not configured one of this name. */
+  /** Set if the issuer may create this participant; ignored for configured ones. */
   readonly membership?: Membership
-  /** Milliseconds since the epoch; from then on the token is no longer good. Absent = it does not end by itself. */
+  /** Milliseconds since the epoch; from then on the token is invalid. Absent = no expiry. */
   readonly expiresAt?: number
-  /** Whether the token is still good; asked again after the operator's changes. Absent = for as long as anyone asks. */
+  /** Whether the token is still valid; asked again after changes of the configuration. Absent = always. */
   isCurrent?(): boolean
 }
 
-/** What a token makes of somebody. Of two tokens for one participant the one that was issued later counts. */
+/** The membership that a token gives. With two tokens for one participant, the later one applies. */
 export interface Membership {
   /** Absent = the space's defaults. */
   readonly capabilities?: readonly Capability[]
@@ -20,8 +20,8 @@ export interface Membership {
 }
 
 export interface Authenticator {
-  /** `undefined` = this token opens nothing in this space. */
+  /** `undefined` = this token is not valid for this space. */
   authenticate(space: string, token: string): Promise<Identity | undefined>
-  /** Whether this is a token of any space, which nobody may see. Absent = none is known before somebody comes with it. */
+  /** Whether this is a token of any space, so that it is masked. Absent = tokens are not known in advance. */
   isToken?(candidate: string): boolean
 }

@@ -1,6 +1,6 @@
 import type { Logger } from './logger.js'
 
-/** Time, so that tests need not wait for it. */
+/** Time as a port, so that tests need not wait. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
@@ -16,10 +16,10 @@ export const systemClock: Clock = {
   },
 }
 
-/** A timer that is to wait longer than this many milliseconds does not wait at all. */
+/** Node fires timers with a longer delay at once. */
 const maxTimeoutMs = 2 ** 31 - 1
 
-/** Runs a task at a time, in milliseconds since the epoch, at once where that is past. Gives how to call it off. */
+/** Runs a task at a time in milliseconds since the epoch, at once if it is past. Returns a function that cancels it. */
 export function at(time: number, task: () => void, clock: Clock): () => void {
   let cancel = (): void => {}
   const wait = (): void => {
@@ -31,20 +31,22 @@ export function at(time: number, task: () => void, clock: Clock): () => void {
   return () => cancel()
 }
 
-/** Of the time that passes, what a clock that runs ahead gives away until it is right again. */
+/** Part of the passing time that a clock ahead of the system clock loses until both agree. */
 const slower = 0.1
-/** Less than this is what clocks that are kept right do all day. */
+/** Smaller adjustments are normal clock synchronization and not reported. */
 const minReportedMs = 1000
 
 interface SteadyClock extends Clock {
-  /** From now on no earlier time than this, in milliseconds since the epoch. Gives how far that is from what it was. */
+  /**
+   * Never returns an earlier time than this from now on, in milliseconds since the epoch. Returns the difference to the
+   * previous time.
+   */
   reach(ms: number): number
 }
 
 /**
- * The same time, but never an earlier one, nor one before what it has to `reach`: what has ended by the clock has ended, and
- * a replay ends the same things at the same places [MEUP-3.4, 4.14]. Where the clock is put back, time goes on from where it
- * was, a tenth slower until the two agree.
+ * A clock that never goes back, nor before the time passed to `reach`, so that a replay expires the same things at the same
+ * places [MEUP-3.4, 4.14]. If the system clock is set back, time continues a tenth slower until the two agree.
  */
 export function steadyClock(clock: Clock, logger: Logger): SteadyClock {
   let latest = clock.now()
@@ -75,7 +77,7 @@ export function steadyClock(clock: Clock, logger: Logger): SteadyClock {
   }
 }
 
-/** The clock of a space, which goes on from the last time in its log, whatever the clock of this machine says. */
+/** The clock of a space: continues from the last time in its log, whatever the system clock says. */
 export function logClock(
   clock: Clock,
   logger: Logger,

@@ -1,44 +1,44 @@
 import type { SubscribePayload, WorkMeter } from '@meup/protocol'
 import type { Entry } from './envelope-log.js'
 
-/** One client's line to the gateway; a socket, or its equal in memory. */
+/** A connection of one client to the gateway: a socket, or its equivalent in memory. */
 export interface Connection {
   /** Address of the peer, for limits and the operator's log. */
   readonly remote: string
-  /** Bytes that were sent and that the peer has not taken yet. */
+  /** Sent bytes that the peer has not read yet. */
   readonly pending: number
-  /** Nothing that is sent arrives any more. */
+  /** The connection has ended, so that nothing sent arrives. */
   readonly isGone: boolean
   send(outboundBatch: OutboundBatch): void
-  /** Resolves when little of what was sent still waits, or when the connection is gone. */
+  /** Resolves when few bytes wait, or when the connection has ended. */
   drained(): Promise<void>
-  /** Sends what waits, then closes. */
+  /** Sends what waits, then closes the connection. */
   close(code: number, reason: string): void
 }
 
-/** A line that only shows what happens. What is not logged it leaves out. */
+/** A connection that only receives events. It skips messages that are not logged. */
 export interface Feed extends Connection {
-  /** Said first where the reader's place is not in this log: everything follows, from seq `from` to `to` and on. */
+  /** Announces that the reader's position is not in this log: all envelopes follow, from seq `from` to `to` and on. */
   lost(place: { readonly epoch: string; readonly from: number; readonly to: number }): void
 }
 
-/** One text frame. `event` is what goes out as a server-sent event: it is made by the first connection that needs it. */
+/** One text frame. `event` is its encoding as a server-sent event, made on first use. */
 export interface Message {
   readonly text: Uint8Array
-  /** What it is made of, where that is logged: so it need not be put together to be copied (`putText`). */
+  /** The entry of a logged message: `putText` copies it without building `text`. */
   readonly logged?: Entry
   /** Absent = not logged. */
   readonly seq?: number
-  /** Of its server-sent event; absent = `envelope`, and no event where it is not logged. */
+  /** Name of the server-sent event; absent = `envelope`, or no event for a message that is not logged. */
   readonly name?: string
-  /** Of its server-sent event; absent = its seq. */
+  /** Id of the server-sent event; absent = its seq. */
   readonly id?: string
   event?: Uint8Array
 }
 
 /**
- * Messages that leave together, the same for every connection they go to: encoded once [MEUP-8.4]. `wire` is what goes over a
- * socket; it too is made by the first connection that needs it.
+ * Messages that are sent together to several connections and encoded once [MEUP-8.4]. `wire` holds the WebSocket frames, made
+ * on first use.
  */
 export interface OutboundBatch {
   readonly messages: readonly Message[]
@@ -46,7 +46,7 @@ export interface OutboundBatch {
   event?: Uint8Array
 }
 
-/** What is delivered of a logged entry: its body with `seq` spliced in front [MEUP-10.1]. */
+/** The message of a logged entry: its body with `seq` spliced in front [MEUP-10.1]. */
 class LoggedMessage implements Message {
   event?: Uint8Array
   #text: Uint8Array | undefined
@@ -69,14 +69,13 @@ class LoggedMessage implements Message {
 const opening = Buffer.from('{"seq":')
 const [comma, zero] = [0x2c, 0x30]
 
-/** Bytes of a message. */
 export function measureMessage(message: Message): number {
   const { logged } = message
   if (logged === undefined) return message.text.length
-  return opening.length + countDigits(logged.seq) + logged.body.length // The comma takes the place of the brace.
+  return opening.length + countDigits(logged.seq) + logged.body.length // The comma replaces the brace.
 }
 
-/** Copies a message to a place where there is room for it. */
+/** Copies a message into a buffer with sufficient space. */
 export function putText(message: Message, into: Uint8Array, at: number): void {
   const { logged } = message
   if (logged === undefined) {
@@ -101,7 +100,7 @@ function countDigits(seq: number): number {
   return digits
 }
 
-/** A message as bytes that are not copied where it is logged, and nobody has put it together. */
+/** The bytes of a message; for a logged one without copying the body. */
 export function splitMessage(message: Message): readonly Uint8Array[] {
   const { logged } = message
   if (logged === undefined) return [message.text]
@@ -120,7 +119,7 @@ export interface Sender {
   readonly rateLimitKey: string
   /** The program that it belongs to, as its connection has named it [MEUP-2.14]. */
   readonly session?: string
-  /** It is over with its answer: a request over HTTP. */
+  /** A request over HTTP, which ends with its answer. */
   readonly isRequest?: boolean
   /** Sends a frame to this sender alone. */
   reply(message: Message): void

@@ -64,8 +64,8 @@ export interface Query {
   /** Default: every row. Only rows between `after` and `before` are scanned, so that the two bound the work. */
   readonly filter?: Filter
   /**
-   * What the caller needs: `headings`: no bodies, salts or hashes; `bodies`: no salts or hashes; `proofs`: no bodies. Bodies that
-   * are not needed are empty, and not read: how long that takes tells nothing of them.
+   * Parts to read. `headings`: no bodies, salts or hashes; `bodies`: no salts or hashes; `proofs`: no bodies. Bodies that are
+   * not needed are empty and not read, so that the time reveals nothing about them.
    */
   readonly only?: Part
 }
@@ -91,7 +91,7 @@ export interface Checkpoint {
 
 /** The append-only log of one space [MEUP-10]. Every adapter passes `describeEnvelopeLog` of `@meup/gateway/testing`. */
 export interface EnvelopeLog {
-  /** Identifies this log. A log that replaces a lost one has a new epoch. */
+  /** Identifies this log. A log that replaces a lost one has another epoch. */
   readonly epoch: string
   /** The last committed seq; 0 while the log is empty. */
   readonly head: number
@@ -121,12 +121,12 @@ export interface EnvelopeLog {
   hasContext(root: string): boolean
   /**
    * Replaces the rows up to `through` with the snapshot, atomically. Rejects with `range` unless `oldest` ≤ `through` < `head`:
-   * the newest row stays, since the chain goes on from it.
+   * the newest row is kept, because the next one links to it.
    */
   prune(through: number, snapshot: Uint8Array): Promise<void>
   /**
-   * Removes body, salt and digest of these rows, and the checkpoint, which may tell of them [MEUP-10.10]. Resolves once the bytes
-   * are in no file of the log, to whether any were there; rows that are not there are passed over.
+   * Removes body, salt and digest of these rows, and the checkpoint, which may contain them [MEUP-10.10]. Resolves once the
+   * bytes are in no file of the log, to whether there were any; missing rows are skipped.
    */
   erase(seqs: readonly number[]): Promise<boolean>
   /**
@@ -134,12 +134,10 @@ export interface EnvelopeLog {
    * that includes pruned rows only.
    */
   keep(checkpoint: Checkpoint): Promise<void>
-  /**
-   * Returns the last checkpoint. `damaged` = it does not match what was kept or the row `through`; read the rows instead.
-   */
+  /** Returns the last checkpoint. `damaged` = it does not match its hash or the row `through`; read the rows instead. */
   checkpoint(): Promise<Checkpoint | 'damaged' | undefined>
   /**
-   * Call after a failed append, when none is under way. Sets `head` to what is really stored. Rejects with the reason if the log
+   * Call it after a failed append, with no other one pending. Sets `head` to what is stored. Rejects with the reason if the log
    * still cannot be written.
    */
   recover(): Promise<void>
@@ -175,7 +173,7 @@ export interface Note {
 export interface LogListener<Row> {
   /** Rows that another gateway appended. They can be read here; each comes once and in order, while this gateway follows. */
   onRows(rows: readonly Row[]): void
-  /** No gateway sequences the log, or another one does now. `recover` settles which. */
+  /** No gateway sequences the log, or another one does now. `recover` determines which. */
   onLeaderLost(): void
   /** Another gateway has pruned the log up to this row. Call `prune` to do the same here; this is repeated until that is done. */
   onPruned(through: number): void
@@ -195,7 +193,7 @@ export interface SharedLog<Row> {
   listen(listener: LogListener<Row>): void
   /** Removes here what another gateway has pruned. Rejects as `EnvelopeLog.read` does. */
   prune(): Promise<void>
-  /** Sends a request to the gateway that sequences. Rejects if none answers; it may have received the request all the same. */
+  /** Sends a request to the gateway that sequences. Rejects if none answers, although it may have received the request. */
   ask(note: Note): Promise<Readonly<Record<string, unknown>>>
   /** Sends a message to one gateway, or with `all` to every other one. Messages that cannot be delivered are lost. */
   notify(gateway: string, note: Note): void

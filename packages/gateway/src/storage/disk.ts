@@ -13,6 +13,6 @@ export function readDisk(path: string): Disk | undefined {
     )
     return { logBytes, freeBytes: bavail * bsize }
   } catch {
-    return undefined // The writer of the log reports a disk that cannot be reached.
+    return undefined // The writer of the log reports an unreachable disk.
   }
 }

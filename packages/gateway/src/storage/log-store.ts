@@ -2,13 +2,13 @@ import { closedError } from '../log/error.js'
 import type { EnvelopeLog, LogStore } from '../ports/envelope-log.js'
 import { readDisk } from './disk.js'
 
-/** How a store opens its logs, and what it ends when all of them are closed. */
+/** How a store opens its logs, and stops after the last is closed. */
 interface LogStoreParts extends Pick<LogStore, 'path'> {
   open(space: string, onClose: () => void): Promise<EnvelopeLog>
   stop(): Promise<void>
 }
 
-/** A store that has each log open once, however often it is asked for it; one that could not be opened is tried anew. */
+/** Opens each log once, however often it is requested; retries one that failed to open. */
 export function logStore({ path, open, stop }: LogStoreParts): LogStore {
   const logs = new Map<string, Promise<EnvelopeLog>>()
   let closing: Promise<void> | undefined

@@ -11,16 +11,16 @@ interface Space {
   readonly epoch: string
   readonly rows: Row[]
   readonly ids: Map<string, Row>
-  /** How many rows are in each root context and below it. */
+  /** Rows per root context, including those below it. */
   readonly contexts: Map<string, number>
   snapshot: Snapshot | undefined
   checkpoint: Checkpoint | undefined
 }
 
-/** What a memory store holds; handed to the next store, it stands for a disk that outlives a restart. */
+/** The content of a memory store; passed to the next store, it acts like a disk that survives a restart. */
 type MemorySpaces = Map<string, Space>
 
-/** Logs that live as long as `spaces` does: for tests and throw-away spaces. */
+/** Logs that live as long as `spaces`, for tests and temporary spaces. */
 export const memoryStore = (spaces: MemorySpaces = new Map()): LogStore =>
   logStore({
     open: async (name, onClose) => {
@@ -121,7 +121,7 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
   return log
 }
 
-/** The caller may use its bytes again. The content is mostly the end of the body, and is sealed with it then. */
+/** The caller may reuse its bytes. The content is mostly the end of the body, and then shares its copy. */
 function copyDraft(draft: Draft): Draft {
   const body = Buffer.from(draft.body)
   const before = bytesBefore(draft.content, draft.body)
@@ -132,7 +132,7 @@ function copyDraft(draft: Draft): Draft {
 const prunedThrough = ({ snapshot }: Space): number => snapshot?.through ?? 0
 const getHead = (space: Space): number => prunedThrough(space) + space.rows.length
 
-/** Commits in the order of the calls, but after the caller has gone on: as a disk does. */
+/** Commits in call order after the caller has continued, like a disk. */
 async function laterThisTurn(): Promise<void> {}
 
 function commit(space: Space, batch: readonly Draft[]): void {
@@ -196,13 +196,13 @@ function keep(space: Space, checkpoint: Checkpoint): void {
   space.checkpoint = checkpoint
 }
 
-/** Row `seq` is at index `seq - 1`, less the rows that are gone. */
+/** Row `seq` is at index `seq - 1`, minus the pruned rows. */
 function select(
   space: Space,
   { after = 0, before = Infinity, limit, maxBytes = Infinity, order, filter, only }: Query,
 ): Row[] {
   const gone = prunedThrough(space)
-  // Of seqs that are asked for, each is where its number says.
+  // Requested seqs are looked up by index.
   const rows = filter?.seqs?.flatMap((seq) => space.rows[seq - gone - 1] ?? []) ?? space.rows
   const isAll = rows === space.rows
   const start = isAll ? Math.max(0, after - gone) : 0

@@ -8,13 +8,13 @@ import type { Draft, EnvelopeLog, LogStore, Row } from '../ports/envelope-log.js
 /** An empty store under test. */
 export interface StoreUnderTest {
   readonly store: LogStore
-  /** Closes the store and opens another on what it has stored, as a restart does. */
+  /** Closes the store and opens another one with its content, like a restart. */
   reopen(): Promise<LogStore>
-  /** Closes whatever is open and removes what was stored. */
+  /** Closes all stores and removes their content. */
   dispose(): Promise<void>
 }
 
-/** Declares a test of the log of the space `main`, empty and of its own. */
+/** Declares a test with the empty log of the space `main`. */
 export type WithLog = (
   title: string,
   body: (log: EnvelopeLog, opened: StoreUnderTest) => Promise<void>,
@@ -28,7 +28,7 @@ export function draft(seq: number, fields: Partial<Draft> = {}): Draft {
   return { seq, id, ts: '2026-05-04T03:02:01.000Z', from: 'ada', kind: Kind.chat, body, content, ...fields }
 }
 
-/** Drafts `from` … `to`, both included. */
+/** Drafts `from` … `to`, both inclusive. */
 export function drafts(from: number, to: number): Draft[] {
   return Array.from({ length: to - from + 1 }, (_, i) => draft(from + i))
 }
@@ -37,7 +37,7 @@ export function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
-/** All rows. Their bytes are of one class, as `assert.deepEqual` tells a `Buffer` from a `Uint8Array`. */
+/** All rows, with bytes as one class, because `assert.deepEqual` distinguishes a `Buffer` from a `Uint8Array`. */
 export async function all(log: EnvelopeLog): Promise<Row[]> {
   const rows = await log.read({ limit: 10_000 })
   return rows.map(({ body, salt, leaf, hash, digest, ...heading }) => ({
@@ -53,7 +53,7 @@ export async function seqs(rows: Promise<readonly Row[]>): Promise<number[]> {
   return (await rows).map((row) => row.seq)
 }
 
-/** Asserts that the row is what was drafted, to the byte, and that an absent field is absent. */
+/** Asserts that the row equals the draft byte by byte, and that absent fields are absent. */
 export function assertHolds(row: Row | undefined, { content, ...entry }: Draft): void {
   assert.ok(row, `row ${entry.seq} is missing`)
   const { salt, leaf, hash, digest, ...kept } = row
@@ -64,10 +64,7 @@ export function assertHolds(row: Row | undefined, { content, ...entry }: Draft):
   assert.equal(hash.length, 32)
 }
 
-/**
- * Asserts that the rows are the whole log and that their hashes are its chain [MEUP-10.1], from its epoch on or, where
- * it has been pruned, from its snapshot on.
- */
+/** Asserts that the rows are the whole log and form its hash chain [MEUP-10.1], from its epoch or, if pruned, from its snapshot. */
 export function assertChained({ epoch, snapshot }: EnvelopeLog, rows: readonly Row[]): void {
   const { through, hash } = snapshot ?? { through: 0, hash: sha256(bytes(epoch)) }
   let previous = hash
@@ -75,7 +72,7 @@ export function assertChained({ epoch, snapshot }: EnvelopeLog, rows: readonly R
     assert.equal(row.seq, through + i + 1)
     const position = new DataView(new ArrayBuffer(8))
     position.setBigUint64(0, BigInt(row.seq))
-    // Of an erased row, nothing but the leaf is left to go by.
+    // Only the leaf of an erased row is left.
     const leaf = row.salt.length === 0 ? row.leaf : sha256(row.salt, row.body)
     const expected = sha256(previous, new Uint8Array(position.buffer), leaf)
     assert.equal(hex(row.hash), hex(expected), `the hash of row ${row.seq}`)
@@ -87,7 +84,7 @@ export function assertRefused(promise: Promise<unknown>, code: LogErrorCode): Pr
   return assert.rejects(promise, { name: 'LogError', code })
 }
 
-/** Of its own, not the gateway's: the suite is there to find out whether that is right. */
+/** Independent of the gateway's hashing, which the suite tests. */
 function sha256(...parts: Uint8Array[]): Uint8Array {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(part)
@@ -119,7 +116,7 @@ const results = [
   { error: { code: 1, message: 'no' } },
 ]
 
-/** An envelope as the log has it: one second after the other unless `fields` say otherwise. */
+/** A logged envelope, one second after the previous one unless `fields` say otherwise. */
 export function createDraft(seq: number, fields: Fields): Draft {
   const ts = new Date(beginning + seq * 1000).toISOString()
   const envelope: Envelope = { protocol: PROTOCOL, id: `e${seq}`, ts, payload: {}, ...fields }
@@ -127,7 +124,7 @@ export function createDraft(seq: number, fields: Fields): Draft {
   return toDraft(envelope, seq, { body, content: body })
 }
 
-/** A log in which much of what may happen does, whether it makes sense or not; the same for the same seed. */
+/** A random log with all kinds of envelopes, sensible or not; equal for equal seeds. */
 export function randomDrafts(seed: number, length: number): Draft[] {
   const dice = new Dice(seed)
   const said: Fields[] = []
@@ -138,7 +135,7 @@ export function randomDrafts(seed: number, length: number): Draft[] {
   })
 }
 
-/** Something that may happen, on its own. */
+/** A random envelope without context. */
 function anything(dice: Dice): Fields {
   const [from, addressee] = [dice.pick(agents), dice.pick(agents)]
   const payload = { message: dice.pick(texts), phase: dice.pick(phases) }
@@ -169,7 +166,7 @@ function anything(dice: Dice): Fields {
   ])
 }
 
-/** What was refused, and may be sent again. */
+/** Ids that are refused and sent again. */
 const ids = ['x1', 'x2', 'x3']
 const refusal = {
   decision: 'denied',
@@ -179,7 +176,7 @@ const refusal = {
   count: 1,
 }
 
-/** Puts it where something is going on. What answers a call answers one of the latest. */
+/** Connects an envelope to earlier ones: an answer to a call answers one of the latest. */
 function connected(dice: Dice, fields: Fields, said: readonly Fields[]): Fields {
   const recent = said.slice(-10)
   const isAnswer = fields.kind === Kind.mcpResponse || fields.kind === Kind.mcpReject
@@ -200,7 +197,7 @@ function connected(dice: Dice, fields: Fields, said: readonly Fields[]): Fields 
   }
 }
 
-/** Numbers that look random, and are the same for the same seed. */
+/** Pseudo-random numbers, equal for equal seeds. */
 class Dice {
   #state: number
 

@@ -19,7 +19,7 @@ import { describeFind, describeRead } from './log-suite-read.js'
 
 export type { StoreUnderTest }
 
-/** Of the test runner: those of vitest, jest and `node:test` all fit. */
+/** The functions of the test runner: vitest, jest and `node:test` all fit. */
 export interface TestRunner {
   describe(name: string, body: () => void): unknown
   test(name: string, body: () => Promise<void>): unknown

@@ -19,7 +19,7 @@ import { silent } from '../ports/logger.js'
 import { memoryStore } from '../storage/memory-log.js'
 
 export interface TestParticipant {
-  /** Such as `mcp`. */
+  /** For example `mcp`. */
   readonly kind: string
   readonly capabilities: readonly Capability[]
   readonly programs?: 'one' | 'many'
@@ -27,21 +27,21 @@ export interface TestParticipant {
 }
 
 export interface TestSpaceOptions {
-  /** Participants and what each may do: their capabilities, and what the operator calls them; default: `agent`. */
+  /** Participants with their capabilities and kind; default kind: `agent`. */
   readonly participants: Readonly<Record<string, readonly Capability[] | TestParticipant>>
   readonly name?: string
-  /** Rates that are not given are out of the way. */
+  /** Rates that are not given do not limit the test. */
   readonly limits?: Partial<Omit<Limits, 'rates'>> & { readonly rates?: Partial<Limits['rates']> }
   readonly frontDesk?: string
   readonly guest?: SpaceConfig['guest']
   readonly reasoning?: Partial<SpaceConfig['reasoning']>
   readonly safety?: Partial<SpaceConfig['safety']>
   readonly mcp?: SpaceConfig['mcp']
-  /** Without it everything is kept. */
+  /** Absent = everything is kept. */
   readonly retention?: SpaceConfig['retention']
 }
 
-/** A space for tests. Rates are out of the way unless given. */
+/** A space for tests. Rates do not limit unless given. */
 export function testSpaceConfig(options: TestSpaceOptions): SpaceConfig {
   const { name = 'test', participants, limits, frontDesk, guest, reasoning, safety, mcp, retention } = options
   const plenty = { perSecond: 1e9, burst: 1e9 }
@@ -84,7 +84,7 @@ export async function createTestGateway(
   })
 }
 
-/** What a client hears on its line. */
+/** The events of a client's connection. */
 export interface LineEvents {
   message(text: string): void
   close(code: number, reason: string): void
@@ -99,7 +99,7 @@ export interface MemoryLine {
 const decoder = new TextDecoder()
 const encoder = new TextEncoder()
 
-/** The gateway's end. Frames arrive in later turns of the event loop, as they do from a socket. */
+/** The gateway's end of the connection. Frames arrive in later turns of the event loop, like those of a socket. */
 class MemoryConnection implements Connection {
   readonly remote = 'memory'
   readonly pending = 0
@@ -134,7 +134,7 @@ class MemoryConnection implements Connection {
   }
 }
 
-/** Connects to a gateway in the same process, without a socket. Throws `ProtocolError` when it lets nobody in. */
+/** Connects to a gateway in the same process, without a socket. Throws `ProtocolError` if the connection is refused. */
 export async function dialInMemory(
   gateway: Gateway,
   request: Omit<ConnectRequest, 'remote'> & Resume,
@@ -154,7 +154,7 @@ export async function dialInMemory(
   }
 }
 
-/** The `fetch` of clients that ask a gateway in the same process over HTTP, without a socket. */
+/** A `fetch` for a gateway in the same process, without a socket. */
 export function fetchInMemory(gateway: Gateway): (url: URL, init: RequestInit) => Promise<Response> {
   const over = new WeakMap<Request, () => void>()
   const nothing = (): void => {}
@@ -175,7 +175,7 @@ export function fetchInMemory(gateway: Gateway): (url: URL, init: RequestInit) =
   }
   let app: ReturnType<typeof load> | undefined
   return async (url, init) => {
-    app ??= load() // The schemas take a while, and few tests read the log.
+    app ??= load() // Loading the schemas takes a while, and few tests use HTTP.
     const request = new Request(url, init)
     const answer = await (await app).fetch(request)
     const body = await answer.arrayBuffer()
@@ -184,7 +184,7 @@ export function fetchInMemory(gateway: Gateway): (url: URL, init: RequestInit) =
   }
 }
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that advances only on demand. */
 export class FakeClock implements Clock {
   #now: number
   readonly #timers = new Set<{ at: number; task: () => void }>()
@@ -203,7 +203,7 @@ export class FakeClock implements Clock {
     return () => this.#timers.delete(timer)
   }
 
-  /** Runs every task that falls due, in order. */
+  /** Runs every due task, in order. */
   advance(ms: number): void {
     const end = this.#now + ms
     for (;;) {

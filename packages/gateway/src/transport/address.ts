@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 
 /**
- * What counts as one address for limits: an IPv4 address, mapped into IPv6 or not; of IPv6 the network of 64 bits, since
- * whoever has one address of it has them all. `undefined` = this is no address.
+ * The address by which limits count: an IPv4 address, mapped into IPv6 or not, or the /64 network of an IPv6 address, since its
+ * owner has all of it. `undefined` = not an address.
  */
 export function normalizeAddress(text: string): string | undefined {
-  const [address = ''] = text.split('%') // What follows is the name of an interface of this machine.
+  const [address = ''] = text.split('%') // Drops the zone, the name of a local interface.
   const version = isIP(address)
   if (version !== 6) return version === 4 ? address : undefined
   const groups = parseGroups(address)
@@ -16,7 +16,7 @@ export function normalizeAddress(text: string): string | undefined {
   return `${groups.slice(0, 4).join(':')}::/64`
 }
 
-/** Behind a proxy: the address that it has added itself. What stands before is the client's own word. */
+/** Behind a proxy, the last address, which the proxy has added. Earlier ones are claims of the client. */
 export function getRemoteAddress(request: IncomingMessage, trustProxy: boolean): string {
   const forwarded = trustProxy ? request.headers['x-forwarded-for'] : undefined
   const client = [forwarded].flat().at(-1)?.split(',').at(-1)?.trim() ?? ''
@@ -25,7 +25,7 @@ export function getRemoteAddress(request: IncomingMessage, trustProxy: boolean):
   )
 }
 
-/** The eight groups of an IPv6 address, as hexadecimal numbers without zeros in front. */
+/** The eight groups of an IPv6 address, as hexadecimal numbers without leading zeros. */
 function parseGroups(address: string): string[] {
   const shortest = new URL(`http://[${address}]`).hostname.slice(1, -1)
   const [head = [], tail] = shortest.split('::').map((part) => (part === '' ? [] : part.split(':')))

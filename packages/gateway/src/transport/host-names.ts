@@ -1,12 +1,12 @@
 import { isOwnName, isTrustedHost, readHostName } from '@meup/protocol'
 import { type Refusal, refuse } from '../core/admission/context.js'
 
-/** Checks the `Host` of a request; absent = any name is taken. */
+/** Checks the `Host` of a request; absent = any name. */
 export type HostCheck = (host: string | undefined) => Refusal | undefined
 
-/** What decides under which names a gateway is reached. */
+/** The settings that decide which names are accepted. */
 interface Names {
-  /** It listens there. */
+  /** The address that it listens on. */
   readonly host: string
   readonly hosts: readonly string[]
   readonly origins: readonly string[]
@@ -14,16 +14,16 @@ interface Names {
 }
 
 /**
- * A page whose name is made to point to this machine (DNS rebinding) is of the same origin as the gateway that it reaches there.
- * So where a gateway is for this machine alone it takes only names that nobody else can give it [MEUP-5.9]. Behind a proxy, and
- * where others reach it anyway, any name is taken unless `hosts` says which.
+ * A page whose domain is rebound to this machine (DNS rebinding) has the same origin as the gateway that it reaches. A gateway
+ * for this machine only therefore accepts only names that no one else controls [MEUP-5.9]. Behind a proxy, or reachable by
+ * others, it accepts any name unless `hosts` lists some.
  */
 export function createHostCheck({ host, hosts, origins, trustProxy }: Names): HostCheck | undefined {
   const isLocal = isOwnName(host) || /^127\.|^::1$/.test(host)
   if (hosts.length === 0 && (trustProxy || !isLocal)) return undefined
   const known = new Set([...hosts, ...origins.flatMap((origin) => readHostName(new URL(origin).host) ?? [])])
   return (asked) => {
-    // Browsers always send one.
+    // Browsers always send a `Host`.
     if (asked === undefined || isTrustedHost(asked, known)) return undefined
     const message = `The gateway takes no requests for "${asked}".`
     const advice = 'Add the name to gateway.hosts, or set gateway.trustProxy behind a proxy.'

@@ -8,18 +8,18 @@ import { normalizeAddress } from './address.js'
 
 interface PendingConnectionsOptions {
   readonly gateway: Gateway
-  /** Connections of all clients together. */
+  /** Limit of all connections together. */
   readonly maxConnections: number
-  /** Whether one address stands for many clients; then the proxy bounds what each of them opens. */
+  /** Whether one address stands for many clients; the proxy then limits what each of them opens. */
   readonly trustProxy: boolean
 }
 
-/** So many connections of one address may take their time; others are given up after this many milliseconds. */
+/** Slow connections per address; others are closed after this many milliseconds. */
 const [maxSlowConnections, slowAfterMs] = [32, 1000]
-/** Requests that one connection may send before it has the answer to the first. */
+/** Requests of one connection before the first is answered. */
 const maxPipelinedRequests = 16
 
-/** What is known of an address that has connections on which nobody has been let in yet. */
+/** An address with unauthenticated connections. */
 interface Waiting {
   all: number
   slow: number
@@ -32,7 +32,7 @@ interface Waiting {
 export class PendingConnections {
   readonly #options: PendingConnectionsOptions
   readonly #addresses = new Map<string, Waiting>()
-  /** Ends the wait of a connection, by its socket. */
+  /** Stops counting a connection, by its socket. */
   readonly #leave = new WeakMap<Socket, () => void>()
   readonly #ahead = new WeakMap<Socket, number>()
   readonly #sockets = new Set<Socket>()
@@ -51,12 +51,12 @@ export class PendingConnections {
     } else if (!trustProxy) this.#wait(socket, normalizeAddress(socket.remoteAddress ?? '') ?? 'unknown')
   }
 
-  /** Somebody on this connection has shown a valid token, or is a guest. */
+  /** Stops counting a connection that has shown a valid token, or is a guest's. */
   onAuthenticated(socket: Socket): void {
     this.#leave.get(socket)?.()
   }
 
-  /** Whether a request is to be answered: who asks on and on without waiting for answers is cut off. */
+  /** Whether a request is answered: a client that pipelines too many requests is disconnected. */
   mayAsk({ socket }: IncomingMessage, response: ServerResponse): boolean {
     const ahead = (this.#ahead.get(socket) ?? 0) + 1
     this.#ahead.set(socket, ahead)
@@ -65,7 +65,7 @@ export class PendingConnections {
     return !socket.destroyed
   }
 
-  /** Hangs up on connections that have sent nothing: an HTTP server that closes waits for them as for those that are answered. */
+  /** Closes connections that have sent nothing: a closing HTTP server would wait for them. */
   closeSilent(): void {
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
   }
@@ -90,7 +90,7 @@ export class PendingConnections {
     }
     this.#leave.set(socket, leave)
     socket.once('close', leave)
-    // An immediate comes after what has arrived is read: nobody pays for a gateway that was busy.
+    // An immediate runs after pending input is read, so that clients are not punished for a busy gateway.
     const timer = setTimeout(() => setImmediate(judge), slowAfterMs)
     if (waiting.all > this.#options.maxConnections / 4) this.#tooMany(socket)
   }
@@ -101,13 +101,13 @@ export class PendingConnections {
 
   #refuse(socket: Socket, code: 'unavailable' | 'rate_limited', message: string): void {
     this.#options.gateway.refusedJoins.add(code)
-    // Into the middle of an answer nothing can be said.
+    // A response cannot be sent in the middle of another one.
     if (this.#ahead.get(socket)) socket.destroy()
     else rejectSocket(socket, refuse(code, message, slowAfterMs))
   }
 }
 
-/** Answers a connection that no HTTP server answers, and ends it: also where its peer keeps its own side open. */
+/** Answers a connection outside an HTTP server, and closes it even if the peer keeps its side open. */
 export function rejectSocket(socket: Socket, refusal: Refusal): void {
   const body = JSON.stringify(toProblem(refusal))
   const headers = {
@@ -122,14 +122,14 @@ export function rejectSocket(socket: Socket, refusal: Refusal): void {
 }
 
 /**
- * Cuts connections off on which nothing moves though something should: a request that brings no more of its body, or an
- * answer of which nothing is taken. Whoever waits for an answer that is still being made is left alone.
+ * Closes stalled connections: a request whose body stops arriving, or a response that is not read. A response that is still
+ * being made is not a stall.
  */
 export class IdleTimeout {
   readonly #ms: number
-  /** Requests that are being answered. */
+  /** Requests with pending responses. */
   readonly #asked = new WeakMap<Socket, Set<IncomingMessage>>()
-  /** Streams of events: what waits for them is bounded, and they may be silent. */
+  /** Event streams: their unsent bytes are bounded, and they may be silent. */
   readonly #standing = new WeakSet<Socket>()
 
   constructor(ms: number) {

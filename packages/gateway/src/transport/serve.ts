@@ -24,22 +24,22 @@ export interface ServeOptions {
   /** 0 = any free port. */
   readonly port: number
   readonly origins?: readonly string[]
-  /** Names under which it is reached, beside addresses, `localhost` and those of `origins`. */
+  /** Names of the gateway, in addition to addresses, `localhost` and those of `origins`. */
   readonly hosts?: readonly string[]
   readonly trustProxy?: boolean
   /** Milliseconds between pings; default 20,000. */
   readonly heartbeatMs?: number
-  /** Milliseconds between the comments in streams of events; default 15,000. */
+  /** Milliseconds between the comments in event streams; default 15,000. */
   readonly eventHeartbeatMs?: number
-  /** Milliseconds that a client may take to say what it wants, and who it is; default 10,000. */
+  /** Milliseconds that a client may take to send its request and authenticate; default 10,000. */
   readonly handshakeTimeoutMs?: number
-  /** Milliseconds that a request may bring nothing, or that its answer may wait without anything being taken; default 30,000. */
+  /** Milliseconds that a request or the reading of its response may stall; default 30,000. */
   readonly idleTimeoutMs?: number
-  /** Folder of the built page that is served at `/`; absent = there is none. */
+  /** Folder of the built page that is served at `/`; absent = no page. */
   readonly page?: URL
-  /** Routes of other packages, which are loaded once the gateway listens. */
+  /** Routes of other packages, loaded after the gateway listens. */
   readonly modules?: readonly (() => Promise<RouteModule>)[]
-  /** Connections of all clients together; default 10,000. */
+  /** Limit of all connections together; default 10,000. */
   readonly maxConnections?: number
   readonly logger?: Logger
 }
@@ -47,20 +47,20 @@ export interface ServeOptions {
 export interface Served {
   /** Base address, such as `http://127.0.0.1:8080`. */
   readonly url: string
-  /** Drains the gateway, then closes the sockets that are left. */
+  /** Drains the gateway, then closes the remaining sockets. */
   close(): Promise<void>
 }
 
-/** How long clients may take to answer the close of their connection. */
+/** Milliseconds that clients may take to answer a close. */
 const farewellMs = 1000
-/** How long a request may take to arrive, with its body. */
+/** Milliseconds that a request may take to arrive, including its body. */
 const requestMs = 120_000
-/** How long a connection may be idle between two requests. */
+/** Milliseconds that a connection may be idle between two requests. */
 const idleMs = 5000
-/** Bytes of all headers together; the longest tokens fit in. */
+/** Bytes of all headers together, enough for the longest tokens. */
 const maxHeaderSize = 16 * 1024
 
-/** Serves a gateway over HTTP and WebSocket. Rejects when the address cannot be listened on, or the page not read. */
+/** Serves a gateway over HTTP and WebSocket. Rejects if it cannot listen, or the page cannot be read. */
 export async function serve(options: ServeOptions): Promise<Served> {
   const {
     gateway,
@@ -125,10 +125,10 @@ export async function serve(options: ServeOptions): Promise<Served> {
     silence.asked(request, response)
     answering().then(
       async (answer) => {
-        await yieldIfBusy() // Frames of sockets need not wait until many requests are answered.
+        await yieldIfBusy() // Frames on sockets need not wait for many responses.
         if (!response.closed) await answer(request, response)
       },
-      () => response.writeHead(503).end(), // Said in the log, once.
+      () => response.writeHead(503).end(), // The error is logged once.
     )
   })
   server.on('upgrade', (request, socket, head) => {
@@ -141,7 +141,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
-  // What is not needed to listen is loaded now, and requests wait for it.
+  // Loads the modules that are not needed to listen; requests wait for them.
   Promise.all([answering(), metrics.begin()]).catch((err: unknown) => {
     logger.error({ err }, 'HTTP requests cannot be answered')
   })

@@ -8,12 +8,12 @@ import {
   putText,
 } from '../ports/connection.js'
 
-/** Less than this may wait when a replay reads its next page. */
+/** A replay reads its next page once fewer bytes wait. */
 const lowWater = 64 * 1024
 
 /**
- * A WebSocket as the gateway sees it. A batch is framed by the first connection it goes to and written to every
- * socket as one buffer; ws itself sends only pings and the close frame.
+ * A WebSocket as the gateway's connection. A batch is framed once and the same buffer is written to every socket; ws itself
+ * sends only pings and the close frame.
  */
 export class WsConnection implements Connection {
   readonly remote: string
@@ -57,18 +57,18 @@ export class WsConnection implements Connection {
   }
 }
 
-/** The bytes of a message, whichever way ws hands them over. */
+/** The bytes of a message in any of the forms of ws. */
 export function toBytes(data: RawData): Uint8Array {
   if (data instanceof ArrayBuffer) return new Uint8Array(data)
   return Array.isArray(data) ? Buffer.concat(data) : data
 }
 
-/** FIN and the opcode of text (RFC 6455, section 5.2); the gateway masks nothing. */
+/** FIN and the opcode of text (RFC 6455, section 5.2); a server does not mask. */
 const wholeText = 0x81
 const [twoBytes, eightBytes] = [126, 127]
 const [maxShortLength, maxMediumLength] = [125, 0xffff]
 
-/** Text frames one after another, as one buffer: written once, however many sockets it goes to [MEUP-8.4]. */
+/** Encodes text frames into one buffer, which is written to every socket [MEUP-8.4]. */
 function encodeFrames(messages: readonly Message[]): Uint8Array {
   let size = 0
   for (const message of messages) size += framed(measureMessage(message))
@@ -98,20 +98,20 @@ function put(message: Message, wire: Buffer, start: number): number {
   return at + length
 }
 
-/** Read at once, at first and at most. All frames in it are taken: at six bytes each, no more than 1,365 over the portion. */
-const [firstBytes, mostBytes] = [2048, 8192]
+/** Bytes per slice, at first and at most. All frames of a slice are read: at six bytes each, at most 1,365 more than the portion. */
+const [firstBytes, maxBytes] = [2048, 8192]
 
 /**
- * Reads a socket in portions, as much in a turn of the event loop as its payer's share allows. `ws` takes all frames of a chunk
- * in one go, and a chunk of 64 KiB may hold ten thousand, so the chunk is handed to it in slices: each `read` emits `data`, and
- * `ws` listens to that.
+ * Reads a socket in portions, per turn of the event loop as much as the share of its rateLimitKey permits. `ws` parses all
+ * frames of a chunk at once, and 64 KiB may hold ten thousand, so it gets chunks in slices: each `read` emits `data`, to which
+ * `ws` listens.
  */
 export class PortionReader {
-  /** It is not read for the time being. */
+  /** Reading is paused. */
   isHeld = true
   readonly #socket: Socket
   readonly #share: TurnShare
-  /** Asked after each slice, as one frame may use up what its sender has: read no more until this resolves. */
+  /** Asked after each slice, since one frame may use up the rate of its sender; reading continues once it resolves. */
   readonly #whenWritable: () => Promise<void> | undefined
   #frames = 0
   #isDue = false
@@ -127,7 +127,7 @@ export class PortionReader {
     socket.on('close', () => share.cancel(this.#read))
   }
 
-  /** Tells it that a slice had one more frame. */
+  /** Counts a frame of the present slice. */
   countFrame(): void {
     this.#frames++
     this.#share.countFrame()
@@ -159,9 +159,9 @@ export class PortionReader {
       if (slice === null) return
       bytes += slice.length
       share.countBytes(slice.length)
-      // As much as the frames that are left would take, were they like those before.
+      // Estimates the bytes of the remaining frames by those of the previous ones.
       const each = bytes / Math.max(1, this.#frames)
-      wanted = Math.min(mostBytes, Math.max(firstBytes, Math.floor(each * share.frames)))
+      wanted = Math.min(maxBytes, Math.max(firstBytes, Math.floor(each * share.frames)))
       whenWritable = this.#whenWritable()
     }
     if (whenWritable !== undefined) {
@@ -170,14 +170,14 @@ export class PortionReader {
       whenWritable.then(resume, resume)
     } else if (socket.readableLength > 0) {
       this.#wait()
-    } else socket.read(0) // So that its end is noticed.
+    } else socket.read(0) // Lets Node notice the end of the socket.
   }
 }
 
-/** What the connections of one payer may bring before the event loop goes on to others, to timers and to requests. */
+/** Limits of the connections of one rateLimitKey per turn of the event loop, which then serves others, timers and requests. */
 const maxInTurn = { frames: 256, bytes: 64 * 1024 }
 
-/** Turns of the event loop, as far as anybody asked. */
+/** Counts turns of the event loop, while needed. */
 const loop = { turn: 0, isCounted: false }
 
 function currentTurn(): number {
@@ -191,16 +191,16 @@ function currentTurn(): number {
   return loop.turn
 }
 
-/** What is left to the connections of one payer in a turn of the event loop: however many they are, they share it. */
+/** The share of one rateLimitKey in a turn of the event loop, divided among all its connections. */
 export class TurnShare {
   #turn = -1
   #frames = 0
   #bytes = 0
-  /** Who reads on in one of the next turns, the longest waiting first. */
+  /** Readers that continue in a later turn, the longest waiting first. */
   readonly #waiting = new Set<() => void>()
   #isDue = false
 
-  /** Frames that may still be read in this turn; 0 = none, nor any bytes. */
+  /** Frames that may still be read in this turn; 0 = neither frames nor bytes. */
   get frames(): number {
     this.#begin()
     return this.#bytes < maxInTurn.bytes ? Math.max(0, maxInTurn.frames - this.#frames) : 0
@@ -216,12 +216,12 @@ export class TurnShare {
     this.#bytes += bytes
   }
 
-  /** Whether somebody waits, who comes first. */
+  /** Whether earlier readers wait. */
   get isTaken(): boolean {
     return this.#waiting.size > 0
   }
 
-  /** Has `read` called in one of the next turns, after those who wait longer. */
+  /** Calls `read` in a later turn, after earlier waiters. */
   wait(read: () => void): void {
     this.#waiting.add(read)
     if (this.#isDue) return
@@ -235,7 +235,7 @@ export class TurnShare {
 
   readonly #goOn = (): void => {
     this.#isDue = false
-    // Whoever comes to wait again meanwhile has its next turn.
+    // A reader that starts waiting during the loop has its turn later.
     for (const read of [...this.#waiting]) {
       if (this.frames === 0) break
       this.#waiting.delete(read)
@@ -256,11 +256,11 @@ export class TurnShare {
   }
 }
 
-/** The shares of all payers who have connections. */
+/** The shares of all rateLimitKeys with connections. */
 export class TurnShares {
   readonly #byKey = new Map<string, { readonly share: TurnShare; connections: number }>()
 
-  /** For one more connection of the payer, until `leave`. */
+  /** Adds a connection of this rateLimitKey, until `leave`. */
   enter(key: string): TurnShare {
     const known = this.#byKey.get(key) ?? { share: new TurnShare(), connections: 0 }
     this.#byKey.set(key, known)

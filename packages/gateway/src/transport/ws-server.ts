@@ -15,47 +15,47 @@ import { PortionReader, TurnShares, toBytes, WsConnection } from './ws-connectio
 
 interface WsServerOptions {
   readonly gateway: Gateway
-  /** Browser origins that are allowed beside the gateway's own host. */
+  /** Allowed browser origins, in addition to the gateway's own host. */
   readonly origins: readonly string[]
   readonly checkHost?: HostCheck
   readonly trustProxy: boolean
   readonly heartbeatMs: number
-  /** Milliseconds that it may take to find out who asks for a socket. */
+  /** Milliseconds for authenticating a request. */
   readonly handshakeTimeoutMs: number
   readonly logger: Logger
-  /** Called when somebody may open a socket here. */
+  /** Called when a request for a socket is authenticated. */
   onAuthenticated(socket: Socket): void
 }
 
 declare module 'ws' {
   interface ServerOptions {
-    /** Milliseconds; ws has these, its types do not say so. */
+    /** Milliseconds; an option of ws that its types lack. */
     closeTimeout?: number
     maxPendingAutoPongs?: number
   }
 }
 
-/** How long a peer may take to answer a close: one that reads nothing is gone soon after it was told. */
+/** Milliseconds for answering a close; a peer that does not read is disconnected after that. */
 const closeGraceMs = 2000
-/** Of one message; each costs more than what it carries, where that is little. `ws` closes 1008 past this. */
+/** Fragments per message: small fragments cost more than their bytes. `ws` closes with 1008 beyond this. */
 const maxFragments = 1024
 
-/** The far end of a socket. */
+/** An open socket. */
 interface Peer {
   readonly reader: PortionReader
-  /** Pings that it has left unanswered. */
+  /** Pings without an answer. */
   missed: number
-  /** Where it gets ticks; `undefined` = it wants none, or has no welcome yet. */
+  /** The connection for ticks; `undefined` = no ticks requested, or no welcome sent yet. */
   ticked: Pick<WsConnection, 'send'> | undefined
 }
 
-/** What those get who see no pings; the same bytes for all of them [MEUP-5.18]. */
+/** Ticks for clients that do not see pings, encoded once [MEUP-5.18]. */
 const tick: OutboundBatch = { messages: [messageFrom({ kind: Kind.systemTick })] }
 
 /** Opens sockets on `GET /spaces/{space}/ws` [MEUP-5.1]. */
 export class WsServer {
   readonly #options: WsServerOptions
-  /** By the largest frame each takes. */
+  /** By the largest frame that each accepts. */
   readonly #servers = new Map<number, WebSocketServer>()
   readonly #peers = new Map<WebSocket, Peer>()
   readonly #shares = new TurnShares()
@@ -98,9 +98,9 @@ export class WsServer {
         clientTracking: false,
         maxPayload,
         maxFragments,
-        // Packets of 256 bytes are small already.
+        // Allows average chunks of 256 bytes.
         maxBufferedChunks: Math.max(4096, maxPayload / 256),
-        // More than one portion may hold: only who takes no pongs is cut off.
+        // More than one portion can cause: only a client that does not read pongs is disconnected.
         maxPendingAutoPongs: 1024,
         perMessageDeflate: false,
         closeTimeout: closeGraceMs,
@@ -111,7 +111,7 @@ export class WsServer {
     return server
   }
 
-  /** Frames that arrive before the line is open wait in the socket. */
+  /** Frames that arrive before the connection is open wait in the socket. */
   #serve(ws: WebSocket, socket: Socket, upgrade: Upgrade, grant: ConnectionGrant): void {
     const { logger } = this.#options
     const connection = new WsConnection(ws, socket, upgrade.remote)
@@ -124,7 +124,7 @@ export class WsServer {
     ws.on('message', (data, isBinary) => {
       peer.missed = 0
       reader.countFrame()
-      // What a socket has left at its end `ws` reads in one go.
+      // `ws` reads the rest of an ended socket at once.
       if (!socket.destroyed) line?.receive(toBytes(data), isBinary)
     })
     const receiveControl = (): void => {
@@ -158,13 +158,13 @@ export class WsServer {
     )
   }
 
-  /** Gone after two silent pings [MEUP-5.7]. */
+  /** Closes a peer after two unanswered pings [MEUP-5.7]. */
   #ping(): void {
     for (const [ws, peer] of this.#peers) {
-      // Nothing is heard of a peer that is not read; it counts on pings all the same.
+      // Pongs of a paused socket are not read, so its missed pings do not count.
       if (peer.reader.isHeld) peer.missed = 0
       else if (peer.missed++ >= 2) {
-        // It is gone when it does not answer that either; at once, the reason would be lost on its way.
+        // Destroyed only if it does not answer the close: an immediate end would lose the reason.
         ws.close(closeCodes.heartbeatLost, 'no answer to two pings')
         continue
       }
@@ -176,11 +176,11 @@ export class WsServer {
 
 interface Upgrade extends ConnectRequest {
   readonly resume: Resume
-  /** It sees no pings, and wants ticks. */
+  /** The client does not see pings, and requested ticks. */
   readonly hasTicks: boolean
 }
 
-/** Reads a request for a socket: path, token, origin, where to resume [MEUP-5.1, MEUP-5.2]. */
+/** Reads a request for a socket: path, token, origin, resume position [MEUP-5.1, MEUP-5.2]. */
 function readUpgrade(
   request: IncomingMessage,
   { origins, checkHost, trustProxy }: Pick<WsServerOptions, 'origins' | 'checkHost' | 'trustProxy'>,

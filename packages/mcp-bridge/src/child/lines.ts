@@ -5,22 +5,22 @@ const NEWLINE = 0x0a
 
 interface LineLimit {
   readonly maxBytes: number
-  /** What happens to a longer line: it is an error, it is yielded in pieces, or it is dropped. */
+  /** Handling of a longer line: error, split, or dropped. */
   readonly longer: 'fail' | 'split' | 'drop'
-  /** Reads no faster than others in this process can stand: for programs that may write without end. */
+  /** Limits the read rate to protect other work of this process from a program that writes endlessly. */
   readonly isPaced?: boolean
-  /** Called when a line is too long to be kept, with its beginning, and again at its end. */
+  /** Called with the beginning of a line that is too long, and again at its end. */
   readonly onTooLong?: (head: string) => void
-  /** Called at the end of a dropped line. What it returns stands in place of the line. */
+  /** Called at the end of a dropped line. Its result replaces the line. */
   readonly onDropped?: (line: DroppedText) => string | undefined
-  /** Called before a line that had bytes which are no UTF-8. */
+  /** Called before a line with invalid UTF-8. */
   readonly onReplaced?: () => void
 }
 
 /**
- * The lines of a text stream, without their line ends; a last line without one counts. At most about twice `maxBytes` are
- * held. A byte order mark before a line is left out, and UTF-16 is decoded.
- * Only `\n` ends a line: U+2028 may stand inside JSON, where `node:readline` would cut.
+ * Splits a text stream into lines without line breaks, including an unterminated last line. Holds at most about twice
+ * `maxBytes`. Removes byte order marks, and decodes UTF-16. Only `\n` ends a line, because JSON may contain U+2028, at which
+ * `node:readline` would split.
  */
 export async function* readLines(stream: AsyncIterable<unknown>, limit: LineLimit): AsyncGenerator<string> {
   const { maxBytes, longer, isPaced = false, onTooLong, onDropped, onReplaced } = limit
@@ -62,7 +62,7 @@ export async function* readLines(stream: AsyncIterable<unknown>, limit: LineLimi
   if (line.bytes > 0) yield* take()
 }
 
-/** A line without a byte order mark, and without NUL, which UTF-16 leaves beside a newline and others fill up with. */
+/** Removes a byte order mark and NULs, which UTF-16 leaves beside a line feed, and some programs use as padding. */
 function trimLine(line: string): string {
   let [start, end] = [0, line.length]
   while (line[start] === '\uFEFF' || line[start] === '\0') start++
@@ -73,7 +73,7 @@ function trimLine(line: string): string {
 
 type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be'
 
-/** Programs of Windows write UTF-16, with a byte order mark or without. */
+/** Windows programs write UTF-16, with or without a byte order mark. */
 async function* toUtf8(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
   let start = Buffer.alloc(0)
   let decode: ((chunk: Buffer) => Buffer) | undefined
@@ -92,7 +92,7 @@ async function* toUtf8(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
   if (decode === undefined) yield start
 }
 
-/** By its first bytes; `undefined`: they are too few. Every second byte of ASCII text in UTF-16 is 0. */
+/** Detects UTF-16 by the first bytes; `undefined` = too few. Every second byte of ASCII text in UTF-16 is 0. */
 function detectEncoding(bytes: Buffer): Encoding | undefined {
   const [first, second, third, fourth] = bytes
   if (first === undefined || second === undefined) return undefined
@@ -108,12 +108,12 @@ export function getErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** An error of the operating system, or of node in its manner: with a `code` such as `ENOENT`. */
+/** Whether it is a system error of Node, with a `code` such as `ENOENT`. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'code' in error
 }
 
-/** Whether the promise settles in time. Its outcome is the caller's to look at. */
+/** Whether the promise settles in time. Does not handle its rejection. */
 export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => {

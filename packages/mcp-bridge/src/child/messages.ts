@@ -1,30 +1,30 @@
-/** What to run: environment and working directory exactly as they are to be. */
+/** The command to start, with its exact environment and working directory. */
 export interface StartOrder {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
-  /** The value of the variable by which all that the command starts is found. */
+  /** Value of the variable that identifies the processes of the command. */
   readonly run: string
 }
 
-/** How a command ended: with a code, or by a signal. */
+/** The exit of a command: a code or a signal. */
 export interface ChildExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
 }
 
-/** To the reaper, one JSON object per line. The end of the stream means: the parent is gone. */
+/** Messages to the reaper, one JSON object per line. The end of the stream means that the parent has ended. */
 export type Order = { readonly start: StartOrder } | { readonly stop: { readonly graceMs: number } }
 
-/** From the reaper, one JSON object per line. */
+/** Messages from the reaper, one JSON object per line. */
 export type Report =
   | { readonly started: { readonly pid: number } }
   | { readonly failed: { readonly code: string; readonly reason: string } }
   | { readonly exited: ChildExit }
 
-/** The reaper's end of the lifeline; node marks it close-on-exec at its start, so the command never has it. */
+/** The reaper's end of the lifeline; Node marks it close-on-exec, so the command does not inherit it. */
 export const LIFELINE_FD = 3
 
-/** Both sides are of one making, and a start order carries a whole environment. */
+/** Both sides are trusted, and a start order contains a whole environment. */
 export const LIFELINE_LIMIT = { maxBytes: 64 * 1024 * 1024, longer: 'fail' } as const

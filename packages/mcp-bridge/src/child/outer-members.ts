@@ -2,16 +2,16 @@ import type { DroppedText } from './text-buffer.js'
 
 type Members = Readonly<Record<string, unknown>>
 
-/** The scalar members of a JSON object that was dropped, as far as both of its ends show them: a large one stands between them. */
+/** The scalar members of a dropped JSON object that its first and last 64 KiB contain; a large member is usually in between. */
 export const readOuterMembers = ({ head, tail }: DroppedText): Members => ({
   ...readLastMembers(tail),
   ...readFirstMembers(head),
 })
 
-/** A string, a sign, or another scalar. */
+/** A string, a separator, or another scalar. */
 const token = /\s*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+)/y
 
-/** The scalar members of the outermost object, as far as its beginning shows them whole. */
+/** The complete scalar members at the beginning of the outermost object. */
 function readFirstMembers(head: string): Members {
   const members: Record<string, unknown> = {}
   let depth = 0
@@ -36,11 +36,11 @@ function readFirstMembers(head: string): Members {
   return members
 }
 
-/** Characters of a member, and how many of them are read, from the last one on. */
+/** Maximum characters of a member, and members read from the end. */
 const [maxMemberChars, maxMembers] = [600, 8]
 const lastMember = /[,{]\s*("[^"\\]*")\s*:\s*("[^"\\]*"|-?\d[\d.eE+-]*|true|false|null)\s*$/
 
-/** The scalar members with which the outermost object ends. */
+/** The scalar members at the end of the outermost object. */
 function readLastMembers(tail: string): Members {
   const members: Record<string, unknown> = {}
   let rest = tail.trimEnd()
@@ -61,6 +61,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined // Then it is no JSON, and says nothing about whose it is.
+    return undefined // Not JSON, so the origin is unknown.
   }
 }

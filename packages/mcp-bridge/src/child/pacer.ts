@@ -1,27 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Milliseconds of work before others get their turn, and the longest pause. */
+/** Milliseconds of work before a pause, and the longest pause. */
 const [sliceMs, maxRestMs] = [5, 100]
 
 /**
- * Keeps the work on what one program writes to half of the time of this thread, in short slices: a program that writes as fast
- * as it can is read more slowly, and others do not notice it.
+ * Limits the work on one program's output to half of this thread's time, in short slices: a program that writes as fast as it
+ * can is read more slowly, without delaying others.
  */
 export class Pacer {
   #workedMs = 0
   #began = performance.now()
 
-  /** There is something to work on. */
+  /** Work starts. */
   start(): void {
     this.#began = performance.now()
   }
 
-  /** It waits for more: that is no work. */
+  /** Work stops to wait for input. */
   stop(): void {
     this.#workedMs += performance.now() - this.#began
   }
 
-  /** A pause, if one is due. */
+  /** The pause, if one is due. */
   rest(): Promise<void> | undefined {
     const workedMs = this.#workedMs + performance.now() - this.#began
     return workedMs < sliceMs ? undefined : this.#pause(workedMs)

@@ -8,18 +8,18 @@ interface ProcessEntry {
   readonly group: number
 }
 
-/** Every process that can still run. Zombies are left out: where no process collects them, they stay forever. */
+/** Processes that can still run. Excludes zombies, which stay forever if nothing reaps them. */
 function readProcesses(): ProcessEntry[] {
   const rows = process.platform === 'linux' ? readProc() : readPs()
   return rows.filter(({ state }) => !state.startsWith('Z')).map(({ state: _, ...entry }) => entry)
 }
 
-/** A variable that every process inherits which a command starts. */
+/** An environment variable that every process of the command inherits. */
 export const RUN_VARIABLE = 'MEUP_RUN'
 
 /**
- * The processes of a group, the descendants of the `roots` in any group, and on Linux also detached daemons, which are found
- * by the environment that they were started in.
+ * The processes of a group, the descendants of the `roots` in any group, and on Linux also detached daemons, found by the
+ * environment variable.
  */
 export function findProcessTree(group: number, run: string, roots: Iterable<number>): number[] {
   const table = readProcesses()
@@ -34,17 +34,17 @@ export function findProcessTree(group: number, run: string, roots: Iterable<numb
   return [...found]
 }
 
-/** Sends a signal to a process, or with a negative number to a group. One that has ended needs none. */
+/** Sends a signal to a process, or to a group by a negative number. Ignores ended ones. */
 export function sendSignal(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal)
   } catch (error) {
-    // EPERM: what macOS says of a group of zombies, and anyone of a process that has changed its user.
+    // EPERM: macOS reports it for a group of zombies, and every system for a process that has changed its user.
     if (!isSystemError(error) || !['ESRCH', 'EPERM'].includes(error.code ?? '')) throw error
   }
 }
 
-/** A process that has overwritten its environment, or belongs to another user, is not found. */
+/** Misses a process that has overwritten its environment or belongs to another user. */
 function isOfRun(pid: number, run: string): boolean {
   if (process.platform !== 'linux' || run === '') return false
   return `\0${readIfThere(`/proc/${pid}/environ`)}`.includes(`\0${RUN_VARIABLE}=${run}\0`)
@@ -60,13 +60,13 @@ function readProc(): Row[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return pids.flatMap((pid) => {
     const stat = readIfThere(`/proc/${pid}/stat`)
-    // The second field is the program's name in parentheses and may itself contain any of them.
+    // The second field, the program's name in parentheses, may contain spaces and parentheses.
     const [state, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return state && parent && group ? [toRow(pid, parent, group, state)] : []
   })
 }
 
-/** Between the listing and the reading a process may have ended. */
+/** A process may end between listing and reading. */
 function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8')

@@ -5,9 +5,9 @@ import { getErrorMessage, isSystemError, readLines } from './lines.js'
 import { LIFELINE_FD, LIFELINE_LIMIT, type Order, type Report, type StartOrder } from './messages.js'
 import { findProcessTree, RUN_VARIABLE, sendSignal } from './processes.js'
 
-// A program of its own: runs one command and sees to it that nothing of it outlives the parent.
-// It leads a process group, in which the command runs, and holds one end of a lifeline to the parent.
-// However the parent ends, the kernel closes the other end, and the reaper stops the whole group.
+// A separate program that runs one command and ensures that none of its processes outlive the parent. It leads a process group
+// with the command, and holds one end of a lifeline. However the parent ends, the kernel closes the other end, and the reaper
+// stops the group.
 
 const GRACE_MS = 500
 const POLL_MS = 20
@@ -18,7 +18,7 @@ let run = ''
 let deadline: number | undefined
 let owesReport = false
 
-/** Everything the command has started and that still runs, in this group or, as far as it can be seen, out of it. */
+/** The running processes of the command, in this group or, as far as they can be found, outside of it. */
 function refreshProcessTree(): readonly number[] {
   processTree = findProcessTree(process.pid, run, [process.pid, ...processTree]).filter(
     (pid) => pid !== process.pid,
@@ -26,7 +26,7 @@ function refreshProcessTree(): readonly number[] {
   return processTree
 }
 
-/** SIGTERM to all, and SIGKILL to what is left after the grace. A further call only moves the deadline. */
+/** Sends SIGTERM to all, and SIGKILL to the rest after the grace period. Another call only moves the deadline. */
 function stop(graceMs: number): void {
   const first = deadline === undefined
   deadline = performance.now() + graceMs
@@ -43,7 +43,7 @@ function stopUnlessStopping(): void {
 function finish(): void {
   if (deadline !== undefined && performance.now() >= deadline) {
     for (const pid of processTree) sendSignal(pid, 'SIGKILL')
-    // The group as a whole, this process included: nothing forked meanwhile can slip through.
+    // Kills the group including this process, so that no concurrent fork escapes.
     sendSignal(-process.pid, 'SIGKILL')
   }
   if (refreshProcessTree().length === 0 && !owesReport) process.exit(0)
@@ -91,7 +91,7 @@ function watch(order: StartOrder, command: ChildProcess): void {
   })
 }
 
-/** With a second holder of the pipes, the parent would never see the command close its output. */
+/** Closes the reaper's copies of the pipes, so that the parent notices when the command closes its output. */
 function releaseStdio(): void {
   for (const fd of [0, 1, 2]) {
     closeSync(fd)
@@ -104,7 +104,7 @@ function executeOrder(order: Order): void {
   else stop(order.stop.graceMs)
 }
 
-// A failed write is a parent that has gone. An error of the reaper's own must not leave the command running.
+// A failed write means that the parent has ended. An error of the reaper must not leave the command running.
 lifeline.on('error', stopUnlessStopping)
 process.on('uncaughtException', stopUnlessStopping)
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stopUnlessStopping)

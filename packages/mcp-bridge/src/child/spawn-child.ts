@@ -15,39 +15,42 @@ type StdioMode = 'pipe' | 'ignore' | 'inherit'
 export interface SpawnChildOptions {
   readonly command: string
   readonly args?: readonly string[]
-  /** The environment of the command; nothing but `MEUP_RUN` is added, by which what it starts is found again. */
+  /** The environment of the command; only `MEUP_RUN` is added, to find its processes. */
   readonly env: Readonly<Record<string, string>>
-  /** Relative to the working directory of this process, which is the default. */
+  /** Relative to the working directory of this process; default: that directory. */
   readonly cwd?: string
-  /** stdin, stdout, stderr; all `pipe` by default. */
+  /** stdin, stdout, stderr; default: all `pipe`. */
   readonly stdio?: readonly [StdioMode, StdioMode, StdioMode]
 }
 
 interface CloseOptions {
-  /** How long the command may take to end once its stdin has ended, in ms; default 500. */
+  /** Milliseconds for the command to end after its stdin was closed; default 500. */
   readonly stdinGraceMs?: number
-  /** How long it may take after SIGTERM, before SIGKILL, in ms; default 1000. */
+  /** Milliseconds between SIGTERM and SIGKILL; default 1000. */
   readonly termGraceMs?: number
 }
 
 export interface SupervisedChild extends AsyncDisposable {
-  /** Of the command itself. */
+  /** Pid of the command. */
   readonly pid: number
-  /** The process group that the command runs in; its leader, of the same number, is the reaper. */
+  /** The process group of the command; its leader is the reaper. */
   readonly group: number
-  /** Each null unless it is a pipe. */
+  /** Null unless it is a pipe. */
   readonly stdin: Writable | null
   readonly stdout: Readable | null
   readonly stderr: Readable | null
-  /** Resolves when the command itself has ended: what it had started may still be stopped. Not before `exited` if that is unknown. */
+  /**
+   * Resolves when the command has ended, although its other processes may still be stopping. If that is unknown, resolves with
+   * `exited`.
+   */
   readonly commandExited: Promise<ChildExit>
-  /** Resolves when the command and everything it had started are gone; there may be output left to read. */
+  /** Resolves when the command and all its processes have ended; unread output may remain. */
   readonly exited: Promise<ChildExit>
-  /** Ends stdin, then SIGTERM, then SIGKILL, each after a grace. A second call may set a shorter one. */
+  /** Closes stdin, then sends SIGTERM, then SIGKILL, each after a grace period. A second call may shorten them. */
   close(options?: CloseOptions): Promise<ChildExit>
 }
 
-/** The command could not be started; `code` is the system's, such as `ENOENT`. */
+/** The command could not be started; `code` is a system code such as `ENOENT`. */
 export class CannotStartError extends Error {
   override readonly name = 'CannotStartError'
   constructor(
@@ -59,21 +62,20 @@ export class CannotStartError extends Error {
   }
 }
 
-/** There are no process groups, and no signals that a program can answer. */
+/** Windows has no process groups, and no signals that a program can handle. */
 const onWindows = 'Windows cannot end a program with all that it has started: run meup in WSL'
 
 const reaperPath = fileURLToPath(new URL('./reaper.js', import.meta.url))
 const SWEEP_POLL_MS = 20
-/** SIGKILL cannot be refused, but a process in the middle of I/O may be long in going: it is not waited for. */
+/** A process in uninterruptible I/O may survive SIGKILL for long, so the wait is limited. */
 const SWEEP_ROUNDS = 100
-/** How late the reaper may be with an order before this process carries it out. */
+/** Milliseconds that the reaper may be late before this process acts itself. */
 const OVERDUE_MS = 1000
 
 /**
- * Runs a command that ends, with everything it has started, when this process ends, however that happens.
- * Out of reach is only what leaves the process group, outlives the process that started it and, on Linux, also gives up
- * its environment.
- * Resolves once the command runs; rejects with CannotStartError.
+ * Runs a command that ends with all its processes when this process ends, in any way. A process escapes only if it leaves the
+ * process group, outlives its parent and, on Linux, also drops its environment. Resolves once the command runs; rejects with
+ * CannotStartError.
  */
 export async function spawnChild(options: SpawnChildOptions): Promise<SupervisedChild> {
   const { command, args = [], env, cwd = '.', stdio = ['pipe', 'pipe', 'pipe'] } = options
@@ -81,7 +83,7 @@ export async function spawnChild(options: SpawnChildOptions): Promise<Supervised
   const { reaper, group, lifeline } = await startReaper(stdio)
   const gone = once(reaper, 'exit')
   const order = (message: Order) => void lifeline.write(`${JSON.stringify(message)}\n`)
-  // The environment may hold secrets, and must not steer the reaper's own node: it goes over the lifeline.
+  // Sent over the lifeline, because the environment may contain secrets, and must not affect the reaper's own Node.
   const run = randomUUID()
   order({ start: { command, args, env, cwd: resolve(cwd), run } })
 
@@ -98,7 +100,7 @@ export async function spawnChild(options: SpawnChildOptions): Promise<Supervised
     if (code !== 0) await sweep(group, run, pid !== undefined && exit === undefined ? [pid] : [])
     return exit ?? { code: null, signal: 'SIGKILL' as const }
   })
-  exited.then(onCommandExit, () => {}) // Who waits for `exited` gets the error.
+  exited.then(onCommandExit, () => {}) // Callers of `exited` get the error.
   if (pid === undefined) {
     await exited
     throw startError(command, first)
@@ -125,7 +127,7 @@ async function startReaper(stdio: readonly StdioMode[]) {
   await once(reaper, 'spawn')
   const lifeline = reaper.stdio[LIFELINE_FD]
   if (!(lifeline instanceof Socket) || reaper.pid === undefined) throw new Error('the reaper has no lifeline')
-  // Writing to a reaper that has exited fails; its exit is handled elsewhere.
+  // Writing to an exited reaper fails; its exit is handled elsewhere.
   lifeline.on('error', () => {})
   return { reaper, group: reaper.pid, lifeline }
 }
@@ -136,12 +138,12 @@ function writing(stdin: ChildProcess['stdin']): Writable | null {
   return stdin
 }
 
-/** When a process exits, node discards unread output that the caller had no chance to read yet. */
+/** When a process exits, Node discards output that was not read yet. */
 function reading(output: ChildProcess['stdout']): Readable | null {
   return output && pipeline(output, new PassThrough(), () => {})
 }
 
-/** For a reaper that went before its work was done, or cannot do it. */
+/** Stops the remaining processes if the reaper ended early or cannot do it. */
 async function sweep(group: number, run: string, roots: readonly number[]): Promise<void> {
   let family = findProcessTree(group, run, roots)
   for (let round = 0; round < SWEEP_ROUNDS && family.length > 0; round++) {
@@ -157,17 +159,20 @@ function startError(command: string, report: Report | undefined): CannotStartErr
   return new CannotStartError(command, 'UNKNOWN', 'its reaper ended before it ran')
 }
 
-/** What the reaper says, until it has gone. */
+/** Yields the reports of the reaper until it has ended. */
 async function* readReports(lifeline: Socket): AsyncGenerator<Report, undefined> {
   try {
     for await (const line of readLines(lifeline, LIFELINE_LIMIT)) yield JSON.parse(line)
   } catch (error) {
-    // A reset connection is one more way in which the reaper can go.
+    // The reaper can also end with a reset connection.
     if (!isSystemError(error)) throw error
   }
 }
 
-/** How the command ended, or undefined if the reaper went without saying it. Reads on, or the lifeline would be closed. */
+/**
+ * The exit of the command; undefined if the reaper ended without reporting it. Keeps reading, because stopping would close the
+ * lifeline.
+ */
 async function readExit(
   reports: AsyncIterable<Report>,
   onExit: (exit: ChildExit) => void,

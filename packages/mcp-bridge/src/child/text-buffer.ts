@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 
-/** Kept of a text that is too long, at its beginning and at its end, in bytes. */
+/** Bytes kept at the beginning and end of a text that is too long. */
 const maxExcerptBytes = 64 * 1024
 const firstCapacity = 4096
 
-/** A text that was longer than the limit. */
+/** A text that exceeded the limit. */
 export interface DroppedText {
   readonly bytes: number
   /** Its first 64 KiB. */
@@ -13,13 +13,13 @@ export interface DroppedText {
   readonly tail: string
 }
 
-/** Collects a UTF-8 text that arrives in pieces of any size. Of one that is too long, the length and both ends are kept. */
+/** Collects a UTF-8 text from pieces of any size. Of a text that is too long it keeps the length and both ends. */
 export class TextBuffer {
   readonly #maxBytes: number
   #bytes = 0
   #held = Buffer.alloc(0)
   #heldBytes = 0
-  /** The beginning of a text that is too long; `#held` holds its end. */
+  /** The beginning of a text that is too long; `#held` contains its end. */
   #head: Buffer | undefined
   #isReplaced = false
 
@@ -27,7 +27,7 @@ export class TextBuffer {
     this.#maxBytes = maxBytes
   }
 
-  /** Of the text so far, kept or not. */
+  /** Bytes of the text so far, kept or not. */
   get bytes(): number {
     return this.#bytes
   }
@@ -41,7 +41,7 @@ export class TextBuffer {
     return this.#head?.toString() ?? ''
   }
 
-  /** Whether the text that was taken last had bytes that are no UTF-8: they are U+FFFD now. */
+  /** Whether the last taken text had invalid UTF-8, which was replaced by U+FFFD. */
   get isReplaced(): boolean {
     return this.#isReplaced
   }
@@ -58,7 +58,7 @@ export class TextBuffer {
     this.#append(this.#head === undefined ? part : part.subarray(Math.max(0, part.length - maxExcerptBytes)))
   }
 
-  /** In place: one buffer for each piece would need many times its bytes. */
+  /** Appends in place, because one buffer per piece would need many times its bytes. */
   #append(part: Uint8Array): void {
     if (this.#head !== undefined && this.#heldBytes + part.length > 2 * maxExcerptBytes) {
       this.#held.copyWithin(0, this.#heldBytes - maxExcerptBytes, this.#heldBytes)
@@ -74,14 +74,14 @@ export class TextBuffer {
     this.#heldBytes = needed
   }
 
-  /** Returns the text and begins the next one. */
+  /** Returns the text and starts the next one. */
   take(): string | DroppedText {
     const [bytes, head] = [this.#bytes, this.#head]
     const held = this.#held.subarray(0, this.#heldBytes)
     this.#bytes = 0
     this.#heldBytes = 0
     this.#head = undefined
-    if (this.#held.length > maxExcerptBytes) this.#held = Buffer.alloc(0) // A large text is an exception.
+    if (this.#held.length > maxExcerptBytes) this.#held = Buffer.alloc(0) // Large texts are rare, so the buffer is released.
     this.#isReplaced = head === undefined && !isUtf8(held)
     if (head === undefined) return held.toString('utf8')
     return { bytes, head: head.toString(), tail: held.subarray(-maxExcerptBytes).toString() }

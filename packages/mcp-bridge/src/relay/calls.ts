@@ -4,40 +4,40 @@ import { getErrorMessage } from '../child/lines.js'
 import { describeFailure } from './failures.js'
 import { readNumber } from './message-id.js'
 
-/** Ids of relayed requests start above those of the SDK's own, which are few and count from 0. */
+/** Ids of relayed requests start above the SDK's own, which are few and count from 0. */
 const FIRST_ID = 1000
-/** Under which no request goes out. */
+/** An id that no request has. */
 const NO_ID = -1
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** How long to wait for the response, or for progress of it, in ms; default: that of the server's calls. */
+  /** Milliseconds to wait for the response, or progress; default: that of the server's calls. */
   readonly timeoutMs?: number
-  /** Receives notifications about this request, with the progress token of the caller. */
+  /** Receives notifications about this request, with the caller's progress token. */
   readonly onNotification?: (notification: McpRequestPayload) => void
-  /** Answers what the server asks about this request, if it says that it is about this one; default: as the server's `OnElicitation` does. */
+  /** Answers elicitations that refer to this request; default: the server's `OnElicitation`. */
   readonly onElicitation?: OnElicitation
 }
 
-/** Answers a question of the server: `params` and result of `elicitation/create`. The signal is aborted when it is taken back. */
+/** Answers an elicitation: `params` and result of `elicitation/create`. The signal is aborted when it is withdrawn. */
 export type OnElicitation = (params: Record<string, unknown>, signal: AbortSignal) => Promise<object>
 
 interface Calls {
-  /** Sends a request under an internal id; the response has the id of the caller. Never rejects. */
+  /** Sends a request under an internal id; the response has the caller's id. Never rejects. */
   request(payload: McpRequestPayload, options: CallOptions): Promise<McpResponsePayload>
-  /** Sends a notification; rejects when the server has ended. */
+  /** Sends a notification; rejects if the server has ended. */
   notify(payload: McpRequestPayload): Promise<void>
   /**
-   * Takes a message of the server's if it is about a relayed request, even about one given up. `streamRequest`: the request on
-   * whose stream it came, where each has a stream of its own.
+   * Handles a message of the server about a relayed request, including those given up. `streamRequest`: the request whose
+   * stream carried it, for transports with a stream per request.
    */
   onMessage(message: JSONRPCMessage, streamRequest: RequestId | undefined): boolean
-  /** What answers a question that came on the stream of this request. All that wait are given their time anew. */
+  /** The handler for an elicitation on the stream of this request. Restarts the timeouts of pending requests. */
   getElicitation(streamRequest: RequestId | undefined): OnElicitation | undefined
-  /** Fails the request that went out under this id, if it is one of them and still waits. */
+  /** Fails the pending request with this internal id, if any. */
   fail(id: RequestId, reason: string): void
-  /** The server has ended: fails pending and future requests. */
+  /** Fails pending and future requests, because the server has ended. */
   end(reason: string): void
 }
 
@@ -50,7 +50,7 @@ interface Pending {
 
 type Send = (message: JSONRPCMessage, options?: TransportSendOptions) => Promise<void>
 
-/** Pending requests of many callers to the server called `name`. `callMs`: how long each may be without an answer or progress. */
+/** Pending requests of many callers to the server `name`. `callMs`: timeout of each without an answer or progress. */
 export function createCalls(name: string, callMs: number, send: Send): Calls {
   const pending = new Map<number, Pending>()
   const server = `the tool server "${name}"`
@@ -74,9 +74,9 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
       const giveUp = (code: number, reason: string) => {
         settle(failure(code, reason))
         const notice = toMessage({ method: 'notifications/cancelled', params: { requestId: id, reason } })
-        // If it cannot be sent the server is ending, and there is nothing left to cancel.
+        // If it cannot be sent, the server is ending, and nothing needs cancelling.
         send(notice).catch(() => {})
-        // With a stream per reply, closing the stream cancels as well.
+        // With a stream per reply, closing the stream also cancels.
         reply.abort(reason)
       }
       const abort = () => giveUp(RelayError.cancelled, cancelled(signal))
@@ -124,7 +124,7 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
     return method === 'notifications/progress' || about !== NO_ID
   }
 
-  /** Of a request that was sent, waiting or not. */
+  /** The internal id of a sent request, pending or not. */
   const getOwnId = (id: unknown): number => {
     const own = readNumber(id)
     return own !== undefined && own >= FIRST_ID && own < nextId ? own : NO_ID
@@ -186,14 +186,14 @@ function cancelled(signal: AbortSignal | undefined): string {
 
 type Token = string | number
 
-/** Progress tokens are unique to one caller only. */
+/** Progress tokens are only unique per caller. */
 function getProgressToken({ params }: McpRequestPayload): Token | undefined {
   const { _meta } = (params ?? {}) as { _meta?: { progressToken?: unknown } | null }
   const token = _meta?.progressToken
   return typeof token === 'string' || typeof token === 'number' ? token : undefined
 }
 
-/** Replaces the progress token of the caller. Requests without one stay unchanged. */
+/** Replaces the caller's progress token. Leaves requests without one unchanged. */
 function replaceToken(request: McpRequestPayload, token: Token): McpRequestPayload {
   if (getProgressToken(request) === undefined) return request
   const { params } = request
@@ -201,18 +201,18 @@ function replaceToken(request: McpRequestPayload, token: Token): McpRequestPaylo
   return { ...request, params: copyNumberTexts(replaced, params ?? {}) }
 }
 
-/** Restores the progress token of the caller. */
+/** Restores the caller's progress token. */
 function withCallerToken(notification: McpRequestPayload, token: Token | undefined): McpRequestPayload {
   const { params } = notification
   if (params?.progressToken === undefined) return notification
   return { ...notification, params: copyNumberTexts({ ...params, progressToken: token }, params) }
 }
 
-/** JSON-RPC codes for errors of the relay. */
+/** JSON-RPC codes of the relay's errors. */
 export const RelayError = {
   serverEnded: -32000,
   timedOut: -32001,
-  /** As in the Language Server Protocol; MCP itself expects no answer to a cancelled request. */
+  /** From the Language Server Protocol; MCP expects no answer to a cancelled request. */
   cancelled: -32800,
   noOutcome: -32603,
 } as const
@@ -221,7 +221,7 @@ export function failure(code: number, message: string): McpResponsePayload {
   return { jsonrpc: '2.0', error: { code, message } }
 }
 
-/** The response with the id of the request, or without an id if the request had none. */
+/** The response with the id of the request, or without one if the request has none. */
 export function withRequestId(request: McpRequestPayload, response: McpResponsePayload): McpResponsePayload {
   if (request.id !== undefined) return { ...response, id: request.id }
   const { id: _, ...rest } = response

@@ -6,23 +6,26 @@ import { findId } from './message-id.js'
 /** JSON-RPC's own code. */
 const internalError = -32603
 
-/** What the SDK's client sees of a transport: responses to what it has asked, requests, and notifications that it acts on. */
+/**
+ * The transport of the SDK's client: it gets responses to its requests, requests of the server, and notifications that it
+ * handles.
+ */
 export interface ClientLink {
   readonly transport: Transport
-  /** The method that it asked last, of those that have no response yet. */
+  /** The method of its last pending request. */
   readonly waitingFor: string | undefined
-  /** The result of `initialize`, as the server wrote it. */
+  /** The result of `initialize` as the server wrote it. */
   readonly initializeResult: Record<string, unknown> | undefined
-  /** Why the result of `initialize` could not be read, as the end of a sentence that begins with "it". */
+  /** Why the result of `initialize` is unreadable, as the end of a sentence that begins with "it". */
   readonly problem: string | undefined
-  /** Whether this is a message for the client, which then has it. */
+  /** Passes the message to the client if it is meant for it; returns whether it was. */
   onMessage(message: JSONRPCMessage): boolean
 }
 
-/** Notifications that are about subscriptions of the client. */
+/** Notifications about the client's subscriptions. */
 const forClient = ['notifications/subscriptions/acknowledged', 'notifications/cancelled']
 
-/** `log`: what the server says of itself and could not be read. */
+/** `log`: receives unreadable parts of the server's self-description. */
 export function createClientLink(outer: Transport, log: (line: string) => void): ClientLink {
   const asked = new Map<RequestId, string>()
   let initializeResult: Record<string, unknown> | undefined
@@ -86,7 +89,7 @@ export function createClientLink(outer: Transport, log: (line: string) => void):
   }
 }
 
-/** As the client expects it: it refuses what has no result at all, or an error of another form. */
+/** Fixes a response without a result, or with a malformed error, which the client would refuse. */
 function readOther(message: JSONRPCMessage & { id: RequestId }): JSONRPCMessage {
   const { id } = message
   if ('error' in message) {

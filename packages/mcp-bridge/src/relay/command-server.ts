@@ -28,7 +28,7 @@ import {
 export interface CommandServerOptions extends ServerOptions {
   readonly command: string
   readonly args?: readonly string[]
-  /** The whole environment of the server. */
+  /** The complete environment of the server. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd?: string
 }
@@ -36,7 +36,7 @@ export interface CommandServerOptions extends ServerOptions {
 /** A first start may download the server: `npx`, `uvx`, `docker run`. */
 const START_TIMEOUT_MS = 120_000
 const STDERR_LIMIT = { maxBytes: 64 * 1024, longer: 'split', isPaced: true } as const
-/** Lines of stderr in the error of a start that takes too long, and characters of each. */
+/** Lines of stderr in the error of a start timeout, and characters of each. */
 const [lastLines, maxLastLineChars] = [5, 200]
 
 /** Starts a server as a child process. Rejects with CannotStartError, or with an error naming the server. */
@@ -94,7 +94,7 @@ async function readStderr({ stderr }: SupervisedChild, onLine: (line: string) =>
   if (stderr !== null) for await (const line of readLines(stderr, STDERR_LIMIT)) onLine(line)
 }
 
-/** So speaks a server that is all of revision 2026-07-28 or later. */
+/** Whether the error is that of a server with only revision 2026-07-28 or later. */
 function lacksInitialize(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   const codes: number[] = [ProtocolErrorCode.UnsupportedProtocolVersion, ProtocolErrorCode.MethodNotFound]
@@ -105,17 +105,17 @@ function isClosed(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed
 }
 
-/** How long the end of the output may take to arrive after the last writer has exited. */
+/** Milliseconds for remaining output after the last writer has exited. */
 const LAST_OUTPUT_MS = 1000
-/** How long a command that has closed a pipe may take to end, before it counts as one that lives on. */
+/** Milliseconds for a command that has closed a pipe to end, before it counts as still running. */
 const EXIT_MS = 500
 const MAX_MESSAGE_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE
-/** What may wait in this process for a server that does not read its stdin. */
+/** Maximum bytes that wait for a server that does not read its stdin. */
 const MAX_UNREAD_BYTES = 2 * MAX_MESSAGE_BYTES
 
 /**
- * MCP over the pipes of a child process. Unlike the SDK's own transport it parses each line and nothing more:
- * a message arrives with all that the server wrote. A line that is no message goes to `onfault`.
+ * MCP over the pipes of a child process. Unlike the SDK's transport it only parses each line, so that messages keep unknown
+ * members. Invalid lines go to `onfault`.
  */
 function childTransport(child: SupervisedChild): RelayTransport {
   const { stdin, stdout } = child
@@ -163,10 +163,10 @@ function childTransport(child: SupervisedChild): RelayTransport {
   const finish = async () => {
     const reading = readAll()
     const reason = await Promise.race([reading, lost, waitForOutput(child, reading)])
-    // A server that closed a pipe can answer no call, even if its process still runs.
+    // A server that closed a pipe cannot answer calls, even if its process still runs.
     const isGone = reason === undefined || (await settlesWithin(child.commandExited, EXIT_MS))
     const exit = await child.close(isGone ? {} : { stdinGraceMs: 0 })
-    if (reason !== undefined) await settlesWithin(reading, LAST_OUTPUT_MS) // Its last words may answer a call.
+    if (reason !== undefined) await settlesWithin(reading, LAST_OUTPUT_MS) // Remaining output may answer a call.
     transport.onclose?.()
     return { reason: isGone ? describeExit(exit) : String(reason) }
   }
@@ -182,7 +182,7 @@ function childTransport(child: SupervisedChild): RelayTransport {
           return reject(new Error(`has not read ${stdin.writableLength} bytes that it was sent before`))
         stdin.write(`${restoreNumbers(stringifyExact(message))}\n`, (error) => {
           if (!error) return resolve()
-          // Nor is one that hears nothing more; how it ended says more than a broken pipe.
+          // The server cannot receive calls either; its exit is a better reason than a broken pipe.
           end('closed its stdin')
           transport.ended.then(({ reason }) => reject(new Error(reason, { cause: error })), reject)
         })
@@ -192,11 +192,11 @@ function childTransport(child: SupervisedChild): RelayTransport {
   return transport
 }
 
-/** Resolves when a server is gone whose output does not end: something out of reach still holds the pipe. */
+/** Resolves when a server has ended although a process out of reach keeps its output open. */
 async function waitForOutput(child: SupervisedChild, reading: Promise<unknown>): Promise<undefined> {
   await child.exited
   await settlesWithin(reading, LAST_OUTPUT_MS)
-  // If this process was too busy to read, what has arrived goes first.
+  // If this process was too busy to read, received output is handled first.
   await nextTurn()
 }
 

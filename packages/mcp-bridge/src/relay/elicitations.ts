@@ -4,15 +4,15 @@ import type { OnElicitation } from './calls.js'
 import { findId } from './message-id.js'
 
 const method = 'elicitation/create'
-/** Questions of one server that are open at once; the rest are cancelled. */
+/** Open elicitations per server; further ones are cancelled. */
 const maxOpen = 100
 
 interface Elicitations {
-  /** Takes a message of the server's if it asks something, or takes a question back. */
+  /** Handles an elicitation of the server, or its withdrawal. */
   onMessage(message: JSONRPCMessage, streamRequest: RequestId | undefined): boolean
 }
 
-/** Answers what a server asks while it works; revisions before 2026-07-28. */
+/** Answers a server's elicitations during calls; revisions before 2026-07-28. */
 export function createElicitations(
   send: (message: JSONRPCMessage) => Promise<void>,
   getHandler: (streamRequest: RequestId | undefined) => OnElicitation,
@@ -30,7 +30,7 @@ export function createElicitations(
     const result = isAsked
       ? await handle(params, abort.signal).catch(() => ({ action: 'cancel' }))
       : { action: 'cancel' }
-    // A server that has taken it back expects no answer; one that has ended gets none.
+    // No answer is expected after a withdrawal or the end of the server.
     if (open.get(id) === abort && open.delete(id))
       await send({ jsonrpc: '2.0', id, result: { ...result } }).catch(() => {})
   }
@@ -41,7 +41,7 @@ export function createElicitations(
       const { params = {} } = message
       if ('id' in message) {
         if (message.method !== method) return false
-        answer(message.id, params, getHandler(streamRequest)).catch(() => {}) // It cannot fail.
+        answer(message.id, params, getHandler(streamRequest)).catch(() => {}) // Never rejects.
         return true
       }
       if (message.method !== 'notifications/cancelled') return false
@@ -54,7 +54,7 @@ export function createElicitations(
   }
 }
 
-/** What a request lacks, since revision 2026-07-28: it is to be sent again with answers. */
+/** An incomplete request, since revision 2026-07-28: to be sent again with answers. */
 export interface InputRequired {
   readonly inputRequests: Readonly<Record<string, unknown>>
   readonly requestState?: unknown
@@ -66,7 +66,7 @@ export function readInputRequired({ result }: McpResponsePayload): InputRequired
   return { inputRequests: Object(inputRequests) as InputRequired['inputRequests'], requestState }
 }
 
-/** The answers by the keys of the questions; `undefined`: something else than a form is asked for. */
+/** The answers by key of the elicitation; `undefined` = something other than a form is required. */
 export async function answerAll(
   { inputRequests }: InputRequired,
   handle: OnElicitation,
@@ -77,7 +77,7 @@ export async function answerAll(
   )
   if (entries.some(([, request]) => request.method !== method)) return undefined
   const answers: Record<string, unknown> = {}
-  // One form after the other: a person fills them in.
+  // Sequential, because a person fills in the forms.
   for (const [key, { params }] of entries)
     answers[key] = await handle(Object(params) as Record<string, unknown>, signal)
   return answers

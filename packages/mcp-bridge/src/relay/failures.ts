@@ -3,9 +3,9 @@ import { getErrorMessage } from '../child/lines.js'
 
 const LONGEST_QUOTE = 200
 
-/** What a server did instead of answering, as the end of a sentence that begins with "it". */
+/** Describes the server's failure as the end of a sentence that begins with "it". */
 export function describeFailure(error: unknown): string {
-  // Errors of a first exchange are wrapped in one that says no more.
+  // The SDK wraps errors of a first exchange without adding information.
   if (error instanceof SdkError && error.cause !== undefined) return describeFailure(error.cause)
   if (error instanceof SdkHttpError) return describeStatus(error)
   if (error instanceof SdkError && error.code === SdkErrorCode.ClientHttpUnexpectedContent) {
@@ -21,7 +21,7 @@ export function describeFailure(error: unknown): string {
   return isNetworkFailure(error) ? describeNetwork(error) : getErrorMessage(error)
 }
 
-/** Whether a server takes no message at its address. */
+/** Whether the server does not accept messages at its address. */
 export function isUnknownAddress(error: unknown): boolean {
   if (error instanceof SdkError && error.cause !== undefined) return isUnknownAddress(error.cause)
   return error instanceof SdkHttpError && [400, 404, 405].includes(error.status ?? 0)
@@ -33,12 +33,12 @@ function describeStatus({ status, data, message }: SdkHttpError): string {
   if (status === 401) return 'asks for authorization (HTTP 401); give a valid one in its headers'
   if (status === 403) return 'denies access (HTTP 403); check what its headers say'
   const answered = `answered HTTP ${status}`
-  // Only the message holds the target of a redirect, before an option of the SDK.
+  // The message contains the target of a redirect, followed by an option of the SDK.
   const text = status < 400 ? message.replace(/^.*?: | \(redirectPolicy.*\)$/g, '') : quote(data.text)
   return status === 404 || status === 405 ? `${answered}; ${isItMcp}` : answered + (text && `: ${text}`)
 }
 
-/** The words of a JSON-RPC error, or of a plain text; a page for browsers says nothing here. */
+/** The text of a JSON-RPC error, or plain text; ignores HTML pages. */
 function quote(body: unknown): string {
   if (typeof body !== 'string' || body.trimStart().startsWith('<')) return ''
   return (parseErrorBody(body)?.message ?? body.trim()).slice(0, LONGEST_QUOTE).toWellFormed()
@@ -49,17 +49,17 @@ interface ErrorBody {
   readonly message: string
 }
 
-/** The JSON-RPC error that is the body of an HTTP error, if it is one. */
+/** The JSON-RPC error in the body of an HTTP error; undefined if none. */
 export function parseErrorBody(body: unknown): ErrorBody | undefined {
   try {
     const { id, error } = JSON.parse(String(body)) as { id?: unknown; error?: { message?: unknown } }
     return typeof error?.message === 'string' ? { id, message: error.message } : undefined
   } catch {
-    return undefined // Other servers, such as proxies, answer with other things.
+    return undefined // Proxies answer in other formats.
   }
 }
 
-/** Fetch fails like this when there was no HTTP answer at all. */
+/** Whether `fetch` failed without an HTTP response. */
 export function isNetworkFailure(error: unknown): error is TypeError & { readonly cause: Error } {
   return error instanceof TypeError && error.cause instanceof Error
 }

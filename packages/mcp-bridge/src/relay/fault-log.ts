@@ -1,18 +1,15 @@
 import type { Fault } from './read-message.js'
 
-/** Kinds of faults that are counted each on its own. */
+/** Kinds of faults with separate counts. */
 const maxKinds = 100
 
-/**
- * Reports skipped messages of a program to the operator: of each kind the first, with its text, then the count when it reaches
- * 10, 100, 1,000 …, and at the end.
- */
+/** Logs a program's skipped messages: the first of each kind with its text, then the count at 10, 100, 1,000 …, and at the end. */
 export class FaultLog {
   readonly #log: (line: string) => void
   readonly #sender: string
   readonly #counts = new Map<string, { total: number; reported: number }>()
 
-  /** `sender`: what the program is, such as "server". */
+  /** `sender`: names the program, such as "server". */
   constructor(log: (line: string) => void, sender: string) {
     this.#log = log
     this.#sender = sender

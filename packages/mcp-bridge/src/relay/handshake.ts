@@ -23,17 +23,17 @@ export interface McpServerInfo {
 
 export interface Handshake {
   readonly server: McpServerInfo
-  /** The server's answer to `initialize`; from a server that knows no such request, what it would be. */
+  /** The server's answer to `initialize`; for a server without that request, an equivalent. */
   readonly initializeResult: Record<string, unknown>
-  /** Keys that the server wants in the `_meta` of each message; since revision 2026-07-28 that is where clients say who they are. */
+  /** Members for the `_meta` of each message, by which clients identify themselves since revision 2026-07-28. */
   readonly meta: Readonly<Record<string, unknown>>
 }
 
 interface HandshakeOptions {
-  /** `legacy` asks by `initialize`, as most servers expect; `auto` by `server/discover`. */
+  /** `legacy` uses `initialize`, as most servers expect; `auto` uses `server/discover`. */
   readonly mode: VersionNegotiationMode
   readonly timeoutMs: number
-  /** Reports what went wrong without ending anything. */
+  /** Reports problems that do not end the handshake. */
   readonly onWarning: (message: string) => void
   readonly capabilities: ClientCapabilities
 }
@@ -42,8 +42,9 @@ const LISTEN_AGAIN_MS = 1000
 const clientInfo = { name: 'meup', version: PROTOCOL }
 
 /**
- * Performs the MCP handshake. From then on the SDK's client answers requests of the server: it declines sampling and roots.
- * Rejects with what the server did instead, as the end of a sentence that begins with "it", unless an error of the SDK says more.
+ * Performs the MCP handshake. Afterwards the SDK's client answers the server's requests: it declines sampling and roots.
+ * Rejects with a description of the failure as the end of a sentence that begins with "it", unless an error of the SDK says
+ * more.
  */
 export async function performHandshake(link: ClientLink, options: HandshakeOptions): Promise<Handshake> {
   const { capabilities: own, timeoutMs } = options
@@ -93,7 +94,7 @@ function pick({ name, version }: { name: string; version: string }) {
   return { name, version }
 }
 
-/** Since revision 2026-07-28 a server sends change notifications only to subscribers. */
+/** Since revision 2026-07-28, a server sends change notifications only to subscribers. */
 async function subscribe(client: Client, { timeoutMs, onWarning }: HandshakeOptions): Promise<void> {
   const { tools, prompts, resources } = client.getServerCapabilities() ?? {}
   const filter = {
@@ -111,7 +112,7 @@ async function subscribe(client: Client, { timeoutMs, onWarning }: HandshakeOpti
   }
 }
 
-/** A subscription is a stream, and may be cut off on its way while the server is well. */
+/** A subscription is a stream that may be cut while the server is well. */
 async function keepListening(
   first: McpSubscription,
   client: Client,

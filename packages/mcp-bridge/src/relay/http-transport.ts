@@ -32,37 +32,37 @@ interface HttpTransportOptions {
 interface Attempt {
   readonly message: JSONRPCMessage
   readonly options: SendOptions
-  /** The session that it named. */
+  /** The session in its header. */
   readonly sessionId: string | undefined
 }
 
-/** A message on its way, and the reply to it. */
+/** A message being sent, with its reply. */
 interface Sent extends Attempt {
   readonly inner: StreamableHTTPClientTransport
   readonly id: RequestId | undefined
   readonly isRepeated: boolean
-  /** Whether the server has sent anything about it: then it is being carried out. */
+  /** Whether the server has sent anything about it, so that it is being carried out. */
   hasNews: boolean
-  /** Messages of its reply that the SDK reads next: its reading changes large numbers. */
+  /** Messages of the reply that the SDK parses next, with exact numbers. */
   readonly unread: JSONRPCMessage[]
-  /** It is sent again, and the end of this reply means nothing. */
+  /** It was sent again, so the end of this reply does not matter. */
   isReplaced: boolean
-  /** From where on the stream of its reply was last resumed. */
+  /** Event id from which the reply's stream was last resumed. */
   lastEventId: string | null
-  /** How often it was resumed in quick succession while nothing came, and when it was last, by `performance.now`. */
+  /** Consecutive resumptions without progress, and the time of the last one by `performance.now`. */
   cuts: number
   resumedAt: number
 }
 
 /**
- * The message that is sent: the stream of a reply is read in the async context of its request. One storage for all transports:
- * before Node.js 24 each one slows down every promise of the process, even when nothing refers to it any more.
+ * The message being sent: the stream of a reply is read in the async context of its request. One storage for all transports,
+ * because before Node.js 24 each one slows down every promise of the process, even after it is unreferenced.
  */
 const sending = new AsyncLocalStorage<Sent>()
 
 /**
- * MCP over Streamable HTTP. A session that the server has lost is renewed, and the message that it refused for that is
- * sent again, once. An unreachable server counts as ended; one that refuses a message does not.
+ * MCP over Streamable HTTP. Renews a session that the server has lost, and resends the message that it refused for that reason,
+ * once. An unreachable server counts as ended, but not one that refuses a message.
  */
 export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTransportOptions): RelayTransport {
   let end = (_reason: string): void => {}
@@ -84,7 +84,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     onStreamRefused(refusal) {
       if (canRenew(refusal, inner.sessionId, undefined)) renewSession().catch(() => {}) // `ended` reports a failure.
     },
-    // The SDK forgets where it was if a resumed stream is cut again before its first event.
+    // The SDK loses its position if a resumed stream is cut again before its first event.
     writeBody(body) {
       const sent = getSent()
       const isSent = sent !== undefined && JSON.stringify(sent.message) === body
@@ -146,7 +146,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     await sendOnce({ jsonrpc: '2.0', method: 'notifications/initialized' })
   }
 
-  /** Concurrent failures of a session renew it once. */
+  /** Renews the session once for concurrent failures. */
   const renewSession = async (): Promise<void> => {
     if (initializeRequest === undefined || isClosed) return
     renewal ??= beginSession(initializeRequest).finally(() => {
@@ -160,7 +160,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     }
   }
 
-  /** Whether what the server said of a message means that its session has to be renewed. */
+  /** Whether the response to a message means that its session has to be renewed. */
   const canRenew = (
     refusal: Refusal,
     sessionId: string | undefined,
@@ -181,7 +181,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     await sendOnce(message, options, true).catch((error: unknown) => deliverError(error, message))
   }
 
-  /** After a refusal that came as an answer. */
+  /** Sends a message again after a refusal in a response. */
   const repeat = (sent: Sent): void => {
     sent.isReplaced = true
     renewAndRepeat(sent).catch((error: unknown) => {
@@ -231,7 +231,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     }
   }
 
-  /** An answer in an HTTP error is one all the same. */
+  /** A JSON-RPC response in an HTTP error is a regular response. */
   const deliverError = (error: unknown, message: JSONRPCMessage): void => {
     const answer = getErrorResponse(error, message)
     if (answer === undefined) throw error
@@ -263,7 +263,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
   return transport
 }
 
-/** The message with the digits of its numbers. The SDK leaves out messages that it does not know. */
+/** The message with exact numbers. The SDK skips unknown messages. */
 function takeExact(sent: Sent | undefined, message: JSONRPCMessage): JSONRPCMessage {
   const isSame = (each: JSONRPCMessage): boolean =>
     ['id', 'method'].every((name) => Reflect.get(each, name) === Reflect.get(message, name))
@@ -271,12 +271,12 @@ function takeExact(sent: Sent | undefined, message: JSONRPCMessage): JSONRPCMess
   return sent?.unread.splice(0, at + 1).at(-1) ?? message
 }
 
-/** Cuts of a reply, one soon after the other, after which its call fails. */
+/** Consecutive cuts of a reply after which its call fails. */
 const maxCuts = 5
-/** Milliseconds after which a stream is cut as proxies do where nothing is sent, or closed until the client asks again. */
+/** Cuts after this many milliseconds are not counted: proxies end idle streams, and servers close them until the client resumes. */
 const slowCutMs = 10_000
 
-/** Whether the stream of a reply may be resumed once more, from this event on. */
+/** Whether the stream of a reply may be resumed again from this event. */
 function countCut(sent: Sent, lastEventId: string): boolean {
   const now = performance.now()
   const isQuick = lastEventId === sent.lastEventId && now - sent.resumedAt < slowCutMs
@@ -285,10 +285,10 @@ function countCut(sent: Sent, lastEventId: string): boolean {
   return sent.cuts < maxCuts
 }
 
-/** Statuses about the caller, not the request. */
+/** Statuses about the caller rather than the request. */
 const personal = [401, 403]
 
-/** The JSON-RPC answer in an HTTP error: revision 2026-07-28 answers unknown methods so. */
+/** The JSON-RPC response in an HTTP error, as revision 2026-07-28 answers unknown methods. */
 function getErrorResponse(error: unknown, message: JSONRPCMessage): JSONRPCMessage | undefined {
   if (!(error instanceof SdkHttpError) || !('id' in message) || personal.includes(error.status))
     return undefined
@@ -304,27 +304,27 @@ const toRefusal = ({ status, data }: SdkHttpError): Refusal => ({
 })
 
 interface Watcher {
-  /** No server answers at the address. */
+  /** No server responds at the address. */
   onUnavailable(reason: string): void
-  /** The server does not open a stream again that it had opened before. */
+  /** The server refuses to reopen a stream. */
   onStreamRefused(refusal: Refusal): void
-  /** The text of a message, with the digits of its numbers. */
+  /** Restores exact numbers in the text of a message. */
   writeBody(body: string): string
-  /** Before a stream is opened or resumed. `false`: it is not to be. */
+  /** Called before a stream is opened or resumed; `false` = do not. */
   onResume(headers: Headers): boolean
   readBody(response: Response): Promise<Response>
 }
 
-/** Statuses of a proxy without a server. A single slow answer (504) is different. */
+/** Statuses of a proxy without a server; not 504, a single slow response. */
 const awayStatuses = [502, 503]
 
-/** `fetch` that reports an unavailable server and redacts header values in errors. */
+/** `fetch` that detects an unavailable server and redacts header values in errors. */
 function watchedFetch(headers: Readonly<Record<string, string>>, watcher: Watcher): FetchLike {
   const redact = redactor(headers)
   let hasStream = false
 
   return async (url, init) => {
-    // To the SDK, 405 is the end of the stream; an error would be one to try again.
+    // The SDK takes 405 for the end of the stream, and would retry after an error.
     if (init?.method === 'GET' && init.headers instanceof Headers && !watcher.onResume(init.headers))
       return new Response(null, { status: 405 })
     const exact = typeof init?.body === 'string' ? { ...init, body: watcher.writeBody(init.body) } : init
@@ -348,15 +348,15 @@ function watchedFetch(headers: Readonly<Record<string, string>>, watcher: Watche
   }
 }
 
-/** A slow answer fails in the same way, and is excluded. */
+/** Excludes a slow response, which fails in the same way. */
 function isAbsence(error: unknown): boolean {
   return isNetworkFailure(error) && !('code' in error.cause && error.cause.code === 'UND_ERR_HEADERS_TIMEOUT')
 }
 
-/** The limit of a line over stdio. */
+/** Same limit as for a line over stdio. */
 const MAX_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE
 
-/** Shorter header values are not redacted: they would match any text. */
+/** Shorter header values are not redacted, because they would match any text. */
 const SHORTEST_SECRET = 8
 
 /** Redacts header values in logged text, which a server may echo. */

@@ -6,12 +6,12 @@ export type InitializeReading =
   | { readonly result: Record<string, unknown>; readonly ignored: readonly string[] }
   | { readonly problem: string }
 
-/** Members that can be left out, one after the other. */
+/** Maximum optional members that are dropped, one by one. */
 const maxIgnored = 50
 
 /**
- * Reads what a server says of itself. An optional member that cannot be read counts as absent, as does `null`; a server need not
- * name itself. `problem` is the end of a sentence that begins with "it".
+ * Reads a server's self-description. Unreadable optional members and `null` count as absent; the server's name is optional.
+ * `problem` is the end of a sentence that begins with "it".
  */
 export function readInitializeResult(answer: unknown): InitializeReading {
   if (!isObject(answer)) return { problem: `answered initialize with ${describe(answer)}` }
@@ -46,7 +46,7 @@ function complete(result: Record<string, unknown>): Record<string, unknown> {
 const toText = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : 'unknown'
 
-/** Removes the member at a path, and returns it. */
+/** Removes and returns the member at a path. */
 function remove(value: object, path: readonly string[]): unknown {
   const [key, ...more] = path
   if (key === undefined) return undefined

@@ -1,13 +1,13 @@
-/** How a server refused a message that named a session. 200: with an error of JSON-RPC. */
+/** The refusal of a message with a session. 200: with a JSON-RPC error. */
 export interface Refusal {
   readonly status: number
   readonly body: string
 }
 
-/** A way in which servers say that they do not know a session. */
+/** A server's way to report an unknown session. */
 interface Row {
   isStatus(status: number): boolean
-  /** What the body says; absent: anything, or nothing. */
+  /** Required text of the body; absent = any. */
   readonly words?: RegExp
 }
 
@@ -18,7 +18,7 @@ const aboutHandshake = /\b(?:not|before)\b.{0,15}\binitiali[sz](?:ed|ation)\b|\b
 /** 401 and 403 are about the caller; 502 to 504 come from a proxy without a server. */
 const isOther = (status: number): boolean => ![401, 403, 502, 503, 504].includes(status)
 
-/** The specification says 404; the others are the ways of SDKs and servers. */
+/** The specification requires 404; the others are used by SDKs and servers. */
 const rows: readonly Row[] = [
   { isStatus: (status) => status === 404 || status === 410 },
   { isStatus: (status) => status === 400, words: /^\s*$|\bsession\b/i },
@@ -26,13 +26,13 @@ const rows: readonly Row[] = [
   { isStatus: isOther, words: aboutHandshake },
 ]
 
-/** JSON-RPC's own code: the server knows the session, but not the method. */
+/** JSON-RPC's own code: the session is known, but not the method. */
 const methodNotFound = -32601
 const maxWordChars = 500
 
 /**
- * Whether a server has refused a message because it does not know its session: then it was not carried out. `params`: those of
- * the message. If they name a session, an error in an answer (200) may be about that one.
+ * Whether a server refused a message because of an unknown session, and so did not carry it out. `params`: those of the
+ * message. If they mention a session, an error in a response (200) may be about that one.
  */
 export function hasLostSession({ status, body }: Refusal, params: unknown): boolean {
   const { code, message = body } = readError(body)
@@ -42,7 +42,7 @@ export function hasLostSession({ status, body }: Refusal, params: unknown): bool
   return rows.some((row) => row.isStatus(status) && (row.words?.test(words) ?? true))
 }
 
-/** `session_not_found` and `SessionNotFound` as words. */
+/** `session_not_found` and `SessionNotFound` as separate words. */
 const splitNames = (text: string): string => text.replace(/([a-z])([A-Z])/g, '$1 $2').replace(/[_-]+/g, ' ')
 
 function readError(body: string): { readonly code?: unknown; readonly message?: string } {
@@ -52,6 +52,6 @@ function readError(body: string): { readonly code?: unknown; readonly message?: 
     const { code, message } = Object(error) as { code?: unknown; message?: unknown }
     return typeof message === 'string' ? { code, message } : { code }
   } catch {
-    return {} // It is a text, or nothing.
+    return {} // Plain text or empty.
   }
 }

@@ -1,12 +1,12 @@
 import type { RequestId } from '@modelcontextprotocol/client'
 
-/** The number that an id of ours is: some servers give ids and progress tokens back as text. `undefined`: it is no number. */
+/** The number of one of our ids: some servers return ids and progress tokens as text. `undefined` = not a number. */
 export function readNumber(id: unknown): number | undefined {
   if (typeof id === 'number') return id
   return typeof id === 'string' && /^(?:0|[1-9]\d{0,15})$/.test(id) ? Number(id) : undefined
 }
 
-/** The key under which a map has this id, also where the other side writes it as text, or as a number. */
+/** The key of this id in a map, even if the other side changed its type between text and number. */
 export const findId = <Id extends RequestId>(known: ReadonlyMap<Id, unknown>, id: unknown): Id | undefined =>
   known.has(id as Id) ? (id as Id) : [...known.keys()].find((each) => isSameId(each, id))
 

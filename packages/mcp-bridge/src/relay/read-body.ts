@@ -6,16 +6,16 @@ import { type Fault, readMessages } from './read-message.js'
 
 interface BodyOptions {
   readonly maxBytes: number
-  /** The request that this is the reply to. */
+  /** The request that this replies to. */
   readonly asked: RequestId | undefined
-  /** Whether the text had bytes that are no UTF-8. */
+  /** Whether the text had invalid UTF-8. */
   readonly isReplaced?: boolean
   readonly onFault: (fault: Fault) => void
-  /** Receives each message before it is handed on. */
+  /** Receives each message before it is passed on. */
   readonly onMessage: (message: JSONRPCMessage) => void
 }
 
-/** Has the messages of a response read as those of a command are: the SDK gets what it can read, and none that is too long. */
+/** Reads the messages of a response like those of a command: the SDK gets the readable ones, except messages that are too long. */
 export async function readBody(response: Response, options: BodyOptions): Promise<Response> {
   if (response.body === null) return response
   const type = response.headers.get('content-type') ?? ''
@@ -39,14 +39,14 @@ async function readText(
   return { text: whole, isReplaced: text.isReplaced }
 }
 
-/** A text in which nothing can be read stays as it is: then the call fails for that. */
+/** Leaves a text without readable messages unchanged, so that the call fails with its error. */
 function rewriteJson(text: string, options: BodyOptions): string {
   const messages = rewriteMessages(text, options)
   if (messages === undefined || messages.length === 0) return text
   return messages.length === 1 ? String(messages[0]) : `[${messages.join()}]`
 }
 
-/** The messages that can be read, as JSON; `undefined`: the text is one, as it stands. */
+/** The readable messages as JSON; `undefined` = the text is a single message and stays unchanged. */
 function rewriteMessages(text: string, { onFault, onMessage, ...how }: BodyOptions): string[] | undefined {
   const readings = readMessages(text, how)
   for (const reading of readings) if ('message' in reading) onMessage(reading.message)
@@ -99,7 +99,7 @@ async function* readEvents(body: ReadableStream<Uint8Array>, options: BodyOption
   yield Buffer.from(take())
 }
 
-/** All line ends that an event stream may have, as one line feed. */
+/** Normalizes the line breaks of an event stream to line feeds. */
 async function* unifyLineEnds(body: ReadableStream<Uint8Array>): AsyncGenerator<Buffer> {
   let isAfterReturn = false
   for await (const bytes of body) {
@@ -111,7 +111,7 @@ async function* unifyLineEnds(body: ReadableStream<Uint8Array>): AsyncGenerator<
   }
 }
 
-/** One event for each message, the first with the id of the event. */
+/** One event per message; the first has the event's id. */
 function rewriteEvent(text: string, options: BodyOptions): string {
   const lines = text
     .replace(/^\uFEFF/, '')

@@ -3,26 +3,26 @@ import { copyNumberTexts, parseExact } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client'
 import { markId } from '../exact-numbers.js'
 
-/** Nesting of objects and arrays. A space takes far less; more could overflow the stack of what walks through it. */
+/** Maximum nesting. A space accepts far less; more could overflow the stack of recursive code. */
 const maxNesting = 500
 /** Characters of a value, and of a message, in the description of a fault. */
 const [maxValueChars, maxTextChars] = [60, 200]
 
-/** A message that cannot be read. */
+/** An unreadable message. */
 export interface Fault {
-  /** What is wrong with it, such as "/params is 5". */
+  /** The problem, such as "/params is 5". */
   readonly problem: string
-  /** What is alike in the faults of one kind; default: `problem`. */
+  /** Groups similar faults; default: `problem`. */
   readonly kind?: string
   /** The beginning of the message. */
   readonly text: string
-  /** The request of ours that it answers. */
+  /** Our request that it answers. */
   readonly responseTo?: RequestId
-  /** Its own id, if it is a request: its sender waits for an answer. */
+  /** Its id, if it is a request: its sender expects an answer. */
   readonly requestId?: RequestId
-  /** JSON-RPC's code of such an answer; default: invalid request. */
+  /** JSON-RPC code of that answer; default: invalid request. */
   readonly code?: number
-  /** It was reported when it began. */
+  /** It was already reported at its beginning. */
   readonly isReported?: true
 }
 
@@ -31,15 +31,15 @@ export type Reading =
   | { readonly fault: Fault }
 
 export interface HowToRead {
-  /** The request that a response without an id can only be for. */
+  /** The only request that a response without an id can be for. */
   readonly asked?: RequestId | undefined
-  /** Whether the text had bytes that are no UTF-8; a result says so. */
+  /** Whether the text had invalid UTF-8; a result then says so. */
   readonly isReplaced?: boolean
 }
 
 /**
- * Reads a message of a foreign program, or a batch. What means one thing for certain is read as that: `null` as an absent member,
- * a message without `jsonrpc`, an error that is a string. The rest stays as it is.
+ * Reads a message or batch of another program. Tolerates unambiguous faults: `null` for an absent member, a message without
+ * `jsonrpc`, an error that is a string. Everything else stays unchanged.
  */
 export function readMessages(text: string, { asked, isReplaced = false }: HowToRead = {}): Reading[] {
   const quoted = text.slice(0, maxTextChars).toWellFormed()
@@ -104,11 +104,14 @@ function readResponse(value: Record<string, unknown>, asked: RequestId | undefin
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 
-/** An error that says nothing: beside a result, it says that there is none. */
+/** Whether an error is empty; beside a result, it means that there is none. */
 const isEmpty = (error: unknown): boolean =>
   error === false || error === '' || (isObject(error) && Object.keys(error).length === 0)
 
-/** Loggers write objects with an id, a result or an error, too; MCP's results are objects, and stand beside nothing else. */
+/**
+ * Recognizes objects of loggers, which may also have an id, a result or an error: MCP results are objects, without additional
+ * members beside them.
+ */
 const isLogLine = ({ id: _, error, result, ...rest }: Record<string, unknown>): boolean =>
   Object.entries(rest).some(([key, member]) => key !== 'jsonrpc' && member !== null) ||
   (!isObject(result) && result !== undefined && result !== null) ||
@@ -117,7 +120,7 @@ const isLogLine = ({ id: _, error, result, ...rest }: Record<string, unknown>): 
 /** JSON-RPC's own codes. */
 const [parseError, invalidParams, internalError] = [-32700, -32602, -32603]
 
-/** A request or a notification. */
+/** Reads a request or a notification. */
 function readCall(value: Record<string, unknown>): Members {
   const { method, params } = value
   const id = markId(value, 'id')
@@ -134,7 +137,7 @@ function readCall(value: Record<string, unknown>): Members {
   return { members, ...about }
 }
 
-/** The ids in params by which the sender knows a request of its own. */
+/** Ids in params that refer to the sender's own requests. */
 function markIds(params: Record<string, unknown>): object {
   const { _meta } = params
   return replace(params, {
@@ -148,7 +151,7 @@ function markIds(params: Record<string, unknown>): object {
 
 const isId = (id: unknown): id is RequestId => typeof id === 'string' || typeof id === 'number'
 
-/** The same object if nothing is to change; `undefined` = without this member. */
+/** Returns the same object without changes; `undefined` = removes the member. */
 function replace(value: Record<string, unknown>, members: Record<string, unknown>): object {
   const changed = Object.entries(members).filter(([key, to]) =>
     to === undefined ? key in value : value[key] !== to,

@@ -22,30 +22,29 @@ import { type McpServerInfo, performHandshake } from './handshake.js'
 import type { Fault } from './read-message.js'
 
 export interface McpRelay extends AsyncDisposable {
-  /** What the server said of itself at its start. */
+  /** The server's self-description at its start. */
   readonly server: McpServerInfo
   /**
-   * Relays one JSON-RPC request as it stands; gives back the response under the id of the request. Never rejects:
-   * a server that has ended or is out of reach (-32000), a timeout (-32001) and an abort (-32800) are JSON-RPC errors
-   * too. `initialize` is answered from what the server said at its start.
+   * Relays a JSON-RPC request unchanged; returns the response with the request's id. Never rejects: an ended or unreachable
+   * server (-32000), a timeout (-32001) and an abort (-32800) are JSON-RPC errors as well. `initialize` is answered from the
+   * server's self-description.
    */
   request(payload: McpRequestPayload, options?: CallOptions): Promise<McpResponsePayload>
   /**
-   * Passes a notification on; rejects when the server has ended. `notifications/initialized` was sent at the start,
-   * and `notifications/cancelled` names a request by an id that is the asker's own: both go no further. To cancel
-   * a request, abort its signal.
+   * Relays a notification; rejects if the server has ended. Drops `notifications/initialized`, which was sent at the start, and
+   * `notifications/cancelled`, which has an id of the asker's. To cancel a request, abort its signal.
    */
   notify(payload: McpRequestPayload): Promise<void>
-  /** Resolves when the server has ended, however; the reason reads "exited with code 1". */
+  /** Resolves when the server has ended in any way; the reason reads "exited with code 1". */
   readonly closed: Promise<{ reason: string }>
   close(): Promise<void>
 }
 
-/** What is told of a server beside the answers to requests. */
+/** Handlers for messages of a server other than responses. */
 export interface RelayHandlers {
-  /** Called with each notification that belongs to no single call, unchanged. */
+  /** Called with each notification that does not belong to a single call, unchanged. */
   readonly onNotification?: (payload: McpRequestPayload) => void
-  /** Answers questions of the server that do not say which request they are about. Without it the server is told not to ask. */
+  /** Answers elicitations that do not refer to a request. Absent = elicitation is not offered to the server. */
   readonly onElicitation?: OnElicitation
 }
 
@@ -59,12 +58,12 @@ interface RelayOptions extends RelayHandlers {
   readonly onWarning: (message: string) => void
 }
 
-/** Times that a server may ask for more before it does what it was asked. */
+/** Rounds of additional input that a server may request for one call. */
 const maxRounds = 8
 
 const notRelayed = ['notifications/initialized', 'notifications/cancelled']
 
-/** What concerns a single request, or only the conversation with us. */
+/** Notifications about a single request, or only about this connection. */
 const notAnnounced = [
   'notifications/progress',
   'notifications/cancelled',
@@ -72,14 +71,13 @@ const notAnnounced = [
   'notifications/tasks/status',
 ]
 
-/** JSON-RPC's code for a message that is no request. */
+/** JSON-RPC's code for a message that is not a request. */
 const invalidRequest = -32600
 
 /**
- * Starts an MCP conversation and relays over it. The SDK's client does the greeting and what the server asks of us;
- * relayed messages pass it by, for it knows the kinds of results and drops or refuses what it does not know.
- * Nothing that a server sends ends the conversation: what cannot be read is skipped and reported, and fails at most the call
- * that it was to answer.
+ * Starts an MCP session and relays over it. The SDK's client does the handshake and answers the server; relayed messages bypass
+ * it, because it validates kinds of results and drops or refuses unknown ones. Nothing that a server sends ends the session: an
+ * unreadable message is skipped and reported, and at most fails the call that it answers.
  */
 export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   const { name, transport, signal, onNotification, onElicitation, onWarning } = options
@@ -109,7 +107,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
     if (responseTo !== undefined) calls.fail(responseTo, `the answer cannot be read: ${problem}: ${text}`)
     if (requestId === undefined) return
     const error = { code: invalidRequest, message: problem }
-    // If it cannot be sent the server is ending, and waits for nothing.
+    // If it cannot be sent, the server is ending, and expects nothing.
     transport.send({ jsonrpc: '2.0', id: requestId, error }).catch(() => {})
   }
   transport.onfault = onFault
@@ -141,7 +139,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   })
   meta = known.meta
 
-  /** Sends a request again with what the server asks for, as long as it does. */
+  /** Sends a request again with the input that the server requires, repeatedly. */
   const requestWithInput = async (
     payload: McpRequestPayload,
     callOptions: CallOptions,
@@ -194,7 +192,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   }
 }
 
-/** Where the asker has set a key itself, that stands. */
+/** Adds members to `_meta`, except those that the asker has set. */
 function withMeta(message: JSONRPCMessage, meta: Readonly<Record<string, unknown>>): JSONRPCMessage {
   if (!('method' in message) || Object.keys(meta).length === 0) return message
   return { ...message, params: { ...message.params, _meta: { ...meta, ...message.params?._meta } } }
@@ -210,32 +208,32 @@ function excerpt(message: JSONRPCMessage): string {
   }
 }
 
-/** Whoever calls decides how long that is worth while; this ends calls that are forgotten. */
+/** Callers decide how long to wait; this ends forgotten calls. */
 const defaultCallMs = 3_600_000
 
-/** What is said of every server, however it is reached. */
+/** Options for any server. */
 export interface ServerOptions {
-  /** What the server is called in messages about it. */
+  /** Name of the server in messages. */
   readonly name: string
   /**
-   * How long the server may take to answer its first request, in ms; default 120000 for a command, which may have to be
-   * downloaded first, and 60000 for an address.
+   * Milliseconds for the server to answer its first request; default 120,000 for a command, which may have to be downloaded,
+   * and 60,000 for an address.
    */
   readonly startTimeoutMs?: number
-  /** How long a call may take without an answer or progress, in ms; default 3600000. Its caller may give it up before. */
+  /** Milliseconds of a call without an answer or progress; default 3,600,000. Its caller may give up earlier. */
   readonly callMs?: number
-  /** Gives up the start; afterwards it means nothing. */
+  /** Cancels the start; no effect afterwards. */
   readonly signal?: AbortSignal
-  /** A line for the log: of the server's stderr, or about something odd that it did. */
+  /** Receives log lines: the server's stderr, and reports of its faults. */
   readonly log?: (line: string) => void
 }
 
-/** A way to one server. */
+/** A transport to one server. */
 export interface RelayTransport extends Transport {
-  /** Called with each message that cannot be read. */
+  /** Called with each unreadable message. */
   onfault?: ((fault: Fault) => void) | undefined
-  /** Resolves when the server is gone and its last message is delivered; the reason reads "exited with code 1". */
+  /** Resolves when the server has ended and its last message was delivered; the reason reads "exited with code 1". */
   readonly ended: Promise<{ reason: string }>
-  /** While a message is delivered: the request on whose stream it came, where each has a stream of its own. */
+  /** During delivery: the request whose stream carried the message, for transports with a stream per request. */
   getStreamRequest?(): RequestId | undefined
 }

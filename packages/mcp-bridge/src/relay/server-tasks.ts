@@ -5,28 +5,28 @@ import { getErrorMessage } from '../child/lines.js'
 import { type CallOptions, failure, RelayError, withRequestId } from './calls.js'
 import type { McpRelay } from './relay.js'
 
-/** How long a server keeps a task, how often it is asked at most and at least, and how long for a result, in milliseconds. */
+/** Milliseconds: how long a server keeps a task, minimum and maximum polling interval, and timeout of a result. */
 const [ttlMs, minPollMs, maxPollMs, resultTimeoutMs] = [24 * 60 * 60 * 1000, 100, 60_000, 24 * 60 * 60 * 1000]
-/** Pages of the list of tools that are read. */
+/** Pages of the tool list that are read. */
 const maxPages = 20
 
-/** Calls tools that need a task with one, and waits for its end: their callers see an ordinary call. */
+/** Calls tools that require a task, and waits for its end: callers see an ordinary call. */
 export class ServerTasks {
   readonly #relay: McpRelay
-  /** Names of the tools that need a task, once the list was read. */
+  /** Names of the tools that require a task, once the list was read. */
   #needed: Promise<ReadonlySet<string>> | undefined
 
   constructor(relay: McpRelay) {
     this.#relay = relay
   }
 
-  /** Like `McpRelay.request`. What the server says of a task is progress of the call. */
+  /** Like `McpRelay.request`. Status changes of the task become progress of the call. */
   async request(payload: McpRequestPayload, options: CallOptions): Promise<McpResponsePayload> {
     const isCall = payload.method === 'tools/call' && hasTasks(this.#relay)
     if (!isCall || !(await this.#listNeeded()).has(payload.params?.name))
       return this.#relay.request(payload, options)
     const params = { ...payload.params, task: { ttl: ttlMs } }
-    // What is given up meanwhile can be cancelled once the server has named it.
+    // A call can only be cancelled once the server has named its task.
     const { signal: _, ...creating } = options
     const created = await this.#relay.request({ ...payload, params }, creating)
     const task = readTask(created.result?.task)
@@ -34,7 +34,7 @@ export class ServerTasks {
     return withRequestId(payload, await this.#follow(payload, task, options))
   }
 
-  /** The server has changed its list of tools. */
+  /** Handles a change of the server's tool list. */
   onListChanged(): void {
     this.#needed = undefined
   }
@@ -51,7 +51,7 @@ export class ServerTasks {
     for (let page = 0; page < maxPages && params !== undefined; page++) {
       const { result } = await this.#relay.request({ jsonrpc: '2.0', method: 'tools/list', params })
       if (result === undefined) {
-        this.#needed = undefined // It is asked again at the next call.
+        this.#needed = undefined // Retried at the next call.
         break
       }
       for (const tool of Array.isArray(result.tools) ? result.tools : []) {
@@ -76,7 +76,7 @@ export class ServerTasks {
       const report = createReport(payload, options)
       for (let task = created; ; ) {
         report(task.statusMessage)
-        // A server asks what it needs while it is asked for the result.
+        // With status `input_required`, the server asks while its result is requested.
         if (task.status !== 'working') break
         await sleep(clamp(task.pollInterval), undefined, { ...(signal && { signal }) })
         const response = await ask('tasks/get')
@@ -101,7 +101,7 @@ export class ServerTasks {
   }
 
   async #cancel(taskId: string): Promise<void> {
-    // Nobody waits for it any more, whatever the server answers.
+    // No caller waits for it, so the answer does not matter.
     await this.#relay.request({ jsonrpc: '2.0', method: 'tasks/cancel', params: { taskId } })
   }
 }
@@ -128,7 +128,7 @@ function readTask(value: unknown): Task | undefined {
 const clamp = (ms: unknown): number =>
   Math.min(Math.max(typeof ms === 'number' ? ms : 1000, minPollMs), maxPollMs)
 
-/** Reports another message of the status than before, if the caller wants progress. */
+/** Reports changed status messages, if the caller wants progress. */
 function createReport({ params }: McpRequestPayload, { onNotification }: CallOptions) {
   const { progressToken } = Object(params?._meta) as { readonly progressToken?: unknown }
   let [progress, last]: [number, string | undefined] = [0, undefined]

@@ -6,7 +6,7 @@ import { type McpRelay, openRelay, type RelayHandlers, type ServerOptions } from
 
 export type McpServerOptions = CommandServerOptions | RemoteServerOptions
 
-/** Starts an MCP server by its command, or connects to the one at its address. Rejects with an error naming it. */
+/** Starts an MCP server by its command, or connects to its address. Rejects with an error naming it. */
 export async function startMcpServer(
   options: McpServerOptions,
   handlers: RelayHandlers = {},
@@ -19,13 +19,13 @@ export async function startMcpServer(
 }
 
 interface RemoteServerOptions extends ServerOptions {
-  /** Where the server speaks MCP over Streamable HTTP. */
+  /** Address of the server's Streamable HTTP endpoint. */
   readonly url: string
-  /** Sent with each request to the server, and nowhere else. */
+  /** Sent with each request to the server only. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Opens a conversation with a server elsewhere. Rejects with an error naming it. */
+/** Connects to a remote server. Rejects with an error naming it. */
 async function connectRemoteServer(
   options: RemoteServerOptions,
   handlers: RelayHandlers = {},
@@ -48,7 +48,7 @@ async function connectRemoteServer(
     })
   } catch (error) {
     await transport.close()
-    const place = `${url.origin}${url.pathname}` // The rest of an address may be a secret.
+    const place = `${url.origin}${url.pathname}` // The rest of an address may be secret.
     const reason = signal?.aborted ? 'was given up' : await explain(error, url, headers)
     throw new Error(`the tool server "${name}" at ${place} is not available: it ${reason}`)
   }
@@ -59,12 +59,12 @@ async function explain(error: unknown, url: URL, headers: Readonly<Record<string
   return isOlder ? olderTransport : describeFailure(error)
 }
 
-/** Milliseconds in which a server of before Streamable HTTP begins its stream. */
+/** Milliseconds for a server with the older transport to begin its stream. */
 const probeMs = 3000
 const olderTransport =
   'speaks the older HTTP+SSE transport of revision 2024-11-05, which is not supported; ask for its address for Streamable HTTP'
 
-/** Such servers give out a stream of events where they should take a message. */
+/** Whether the server uses the older transport: it sends an event stream on GET instead of accepting a POST. */
 async function speaksHttpSse(url: URL, headers: Readonly<Record<string, string>>): Promise<boolean> {
   const abort = new AbortController()
   const timer = setTimeout(() => abort.abort(), probeMs)
@@ -91,7 +91,7 @@ function readAddress(name: string, address: string): URL {
   return url
 }
 
-/** The error of the platform would quote what it refuses. */
+/** Checks headers before the platform does, whose error would quote the value. */
 function checkHeaders(name: string, headers: Readonly<Record<string, string>>): void {
   for (const [header, value] of Object.entries(headers)) {
     try {

@@ -74,8 +74,8 @@ const createInstructions = ({ space, uris }: SpaceService): string =>
 const longestTimerMs = 2 ** 31 - 1
 
 /**
- * Puts what this identity may approve to the user of a client that can show forms: one proposal after the other, each
- * once, as long as the client stays. Who dismisses the form has decided nothing.
+ * Shows open proposals that this identity may approve to the user of a client with forms: one by one, each once, while the
+ * client is connected. Dismissing a form decides nothing.
  */
 function elicitApprovals(server: McpServer, service: SpaceService, decisions: ClientApprovals): void {
   const gone = new AbortController()
@@ -106,7 +106,7 @@ async function elicitAll(
   }
 }
 
-/** Shows the form again when the program of the proposer ends, so that its user reads that before deciding. */
+/** Shows the form again when the program of the proposer ends, so that its user knows that before deciding. */
 async function elicitOne(
   server: McpServer,
   service: SpaceService,
@@ -131,10 +131,10 @@ async function elicitOne(
     await elicitOne(server, service, decisions, id, gone)
 }
 
-/** Subscriptions of one client. */
+/** Subscriptions per client. */
 const maxSubscriptions = 1000
 
-/** Notifies a client of changes of its subscriptions. Up to revision 2025-11-25 the server keeps them. */
+/** Notifies a client of changes to its subscriptions. Up to revision 2025-11-25 the server keeps them. */
 function addSubscriptions(server: McpServer, service: SpaceService): void {
   const subscribed = new Map<string, () => void>()
   const { server: protocol } = server
@@ -157,7 +157,7 @@ function addSubscriptions(server: McpServer, service: SpaceService): void {
   sendChanges(server, service, (uri) => subscribed.has(uri))
 }
 
-/** Notifies of changed lists, and of all wanted resources; default: all, for clients whose transport filters them. */
+/** Notifies of changed lists and of all wanted resources; default: all, for clients whose transport filters them. */
 export function sendChanges(
   server: McpServer,
   { changes, log }: SpaceService,

@@ -3,7 +3,7 @@ import { dropResultNulls, indentJson, isObject, readBlocks } from '@meup/folds'
 import { parseExact, stringifyExact } from '@meup/protocol'
 import { type CallToolResult, type InputRequiredResult, isCallToolResult } from '@modelcontextprotocol/server'
 
-/** What a tool gives back: its result, or a form for the user of the client. */
+/** The outcome of a tool: its result, or a form for the client's user. */
 export type Outcome = CallToolResult | InputRequiredResult
 
 /** A value as structured content and as JSON text. */
@@ -19,8 +19,8 @@ export const textResult = (texts: readonly string[], data: Record<string, unknow
 })
 
 /**
- * What a participant gave back as the result of a tool, as it stands; what this client could not read as data. It is a
- * result and nothing else: only `elicitation/create` asks the user for something. `toUri`: how clients name its resources.
+ * A participant's tool result unchanged, except for data that this client could not parse. It is only a result: only
+ * `elicitation/create` asks the user for input. `toUri`: converts resource URIs for clients.
  */
 export function relayedResult(
   { resultType: _, ...given }: Record<string, unknown>,
@@ -36,7 +36,10 @@ export function relayedResult(
   return relayed.isError === true ? withoutData(relayed) : relayed
 }
 
-/** The data of an error as a text: clients would hold it against the schema of the tool's results, and reject all of it. */
+/**
+ * Moves the data of an error into its text, because clients would validate it by the tool's result schema, and reject the whole
+ * result.
+ */
 function withoutData({ structuredContent: data, ...error }: CallToolResult): CallToolResult {
   if (data === undefined) return error
   const text = String(stringifyExact(data))
@@ -48,13 +51,13 @@ function isSameJson(shown: string, text: string): boolean {
   try {
     return stringifyExact(parseExact(shown)) === text
   } catch {
-    return false // It is no JSON.
+    return false // Not JSON.
   }
 }
 
 export type ToUri = (uri: string) => string
 
-/** A content block of which a resource can be read: links, and what is embedded. */
+/** A content block with a resource URI for clients: links and embedded resources. */
 export function withUri(block: unknown, toUri: ToUri): unknown {
   if (!isObject(block)) return block
   const { type, uri, resource } = block
@@ -65,7 +68,7 @@ export function withUri(block: unknown, toUri: ToUri): unknown {
 }
 
 interface Failure {
-  /** Code of the error, or the state of the proposal. */
+  /** Code of the error, or state of the proposal. */
   readonly code: string
   /** What happened and what to do. */
   readonly message: string
@@ -86,10 +89,10 @@ export const formatError = (error: unknown): string => {
   return `${message} (${code})`
 }
 
-/** In `_meta` of an error: its code. `structuredContent` has to match the schema of a tool's results. */
+/** Key in `_meta` of an error: its code. `structuredContent` would have to match the tool's result schema. */
 const codeKey = 'meup/code'
 
-/** An error as the result of a tool, for models to read. */
+/** An error as a tool result, for models. */
 export const failureResult = (error: unknown): CallToolResult => ({
   isError: true,
   content: [{ type: 'text', text: formatError(error) }],

@@ -15,9 +15,9 @@ import { Questions } from './tools/questions.js'
 export interface ServedSpace {
   /** Its client; closed when the service ends. */
   readonly space: SpaceClient
-  /** Reads the space for the same participant. */
+  /** Reads the space as the same participant. */
   readonly http: HttpClient
-  /** Receives non-fatal errors, a line each. */
+  /** Receives non-fatal errors, one line each. */
   readonly log?: (line: string) => void
   /** Milliseconds between notifications about one resource; default 250. */
   readonly throttleMs?: number
@@ -26,7 +26,7 @@ export interface ServedSpace {
 /** `legacy` = revisions up to 2025-11-25, where a server may ask its client; `modern` = from 2026-07-28 on. */
 export type Era = 'legacy' | 'modern'
 
-/** Names the question, or the call, that a client resumes. */
+/** The question or call that a client resumes. */
 export interface ResumeState {
   readonly id: string
 }
@@ -49,7 +49,7 @@ export interface SpaceService extends Required<Pick<ServedSpace, 'space' | 'http
 }
 
 const keyBytes = 32
-/** How long a user may take to fill in a form. */
+/** Maximum time to fill in a form. */
 const ttlSeconds = 24 * 60 * 60
 
 export function openSpaceService({ space, http, log = () => {}, throttleMs }: ServedSpace): SpaceService {

@@ -3,16 +3,16 @@ import { decodeText, type Replacement, unchanged } from './decoding.js'
 
 const unusual = /[^\t\n\r -~]/
 const lineEnd = /[\u0085\u2028\u2029]/
-/** What is not seen, or sits on the character before it. */
+/** Invisible characters, and marks that combine with the preceding character. */
 const unseen = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Script=Inherited}]/u
-/** Every block with characters that are another form of ASCII ones, such as full-width or accented letters. */
+/** Blocks with variants of ASCII characters, such as full-width or accented letters. */
 const forms =
   '\\u00a0-\\u0233\\u02b0-\\u02e3\\u037a-\\u0385\\u1d2c-\\u1dbb\\u1e00-\\u24ea\\u2a74-\\u2a76\\u2c7c\\u2c7d\\u3000' +
   '\\u309b\\u309c\\u3200-\\u33ff\\ua7f1-\\ua7f4\\ufb00-\\ufb29\\ufc5e-\\ufc63\\ufdfa-\\uffe3\\u{107a5}' +
   '\\u{1ccd6}-\\u{1ccf9}\\u{1d400}-\\u{1d7ff}\\u{1f100}-\\u{1f190}\\u{1fbf0}-\\u{1fbf9}'
 const candidate = new RegExp(`(?![\\t\\n\\r])(?:${unseen.source}|[${forms}])`, 'u')
 
-/** Reads through what only looks different: invisible characters, accents, full-width and other forms of ASCII. */
+/** Normalizes lookalikes: removes invisible characters and accents, and maps full-width and other variants to ASCII. */
 export function plain(text: string): readonly Replacement[] {
   const first = text.search(unusual)
   if (first === -1) return unchanged
@@ -27,7 +27,7 @@ export function plain(text: string): readonly Replacement[] {
   return replacements
 }
 
-/** What characters are read as, which takes a while to tell. */
+/** Cache of normalized characters, which are slow to compute. */
 const known = new Map<number, string | undefined>()
 const maxKnown = 4096
 
@@ -45,14 +45,14 @@ function inAscii(character: string): string | undefined {
   if (lineEnd.test(character)) return '\n'
   if (unseen.test(character)) return ''
   const ascii = character.normalize('NFKD').replace(/[^ -~]/g, '')
-  // An ellipsis is just that.
+  // An ellipsis does not stand for three dots.
   return ascii === '' || ascii === '...' ? undefined : ascii
 }
 
 const encoded = /(?:%[0-9a-f]{2})+/gi
 const utf8 = new TextDecoder()
 
-/** Reads `%41` as `A`; a run of such is one thing. */
+/** Decodes `%41` to `A`; a run counts as one replacement. */
 export function percent(text: string): readonly Replacement[] {
   if (!text.includes('%')) return unchanged
   const replacements: Replacement[] = []
@@ -64,19 +64,19 @@ export function percent(text: string): readonly Replacement[] {
   return replacements
 }
 
-/** Shorter runs hold nothing that a rule would know. */
+/** Shorter runs cannot contain what a rule matches. */
 const minRunChars = 16
 const digits = charSet('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_')
 
-/** A word that only looks like a run decodes to noise, which has no such stretch. */
+/** A stretch of readable text; an ordinary word that resembles base64 decodes to noise without one. */
 const readable = /[\t\n\r -~]{11,}/g
-/** Four digits of three such bytes, thrice: wherever it begins, a stretch has them. */
+/** Four base64 digits for three readable bytes, three times; a readable stretch contains them at any alignment. */
 const begun = /(?:[CDI-Za-f][ACDEFGHQSTUVWXgijklmnwyz0123][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){3}/
 
-/** It belongs to a run, but says nothing. */
+/** Padding belongs to a run, but has no content. */
 const padding = /={0,2}/y
 
-/** Reads base64 of either alphabet, padded or not. A run is one thing, whichever part of it is of interest. */
+/** Decodes base64 in both alphabets, padded or not. A run counts as one replacement, even if only a part matters. */
 export function base64(text: string): readonly Replacement[] {
   const replacements: Replacement[] = []
   for (const { start, end } of findStretches(digits, minRunChars, text)) {
@@ -89,22 +89,22 @@ export function base64(text: string): readonly Replacement[] {
   return replacements
 }
 
-/** What a run says, wherever in its first four characters it begins: a path or a word may stand before it. */
+/** Decodes a run from the first readable of its four alignments: a path or a word may precede it. */
 const readRun = (run: string): string =>
   [0, 1, 2, 3].flatMap((from) => decodeFrom(run, from).match(readable) ?? []).join('\n')
 
 function decodeFrom(run: string, from: number): string {
-  // One character left over carries less than a byte.
+  // A single remaining character is less than a byte.
   const isOver = (run.length - from) % 4 === 1
   return atob(run.slice(from, isOver ? -1 : undefined))
 }
 
-/** A line's end with what continues it, and the seam of a string in two pieces: `" + "`. Anchored, so it is linear. */
+/** A line break with a continuation, and the joint of a string in two pieces: `" + "`. Anchored, so matching is linear. */
 const breaks = /(["'`])(?:[ \t]*\+)?[ \t]*(?:\\?\r?\n[ \t]*)?(?:\+[ \t]*)?\1|\n(?<=([ \t]*\\?\r?)\n)[ \t]*/g
 
-/** Reads a token that is broken over lines in one piece. Words of prose stay apart. */
+/** Joins a token that is broken over lines. Words of prose stay separate. */
 export function unbroken(text: string): readonly Replacement[] {
-  // No seam is without.
+  // A break always contains a newline or a `+`.
   if (!text.includes('\n') && !text.includes('+')) return unchanged
   const replacements: Replacement[] = []
   for (const { 0: seam, 2: before = '', index } of text.matchAll(breaks)) {
@@ -114,19 +114,19 @@ export function unbroken(text: string): readonly Replacement[] {
   return replacements
 }
 
-/** `""` is an empty string, not a seam. */
+/** `""` is an empty string, not a joint. */
 const isSeam = (found: string): boolean => found.includes('\n') || found.includes('+')
 
-/** Characters on either side that tell what is broken. */
+/** Characters on either side that decide what is broken. */
 const contextChars = 64
-/** Words up to a place, and from there on. */
+/** The words before and after a position. */
 const beforePlace = /(?<=([^\s"'`]{0,64}))/y
 const behindPlace = /([^\s"'`]{0,64})/y
-/** As programs and settings have them; what a token looks like is no name. */
+/** Names in programs and settings; a token-like text is not a name. */
 const name = '(?:[a-z][a-z_.-]*|[A-Z][A-Z_]*|[a-z]+(?:[A-Z][a-z]+)+)\\d?["\'`]?'
 /**
- * What begins a line of its own: `name=value`, `name = value`, `name: value`, `Name-Of-Header:`, the signs of lists, times,
- * words in capitals, `[section]`, tags and comments.
+ * Beginnings of independent lines: `name=value`, `name = value`, `name: value`, `Name-Of-Header:`, list markers, times, words
+ * in capitals, `[section]`, tags and comments.
  */
 const beginning = new RegExp(
   `^(?:(?:[A-Z][A-Za-z]*-)*[A-Z][A-Za-z]+:\\s|\\d{1,4}([:-])\\d\\d\\1\\d\\d|[A-Z]{3,9}[ \\t]|\\[[a-z]+\\]|--?[a-z]|</?[a-z!?]|//|${name}(?:=[^\\s=]|[ \\t]+=[ \\t]*[^\\s=]|[ \\t]*:(?:\\s|$))|(?:\\d{1,3}[.)]|[-*+>#|]{1,6})(?:\\s|$))`,
@@ -150,8 +150,8 @@ function wordAt(pattern: RegExp, text: string, at: number): string {
 const punctuation = /[.,;:!?)\]]+$/
 const tokenLike = /[\d_%+=@/~$#!^&]|[a-z][A-Z]|[A-Z]{4}|-.*-|.{20}/
 
-/** Prose is made of letters, capital ones at the beginning of a word alone. */
+/** Words of prose consist of letters, with capitals only at the beginning. */
 const isTokenLike = (word: string): boolean => tokenLike.test(word.replace(punctuation, ''))
 
-/** A word with others behind it, or with a sign. One that is alone in its line may well be the rest of a token. */
+/** A word followed by other words or punctuation. A word alone on its line may be the rest of a token. */
 const sentence = /^[A-Z]?[a-z]*(?:[ \t]+[^\s"'`]|[.,;:!?)\]])/

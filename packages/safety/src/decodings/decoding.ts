@@ -1,27 +1,27 @@
 import { lastFrom, type Span } from '../spans.js'
 
-/** One way to read a text. */
+/** A reading of a text: its content after decoding. */
 export interface Decoding {
   readonly text: string
-  /** Where it differs from what it was read from, in its own text. */
+  /** The changed spans, in this reading. */
   readonly changes: readonly Span[]
-  /** Where in the original text the characters of this reading come from. */
+  /** The span of the original text that a span of this reading comes from. */
   origin(span: Span): Span
 }
 
-/** What a decoder reads in place of the characters from `start` to `end`; ordered, and never overlapping. */
+/** A decoder's replacement of the characters from `start` to `end`; sorted, without overlaps. */
 export interface Replacement extends Span {
   readonly by: string
 }
 
 export type Decoder = (text: string) => readonly Replacement[]
 
-/** Of a text in which there is nothing to decode. */
+/** The result for a text without encodings. */
 export const unchanged: readonly Replacement[] = []
 
 export const asWritten = (text: string): Decoding => ({ text, changes: [], origin: (span) => span })
 
-/** Reads a view with a decoder; the same view where there is nothing to decode. */
+/** Applies a decoder; returns the same reading if there is nothing to decode. */
 export function decode(view: Decoding, decoder: Decoder): Decoding {
   const replacements = decoder(view.text)
   if (replacements.length === 0) return view
@@ -43,10 +43,10 @@ export function decode(view: Decoding, decoder: Decoder): Decoding {
   return { text, changes, origin: (span) => view.origin(originIn(pieces, span)) }
 }
 
-/** What a decoder reads, without the way back. */
+/** Decodes a text without keeping the mapping to the original. */
 export const decodeText = (text: string, decoder: Decoder): string => decode(asWritten(text), decoder).text
 
-/** A part of a view, from `start` on: a copy of its source, character by character, or what stands for all of it. */
+/** A part of a reading from `start` on: a copy of its source, or a replacement. */
 interface Piece {
   readonly start: number
   readonly source: Span

@@ -3,18 +3,18 @@ import { phraseStart, type Span, wordEnd } from '../spans.js'
 import { base64, percent, plain, unbroken } from './decoders.js'
 import { asWritten, type Decoder, type Decoding, decode, type Replacement } from './decoding.js'
 
-/** So deep encodings in one another are read. */
+/** Maximum depth of nested encodings. */
 const maxDepth = 2
-/** Times that what was decoded could be read instead: base64 may begin at any of four places. */
+/** Cost factor of reading decoded text: base64 may begin at any of four alignments. */
 const costOfDecoding = 28
 
 export interface Decodings {
   readonly certain: readonly Decoding[]
-  /** Across lines: here a line may have been read on into the next one by mistake. */
+  /** Readings joined across lines, where a line may be joined by mistake. */
   readonly joined: readonly Decoding[]
 }
 
-/** The ways to read a text: as it is written; and where it reads differently in another way, these places. */
+/** All readings of a text: as written, and the surroundings of each change by a decoder. */
 export function getDecodings(text: string, meter: Meter): Decodings {
   const written = asWritten(text)
   const readable = read(written, plain, meter)
@@ -55,13 +55,13 @@ function different(view: Decoding, source: Decoding, meter: Meter): Decoding[] {
   return [excerpt(view)]
 }
 
-/** Characters on both sides of a change that may be of one secret with it, beside the rest of words. */
+/** Characters on both sides of a change that may belong to the same secret, besides the rest of words. */
 const contextChars = 256
 
-/** A view with its changes and their surroundings alone: what lies between has been read before. */
+/** A reading reduced to its changes and their surroundings, because the rest was already scanned. */
 const excerpt = (view: Decoding): Decoding => decode(view, (text) => gaps(text, view.changes))
 
-/** What lies between becomes the end of a line. */
+/** Replaces the omitted text by a line break. */
 function gaps(text: string, changes: readonly Span[]): Replacement[] {
   const between: Replacement[] = []
   let read = 0

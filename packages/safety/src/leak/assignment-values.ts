@@ -1,25 +1,25 @@
 import type { Span } from '../spans.js'
 import { matchAt } from './detector.js'
 
-/** Where the words around it say less, a value has at least so many characters. */
+/** Minimum length of a value with weak evidence around it. */
 export const weak = 16
 
-/** How a value follows a name, nearly always on the same line, and the characters that a value must have there. */
+/** How a value follows a name, nearly always on the same line, and its minimum number of characters there. */
 type Joint = readonly [pattern: RegExp, least: number]
 
 const sign = /[ \t]*[=:!→：]/y
-/** Behind a sign. */
+/** After an assignment sign. */
 const assigned: readonly Joint[] = [
   // `name: string = "…"`, `name := …`, `name => …`
   [
     /[ \t]*(?:=>|:=|→|：|!?={1,3}|:[ \t]*[>|][-+]?[ \t]*\n\s*|:(?:[ \t]*[\w.<>[\]]+[ \t]*=(?=[ \t]*["'`\w]))?)[ \t]*/y,
     12,
   ],
-  // `Your token:`, and it alone in the next line
+  // `Your token:` followed by a line with only the value
   [/:[ \t]*\n\s{1,12}(?=\S+[ \t]*(?:\n|$))/y, 12],
 ]
 
-/** Behind anything else. */
+/** After other text. */
 const said: readonly Joint[] = [
   [/[ \t]*(?:->|\?=)[ \t]*|[はが은는「：\s]{1,3}(?<=「)/y, 12],
   // `process.env.NAME ?? '…'`
@@ -39,7 +39,7 @@ const said: readonly Joint[] = [
     12,
   ],
   [/[ \t]+(?:for|of|to|from|on|in|at)[ \t]+[^\n:=.]{1,40}?[ \t]*[:=→][ \t]+/iy, 12],
-  // `Your token (shown once):`, and it alone in the next line; `A password is made for root@localhost: …`
+  // `Your token (shown once):` followed by a line with only the value; `A password is made for root@localhost: …`
   [
     /[ \t(][^\n:]{0,100}:[ \t]*\n\s{0,12}(?:[-*][ \t]+)?(?=\S+[ \t]*(?:\n|$))|[ \t][^\n:=.]{1,60}:[ \t]+(?=\S+[ \t]*(?:\n|$))/y,
     12,
@@ -52,23 +52,23 @@ const said: readonly Joint[] = [
   [/[ \t]+[-–—][ \t]+|[ \t]+(?:[5-9][ \t]+)?|-(?=[\w+/-]{16,}={0,2}(?:["'`\s]|$))/y, weak],
 ]
 
-/** How the value of a name may follow it at a place. */
+/** The ways in which a value may follow its name at a position. */
 export const jointsAt = (text: string, at: number): readonly Joint[] =>
   matchAt(sign, text, at) === undefined ? said : assigned
 
 /**
- * What may stand before a value: `new Key(` or `b` before a quote, the quote, a scheme such as `Bearer`, and `{` or `{xor}`
- * of Java's servers.
+ * Text that may precede a value: `new Key(` or `b` before a quote, the quote, a scheme such as `Bearer`, and `{` or `{xor}` of
+ * Java servers.
  */
 const lead =
   /(?:(?:new[ \t]+)?(?:[A-Za-z]\w*(?:\.|::))*[A-Za-z]\w*\((?=["'`])|[brfuN](?=["'`]))?(\\{0,2}["'`]|\*{0,2}`|\*{2})?(?:(?:Bearer|Basic|Token|Bot|ApiKey|Key|App|[A-Z]{2,8}|[A-Z][a-z]+\.[A-Z][a-z]+)[ \t]+(?=\S{12}))?(?:\{(?:[xX][oO][rR]\})?(?=[\w+/]{12,}={0,2}(?:\}|["'<])))?/y
-/** A value without quotes; a sign may be of a password, and `&amp;` a character of XML. */
+/** A value without quotes; signs may belong to a password, and `&amp;` may be a character of XML. */
 const unquoted =
   /^(?:[^\s"'`,;(){}[\]<>|&\\*」』。、]|&(?:amp|lt|gt);|(?<=[^\s:=])[&*](?=[^\s"'`]{3})(?!\w+[=;]))+/
-/** Of a quoted value, if it is none of several words of prose. */
+/** A quoted value, unless it consists of several words of prose. */
 const one = /^(?:\S+|[a-z]+(?: [a-z]+)+)$/
 
-/** The value that begins at a place, of which no more than `longest` characters are looked at where it has no quotes. */
+/** The value at a position; of an unquoted one at most `longest` characters are examined. */
 export function valueAt(
   text: string,
   from: number,
@@ -85,23 +85,23 @@ export function valueAt(
   return value === undefined ? undefined : { start, end: start + value.length, isQuoted: false }
 }
 
-/** Values of a name that stand in lines below its own. */
+/** Values on lines below the name. */
 export const valuesBelow = (text: string, at: number): readonly Span[] => [
   ...shownBelow(text, at),
   ...cellsBelow(text, at),
 ]
 
-/** `$ vault read secret/…`, and it alone in the next line */
+/** `$ vault read secret/…` followed by a line with only the value */
 function shownBelow(text: string, at: number): readonly Span[] {
   if (!isCommand(text, at)) return []
   const start = matchAt(/[^\n]{0,160}\n(?=\S{12,}(?:\n|$))/y, text, at)
   return start === undefined ? [] : [{ start, end: matchAt(/\S*/y, text, start) ?? start }]
 }
 
-/** Whether the line is what was typed in a shell. */
+/** Whether the line is a shell command. */
 const isCommand = (text: string, at: number): boolean => text.startsWith('$ ', startOfLine(text, at))
 
-/** Of lines that are longer, some place in them. */
+/** Longer lines are only examined in part. */
 const maxLineChars = 512
 
 export function startOfLine(text: string, at: number): number {
@@ -112,10 +112,10 @@ export function startOfLine(text: string, at: number): number {
 const maxRows = 32
 const separators = ['|', ';', ',', '\t']
 const ruler = /^[ \t]*\|?[ \t:|+-]*-{3,}[ \t:|+-]*$/
-/** Of the head of a table without a ruler, or nearly anything would be one. */
+/** The header of a table without a ruler; strict, because otherwise nearly any text would match. */
 const heading = /^\s*"?[A-Za-z][\w .-]{0,40}"?\s*$/
 
-/** The cells in a column of which a name is the head: of a table in Markdown or of a database's shell, or of CSV. */
+/** The cells in the column below a name: of a Markdown table, a database shell, or CSV. */
 function cellsBelow(text: string, from: number): readonly Span[] {
   if (matchAt(/"?[ \t]*(?:[|;,\t]|\r?\n|$)/y, text, from) === undefined) return []
   const line = startOfLine(text, from)

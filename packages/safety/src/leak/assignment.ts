@@ -3,57 +3,57 @@ import { jointsAt, startOfLine, valueAt, valuesBelow, weak } from './assignment-
 import { type Detector, matchAt } from './detector.js'
 import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './looks.js'
 
-/** What makes a name one of something else, as the last word before: keys of tables and caches, marks of pages. */
+/** Last words before a name that make it harmless: keys of tables and caches, page tokens. */
 const harmless =
   /(?:^|[^a-z])(?:by|com|over|sur|tres|old|rsa|dsa|gpg|pgp|ecdsa|pub|public|publishable|primary|foreign|sort|cache|partition|idempotency|dedup\w*|hash|commit|etag|websocket|row|range|shard|lookup|index|unique|composite|object|hot|translation|message|i18n|page|next|prev|previous|continuation|cursor|sync|resume|ssh|host|fingerprint|natural|surrogate|checksum|label)$/i
 
-/** Characters of a name that are looked at. */
+/** Examined characters of a name. */
 const maxNameChars = 48
 
-/** The name of a rule, in the mark of what was masked. */
+/** The name of a rule in a redaction mark. */
 const mark = /\[redacted:[\w-]*$/
 
-/** Words before a key that say what it is for. */
+/** Words before `key` that make it a secret. */
 const keyed =
   /(?:^|[^a-z])(?:api|access|account|admin|app|auth|bearer|client|deploy|encryption|hmac|jwt|licen[cs]e|master|private|recovery|refresh|secret|server|service|session|shared|vault|webhook)$/i
 
 /** The part of a name before one of its words: `stripe_api_` of `stripe_api_key`, `page` of `next page token`. */
 const beginning = /([\w$./-]*) ?$/
 
-/** Behind a name: which of several it is, and what closes it in code, a quote, a bracket, marks of Markdown. */
+/** After a name: its number, and closing code, quotes, brackets, or Markdown marks. */
 const ending =
   /(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|test|staging|live|old|new)|[ _.-]?(?:base|value)|_hex|_plain|(?<=secret)[ _-]?id|(?<=phrase)s?)?(?:\[\d*\])?(?!\w)\\{0,2}["'`]?\]?\)?[*`]{0,2}/iy
 
-/** Letters that no ending begins with: behind these, the word is part of a longer one. */
+/** Letters that no ending begins with: after them, the word is part of a longer one. */
 const insideWords = charSet('acdefghjklmnopqrtuwxyzACDEFGHJKLMNOPQRTUWXYZ')
 
-/** Stands between a value and the name behind it. */
+/** Separators between a value and a name after it. */
 const reversing = /[#;|]|\/\/| as /
 
 /** `use "…" as the name`, `echo '…' | vendor login --name-stdin`, `vendor.New("…") // the name` */
 const reversed =
   /["'`]([^\s"'`]{8,200})["'`](?: as (?:(?:the|an?|our|my|its|your) )?[\w -]{0,40}| \| [^|\n]{1,60}--[\w -]{0,40}|[^\n"'`]{0,60}(?:#|\/\/|;)[ \t][^\n"'`]{0,24})$|\becho (?:-n )?["']?([^\s"'`|]{8,200})["']? \| $/
 
-/** Of a commit or a public key, alone; or of what a cache has, behind its name. */
+/** A fingerprint of a commit or a public key, or of a cache entry after its name. */
 const fingerprint = /^[\da-f]{40}$|[^\da-f].*[\da-f]{40}/i
 
-/** A value that stands behind a name, and how. */
+/** A value's position relative to its name. */
 interface Place {
   readonly value: string
-  /** Characters that it must have. */
+  /** Minimum characters of the value. */
   readonly least: number
   readonly isQuoted: boolean
-  /** Nothing says what the key is for. */
+  /** Without a word that says what the key is for. */
   readonly isBareKey: boolean
 }
 
-/** What ends the names of one kind of secret, and what such a secret looks like. */
+/** A kind of secret: endings of its names, and the look of its values. */
 interface Kind {
   readonly name: string
   readonly words: readonly string[]
-  /** Characters of a value that are looked at: longer ones begin like this. */
+  /** Examined characters of a value; longer ones begin alike. */
   readonly longest: number
-  /** Whether such a word also ends names of other things. */
+  /** Whether such a word also ends harmless names. */
   readonly maybeHarmless?: boolean
   readonly isSecret: (place: Place) => boolean
 }
@@ -87,7 +87,7 @@ const keys: Kind = {
   },
 }
 const oneRun = /^[^A-Za-z\d]?[A-Za-z\d]+(?:[^A-Za-z\d][A-Za-z\d]*)?={0,2}$/
-/** Of capitals, small letters and digits, thrice each. */
+/** At least three capitals, small letters and digits each. */
 const isMixed = /^(?=(?:.*[a-z]){3})(?=(?:.*[A-Z]){3})(?=(?:.*\d){3})\S+$/
 const longBase64 = /^(?:base64:)?[A-Za-z\d+/]{40,}={0,2}$/
 
@@ -138,7 +138,7 @@ const passwords: Kind = {
   },
 }
 
-/** Shorter than what is drawn at random: what somebody has made up. */
+/** Human-chosen secrets: shorter than generated ones. */
 const secrets: Kind = {
   name: 'credential',
   longest: 160,
@@ -148,7 +148,7 @@ const secrets: Kind = {
     least < weak && (isQuoted || !/[-_./]/.test(value)) && !/\s/.test(value) && looksMadeUp(value),
 }
 
-/** Where a name says that what stands behind it is secret, and that looks as if it were. */
+/** Values that look secret after a name that says so. */
 export const assignments: readonly Detector[] = [keys, secrets, passwords].map((kind) => ({
   name: kind.name,
   action: 'mask',
@@ -171,7 +171,7 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
         /^key$/i.test(text.slice(word.start, word.end)) && !/[\w.-]$/.test(before) && !keyed.test(name)
       const isSecret: IsSecret = (span, least, isQuoted) => {
         const value = text.slice(span.start, span.end)
-        // What is said in pieces may go on.
+        // In streamed pieces the value may continue.
         const isOpen =
           span.start < seam && span.end > seam && /^[.:!?]*$/.test(text.slice(span.end, span.end + 8))
         if (isOpen && looksBegun(value) && (!isBareKey || isMixed.test(value))) return true
@@ -181,7 +181,7 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
       const given = behind.length > 0 || !isReversed ? behind : secretsBefore(text, word.start, isSecret)
       for (const secret of given) {
         if (secret.start < (secrets.at(-1)?.end ?? 0)) continue
-        // What else is in its line may have a say, such as the other columns of a table.
+        // The rest of the line matters, such as the other columns of a table.
         const line = startOfLine(text, start)
         const whole = { start: Math.min(line, secret.start), end: Math.max(word.end, secret.end) }
         if (isWanted(whole)) secrets.push(secret)
@@ -198,20 +198,20 @@ function isHarmless(name: string): boolean {
   return harmless.test(words) || harmless.test(words.replace(/([a-z\d])([A-Z])/g, '$1_$2'))
 }
 
-/** Characters behind a name in which its value begins. */
+/** Characters after a name in which its value begins. */
 const lookaheadChars = 128
-/** Of a sentence, or its part: no value follows. */
+/** The end of a sentence or clause, after which no value follows. */
 const sentenceOver = /[;)}/]|\.(?!\w{2,10}\()|, (?!\s{0,40}(?:\\{0,2}["'`]|value))/iy
-/** Characters in a row that a value has, and that no word of prose has. */
+/** Minimum characters in a row of a value, and maximum of a word of prose. */
 const [minValueChars, maxWordChars] = [8, 15]
 const visible = charSetExcept(String.fromCharCode(...Array(0x21).keys()))
-/** Digits, signs and capitals within: what words of prose are without. */
+/** Digits, signs and inner capitals, which words of prose lack. */
 const unlikeWords = /[^A-Za-z',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z]/
 const endsOddly = /(?:[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z])\S*$/
 
 const looksUnlikeWord = (text: string): boolean => text.length > maxWordChars || unlikeWords.test(text)
 
-/** Whether in the rest of the line, or in the next one, anything stands that looks unlike a word. */
+/** Whether the rest of the line, or the next one, contains anything unlike a word. */
 function mayHoldValue(text: string, from: number): boolean {
   if (matchAt(sentenceOver, text, from) !== undefined) return false
   if (matchAt(/[ \t]*\|/y, text, from) !== undefined) return true
@@ -220,11 +220,11 @@ function mayHoldValue(text: string, from: number): boolean {
   const end = line >= 0 && goesOn(text, from, from + line) ? near.indexOf('\n', line + 1) : line
   const words = findStretches(visible, minValueChars, near, 0, end < 0 ? near.length : end)
   if (words.some((word) => looksUnlikeWord(near.slice(word.start, word.end)))) return true
-  // Said in pieces, it may go on; and words may be quoted.
+  // In streamed pieces it may continue; and words may be quoted.
   return end < 0 && (near.length < lookaheadChars ? endsOddly.test(near) : near.includes('"'))
 }
 
-/** Whether the value of a name may stand in the line behind its own: below it, or behind a sign or a command. */
+/** Whether a name's value may be on the next line: below it, or after a sign or a command. */
 function goesOn(text: string, from: number, end: number): boolean {
   const line = text.slice(startOfLine(text, from), end)
   return /^\$ |[|;,\t]|[:>{([\\"'-]\s*$/.test(line) || text.slice(from, end).trim() === ''

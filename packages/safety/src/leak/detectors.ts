@@ -5,16 +5,16 @@ import type { Detector } from './detector.js'
 import { builtInRules } from './generated/rules.js'
 import { createDetector, createOwnDetector } from './rule.js'
 
-/** Stands in the mark of a secret that the caller knows. */
+/** The name in the mark of a secret known to the caller. */
 const knownName = 'known-secret'
 
-/** The same for all settings. What is told by its place comes behind what tells a secret by its own shape. */
+/** The built-in detectors, shared by all settings. Detectors by shape precede those by context. */
 const builtIns: readonly Detector[] = [...builtInRules.map(createDetector), ...assignments]
 
-/** Names that an operator's rule can't have. */
+/** Names that an operator's rules cannot have. */
 export const takenNames: readonly string[] = [knownName, ...builtIns.map(({ name }) => name)]
 
-/** The more is known about a secret, the earlier comes what finds it. Throws SafetyError for patterns that can't be used. */
+/** Detectors with more specific knowledge come first. Throws SafetyError for invalid patterns. */
 export function createDetectors(
   { rules, onLeak }: SafetySettings,
   isKnownSecret?: (candidate: string) => boolean,
@@ -28,13 +28,13 @@ export function createDetectors(
   return onLeak === 'block' ? detectors.map((each) => ({ ...each, action: 'block' })) : detectors
 }
 
-/** Shorter strings are no tokens [MEUP-5]. */
+/** Tokens are not shorter [MEUP-5]. */
 const minTokenChars = 16
 const ofWord = charSetExcept(`${blanks}"'\`<>()[]{},;`)
 const ofToken = charSet('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-')
 const punctuation = charSet('.:!?')
 
-/** Finds what the caller knows to be secret: words as a whole, and what is in them of the letters of most tokens. */
+/** Finds secrets known to the caller: whole words, and runs of token characters within them. */
 export const knownSecrets =
   (isKnownSecret: (candidate: string) => boolean): Detector['find'] =>
   (text, _words, { from }) => {

@@ -6,39 +6,39 @@ import { type Detector, endOfToken } from './detector.js'
 import { looksBegun } from './looks.js'
 import { merge, type Secret } from './secret.js'
 
-/** A text in which secrets are looked for. */
+/** A text that is searched for secrets. */
 export interface Part {
   readonly text: string
   /** The words of detectors in it. */
   readonly hits: readonly Hit[]
-  /** Where it goes on from another: only what is told by what goes over that place is looked for. */
+  /** The boundary to the preceding text: only secrets across it are searched. */
   readonly seam?: number
-  /** A word before it may go on in it. */
+  /** A preceding word may continue in it. */
   readonly isCut: boolean
 }
 
 export interface Finder {
-  /** The words of detectors: those of one rank in a row, in the order of their starts. */
+  /** The words of detectors: grouped by rank, sorted by start. */
   hitsIn(text: string): readonly Hit[]
-  /** Every secret in all views of a text, in no order, some overlapping; a secret's rank is its detector's place. */
+  /** Every secret in all readings of a text, unsorted, possibly overlapping; a secret's rank is its detector's index. */
   find(part: Part, meter: Meter): Secret[]
 }
 
 export function compileFinder(detectors: readonly Detector[]): Finder {
   const hitsIn = compileKeywords(detectors)
-  /** Those that look everywhere. */
+  /** Detectors that search everywhere. */
   const wordless = detectors.flatMap(({ words }, rank) => (words.length === 0 ? [rank] : []))
 
-  // Lists of their own: detectors are objects of many forms, in which a field is looked up slowly.
+  // Separate arrays, because detectors are objects of many hidden classes, with slow field access.
   const haveBlanks = detectors.map(({ hasBlanks = true }) => hasBlanks)
   const lookBack = detectors.map(({ looksBack = true }) => looksBack)
   const beginSecrets = detectors.map(({ beginsSecrets = false }) => beginsSecrets)
 
-  /** Whether what is found at a word may go over a place. */
+  /** Whether a match at a word may extend over a position. */
   const mayCross = ({ rank, start }: Hit, place: number, text: string): boolean =>
     start < place ? haveBlanks[rank] === true || isVisible(text, start, place + 1) : lookBack[rank] === true
 
-  /** Tokens that go over a seam, and on to the end of the text, and begin as those of a detector do. */
+  /** Tokens across a boundary up to the end of the text that begin like those of a detector. */
   function begunTokens(text: string, hits: readonly Hit[], seam: number): Secret[] {
     const found: Secret[] = []
     for (const { start, end, rank } of hits) {
@@ -56,7 +56,7 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
     const searchIn = (view: Decoding, found: Secret[]): void => {
       if (view.text === '') return
       const isWanted = (span: Span): boolean => seam === undefined || isAcross(seam, view.origin(span))
-      // The seam is at a place of the text as it is written. Where nothing is read on, nothing before it has a say.
+      // The boundary is a position in the original text. Without decoding, nothing before it matters.
       const here = view === written ? seam : undefined
       const from = here === undefined || joined.length > 0 ? 0 : here
       const look = { isWanted, from, isCut, ...(here !== undefined && { seam: here }) }
@@ -90,13 +90,13 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
   return { hitsIn, find }
 }
 
-/** Of what tokens begin with, shorter ones begin much else. */
+/** Shorter prefixes match too many ordinary words. */
 const minPrefixChars = 4
-/** What base64 has of zeros, and names begin with, too. */
+/** Base64 of zeros, and beginnings of names. */
 const common = /^(?:(.)\1*|api-|key-)$/i
 const oneToken = /^[\w.+/=~-]+$/
 
-/** Where a secret is, with the rest of its token; but what ends before the seam has its end there. */
+/** The span of a secret with the rest of its token, but not beyond the boundary if it ends before. */
 function wholeToken(view: Decoding, secret: Span, seam: number | undefined): Span {
   const whole = view.origin({ start: secret.start, end: endOfToken(view.text, secret.end) })
   const isDone = seam !== undefined && view.origin(secret).end <= seam
@@ -107,19 +107,19 @@ const isAcross = (place: number, { start, end }: Span): boolean => start < place
 
 const word = /^[A-Z]?[a-z]+[.,;:!?)]*\s*\n\s*$/
 
-/** Whether a secret that goes over lines is a known one, to which the last word of the line before was added. */
+/** Whether a secret across lines is a known one extended by the last word of the previous line. */
 function addsMereWord(text: string, secret: Secret, known: readonly Secret[]): boolean {
   const inside = lastFrom(known, secret.end - 1)
   if (inside === undefined || inside.end < secret.end || inside.start <= secret.start) return false
   return word.test(text.slice(secret.start, inside.start))
 }
 
-/** A word of a detector in a text, and the detector's rank. */
+/** A detector's word in a text, with the detector's rank. */
 export interface Hit extends Span {
   readonly rank: number
 }
 
-/** Those in a part of the text: where a word is does not depend on what surrounds it. */
+/** The words within a part of the text: their positions do not depend on the surroundings. */
 export function hitsWithin(hits: readonly Hit[], from: number, to: number): readonly Hit[] {
   if (hits.length === 0) return hits
   const inside = hits.filter(({ start, end }) => start >= from && end <= to)
@@ -128,13 +128,13 @@ export function hitsWithin(hits: readonly Hit[], from: number, to: number): read
     : inside.map(({ start, end, rank }) => ({ start: start - from, end: end - from, rank }))
 }
 
-/** Of the class of a character. */
+/** Bits of a character's class. */
 const bits = 6
 /** Characters by which words are looked up. */
 const looked = 3
 const mask = 2 ** (bits * looked) - 1
 
-/** A word, the detectors that have it, and the class of its next character, if it is that long. */
+/** A word, its detectors, and the class of its fourth character, if it is that long. */
 interface Word {
   readonly word: string
   readonly ranks: readonly number[]
@@ -142,9 +142,9 @@ interface Word {
 }
 
 /**
- * Compiles the lower-case words of detectors to a search for all of them at once, in one pass over a text, whose capitals
- * count as lower case. Where nothing stands that begins a word, it looks no closer. A word is left out where a blank comes
- * before the characters that its detector needs: only at the end of the text, more of them may follow.
+ * Compiles the lower-case words of detectors to a single-pass search that ignores case and only examines positions at which a
+ * word may begin. Skips a word if a blank comes before the characters that its detector requires, except at the end of the
+ * text, which may continue.
  */
 export function compileKeywords(
   detectors: readonly Pick<Detector, 'words' | 'reach'>[],
@@ -153,7 +153,7 @@ export function compileKeywords(
   const ranksOf = new Map<string, number[]>()
   for (const [rank, { words }] of detectors.entries())
     for (const word of words) ranksOf.set(word, [...(ranksOf.get(word) ?? []), rank])
-  /** By character code; what no word has is of class 0. */
+  /** Classes by character code; class 0 = in no word. */
   const classes = new Uint8Array(0x10000)
   for (const [index, letter] of [...new Set([...ranksOf.keys()].join('').split(''))].entries()) {
     for (const each of [letter, letter.toUpperCase()])
@@ -162,9 +162,9 @@ export function compileKeywords(
   const classAt = (text: string, at: number): number =>
     at < text.length ? (classes[text.charCodeAt(at)] ?? 0) : 0
 
-  /** By the classes of as many characters as are looked at, which words may begin there; some are alike. */
+  /** The words that may begin with these character classes; some lists are shared. */
   const begun = new Uint16Array(mask + 1)
-  /** Whether any may, one bit each: these stay at hand where the others do not. */
+  /** Whether any word may begin, as a bit set that stays in the cache. */
   const isBegun = new Uint32Array((mask + 1) >> 5)
   const words: Word[][] = [[]]
   for (const [word, ranks] of ranksOf) {
@@ -182,13 +182,13 @@ export function compileKeywords(
     }
   }
 
-  /** By rank, while a text is read. */
+  /** Hits by rank, during a search. */
   const found: Hit[][] = detectors.map(() => [])
   let ranks: number[] = []
-  /** The next blank, or the end. */
+  /** Position of the next blank, or of the end. */
   let blankAt = -1
 
-  /** Looks closer where words begin. */
+  /** Examines a position at which words may begin. */
   function look(text: string, start: number, list: number): void {
     const behind = classAt(text, start + looked)
     for (const { word, ranks: all, next } of words[list] ?? []) {
@@ -209,7 +209,7 @@ export function compileKeywords(
     ranks = []
     blankAt = -1
     let seen = 0
-    // Behind the end stand characters of no word.
+    // Beyond the end, characters have class 0.
     for (let at = 0; at < text.length + looked - 1; at++) {
       seen = ((seen << bits) | classAt(text, at)) & mask
       if ((((isBegun[seen >> 5] as number) >>> (seen & 31)) & 1) === 1)
@@ -224,17 +224,17 @@ export function compileKeywords(
 
 const noHits: readonly Hit[] = []
 
-/** Longer words are compared at once. */
+/** Longer words are compared as strings. */
 const maxLoopChars = 8
 
-/** Whether a lower-case word stands at a place, in either case. */
+/** Whether a lower-case word is at a position, ignoring case. */
 function standsAt(word: string, text: string, start: number): boolean {
   if (word.length > maxLoopChars && text.startsWith(word, start)) return true
   for (let at = 0; at < word.length; at++) {
     const code = text.charCodeAt(start + at)
     const wanted = word.charCodeAt(at)
     if (code === wanted) continue
-    // The case of other letters may depend on those around them.
+    // The case of non-ASCII letters may depend on context.
     if (code >= 0x80) return text.slice(start, start + word.length).toLowerCase() === word
     if (code < 0x41 || code > 0x5a || code + 0x20 !== wanted) return false
   }
@@ -243,7 +243,7 @@ function standsAt(word: string, text: string, start: number): boolean {
 
 const isBlank = (code: number): boolean => code === 0x20 || (code >= 0x09 && code <= 0x0d)
 
-/** Whether there are no blanks between two places, and no end. */
+/** Whether there are neither blanks nor the end between two positions. */
 function isVisible(text: string, from: number, to: number): boolean {
   if (to > text.length) return false
   for (let at = from; at < to; at++) if (isBlank(text.charCodeAt(at))) return false

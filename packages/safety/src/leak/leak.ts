@@ -6,10 +6,10 @@ import type { Detector } from './detector.js'
 import { compileFinder, type Hit, hitsWithin, type Part } from './finder.js'
 import { findMarks, isMarked, merge, redact, type Secret } from './secret.js'
 
-/** Masks the secrets in a text that stands right behind `before`, of which nothing can be taken back. */
+/** Masks the secrets in a text that directly follows `before`, which is already published. */
 export type LeakDetector = (text: string, before: Tail, meter: Meter) => { text: string; findings: Finding[] }
 
-/** Where secrets overlap, the detector that comes first gives its name; those that block do. */
+/** If secrets overlap, the first detector gives the name; blocking ones take precedence. */
 export function compileLeakDetector(detectors: readonly Detector[]): LeakDetector {
   const ranked = [...detectors.filter(isBlocking), ...detectors.filter((each) => !isBlocking(each))]
   const { hitsIn, find } = compileFinder(ranked)
@@ -23,7 +23,7 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     return found.filter((secret) => !isMarked(part.text, secret, marks))
   }
 
-  /** `hits`: those in the beginning and the text together. */
+  /** `hits`: the words in the beginning and the text together. */
   const secretsAcross = (
     { before, isCut }: Beginning,
     text: string,
@@ -68,22 +68,19 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
   }
 }
 
-/**
- * The first word of a sentence, and the sign behind it. Right behind a secret that was masked as it was, that is no
- * part of it; any other word may well be.
- */
+/** The first word of a sentence with its punctuation. After a masked secret it is not part of that; any other word may be. */
 const sentenceStart = /^(?:[A-Z][a-z]+(?:['\u2019][a-z]+)?[.,;:!?]*(?=\s|$)|[AI](?= [a-z]))/
 
 /**
- * A word that thoughts go on with, and the sign behind it: no part of a secret, whatever the text before it ends like. To
- * see it tells nothing of one.
+ * A word with which a thought typically continues: not part of a secret, whatever the preceding text ends with, and showing it
+ * reveals nothing.
  */
 const firstWord =
   /^(?:and|are|as|at|be|but|by|can|could|do|does|done|for|from|good|has|have|here|how|if|in|is|it|its|just|let|maybe|need|next|no|not|now|of|ok|okay|on|one|only|or|our|should|since|so|some|still|that|the|their|then|there|these|they|this|those|to|too|two|was|we|well|what|when|where|which|while|will|with|would|yes|yet|you|your|[a-z]{3,}(?:ing|ly))[.,;:!?]*(?=\s|$)/
 
 const isBlocking = ({ action }: Detector): boolean => action === 'block'
 
-/** What of the secrets lies behind the first `length` characters, counted from there. */
+/** The secrets after the first `length` characters, with offsets from there. */
 const behind = (length: number, secrets: readonly Secret[]): Secret[] =>
   secrets
     .filter(({ end }) => end > length)

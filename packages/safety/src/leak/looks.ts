@@ -1,8 +1,8 @@
-/** How a value looks that nobody chose: what tells it from words, names, paths, versions and dates. */
+/** How random a value looks, as opposed to words, names, paths, versions and dates. */
 export interface Randomness {
-  /** Characters that it has at least. */
+  /** Minimum characters. */
   readonly least: number
-  /** Whether a UUID counts: where nothing but its name speaks for it, it is an id of something. */
+  /** Whether a UUID counts; with a name as the only evidence, it is more likely an id. */
   readonly allowsUuid: boolean
 }
 
@@ -11,24 +11,24 @@ const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const hex = /^(?:[\da-f]+|[\dA-F]+)$/
 const minHexChars = 24
 const minPartChars = 14
-/** For each character; words have fewer, whatever their letters are. */
+/** Changes of character kind per character; words have fewer. */
 const changesPerChar = 0.45
 const oneRun = /^[a-z\d]+$/i
 const oneCase = /^(?:[a-z]+|[A-Z]+)$/
-/** Base64 rather than a path: of both cases, with the padding or a sign that paths seldom have. */
+/** Base64 rather than a path: mixed case, with padding or a sign that is rare in paths. */
 const slashedBase64 =
   /^\/(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?:[A-Za-z\d+/]{26,}={1,2}|[A-Za-z\d/]*\+[A-Za-z\d+/]{10,})$/
 const base32 = /^[A-Z2-7]{16,}$/
-/** Paths, addresses, dates, versions, digests, names of things in clouds, calls and what stands for a value. */
+/** Paths, addresses, dates, versions, digests, names of cloud resources, calls and placeholders. */
 const known =
   /^(?:[./~]|@[\w-]+\/|[a-z]:\\|[a-z][a-z\d+.-]*:\/\/|arn:|urn:|sha(?:1|256|384|512)[-:]|md5:|v?(?:\d+:)?\d+\.\d+[\w.+~-]*$|\d{4}-\d\d-\d\d|[\w.+-]+@[\w-]+\.[a-z]|ssh-(?:rsa|ed25519)|0x[\da-f]{1,16}$|\w+:\w+:\w)|^[([{<]|^[\w.$]*[([{<].*[\])}>]$|\/[\w-]+\.[a-z]\w{0,4}$/i
-/** A file, a host or a property of something. */
+/** A file, a host or a property access. */
 const dotted = /^(?:[\w-]+\.)+[a-z]{2,5}$|^[a-z_]\w*(?:\.[a-z_]\w*)+$/i
 
-/** Characters by which a longer value is known. */
+/** Examined characters of a longer value. */
 const maxBodyChars = 128
 
-/** Whether a value looks as if it were drawn at random. */
+/** Whether a value looks randomly generated. */
 export function looksRandom(value: string, { least, allowsUuid }: Randomness): boolean {
   const body = value.slice(0, maxBodyChars).replace(/^base64:|={1,2}$/g, '')
   if (body.length < least || !printable.test(body)) return false
@@ -51,7 +51,7 @@ export function looksRandom(value: string, { least, allowsUuid }: Randomness): b
   return changes >= body.length / 6 || oneRun.test(body)
 }
 
-/** Whether what looks random may begin with a text: this tells less. */
+/** Whether a random value may begin with a text; weaker evidence. */
 export const looksBegun = (value: string): boolean =>
   value.length >= 8 &&
   printable.test(value) &&
@@ -59,23 +59,23 @@ export const looksBegun = (value: string): boolean =>
   !isPlaceholder(value) &&
   (/\d/.test(value) ? /[A-Za-z]/.test(value) : value.length >= 12 && !isWordlike(value))
 
-/** `tundra33531`, `MyTundraIsHeron6`, but no `base64`. */
+/** `tundra33531`, `MyTundraIsHeron6`, but not `base64`. */
 const wordAndNumber =
   /^(?!.*(?:[Pp]ass|[Ss]ecret|[Cc]onfig|[Nn]ame|[Uu]ser|[Kk]ey|[Tt]oken|[Aa]uth))(?:(?:[A-Z]?[a-z]{2,12}){1,3}\d{4,6}|(?:[A-Z][a-z]{1,9}){4,}\d{1,4})$/
 const path = /\w{3}\/\w{3}/
 
 const oddity = /\d|[!@#$%^&*+=?~][A-Za-z0-9]|[A-Z][a-z][A-Z]|[a-z][A-Z]{2,}[a-z]/
-/** `Sha256Digest`, `user2`, `v2_config`: names in code. */
+/** Identifiers in code: `Sha256Digest`, `user2`, `v2_config`. */
 const identifier = /^[A-Za-z_]?[a-z]*(?:[A-Z][a-z]+|_[a-z]+)*\d{0,3}(?:[A-Z][a-z]+|_[a-z]+)*\d{0,2}$/
 
-/** Words that only stand together to be long. */
+/** Joined words that are only long together. */
 const phrase =
   /^(?!.*(?<![a-z])(?:pass|password|secret|config|name|user|key)(?![a-z]))[a-z]{4,12}(?:([_.-])[a-z]{4,12})(?:\1[a-z]{4,12})+$/
 
-/** Characters that people type. */
+/** Characters that people would type. */
 const maxTypedChars = 128
 
-/** Whether a value may be what somebody has made up to be known by: a word with something odd in it. */
+/** Whether a value may be a human-chosen secret: words with something unusual in between. */
 export function looksMadeUp(value: string): boolean {
   if (value.length < 8 || value.length > maxTypedChars) return false
   if (phrase.test(value) || wordAndNumber.test(value)) return true
@@ -90,7 +90,7 @@ export function looksMadeUp(value: string): boolean {
 
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
 
-/** Whether the letters in a text follow each other as those of words do. */
+/** Whether the letters of a text follow each other like those of words. */
 function isWordlike(text: string): boolean {
   let [sum, pairs] = [0, 0]
   for (const run of text.match(/[A-Z]?[a-z]+|[A-Z]+/g) ?? []) {
@@ -104,14 +104,14 @@ function isWordlike(text: string): boolean {
 }
 
 const codeA = 97
-/** Fewer pairs, or fewer for each character, say nothing. */
+/** Minimum letter pairs, in all and relative to the length, for a conclusion. */
 const minPairs = 4
 const minPairsPerChar = 0.2
-/** What the pairs in words have on average; hardly any in letters drawn at random. */
+/** Average score of letter pairs in words; random letters rarely reach it. */
 const minWordScore = 5
 /**
- * For each letter, how often each of `a` to `z` stands behind it in words: 5 is as often as at random, each step twice or
- * half. Counted over the 3,644 words that stand 20 times or more in the documentation of npm packages.
+ * For each letter, how often each of `a` to `z` follows it in words: 5 = as often as at random, each step twice or half.
+ * Counted over the 3,644 words that occur 20 times or more in the documentation of npm packages.
  */
 const followers = [
   '05650250513756050767432241',
@@ -142,13 +142,13 @@ const followers = [
   '70009000733400600000400053',
 ]
 
-/** As people make them up for others to type: letters, and digits or signs among them. Words of a sentence are not so. */
+/** Human-chosen secrets for typing: letters mixed with digits or signs, unlike words of a sentence. */
 const typed =
   /^(?!.*(?:__|--))(?=(?:.*[A-Za-z]){3})(?:(?=(?:.*[a-z]){2})(?=(?:.*\d){2})(?:.*[!@#$%^&*+=?~].*|.*[a-z][-_]\d{2,4}$)|.*[A-Za-z]\d[A-Za-z].*|.*\d.*[!@#$%^*].*|.*[!@#$%^*].*\d.*)/
 
 const mixed = /^(?=(?:.*[A-Za-z]){3})(?=.*\d)[!-~]{8,128}$(?<!\..*)/
 
-/** Whether a value is made up so that it can be told from words, where little else speaks for it. */
+/** Whether a value is human-chosen and distinguishable from words, with little other evidence. */
 export const looksTyped = (value: string): boolean =>
   value.length <= maxTypedChars &&
   ((typed.test(value) && looksMadeUp(value)) ||
@@ -157,35 +157,35 @@ export const looksTyped = (value: string): boolean =>
     (phrase.test(value) && value.length >= 20) ||
     looksRandom(value, { least: 12, allowsUuid: false }))
 
-/** Words of sentences, which no list of words to be known by has. */
+/** Words of sentences that passphrases do not contain. */
 const stopWords =
   /(?<!\w)(?:about|after|again|been|before|cannot|change|confirm|correct|created|does|empty|enter|expired|field|first|forgot\w*|from|have|hidden|incorrect|input|invalid|least|login|match|missing|must|name|need|never|only|password\w*|passphrase|please|provided|repeat|require\w*|reset|should|show|that|their|them|then|this|type|user|username|valid|value|verify|were|when|which|will|with|wrong|your)(?!\w)/
 
-/** `correct horse battery staple`: words of small letters. */
+/** `correct horse battery staple`: words in lower case. */
 const words = /^[a-z]{3,10}(?: [a-z]{3,10}){2,23}$/
 
 export const isPhrase = (value: string): boolean => words.test(value) && !stopWords.test(value)
 
-/** How often small letters, capitals, digits and signs take turns. */
+/** Number of changes between small letters, capitals, digits and signs. */
 const changesIn = (text: string): number => count(text, /[a-z]+|[A-Z]+|\d+|[^A-Za-z\d]+/g) - 1
 
-/** Words by which writers of examples say that a value is none. */
+/** Words that mark a value as an example. */
 const placeholderWords =
   /example|sample|dummy|placeholder|change[-_]?(?:me|it|this)|redacted|removed|hidden|insert|replace|your[-_ ]|my[-_](?:secret|password|token|key)|foobar|to-?do\b/i
 const named = /^(?:none|null|nil|undefined|true|false|empty|unset|optional|required|string|text|bytes)$/i
-/** `<key>`, `${KEY}`, `$KEY`, `$key`, `$(key)`, `{{ key }}`, `%KEY%`, `%s`, `[key]`. */
+/** Templates: `<key>`, `${KEY}`, `$KEY`, `$key`, `$(key)`, `{{ key }}`, `%KEY%`, `%s`, `[key]`. */
 const template = /^(?:<|\[|\{|\$[{(]|\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)$|%\w+%$|%[a-z]$)/
-/** `process.env.KEY`, `config.key`, `getKey()`: where a value comes from; long ones with digits are tokens. */
+/** References: `process.env.KEY`, `config.key`, `getKey()`; long ones with digits are tokens. */
 const reference =
   /^(?!(?=.{20})(?:.*\d){2}|.*(?=\w{16})\w*\d|.*\d{3})(?:[a-z_]\w*(?:\.|->|::))+[a-z_]+(?:[([].*)?$|^[a-z_]\w*\(.*$/is
-/** `xxxx`, `****`, `12345678` stand for what is left out. */
+/** Fillers: `xxxx`, `****`, `12345678`. */
 const filler = /^(.)\1*$|^[x*.•#_-]+$|^(?:12345678?9?0?|abcdef\w{0,2}|\.\.\.)$/i
 
-/** What is written where a password goes, without being one: the word itself, in what is explained to somebody. */
+/** Words in the position of a password that only describe it. */
 const passwordWords =
   /^(?:(?:db|your|my|the|some|user|root|admin)?[-_ ]?(?:pass(?:word|wd|phrase|code)?|pwd|pw|secret|token|key|credentials?)\d?|user(?:name)?|login|example|sample|dummy|placeholder|redacted|removed|hidden|none|null|nil|undefined|true|false|yes|no|on|off|empty|unset|optional|required|string|text|bytes|value|prompt|ask|stdin|file|env|vault|default|xxx+)$/i
 
-/** Whether a value in the place of a password may be one, however weak: `letmein`, `changeme`. */
+/** Whether a value in the position of a password may be one, however weak: `letmein`, `changeme`. */
 export const mayBePassword = (value: string): boolean =>
   !passwordWords.test(value) &&
   !template.test(value) &&
@@ -195,7 +195,7 @@ export const mayBePassword = (value: string): boolean =>
     value,
   )
 
-/** Whether a value stands for one that is not said. */
+/** Whether a value is a placeholder. */
 export const isPlaceholder = (value: string): boolean =>
   placeholderWords.test(value) ||
   named.test(value) ||

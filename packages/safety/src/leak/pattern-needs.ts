@@ -1,17 +1,17 @@
-/** What every match of a pattern needs. */
+/** Requirements of every match of a pattern. */
 export interface PatternNeeds {
-  /** So many characters in a row that are no blanks, at least, from its beginning on. */
+  /** Minimum number of consecutive non-blank characters at its beginning. */
   readonly reach: number
-  /** It may have blanks in it. */
+  /** Whether it may contain blanks. */
   readonly hasBlanks: boolean
-  /** It may stand where there is nothing but prose: see `isProse`. */
+  /** Whether it may occur in pure prose: see `isProse`. */
   readonly matchesProse: boolean
 }
 
-/** RE2 is read as far as it means the same in JavaScript. */
+/** RE2 is parsed as far as it equals JavaScript. */
 export type Syntax = 'javascript' | 're2'
 
-/** Reads what a pattern needs from the pattern itself; `undefined` where it is not understood, so it may match anything. */
+/** Derives the requirements from the pattern; `undefined` = not understood, so it may match anything. */
 export function readNeeds(source: string, flags: string, syntax: Syntax): PatternNeeds | undefined {
   let node: Node
   try {
@@ -28,7 +28,7 @@ export function readNeeds(source: string, flags: string, syntax: Syntax): Patter
   }
 }
 
-/** No more is looked at of what goes on from another text. */
+/** Limit of `reach`. */
 const maxReach = 128
 
 type Node =
@@ -39,13 +39,13 @@ type Node =
 
 interface CharacterSet {
   readonly isBlank: boolean
-  /** Of prose, the kinds of characters that it matches. */
+  /** The kinds of prose characters that it matches. */
   readonly kinds: readonly Kind[]
 }
 
 const nothing: Node = { kind: 'sequence', nodes: [] }
 
-/** Throws SyntaxError for what it does not understand. What only asserts something is left out: so it may match more. */
+/** Throws SyntaxError for unsupported syntax. Ignores assertions, so the result may match more. */
 function parsePattern(source: string, flags: string, syntax: Syntax): Node {
   let at = 0
   let ignoresCase = flags.includes('i')
@@ -115,7 +115,7 @@ function parsePattern(source: string, flags: string, syntax: Syntax): Node {
   return node
 }
 
-/** A character or a class of such, as it is written. */
+/** Character escapes and classes. */
 const characters = {
   javascript: /\[(?:\\.|[^\]\\])*\]|\\(?:u\{[\da-f]+\}|u[\da-f]{4}|x[\da-f]{2}|p\{\w+\}|.)|[^*+?|()]/isy,
   re2: /\[(?!\^?\])(?:\\[dwsDWSnrtfv]|\\[!-/:-@[-`{-~]|(?!\[:)[^\]\\])+\]|\\(?:x[\da-fA-F]{2}|[dwsDWSnrtfv]|[!-/:-@[-`{-~])|[^*+?|()\\[]/y,
@@ -131,10 +131,10 @@ function readSet(one: string, flags: string): CharacterSet {
   }
 }
 
-/** What ends a run of visible characters. */
+/** Ends a run of visible characters. */
 const blanks = '\t\n\v\f\r '
 
-/** So many visible characters it begins with; an open one goes on behind blanks, or anything. */
+/** The visible characters at the beginning; an open one continues after blanks, or with anything. */
 interface Measure {
   readonly length: number
   readonly isOpen: boolean
@@ -173,7 +173,7 @@ function measure(node: Node): Measure {
   }
 }
 
-/** Every character of prose, by its kind. */
+/** Every character of prose by kind. */
 const ofProse = {
   small: 'abcdefghijklmnopqrstuvwxyz',
   capital: 'ABCDEFGHIJKLMNOPQRSTUVWXYZ',
@@ -186,21 +186,21 @@ type Kind = keyof typeof ofProse
 const kinds = Object.keys(ofProse) as Kind[]
 const anything: Node = { kind: 'character', isBlank: true, kinds }
 
-/** Limits of what `isProse` takes for a word. */
+/** Limits of a word in `isProse`. */
 const maxWordChars = 15
 const maxCapitals = 6
 const maxDigits = 4
 
-/** How far into a word of prose a match has come, packed in a number. */
+/** Progress of a match within a word of prose, packed in a number. */
 type State = number
 const betweenWords: State = 0
-/** In a state: it begins within any word; counts; a quote may come no more; no digit may; kinds that may not come next. */
+/** Bits of a state: begins within any word; counts; no further quote; no digit; excluded next kinds. */
 const [anywhere, charsAt, capitalsAt, digitsAt] = [1 << 13, 0, 4, 7]
 const [small, quoted, over, forbiddenAt] = [1 << 10, 1 << 11, 1 << 12, 14]
 
 const forbid = (state: State, kind: Kind): State => state | (1 << (forbiddenAt + kinds.indexOf(kind)))
 
-/** The state behind one more character; `undefined` where that is no prose. */
+/** The state after another character; `undefined` = not prose. */
 function step(state: State, kind: Kind): State | undefined {
   if (forbid(state, kind) === state) return undefined
   if (kind === 'blank') return betweenWords
@@ -226,7 +226,7 @@ function step(state: State, kind: Kind): State | undefined {
   }
 }
 
-/** Where prose may have come to behind a match that begins where it has come to one of these. */
+/** The states after a match that begins in one of these. */
 function advance(node: Node, states: ReadonlySet<State>): ReadonlySet<State> {
   if (states.size === 0) return states
   switch (node.kind) {
@@ -252,7 +252,7 @@ function advance(node: Node, states: ReadonlySet<State>): ReadonlySet<State> {
   }
 }
 
-/** Several in a row agree on the character that comes next. */
+/** Consecutive lookaheads apply to the same next character. */
 function lookAhead(node: Node, states: ReadonlySet<State>): ReadonlySet<State> {
   const next = new Set<State>()
   const isPossible = (state: State): boolean => advance(node, new Set([state])).size > 0
@@ -286,7 +286,7 @@ function repeat(node: Node, states: ReadonlySet<State>, least: number, maximum: 
 const isSame = (one: ReadonlySet<State>, other: ReadonlySet<State>): boolean =>
   one.size === other.size && [...one].every((state) => other.has(state))
 
-/** Whether a text stays within what the patterns are tried with. */
+/** Whether a text stays within the limits of the analysis. */
 export function staysProse(text: string): boolean {
   let state: State | undefined = anywhere
   for (const character of text) {

@@ -6,26 +6,26 @@ import { behindMatch, type Detector } from './detector.js'
 import { isPlaceholder, looksBegun, looksMadeUp, looksRandom, mayBePassword } from './looks.js'
 import type { PatternNeeds } from './pattern-needs.js'
 
-/** A rule of this package. */
+/** A built-in rule. */
 export interface BuiltInRule {
   readonly name: string
   /**
-   * A regular expression of JavaScript that is tried where a keyword begins. It takes a bounded time there, or fails only
-   * where a run of characters ends in which no keyword is. The group named `from` is where the evidence begins. Other
-   * named groups are what must not be seen; without any, the match is, with all behind `from`.
+   * A JavaScript regular expression that is tried at each keyword, where it takes bounded time, or fails only at the end of a
+   * run without keywords. The group `from` marks the beginning of the evidence. Other named groups are masked; without any, the
+   * whole match after `from`.
    */
   readonly pattern: string
   readonly flags?: string
   /** In lower case. */
   readonly keywords: readonly string[]
   readonly action: LeakAction
-  /** How what the pattern matches has to look, where the pattern alone does not tell that it is a secret. */
+  /** Additional condition on the match, if the pattern alone is not sufficient. */
   readonly looks?: keyof typeof judges
 }
 
-/** With what is read from its pattern when the rules are generated. */
+/** Includes requirements derived from its pattern when the rules are generated. */
 export interface CompiledRule extends BuiltInRule, Pick<PatternNeeds, 'reach' | 'hasBlanks'> {
-  /** Where it may match prose: a regular expression that is tried where a word begins; absent = nowhere. */
+  /** A regular expression that is tried at words of prose; absent = it cannot match prose. */
   readonly inProse?: string
 }
 
@@ -33,13 +33,13 @@ const isTyped = (value: string): boolean =>
   looksMadeUp(value) || looksRandom(value, { least: 10, allowsUuid: true })
 
 const judges = {
-  /** Not like what stands for a value. */
+  /** Not a placeholder. */
   said: (value: string) => !isPlaceholder(value),
   random: (value: string) => looksRandom(value, { least: 16, allowsUuid: true }),
   typed: isTyped,
-  /** Where a password alone stands, and be it a weak one. */
+  /** In a position of passwords only, however weak. */
   weak: mayBePassword,
-  /** Where nothing else is expected, anything that is not the word for it. */
+  /** In a position without alternatives, anything but a description. */
   password: (value: string) =>
     !isPlaceholder(value) && (isTyped(value) || /^(?=.*[A-Za-z])(?=.*[\d!^#&+=%])\S{5,}$/.test(value)),
 }
@@ -65,12 +65,12 @@ export function createDetector({
     isQuick: true,
     beginsSecrets: !/\(\?<\w/.test(pattern),
     find(text, words, { isWanted, seam = text.length }) {
-      // Most rules never are asked.
+      // Most rules are never used.
       compiled ??= new RegExp(pattern, `dy${flags}`)
       const secrets: Span[] = []
       let at = 0
       for (const { start } of words) {
-        // What was found is skipped: the same may begin in it again and again.
+        // Skips the match, because the same pattern may match repeatedly within it.
         if (start < at) continue
         compiled.lastIndex = start
         const match = compiled.exec(text)
@@ -82,7 +82,7 @@ export function createDetector({
           if (span === undefined) continue
           const [first, last] = span
           const value = text.slice(first, last)
-          // What is said in pieces may go on.
+          // In streamed pieces the value may continue.
           const isOpen = first < seam && seam < last && last === text.length && looksBegun(value)
           const isFound = looks === undefined || isOpen || judges[looks](value)
           const secret = { start: named.length > 0 ? first : from, end: last }
@@ -95,12 +95,12 @@ export function createDetector({
   }
 }
 
-/** The name of the group around what must not be seen; without it, that is the whole match. */
+/** The name of the group to mask; without it, the whole match. */
 const secretGroup = 'secret'
-/** Characters of a match that leaves its span; one that goes on behind them is taken to never end. */
+/** Characters of a match that leaves its span; one that continues beyond counts as endless. */
 const maxMatchChars = 8192
 
-/** Finds what the pattern of an operator's rule matches, as RE2 does: around its keywords, or everywhere. */
+/** Finds matches of an operator's rule with RE2 semantics: around its keywords, or everywhere. */
 export function createOwnDetector(
   { name, action, pattern, keywords, generic }: SecretRule,
   path: string,
@@ -117,10 +117,10 @@ export function createOwnDetector(
       const secrets: Span[] = []
       let at = 0
       for (const { start: first, end } of spans) {
-        // With the character before, which tells whether a word begins.
+        // Includes the preceding character, which decides whether a word begins.
         const from = Math.max(0, first - 1)
         const part = text.slice(from, end)
-        // Where a match is takes ten times as long to tell as that there is one.
+        // Finding the position of a match takes ten times as long as testing for one.
         if (!test(part)) continue
         const matcher = compiled.matcher(part)
         at = Math.max(at, first)
@@ -143,14 +143,14 @@ export function createOwnDetector(
   }
 }
 
-/** What must not be seen of a match in the part of a text that begins at `from`. */
+/** The span to mask of a match in the part of a text that begins at `from`. */
 function secretOf(pattern: RE2JS, matcher: Matcher, from: number): Span {
   const isNamed = Object.hasOwn(pattern.namedGroups(), secretGroup) && matcher.start(secretGroup) >= 0
   const group = isNamed ? secretGroup : 0
   return { start: from + matcher.start(group), end: from + matcher.end(group) }
 }
 
-/** Of a match that goes up to the end of its part, which may be longer, or none. */
+/** The span of a match that reaches the end of its part, and may be longer or void. */
 function secretFrom(pattern: RE2JS, text: string, start: number): Span | undefined {
   const rest = text.slice(start, start + maxMatchChars)
   const matcher = pattern.matcher(rest)

@@ -1,11 +1,11 @@
 import { lastFrom, type Span } from '../spans.js'
 
-/** What must not be seen, and the place in the list of rules of the one that found it. */
+/** A span to mask, with the index of its rule. */
 export interface Secret extends Span {
   readonly rank: number
 }
 
-/** Secrets in order, those that overlap as one, found by the first of their rules. */
+/** Sorts secrets and merges overlapping ones, which get their first rule. */
 export function merge(secrets: readonly Secret[]): Secret[] {
   const merged: Secret[] = []
   for (const secret of secrets.toSorted((one, other) => one.start - other.start)) {
@@ -19,7 +19,7 @@ export function merge(secrets: readonly Secret[]): Secret[] {
   return merged
 }
 
-/** A text with marks in place of its merged secrets, which have the names of their rules. */
+/** Replaces merged secrets by marks with the names of their rules. */
 export function redact(text: string, secrets: readonly Secret[], names: readonly string[]): string {
   let redacted = ''
   let read = 0
@@ -30,12 +30,12 @@ export function redact(text: string, secrets: readonly Secret[], names: readonly
   return redacted + text.slice(read)
 }
 
-/** What stands in place of a secret that `rule` found. */
+/** The mark of a secret that `rule` found. */
 const formatMark = (rule: string): string => `[redacted:${rule}]`
 
 const mark = /\[redacted:([a-z0-9-]+)\]/g
 
-/** Where a text has marks of rules that there are; any other is nothing but text. */
+/** The marks of known rules in a text; others are ordinary text. */
 export const findMarks = (text: string, isRule: (name: string) => boolean): Span[] =>
   Array.from(text.matchAll(mark)).flatMap(({ 0: { length }, 1: name = '', index }) =>
     isRule(name) ? [{ start: index, end: index + length }] : [],
@@ -43,7 +43,7 @@ export const findMarks = (text: string, isRule: (name: string) => boolean): Span
 
 const saying = /[\p{L}\p{N}]/u
 
-/** Whether a span of a text has nothing to say beside the mark that it begins or ends in. */
+/** Whether a span has no content besides the mark that it begins or ends in. */
 export function isMarked(text: string, { start, end }: Span, marks: readonly Span[]): boolean {
   const first = lastFrom(marks, start)
   const last = lastFrom(marks, end - 1)

@@ -12,7 +12,7 @@ import type { Tools } from '../../model/wanted-calls.js'
 type Part = TextStreamPart<ToolSet>
 type Content = Exclude<AssistantModelMessage['content'], string>[number]
 type BlockType = Block<ProviderMetadata>['type']
-/** A call as it is read, also if it makes no sense to `ai`. */
+/** A call as parsed, even if `ai` considers it invalid. */
 type ToolCallPart = Pick<
   Extract<Part, { type: 'tool-call' }>,
   'toolCallId' | 'toolName' | 'input' | 'providerMetadata'
@@ -24,7 +24,10 @@ type Piece = Pick<
   'type' | 'id' | 'providerMetadata'
 >
 
-/** Finish reasons of `ai`, for providers that give none of their own: a filtered answer is then a refusal in the model's words. */
+/**
+ * Finish reasons of `ai`, for providers without one of their own: a filtered answer then counts as a refusal in the model's
+ * words.
+ */
 const endings: Partial<Record<FinishReason, Ending>> = {
   stop: 'whole',
   'tool-calls': 'whole',
@@ -33,12 +36,12 @@ const endings: Partial<Record<FinishReason, Ending>> = {
 }
 const ends = { whole: 'done', cut: 'length', refused: 'filtered', failed: 'broken' } as const
 
-/** Decodes what a model sends in one step, from the parts of its stream, and has it read when it is over. */
+/** Collects the parts of one step's stream, and decodes them when it ends. */
 export class Collector {
   readonly #tools: Tools
   readonly #blocks: Block<ProviderMetadata>[] = []
   readonly #open = new Map<string, Block<ProviderMetadata>>()
-  /** Reads what `ai` refuses to read. */
+  /** Parses events that `ai` refuses. */
   readonly #odd = new ReasoningStream()
   #end: ModelStep['end'] = 'broken'
   #reason: string | undefined
@@ -49,7 +52,7 @@ export class Collector {
     this.#tools = tools
   }
 
-  /** Gives the text that it adds to the answer. Throws what the provider reports as an error. */
+  /** Returns the text that the part adds to the answer. Throws errors reported by the provider. */
   push(part: Part): string {
     switch (part.type) {
       case 'text-start':
@@ -82,7 +85,7 @@ export class Collector {
     }
   }
 
-  /** Whether the text held a thought that began without a mark; `undefined` = there was no text. */
+  /** Whether the text contained a thought without an opening mark; `undefined` = no text. */
   get isUnmarked(): boolean | undefined {
     const texts = this.#blocks.filter(({ type, text }) => type === 'text' && text.trim() !== '')
     return texts.length === 0 ? undefined : texts.some(({ reader }) => reader.isUnmarked)
@@ -92,7 +95,7 @@ export class Collector {
     this.#end = 'stopped'
   }
 
-  /** `isSummary`: the provider writes its reasoning for people to read. */
+  /** `isSummary`: the provider writes its reasoning for readers. */
   step(isSummary: boolean): ModelStep {
     const { items, end } = this.#readStep()
     const texts = items.filter((each) => each.type === 'text')
@@ -113,8 +116,8 @@ export class Collector {
   }
 
   /**
-   * The answer as the model may get it back: what its provider has attached goes with it, unchanged and in order. `undefined`: there
-   * is nothing to go back.
+   * The answer in the form that the model gets back, with the provider's metadata unchanged and in order; `undefined` = nothing
+   * to send back.
    */
   message(): AssistantModelMessage | undefined {
     const { items, end } = this.#readStep()
@@ -126,7 +129,7 @@ export class Collector {
         return each.calls.map((call, at) => ({ ...toToolCall(call), ...(at === 0 && options) }))
       const { type, text } = each
       if (type === 'text') return text === '' && attached === undefined ? [] : [{ type, text, ...options }]
-      // Without what follows it, a thought is refused.
+      // Providers refuse a thought without the content that followed it.
       if (isStopped || !each.isWhole) return []
       return [{ type, text, ...options }]
     })
@@ -168,7 +171,7 @@ export class Collector {
     return block.type === 'text' ? this.#say(block, text, isWhole) : ''
   }
 
-  /** Gives what is certain to be text. */
+  /** Returns the text that is certainly not a thought. */
   #say({ reader }: Block<ProviderMetadata>, text: string, isWhole: boolean): string {
     const pieces = isWhole ? reader.flush() : reader.push(text)
     return pieces.flatMap((piece) => (piece.type === 'text' ? [piece.text] : [])).join('')
@@ -179,7 +182,7 @@ export class Collector {
     if (block !== undefined) block.text += text
   }
 
-  /** The arguments as the model wrote them came before, as a rule; else they are made of their value. */
+  /** Usually the arguments arrived before, as the model wrote them; otherwise they are encoded from their value. */
   #endCall({ toolCallId: id, toolName, input, providerMetadata }: ToolCallPart): void {
     const block = this.#open.get(`call ${id}`) ?? this.#begin('call', id, undefined, toolName)
     this.#open.delete(`call ${id}`)
@@ -193,12 +196,12 @@ export class Collector {
     this.#spent = { input, output, reasoning: outputTokenDetails.reasoningTokens ?? 0 }
     this.#reason = reason
     const ending = readEnding(reason ?? '') ?? endings[finishReason]
-    // A stream that ends without saying why was cut off on its way.
+    // A stream without a finish reason was cut off.
     const isUnsure = ending === undefined && finishReason === 'other' && Boolean(reason)
     this.#end = isUnsure ? 'unsure' : ends[ending ?? 'failed']
   }
 
-  /** An event in a form that `ai` does not expect is read by other means. Rethrows all other errors, but that the end is missing. */
+  /** Parses an event in a form that `ai` does not expect. Rethrows other errors, except that the end is missing. */
   #recover(error: unknown): string {
     const { name, value, data } = isRecord(error) ? error : {}
     if (name === 'AI_InvalidResponseDataError' && data === undefined) return ''
@@ -229,7 +232,10 @@ function getThoughts(item: Item<ProviderMetadata>): Thought[] {
   return [{ text, format, ...(attached && { attached }) }]
 }
 
-/** Whether the block has thoughts that only the provider can read: `redactedData` of Anthropic, `reasoningEncryptedContent` of OpenAI. */
+/**
+ * Whether the block has thoughts that only the provider can read: `redactedData` of Anthropic, `reasoningEncryptedContent` of
+ * OpenAI.
+ */
 const isSealed = (attached: ProviderMetadata = {}): boolean =>
   Object.values(attached)
     .flatMap((fields) => Object.entries(fields))
@@ -237,10 +243,10 @@ const isSealed = (attached: ProviderMetadata = {}): boolean =>
 
 const getBlockType = (type: string): 'text' | 'reasoning' => (type.startsWith('text') ? 'text' : 'reasoning')
 
-/** With the reason that the model gave: it is to see what it wrote. */
+/** Includes the reason of the model, so that it sees its own call. */
 const toToolCall = ({ id, name, input }: WantedCall): Content => ({
   type: 'tool-call',
   toolCallId: id,
   toolName: name,
-  input: isRecord(input) ? toDigits(input) : {}, // Some providers take nothing else.
+  input: isRecord(input) ? toDigits(input) : {}, // Some providers only accept an object.
 })

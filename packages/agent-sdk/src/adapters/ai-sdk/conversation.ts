@@ -2,36 +2,36 @@ import type { AssistantModelMessage, ModelMessage, ToolModelMessage, ToolResultP
 import { cutMiddle } from '../../model/results.js'
 import type { Terms } from './refusals.js'
 
-/** A message, with the model that has said it. */
+/** A message, with the model that wrote it. */
 interface Entry {
   readonly message: ModelMessage
-  /** Absent: a person, or a tool; or whichever model it is sent to. */
+  /** Absent = a person or a tool, or the model that the message is sent to. */
   readonly by?: object
 }
 
 type AssistantParts = Exclude<AssistantModelMessage['content'], string>
 
-/** A model as far as messages differ for it. */
+/** The properties of a model that change messages. */
 interface Recipient {
   readonly terms: Terms
   /** Whether the model takes files of this type in tool results. */
   takes(mediaType: string): boolean
 }
 
-/** The part of a conversation that a request holds. */
+/** The part of a conversation in a request. */
 interface Selection {
   readonly messages: readonly ModelMessage[]
-  /** How many older messages are left out. */
+  /** Number of omitted older messages. */
   readonly leftOut: number
   readonly chars: number
 }
 
-/** Characters that a text of a result keeps. */
+/** Characters that remain of a long result. */
 const minResultChars = 1000
-/** Characters that a file counts for, whatever its size. */
+/** Characters counted for a file of any size. */
 const fileChars = 4000
 
-/** The messages before a question, the question, and the steps since. Each model gets the part that it accepts. */
+/** The messages before a question, the question, and the later steps. Selects the part that fits each model. */
 export class Conversation {
   #earlier: readonly Entry[]
   readonly #turn: Entry[]
@@ -44,19 +44,19 @@ export class Conversation {
     this.#turn = entries.slice(Math.max(0, question))
   }
 
-  /** Puts earlier messages in front of all that there are. */
+  /** Adds earlier messages in front. */
   recall(messages: readonly ModelMessage[]): void {
     this.#earlier = [...messages.map((message) => ({ message })), ...this.#earlier]
   }
 
-  /** `by`: the model that has said it. */
+  /** `by`: the model that wrote it. */
   add(message: ModelMessage, by?: object): void {
     this.#turn.push({ message, ...(by && { by }) })
   }
 
   /**
-   * Cuts the conversation to a number of characters, as far as possible: first the oldest messages before the question go, then the
-   * oldest steps since, then the middle of long results.
+   * Shortens the conversation to a number of characters as far as possible: first drops the oldest messages before the
+   * question, then the oldest steps, then cuts the middle of long results.
    */
   select(model: Recipient, maxChars: number): Selection {
     const show = (entries: readonly Entry[]): Item[] =>
@@ -92,9 +92,9 @@ interface Item {
   readonly chars: number
 }
 
-/** Each begins with what somebody else has said. */
+/** Each group begins with a message of another participant. */
 const groupExchanges = (items: readonly Item[]): Item[][] => group(items, 'user')
-/** A step is what the model has said, with the results of its calls. What people say is not left out. */
+/** A step is a model's output with the results of its calls. Messages of people are never dropped. */
 const groupSteps = (items: readonly Item[]): Item[][] =>
   group(
     items.filter(({ message }) => message.role !== 'user'),
@@ -112,8 +112,8 @@ function group(items: readonly Item[], first: ModelMessage['role']): Item[][] {
 }
 
 /**
- * A message as a model gets it. What its provider has attached to its own goes back unchanged, to no other; reasoning without that
- * to those who want it.
+ * A message for a model. Metadata of a provider goes back unchanged to its own model only; bare reasoning only to models that
+ * want it.
  */
 function showTo(model: Recipient, { message, by = model }: Entry): ModelMessage | undefined {
   if (message.role === 'tool') return withoutMedia(message, model)
@@ -150,7 +150,7 @@ const shortenResults = (message: ToolModelMessage, maxChars: number): ToolModelM
     return { ...output, value }
   })
 
-/** Files that another model was shown are named in the text. */
+/** Names files in the text for a model that does not accept them. */
 const withoutMedia = (message: ToolModelMessage, model: Recipient): ToolModelMessage =>
   mapOutputs(message, (output) => {
     if (output.type !== 'content') return output
@@ -167,15 +167,12 @@ const measure = (message: ModelMessage): number =>
     key === 'data' && typeof value === 'string' && value.length > fileChars ? '.'.repeat(fileChars) : value,
   ).length
 
-/** For models: what they cannot see. */
+/** Tells the model that messages are omitted. */
 const leftOutLine = '(What was said before this is not shown.)'
-/** Stands between the result of a tool and what somebody says then, for those who want roles in turn. */
+/** Separates a tool result from a following message of a person, for providers that require alternating roles. */
 const noted = 'Noted.'
 
-/**
- * The messages as strict templates take them: roles are in turn, beginning with a person's. `system` is there where it has no
- * message of its own.
- */
+/** The messages in strict alternation, beginning with a person's. `system` is set if the prompt has no message of its own. */
 export function toTurns(
   messages: readonly ModelMessage[],
   { takesUserAfterTool }: Terms,
@@ -198,7 +195,7 @@ export function toTurns(
   }, [])
 }
 
-/** Two neighbours as one message; `undefined` where they are not of one role. */
+/** Merges two neighbours; `undefined` if their roles differ. */
 function join(first: ModelMessage, second: ModelMessage): ModelMessage | undefined {
   if (first.role === 'user' && second.role === 'user')
     return { role: 'user', content: `${String(first.content)}\n\n${String(second.content)}` }

@@ -18,35 +18,35 @@ type Ai = Pick<
   | 'UnsupportedModelVersionError'
 >
 
-/** Which model failed, as its users know it. */
+/** The failed model as its users know it. */
 export interface FailingModel {
   readonly name: string
-  /** With where it is: `qwen3 at http://127.0.0.1:11434/v1`. */
+  /** The name with the address: `qwen3 at http://127.0.0.1:11434/v1`. */
   readonly title: string
   readonly provider: string
   readonly baseURL: string | undefined
-  /** Texts that no message may quote. */
+  /** Texts that messages must not quote. */
   readonly credentials: readonly string[]
 }
 
 /** The failure of a request to a model. */
 export interface Failure {
-  /** The predicate of a sentence about the model. */
+  /** The predicate of a sentence whose subject is the model. */
   readonly what: string
-  /** The advice to its reader; `''` = none is known. */
+  /** Advice to the reader; `''` = none. */
   readonly remedy: string
-  /** The provider's words, for programs. */
+  /** The provider's message, for programs. */
   readonly words: string
   /** Whether the same request may succeed later. */
   readonly isPassing: boolean
-  /** The answer had begun, and ended without a reason. */
+  /** The answer had begun, and ended without a finish reason. */
   readonly isBrokenOff: boolean
-  /** Milliseconds, as the provider says. */
+  /** Milliseconds to wait, according to the provider. */
   readonly waitMs: number | undefined
   readonly cause: unknown
 }
 
-/** A model said nothing for too long. */
+/** The model sent nothing for too long. */
 export class StallError extends Error {
   override readonly name = 'StallError'
 
@@ -55,7 +55,7 @@ export class StallError extends Error {
   }
 }
 
-/** The answer has ended before it began. */
+/** The response ended without content. */
 export class NothingSentError extends Error {
   override readonly name = 'NothingSentError'
 }
@@ -63,11 +63,11 @@ export class NothingSentError extends Error {
 interface FailedRequest {
   /** Whether a part of the answer had arrived. */
   readonly hasBegun: boolean
-  /** The conversation, which nothing quotes. */
+  /** The conversation; must not be quoted. */
   getSent(): string
 }
 
-/** One failed request to a model. */
+/** A failed request to a model. */
 interface Failed {
   readonly ai: Ai
   readonly error: unknown
@@ -75,15 +75,15 @@ interface Failed {
   readonly hasBegun: boolean
 }
 
-/** The description of a failure by the first kind that knows it. */
+/** The description of a failure by the first matching kind. */
 interface Description
   extends Partial<Pick<Failure, 'remedy' | 'words' | 'isPassing' | 'isBrokenOff' | 'waitMs' | 'cause'>> {
   readonly what: string
-  /** The provider's words, which follow; `''` = none. */
+  /** The provider's message, appended; `''` = none. */
   readonly said?: string
 }
 
-/** Reads the error of a request, for people and for programs. */
+/** Describes the error of a request for people and for programs. */
 export function readFailure(
   ai: Ai,
   error: unknown,
@@ -105,9 +105,9 @@ export function readFailure(
   }
 }
 
-/** Kinds of failures: the first that knows an error tells it. */
+/** Kinds of failures; the first match describes the error. */
 const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
-  // Keys that a provider's package reads by itself are not known here.
+  // The keys that a provider's package reads itself are unknown here.
   ({ error }) =>
     isBadHeader(error)
       ? {
@@ -132,7 +132,7 @@ const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
       : undefined,
   ({ ai, error }) => {
     if (!isNonsense(ai, error)) return undefined
-    // All else of the response may be reasoning that must not be shown.
+    // The rest of the response may contain reasoning that must not be shown.
     const value = ai.TypeValidationError.isInstance(error) ? Object(error.value) : {}
     const said = findWords('choices' in value ? value.error : value)
     return said === '' ? nonsense : { what: 'failed', said }
@@ -152,7 +152,7 @@ const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
     ai.LoadAPIKeyError.isInstance(error)
       ? { what: 'has no API key', said: error.message, words: '' }
       : undefined,
-  // It lists its ways to get a key on many lines.
+  // The original message lists ways to get a key on many lines.
   ({ error }) =>
     Object(error).name === 'GatewayAuthenticationError'
       ? { what: 'needs a valid key', remedy: 'set AI_GATEWAY_API_KEY where the agent runs' }
@@ -189,7 +189,7 @@ function describeCall(failed: Failed, error: APICallError): Description {
   if (status < 300) return isNonsense(failed.ai, error.cause) ? nonsense : describeBrokenOff(failed)
   const said = readWords(body) || error.message
   const waitMs = readWait(responseHeaders) ?? findWait(body)
-  // Some servers quote the key that they refuse.
+  // Some servers quote the refused key.
   const isAboutKey =
     (status === 401 || status === 403) && /key|token|credential|bearer|secret|authoriz/i.test(said)
   return {
@@ -202,12 +202,12 @@ function describeCall(failed: Failed, error: APICallError): Description {
   }
 }
 
-/** Whether a changed request may succeed after this status. Servers report errors of chat templates as 5xx. */
+/** Whether a changed request may succeed after this status. Servers report chat template errors as 5xx. */
 const mayAdapt = (status: number): boolean => ![401, 402, 403, 408, 429].includes(status)
 
 /**
- * The failure in one sentence, for everyone to read: model, server, what happened, what to do. The original error is the cause,
- * unless it quotes a credential.
+ * The failure in one public sentence: model, server, what happened, what to do. The original error becomes the cause, unless it
+ * quotes a credential.
  */
 export function explainFailure({ what, remedy, cause }: Failure, of: FailingModel, tries = 1): Error {
   const often = tries > 1 ? ` ${tries} times` : ''
@@ -224,7 +224,7 @@ export function explainFailure({ what, remedy, cause }: Failure, of: FailingMode
 
 const nonsense = { what: 'sent what makes no sense' }
 
-/** The platform quotes the value that it refuses. */
+/** Node quotes the invalid header value. */
 function isBadHeader(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return (
@@ -239,7 +239,7 @@ const isNonsense = ({ JSONParseError, TypeValidationError }: Ai, error: unknown)
 type Remedy = (of: FailingModel, waitMs: number | undefined, said: string) => string
 
 const askAgain: Remedy = (_, waitMs) => `ask again ${waitMs === undefined ? 'later' : describeWait(waitMs)}`
-/** By status; of all others above 500 the one of 500. */
+/** Advice by status; other statuses above 500 use that of 500. */
 const remedies: Readonly<Record<number, Remedy>> = {
   401: () => 'it needs a valid API key',
   402: () => 'its account needs credit',
@@ -262,10 +262,10 @@ const getRemedy = (status: number, of: FailingModel, waitMs: number | undefined,
 const tryAddress = (address: string | undefined): string =>
   address === undefined ? '' : `try the baseURL ${address}`
 
-/** Endings of paths that are those of requests. */
+/** Path suffixes that belong to the request, not to the base address. */
 const requestPath = /(?:\/chat)?\/(?:completions|responses|models|messages|generate|chat)\/?$/
 
-/** Advice about an unusual address: the address of most servers ends in `/v1`. */
+/** Advice about an unusual address; most servers' base address ends in `/v1`. */
 function hintAtAddress(address: string | undefined): string {
   if (address === undefined || !URL.canParse(address)) return ''
   const { origin, pathname } = new URL(address)
@@ -276,7 +276,7 @@ function hintAtAddress(address: string | undefined): string {
   return /\/v\d|\/openai\b|\/api\b/.test(path) ? '' : tryAddress(`${origin}${path}/v1`)
 }
 
-/** Advice by what the platform says of a connection. */
+/** Advice by Node's connection error. */
 const silences: readonly (readonly [RegExp, Remedy])[] = [
   [/redirect/, () => checkAddress],
   [

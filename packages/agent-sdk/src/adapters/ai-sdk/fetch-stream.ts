@@ -2,26 +2,26 @@ import { readThought } from '../../extract/chat.js'
 import { isFilled, type Json, record, records, string } from '../../extract/json.js'
 import { findJsonEnd, parseJson } from '../../extract/json-text.js'
 
-/** A server gave something else than a stream, with a status of success. */
+/** A successful response that is not a stream. */
 export class NoStreamError extends Error {
   override readonly name = 'NoStreamError'
 
-  /** `body`: what it gave instead, if that is a page or JSON: a text may be what a model thinks. */
+  /** `body`: the response, if it is a page or JSON. Plain text may be reasoning, so it is not kept. */
   constructor(readonly body: string) {
     super('the answer is no stream')
   }
 }
 
-/** Characters of an answer that is none. */
+/** Characters of a response that is not a stream. */
 const maxChars = 4_000_000
-/** How a stream of events begins; an empty body is one, too. */
+/** The beginning of an event stream; an empty body is one as well. */
 const isStream = /^(?:$|:|data\b|event\b|id\b|retry\b)/
-/** Characters that show whether it does. */
+/** Characters that are needed to recognize it. */
 const shownChars = 6
 
 /**
- * Fetches a streamed answer, with events as OpenAI's servers give them. One that came whole becomes a stream, whatever type its server
- * names; rejects with `NoStreamError` if it is no answer.
+ * Fetches a streamed answer, with events normalized to OpenAI's form. Converts a complete answer to a stream, whatever its
+ * content type; rejects with `NoStreamError` if it is not an answer.
  */
 export const fetchStream: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
@@ -32,7 +32,7 @@ export const fetchStream: typeof fetch = async (input, init) => {
   return new Response(bytes, { headers: { 'content-type': 'text/event-stream' } })
 }
 
-/** The text of a body, of which the beginning can be known before it is read. */
+/** The text of a body with a `peek` at its beginning. */
 class TextBody {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>
   readonly #decoder = new TextDecoder()
@@ -42,12 +42,12 @@ class TextBody {
     this.#reader = body.getReader()
   }
 
-  /** Gives the first characters that are not blank. */
+  /** Returns the first non-blank characters. */
   async peek(): Promise<string> {
     for (;;) {
       const beginning = this.#ahead.trimStart()
       if (beginning.startsWith(':') || beginning.length >= shownChars) return beginning
-      // The stream fails in the same way when it is read next.
+      // The next read fails with the same error.
       const text = await this.#read().catch(() => undefined)
       if (text === undefined) return beginning
       this.#ahead += text
@@ -72,12 +72,12 @@ class TextBody {
         yield text
       }
     } finally {
-      // A connection that has failed cannot be cancelled; its error was thrown before.
+      // A failed connection cannot be cancelled; its error was already thrown.
       await this.#reader.cancel().catch(() => {})
     }
   }
 
-  /** `undefined`: that was all. */
+  /** `undefined` = end. */
   async #read(): Promise<string | undefined> {
     const { value } = await this.#reader.read()
     return value && this.#decoder.decode(value, { stream: true })
@@ -86,7 +86,7 @@ class TextBody {
 
 const end = /^data:\s*\[DONE\]/im
 
-/** Events that end where they say so, also if the connection stays open. */
+/** Ends with the last event even if the connection stays open. */
 async function* toEvents(text: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = ''
   for await (const piece of text) {
@@ -100,7 +100,7 @@ async function* toEvents(text: AsyncIterable<string>): AsyncGenerator<string> {
   yield toUsualLines(rest)
 }
 
-/** A whole answer as the only event of a stream. */
+/** Wraps a complete answer as the only event of a stream. */
 function toStream(text: string): string {
   const answer = parseJson(text)
   const choices = record(answer)?.choices
@@ -109,31 +109,31 @@ function toStream(text: string): string {
   return `data: ${toUsualEvent(text)}\n\ndata: [DONE]\n\n`
 }
 
-/** Lines as OpenAI's servers give them. */
+/** Normalizes lines to the form of OpenAI's servers. */
 function toUsualLines(text: string): string {
   const lines = text.split(/\r\n|\n|\r/)
   if (lines.at(-1) === '') lines.pop()
   return lines.map(toUsualLine).join('')
 }
 
-/** A line with its end. Some servers forget the blank line after an event, or `data:` before it. */
+/** One normalized line with its end. Some servers omit the blank line after an event, or `data:` before it. */
 function toUsualLine(line: string): string {
   const data = /^(?:data:|(?=\{))(.*)/.exec(line)?.[1]
   const event = data === undefined ? undefined : toUsualEvent(data)
   return event === undefined ? `${line}\n` : `data: ${event}\n\n`
 }
 
-/** `undefined` = it is no whole event. */
+/** `undefined` = not a complete event. */
 function toUsualEvent(data: string): string | undefined {
   const { error, ...event } = record(parseJson(quoteArguments(data))) ?? {}
   if (event.object === 'error') return JSON.stringify({ error: event })
   const choices = Array.isArray(event.choices) && { choices: records(event.choices).map(toUsualChoice) }
-  // Foundry Local says in each event that it is no error; the package takes it for one.
+  // Foundry Local sends an empty error in each event, which the package would take for a failure.
   const whole = { ...event, ...choices, ...(isGiven(error) && { error }) }
   return Object.keys(whole).length === 0 ? undefined : JSON.stringify(whole)
 }
 
-/** Arguments that are an object become its text, in which numbers keep their digits. */
+/** Converts arguments from an object to its text, so that numbers keep their digits. */
 function quoteArguments(json: string): string {
   let quoted = ''
   let from = 0

@@ -1,9 +1,9 @@
 import type { ModelOptions } from '../../model/options.js'
 
 /**
- * Whether answers are shown while they are written. A server that knows nothing of its model's thoughts gives them as text, perhaps
- * without their beginning, which the template wrote: nobody can tell them from an answer until they end. So nothing is shown of
- * what a server at a `baseURL` writes until it has given thoughts in a field of their own, or one answer without such thoughts.
+ * Decides whether an answer is shown while it is written. Some servers send reasoning as text, possibly without its opening
+ * mark, which the chat template wrote: until it ends it looks like an answer. So nothing of a server at a `baseURL` is shown
+ * live before it has sent reasoning in a separate field, or one answer without such reasoning.
  */
 export class Liveness {
   #mayShow: boolean
@@ -18,12 +18,12 @@ export class Liveness {
     return this.#mayShow
   }
 
-  /** The server has told a thought from the text, in a field of its own: what comes as text is none. */
+  /** The server sent reasoning in a separate field, so its text is not reasoning. */
   onThought(): void {
     if (!this.#isKnown) this.#mayShow = true
   }
 
-  /** `isUnmarked`: some of the text was a thought that began without a mark. */
+  /** `isUnmarked`: the text contained a thought without an opening mark. */
   onAnswer(isUnmarked: boolean): void {
     if (this.#isKnown) return
     this.#mayShow = !isUnmarked

@@ -7,14 +7,11 @@ import { fetchStream } from './fetch-stream.js'
 import type { Terms } from './refusals.js'
 import { ServedModel } from './served-model.js'
 
-/** Imports a package that is installed in a folder, or above it. Rejects where it is missing. */
+/** Imports a package that is installed in a folder or above it. Rejects if it is missing. */
 export const importFrom = async (directory: string, name: string): Promise<unknown> =>
   import(pathToFileURL(createRequire(join(directory, 'package.json')).resolve(name)).href)
 
-/**
- * Loads the `ai` package, which only those install who have models; that of the folder, where this package has none beside it. Rejects
- * where it is missing.
- */
+/** Loads the optional `ai` package: the one installed beside this package, otherwise the folder's. Rejects if it is missing. */
 export async function loadAi(directory?: string): Promise<typeof import('ai')> {
   try {
     return await import('ai').catch((error: unknown) => {
@@ -27,17 +24,14 @@ export async function loadAi(directory?: string): Promise<typeof import('ai')> {
   }
 }
 
-/**
- * The model that is asked for, then those that answer where it fails. Those at a `baseURL` need a package of their own; rejects where
- * that is missing.
- */
+/** The chosen model and its fallbacks. Models at a `baseURL` need an additional package; rejects if it is missing. */
 export async function loadModels(
   options: ModelOptions,
   directory?: string,
 ): Promise<[ServedModel, ...ServedModel[]]> {
   const { baseURL: _, apiKey: __, ...elsewhere } = options
   const others = (options.fallback ?? []).map((model) =>
-    // One that is more than a name knows where it is.
+    // A model object knows its own address.
     typeof model === 'string' ? { ...options, model } : { ...elsewhere, model },
   )
   return Promise.all([loadModel(options, directory), ...others.map((each) => loadModel(each, directory))])
@@ -62,7 +56,7 @@ async function loadModel(options: ModelOptions, directory: string | undefined): 
   )
 }
 
-/** Throws where no request can be made to an address. */
+/** Throws if the address cannot be used for requests. */
 function checkAddress(baseURL: string): void {
   if (/^(?:\w+:)?\/*[^/]*@/.test(baseURL)) {
     const advice = 'give the apiKey, or the header authorization in the settings'
@@ -72,12 +66,12 @@ function checkAddress(baseURL: string): void {
     throw new Error(`the baseURL ${baseURL} is no URL that begins with http:// or https://`)
 }
 
-/** Changes to requests for which the package has no setting. */
+/** Changes requests in ways that the package has no settings for. */
 function adaptBody(
   { stream_options, messages, ...body }: Readonly<Record<string, unknown>>,
   { asksUsage, returnsReasoning }: Terms,
 ): Record<string, unknown> {
-  // DeepSeek wants it of every call, also of one that was made without a thought.
+  // DeepSeek requires the field on every call, even one without reasoning.
   const thoughtless = { role: 'assistant', reasoning_content: '' }
   const withThoughts = (Array.isArray(messages) ? messages : []).map((each) =>
     returnsReasoning && each.tool_calls !== undefined ? { ...thoughtless, ...each } : each,
@@ -89,7 +83,7 @@ function adaptBody(
   }
 }
 
-/** The provider of models at a `baseURL`, also as the key of its options. */
+/** The provider of models at a `baseURL`, and the key of its options. */
 const compatible = 'openai-compatible'
 
 async function importCompatible(directory: string | undefined) {

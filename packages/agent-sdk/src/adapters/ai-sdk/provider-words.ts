@@ -1,20 +1,20 @@
 import { cut, onOneLine } from '@meup/folds'
 import { getErrorMessage } from '../../client/errors.js'
 
-/** Characters of a provider's words for people, and for programs. */
+/** Maximum characters of a provider's message for people, and for programs. */
 const [maxQuoteChars, maxWordsChars] = [300, 1500]
 
-/** Cuts a provider's words for programs to one line, without echoes of the conversation that was sent. */
+/** Shortens a provider's message for programs to one line, without echoes of the sent conversation. */
 export const toWords = (said: string, getSent: () => string): string =>
   withoutEchoes(onOneLine(said).slice(0, maxWordsChars), getSent)
 
-/** Cuts a provider's words for people, also without what looks like a key; `''` = nothing is left. */
+/** Shortens a provider's message for people, also without texts that look like keys; `''` = nothing is left. */
 export const quoteWords = (said: string, getSent: () => string): string =>
   cut(toWords(withoutKeyLike(said.slice(0, 2 * maxWordsChars)), getSent), maxQuoteChars).trim()
 
 export const isPage = (body: string): boolean => /^\s*<(?:!|html|head|body)/i.test(body)
 
-/** Fields in which servers say what went wrong, the most telling first; however they are spelled. */
+/** Fields with error messages, most specific first; names are compared without case and separators. */
 const wordFields = [
   'errordescription',
   'message',
@@ -31,15 +31,15 @@ const wordFields = [
   'title',
   'details',
 ]
-/** Fields that hold such fields; a text in them is the answer of a model. */
+/** Fields that contain such fields; a plain text in them is an answer of a model. */
 const outerFields = ['fault', 'baseresp', 'response', 'data']
 
 const plainName = (name: string): string => name.replace(/[^A-Za-z]/g, '').toLowerCase()
 
-/** Elements of pages, and of errors in XML, that say what went wrong. */
+/** Elements with the message in HTML pages and XML errors. */
 const wordElements = /<(title|message|h1)\b[^>]*>([^<]+)/i
 
-/** Returns a server's words about a failure from JSON of any shape, a web page or a text; `''` = none. */
+/** Extracts a server's error message from JSON of any shape, a web page or a text; `''` = none. */
 export function readWords(body: string): string {
   if (/^\s*</.test(body)) {
     const found = wordElements.exec(body)?.[2]
@@ -66,7 +66,7 @@ const decodeEntities = (text: string): string =>
 export function findWords(value: unknown, depth = 0): string {
   if (depth > 6) return ''
   if (typeof value === 'string') {
-    // Some quote in their words what another server said.
+    // Some messages quote another server's JSON.
     const [, before = '', after = ''] = /^([^[{"]*)([[{"].*)$/s.exec(value.trim()) ?? []
     const json = parse(after)
     const words = json === undefined ? '' : findWords(json, depth + 1)
@@ -100,7 +100,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Providers report errors within a stream in forms of their own. */
+/** Providers report errors within a stream in their own formats. */
 export function readStreamError(error: unknown): string {
   if (error instanceof Error) return findWords(error.message)
   return findWords(error) || (JSON.stringify(error) ?? getErrorMessage(error))
@@ -116,10 +116,10 @@ const withoutKeyLike = (text: string): string =>
 
 const redacted = '[redacted:key]'
 
-/** Characters that are an echo, if they were sent. */
+/** Length from which a repeated text counts as an echo. */
 const echoChars = 40
 
-/** A text without what it repeats of the conversation that was sent. */
+/** Removes repetitions of the sent conversation. */
 function withoutEchoes(text: string, getSent: () => string): string {
   if (text.length < echoChars) return text
   const sent = onOneLine(getSent())

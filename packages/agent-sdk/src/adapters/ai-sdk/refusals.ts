@@ -1,20 +1,20 @@
-/** The terms on which a provider accepts requests for a model. Its refusals change them. */
+/** The terms under which a provider accepts requests for a model. Its refusals change them. */
 export interface Terms {
-  /** Bare reasoning goes back with the calls that it led to. */
+  /** Sends bare reasoning back with the calls that it led to. */
   readonly returnsReasoning: boolean
-  /** The model is asked to show what it thinks, and how much it is to think. */
+  /** Asks the model to show its reasoning, and sets how much it thinks. */
   readonly asksReasoning: boolean
   readonly takesEffort: boolean
-  /** A streamed answer is asked to end with its tokens. */
+  /** Asks for token counts at the end of a stream. */
   readonly asksUsage: boolean
-  /** The system prompt has a message of its own. */
+  /** Sends the system prompt as a message of its own. */
   readonly takesSystem: boolean
   /** A user message may follow a tool result. */
   readonly takesUserAfterTool: boolean
   readonly takesTools: boolean
-  /** Tools of which the provider does not take the schema: it gets a plain one, then none. */
+  /** Tools whose schema the provider refuses: they get a plain schema, then none. */
   readonly schemas: ReadonlyMap<string, 'plain' | 'none'>
-  /** Characters of a request. */
+  /** Maximum characters of a request. */
   readonly maxChars: number
 }
 
@@ -30,21 +30,21 @@ export const usualTerms: Terms = {
   maxChars: Number.POSITIVE_INFINITY,
 }
 
-/** A request that was refused. */
+/** A refused request. */
 export interface Refused {
-  /** The provider's words. */
+  /** The provider's message. */
   readonly words: string
   readonly terms: Terms
   readonly chars: number
-  /** Characters that it has at least. */
+  /** Minimum characters of this request. */
   readonly minChars: number
-  /** Names of the tools, in their order. */
+  /** Names of the tools in order. */
   readonly tools: readonly string[]
 }
 
 interface Row {
   readonly says: RegExp
-  /** The changes to the terms; `undefined` = nothing is left to change. */
+  /** The changes of terms; `undefined` = nothing left to change. */
   change(refused: Refused): Partial<Terms> | undefined
 }
 
@@ -55,11 +55,11 @@ const set =
   ({ terms }) =>
     terms[name] === value ? undefined : { [name]: value }
 
-/** Matches any of these, whatever their case. */
+/** Matches any of these, ignoring case. */
 const any = (...patterns: readonly RegExp[]): RegExp =>
   new RegExp(patterns.map(({ source }) => source).join('|'), 'is')
 
-/** Providers' words about a request that is longer than the context of the model. */
+/** Messages about a request that exceeds the context of the model. */
 const tooLong = any(
   /context.{0,12}(?:length|window|size)|context_length_exceeded|context (?:limit|overflow)|n_ctx/, // OpenAI, vLLM, llama.cpp, LM Studio, MiniMax
   /(?:prompt|input|request|conversation|message)(?: \w+)* (?:is |are |was )?too (?:long|large)/, // Anthropic, Amazon Bedrock, Groq, Azure
@@ -73,18 +73,18 @@ const tooLong = any(
 
 export const isTooLong = (words: string): boolean => tooLong.test(words)
 
-/** Words that somebody does not take something, before or after its name. */
+/** Words for "not accepted", before or after a name. */
 const untaken = String.raw`unsupported|unexpected|unknown|unrecognized|extra\b|extra_forbidden|not (?:be )?(?:supported|permitted|allowed|enabled|one of)|(?:not|n't) support`
 const refuses = (name: string): RegExp =>
   new RegExp(`(?:${name}).{0,80}(?:${untaken})|(?:${untaken}).{0,80}(?:${name})`, 'is')
 
 const refusesThoughts = refuses('reasoning_content')
 
-/** Refusals and the changes that answer them: the first row applies that matches and has something to change. */
+/** Refusals with the changes that resolve them. The first matching row with a change applies. */
 const rows: readonly Row[] = [
   { says: /stream[_ ]options?|include_usage/i, change: set('asksUsage', false) },
   {
-    // Groq, Cerebras and Mistral do not take it; DeepSeek, Kimi and MiMo miss it.
+    // Groq, Cerebras and Mistral refuse it; DeepSeek, Kimi and MiMo require it.
     says: /reasoning_content/i,
     change: (refused) => set('returnsReasoning', !refusesThoughts.test(refused.words))(refused),
   },
@@ -99,7 +99,7 @@ const rows: readonly Row[] = [
   { says: tooLong, change: shorten },
   { says: /role '?user'? after (?:the )?role '?tool/i, change: set('takesUserAfterTool', false) },
   {
-    // Templates of Gemma and Mistral: roles are in turn, and the system prompt is none of them.
+    // Templates of Gemma and Mistral require alternating roles without a system message.
     says: any(
       refuses('(?:system|developer) (?:role|message|prompt|instruction)'),
       refuses(String.raw`\brole\b.{0,30}['"\x60]system|['"\x60]system['"\x60]`), // OpenAI
@@ -124,7 +124,7 @@ const rows: readonly Row[] = [
   },
 ]
 
-/** Returns the changes of terms with which a refused request may be accepted; `undefined` = none is known. */
+/** Returns changes of terms that may make a refused request acceptable; `undefined` = none known. */
 export function adaptTerms(refused: Refused): Partial<Terms> | undefined {
   for (const { says, change } of rows) {
     const changed = says.test(refused.words) ? change(refused) : undefined
@@ -133,21 +133,21 @@ export function adaptTerms(refused: Refused): Partial<Terms> | undefined {
   return undefined
 }
 
-/** Numbers may be something else than tokens. */
+/** Smaller shares suggest that the numbers are not tokens. */
 const minShare = 0.1
 
-/** Numbers of tokens, if the refusal has both the limit and what there was, say how much has to go. */
+/** Shortens by the ratio of the limit and the actual tokens, if the message contains both. */
 function shorten({ words, chars, minChars }: Refused): Partial<Terms> | undefined {
   if (minChars >= chars) return undefined
   const counts = [...words.matchAll(/\d[\d,_]*/g)].map(([digits]) => Number(digits.replace(/[,_]/g, '')))
   const tokens = [...new Set(counts.filter((count) => count > 255))]
   const [limit, given] = [Math.min(...tokens), Math.max(...tokens)]
-  // More numbers than two may be anything.
+  // With more than two numbers, their meaning is unclear.
   const share = tokens.length === 2 ? Math.max(minShare, (0.95 * limit) / given) : 0.5
   return { maxChars: Math.max(minChars, Math.floor(chars * share)) }
 }
 
-/** The tool that is named gets a plain schema, then it is left out; where none is named, all get a plain one. */
+/** A named tool gets a plain schema, then is omitted; without a name all get a plain one. */
 function simplifyTools({ words, terms: { schemas }, tools }: Refused): Partial<Terms> | undefined {
   const named = findTool(words, tools)
   const changed = new Map(schemas)
@@ -160,7 +160,7 @@ function simplifyTools({ words, terms: { schemas }, tools }: Refused): Partial<T
   return isSame ? undefined : { schemas: changed }
 }
 
-/** Providers name a tool, or say which one of the list it is: `tools.2.custom.input_schema`. */
+/** Providers name a tool, or give its index: `tools.2.custom.input_schema`. */
 function findTool(words: string, tools: readonly string[]): string | undefined {
   const named = tools.filter((tool) => words.includes(tool)).sort((a, b) => b.length - a.length)
   const place = /function_?declarations[[.](\d+)/i.exec(words) ?? /tools[[.](\d+)/i.exec(words)

@@ -6,24 +6,24 @@ const piece = new RegExp(String.raw`(${number})\s*${unit}`, 'gi')
 /** Like `20 s`, `1m30s`, `7 minutes and 12 seconds`. */
 const duration = String.raw`(?:${number}\s?${unit}\s?(?:, ?|and )?)+`
 const date = String.raw`\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)`
-/** Stands in JSON and in sentences between a word and what it says. */
+/** Text between a key and its value, in JSON and in sentences. */
 const gap = String.raw`[^\d"]{0,30}"?[^\d"]{0,4}"?`
 const again = '(?:try again|retry|wait|resets?)'
 
-/** Numbers from which on they are seconds, and milliseconds, since the epoch. */
+/** Numbers at or above these are seconds, or milliseconds, since the epoch. */
 const [minEpochSeconds, minEpochMs] = [1e9, 1e12]
-/** Milliseconds of the longest wait that is read; a longer one is a mistake. */
+/** Maximum wait in milliseconds; longer ones are considered mistakes. */
 const maxMs = 366 * 86_400_000
 
 interface Form {
   readonly says: RegExp
-  /** Milliseconds from now on. */
+  /** Milliseconds from now. */
   read(found: string, now: number): number
 }
 
 const untilDate = (found: string, now: number): number => Date.parse(found) - now
 
-/** How `Retry-After` is written. */
+/** Forms of `Retry-After`. */
 const headerForms: readonly Form[] = [
   {
     // Proxies repeat it: `20, 20`.
@@ -39,7 +39,7 @@ const headerForms: readonly Form[] = [
   { says: /^(.*(?:\d{4}|-[a-z]{3}-\d\d).*)$/i, read: untilDate },
 ]
 
-/** How the body of a refusal says it: `Please try again in 7m12s`, `"retryDelay":"34s"`, `"resets_in_seconds": 90`. */
+/** Forms in the body of a refusal: `Please try again in 7m12s`, `"retryDelay":"34s"`, `"resets_in_seconds": 90`. */
 const bodyForms: readonly Form[] = [
   { says: new RegExp(`${again}${gap}(${duration})`, 'i'), read: sum },
   { says: new RegExp(`${again}${gap}(${date})`, 'i'), read: untilDate },
@@ -53,7 +53,7 @@ const bodyForms: readonly Form[] = [
   },
 ]
 
-/** Reads the wait that response headers ask for, in milliseconds; `undefined` = none, or in an unknown form. */
+/** Reads the wait from response headers in milliseconds; `undefined` = none, or an unknown form. */
 export function readWait(
   headers: Readonly<Record<string, string | undefined>>,
   now = Date.now(),
@@ -62,7 +62,7 @@ export function readWait(
   return ms >= 0 ? ms : read(headerForms, headers['retry-after']?.trim() ?? '', now)
 }
 
-/** Reads the wait that the body of a refusal asks for, in milliseconds; `undefined` = none. */
+/** Reads the wait from the body of a refusal in milliseconds; `undefined` = none. */
 export function findWait(body: string, now = Date.now()): number | undefined {
   const ms = read(bodyForms, body, now)
   return ms === 0 ? undefined : ms

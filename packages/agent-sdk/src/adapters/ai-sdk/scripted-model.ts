@@ -7,7 +7,7 @@ type Finish = Extract<StreamPart, { type: 'finish' }>
 type Attached = NonNullable<Finish['providerMetadata']>
 export type ModelRequest = Parameters<ModelV4['doStream']>[0]
 
-/** Something a scripted model does: it thinks, speaks, calls a tool, waits for what a function gives, fails, or stops. */
+/** An action of a scripted model: it thinks, speaks, calls a tool, waits for a function, fails, or stops. */
 export type Deed =
   | { readonly reasoning: string; readonly attached?: Attached }
   | { readonly text: string; readonly attached?: Attached }
@@ -17,19 +17,19 @@ export type Deed =
   | { readonly end: 'length' | 'content-filter' | 'broken' }
 
 export interface ScriptedModelOptions {
-  /** Default: `scripted`. A provider's name has its reasoning treated as that provider's. */
+  /** Default: `scripted`. With a provider's name, its reasoning is handled like that provider's. */
   readonly provider?: string
   readonly modelId?: string
 }
 
 export type ScriptedModel = ModelV4 & {
-  /** What was asked of it, in order. */
+  /** Requests it has received, in order. */
   readonly requests: readonly ModelRequest[]
 }
 
 /**
- * A model that answers by a script, for tests and for trying things out: each request gets the next step, or the one that
- * a function chooses. Texts come in words, and cost a token a word; it rejects a request for which it has no step.
+ * A model that answers by a script, for tests and demos: each request gets the next step, or the one that a function chooses.
+ * Texts arrive word by word, and cost a token per word; a request without a step is rejected.
  */
 export function scriptedModel(
   script: readonly (readonly Deed[])[] | ((request: ModelRequest, index: number) => readonly Deed[]),
@@ -48,7 +48,7 @@ export function scriptedModel(
   return { specificationVersion: 'v4', provider, modelId, supportedUrls: {}, doGenerate, doStream, requests }
 }
 
-/** Pieces that a text comes in; one of more words comes in more words at once. */
+/** Maximum pieces of a text; a longer one has more words per piece. */
 const maxDeltas = 1000
 
 /** The parts of one answer. */
@@ -98,7 +98,7 @@ const finish = (unified: Finish['finishReason']['unified'], text: number, reason
   },
 })
 
-/** Ends with an error when the request is aborted, as those of providers do. */
+/** Fails when the request is aborted, like streams of providers. */
 function toStream(
   parts: AsyncGenerator<StreamPart>,
   signal: AbortSignal | undefined,

@@ -4,28 +4,28 @@ import { listCredentials } from '../credentials.js'
 import { Liveness } from './liveness.js'
 import { adaptTerms, type Refused, type Terms, usualTerms } from './refusals.js'
 
-/** A model where it is reached, with what its provider was found to refuse. All conversations of an agent share it. */
+/** A model at its server, with the terms learned from refusals. Shared by all conversations of an agent. */
 export class ServedModel {
   /** The name of the model. */
   readonly name: string
-  /** Its provider, for people to read: `anthropic`, or the address of a server. */
+  /** Its provider in readable form: `anthropic`, or the address of a server. */
   readonly provider: string
   /** The id of the provider in `ai`, such as `openai.responses`. */
   readonly kind: string
   readonly baseURL: string | undefined
-  /** Whether its reasoning is written for people to read. */
+  /** Whether its reasoning is a summary for readers. */
   readonly isSummary: boolean
-  /** Texts that no message may quote. */
+  /** Texts that messages must not quote. */
   readonly credentials: readonly string[]
   readonly liveness: Liveness
   readonly #options: ModelOptions
   /** The model for the `ai` package. */
   readonly model: AgentModel
   #terms: Terms
-  /** Milliseconds since the epoch until which another model is preferred: this one has failed. */
+  /** Other models are preferred until then, after a failure; milliseconds since the epoch. */
   restsUntil = 0
 
-  /** `reach`: makes what the `ai` package takes, where that is not the model of the options itself. */
+  /** `reach`: creates the model for the `ai` package, unless the options contain one. */
   constructor(options: ModelOptions, reach?: (getTerms: () => Terms) => AgentModel) {
     const { model, baseURL, reasoningIsSummary, replayReasoning } = options
     this.#options = options
@@ -43,9 +43,9 @@ export class ServedModel {
     }
   }
 
-  /** For people to read: `gpt-5 of openai`, `qwen3 at http://127.0.0.1:11434/v1`. */
+  /** In readable form: `gpt-5 of openai`, `qwen3 at http://127.0.0.1:11434/v1`. */
   get title(): string {
-    // Names at the AI Gateway begin with it.
+    // Names at the AI Gateway include the provider.
     if (this.name.startsWith(`${this.provider}/`)) return this.name
     return `${this.name} ${this.baseURL === undefined ? 'of' : 'at'} ${this.provider}`
   }
@@ -54,7 +54,7 @@ export class ServedModel {
     return this.#terms
   }
 
-  /** Settings that go to the provider with each request. */
+  /** Settings that are sent with each request. */
   getSettings(level: ThinkingLevel | undefined): ModelSettings {
     const { settings } = this.#options
     const own = settings?.providerOptions
@@ -63,7 +63,7 @@ export class ServedModel {
     return { ...settings, providerOptions }
   }
 
-  /** How much the model is to think, as the `ai` package has it. */
+  /** The thinking level in terms of the `ai` package. */
   getEffort(level: ThinkingLevel | undefined): Effort | undefined {
     return level === undefined || !this.#terms.takesEffort ? undefined : efforts[level]
   }
@@ -72,13 +72,13 @@ export class ServedModel {
     return this.#options.showMedia ?? takesInResults(this.kind, mediaType)
   }
 
-  /** Adapts the terms to a refusal. Returns whether they have changed, so that the request may be repeated. */
+  /** Adapts the terms to a refusal. Returns whether they have changed, so that a retry makes sense. */
   adapt(refused: Refused): boolean {
     const { returnsReasoning = this.#terms.returnsReasoning, ...changed } = adaptTerms(refused) ?? {}
     const isFree = this.#options.replayReasoning === undefined
     const isChanged = Object.keys(changed).length > 0
     if (!isChanged && (!isFree || returnsReasoning === refused.terms.returnsReasoning)) return false
-    // Another conversation may have found out more meanwhile.
+    // Another conversation may have changed the terms meanwhile.
     const maxChars = Math.min(this.#terms.maxChars, changed.maxChars ?? Number.POSITIVE_INFINITY)
     this.#terms = { ...this.#terms, ...changed, maxChars, ...(isFree && { returnsReasoning }) }
     return true
@@ -88,24 +88,21 @@ export class ServedModel {
 type Effort = (typeof efforts)[ThinkingLevel]
 const efforts = { off: 'none', low: 'low', high: 'high' } as const satisfies Record<ThinkingLevel, string>
 
-/** Some addresses have a key in them. */
+/** Some addresses contain a key. */
 function withoutKeys(address: string): string {
   if (!URL.canParse(address)) return address
   const { origin, pathname } = new URL(address)
   return `${origin}${pathname}`
 }
 
-/**
- * Whose reasoning is written to be read: a summary of the chain of thought, made by the provider. Of all others it is
- * taken for the raw one.
- */
+/** Providers that send summaries of reasoning for readers. The reasoning of all others counts as raw. */
 const summarising = ['anthropic.', 'azure.', 'google.', 'openai.', 'vertex.', 'xai.responses']
-/** Providers that want the bare text of reasoning back with the calls that followed it. */
+/** Providers that need bare reasoning back with the calls that followed it. */
 const reasoningReplayers = ['alibaba.', 'deepseek.', 'moonshotai.']
-/** The same, of servers as OpenAI's. */
+/** Hosts of OpenAI-compatible servers that need the same. */
 const replayerHosts = /(?:^|\.)(?:deepseek\.com|moonshot\.(?:ai|cn)|kimi\.com|xiaomimimo\.com)$/
 
-/** As the provider names itself, such as `openai.responses`; of a model at the AI Gateway, whose it is. */
+/** The provider's own name, such as `openai.responses`; for a model at the AI Gateway, that of its vendor. */
 function getProvider(model: AgentModel): string {
   if (typeof model !== 'string' && model.provider !== 'gateway') return model.provider
   const name = typeof model === 'string' ? model : model.modelId
@@ -120,10 +117,7 @@ const isReplayerAt = (address: string | undefined): boolean =>
   address !== undefined && URL.canParse(address) && replayerHosts.test(new URL(address).hostname)
 
 const [raster, pdf] = [['image/png', 'image/jpeg', 'image/webp'], 'application/pdf']
-/**
- * Which providers take which files in results of tools, as the `ai` package sends them. For others it sends the base64 as
- * text, leaves files out, or fails.
- */
+/** Providers and the file types that `ai` sends them in tool results. For others it sends base64 as text, omits files, or fails. */
 const resultMedia: readonly (readonly [RegExp, readonly string[]])[] = [
   [/(?:^|\.)anthropic\./, [...raster, 'image/gif', pdf]],
   [/^(?:azure|openai)\.(?:responses|gateway)$/, [...raster, 'image/gif', pdf]],
@@ -137,12 +131,12 @@ const takesInResults = (provider: string, mediaType: string): boolean =>
 type ProviderOptions = NonNullable<ModelSettings['providerOptions']>
 type Fields = ProviderOptions[string]
 
-/** Models that think in silence unless they are asked to show it. */
+/** Models that hide their reasoning unless asked for it. */
 interface Asking {
   readonly providers: RegExp
-  /** All but those that cannot think, that refuse the option, or that show what they think anyway. */
+  /** Excludes models that cannot think, refuse the option, or show their reasoning anyway. */
   readonly models: RegExp
-  /** Names of the provider's options, of which it reads one. */
+  /** Names of the provider's options; it reads one of them. */
   readonly names: readonly [string, ...string[]]
   readonly options: Fields
 }
@@ -168,7 +162,7 @@ const askings: readonly Asking[] = [
   },
 ]
 
-/** Options that ask a provider for what its model thinks, where it has to be asked. What is in `given` takes precedence. */
+/** Options that ask a provider for the reasoning of its model. Values in `given` take precedence. */
 function askForReasoning(provider: string, model: string, given: ProviderOptions = {}): ProviderOptions {
   const asking = askings.find(({ providers, models }) => providers.test(provider) && models.test(model))
   if (asking === undefined) return given
@@ -177,7 +171,7 @@ function askForReasoning(provider: string, model: string, given: ProviderOptions
   return { ...given, [name]: merge(options, given[name] ?? {}) }
 }
 
-/** With the fields of both, one level down as well. */
+/** Merges the fields of both, also one level down. */
 function merge(defaults: Fields, given: Fields): Fields {
   const merged = Object.entries(defaults).map(([name, value]) => {
     const own = given[name]

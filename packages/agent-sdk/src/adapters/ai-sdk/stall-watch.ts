@@ -1,12 +1,12 @@
 import type { Clock } from '../../model/options.js'
 
 interface StallListener {
-  /** Half of the time has passed; so many milliseconds. */
+  /** Called after half of the time, with its milliseconds. */
   onQuiet(ms: number): void
   onStall(): void
 }
 
-/** Notices that nothing comes of a model any more. */
+/** Detects that a model has stopped sending. */
 export class StallWatch {
   readonly #clock: Clock
   readonly #stallMs: number
@@ -33,7 +33,7 @@ export class StallWatch {
     this.#cancel()
   }
 
-  /** One timer for many words. */
+  /** One timer serves many parts. */
   #look(): void {
     const silentMs = this.#clock.now() - this.#lastWord
     if (silentMs >= this.#stallMs) {

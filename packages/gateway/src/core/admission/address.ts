@@ -1,13 +1,13 @@
 import { correlations, Kind, namespaceOf } from '@meup/protocol'
 import type { Admission, AdmissionContext, Outcome } from './context.js'
 
-/** What goes to those who take part in a run, where its sender has not said to whom. */
+/** Kinds whose recipients default to the participants of the run. */
 const isSpoken = (kind: string): boolean =>
   namespaceOf(kind) === 'reasoning' || kind === Kind.chat || kind === Kind.chatDelta
 
 /**
- * A private question has a private run [MEUP-2.13]: what opens it, what is said in it and what answers the question gets its audience.
- * `[]` says that everyone is meant.
+ * A private question has a private run [MEUP-2.13]: its start, what is said in it and the answer all get its audience. `[]`
+ * means everyone.
  */
 export function address(admission: AdmissionContext, space: Admission): Outcome {
   const { envelope } = admission

@@ -15,14 +15,14 @@ import type { Grant } from '../state/trust/trust.js'
 /** The treatment of an envelope over the rate of its class: `refuse` it, let it `wait`, or admit it because it has `paid` by waiting [MEUP-7.9]. */
 type OverRate = 'refuse' | 'wait' | 'paid'
 
-/** How a frame comes: by default as text, and over its rate it is refused. */
+/** The form of a frame. Default: text, refused over its rate. */
 export interface FrameForm {
-  /** It came as binary, where text was due. */
+  /** The frame is binary. Frames have to be text. */
   readonly isBinary?: boolean
   readonly overRate?: OverRate
 }
 
-/** An envelope on its way in. A step may rely on what the steps before it have filled in. */
+/** An envelope during admission. A step may rely on the fields that earlier steps have filled in. */
 export interface AdmissionContext {
   readonly sender: Sender
   /** The frame as it was received. */
@@ -31,35 +31,35 @@ export interface AdmissionContext {
   readonly overRate: OverRate
   /** Milliseconds since the epoch: the time of acceptance. */
   readonly now: number
-  /** What deciding on it has cost so far: whatever costs more than its size is charged here before it is done [MEUP-7.1]. */
+  /** The cost of the decision so far. A step charges here before it does work that grows faster than the envelope [MEUP-7.1]. */
   readonly meter: WorkMeter
-  /** From `decode` on: the id that its sender wrote, if it wrote one. */
+  /** Set by `decode`: the id that the sender wrote, if any. */
   writtenId?: string
-  /** From `decode` on; complete but for `seq` after `identify`. */
+  /** Set by `decode`; `identify` completes it except for `seq`. */
   envelope: Envelope
-  /** From `decode` on, where a call may be proposed instead. */
+  /** Set by `decode` if a call may become a proposal. */
   orPropose?: OrPropose
-  /** The payload's bytes as they were sent; from `guard` on, as they may be seen. */
+  /** The payload bytes as sent; after `guard`, masked. */
   payload: Uint8Array
-  /** From `deduplicate` on: the envelope as bytes; from `encodeAccepted` on, as it is logged. */
+  /** Set by `deduplicate`: the envelope as bytes; after `encodeAccepted`, as it is logged. */
   encoded: Encoded
-  /** A step has changed what `encoded` was built of. */
+  /** A step has changed the envelope since `encoded` was built. */
   isRewritten?: true
-  /** From `address` on: the gateway has filled in whom it is for. */
+  /** Set by `address`: the gateway has filled in the recipients. */
   isAddressed?: true
-  /** From `authorize` on: it is what its sender meant, so that a refusal says so. */
+  /** Set by `authorize`: the envelope is valid, so a refusal records what it asked for. */
   isUnderstood?: true
-  /** From `authorize` on, where it is a revocation: what it takes back. */
+  /** Set by `authorize` for a revocation: the grants that it takes back. */
   revoked?: readonly Grant[]
-  /** From `guard` on: what is to be recorded about it, once it is admitted. */
+  /** Set by `guard`: decisions to record once the envelope is admitted. */
   verdicts?: readonly Verdict[]
-  /** From `invite` on, where it is an invitation: what its sender alone is told. */
+  /** Set by `invite`: the answer that only the inviter gets. */
   invitation?: InviteAckPayload
 }
 
 export interface Refusal {
   readonly code: ErrorCode
-  /** What is wrong and what to do about it. */
+  /** The problem, with advice. */
   readonly message: string
   /** JSON pointer to the bad field. */
   readonly path?: string
@@ -67,34 +67,37 @@ export interface Refusal {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** Where the log has an envelope, or will have it. */
+/** The seq that an envelope has, or will have, in the log. */
 export interface Receipt {
   readonly id: string
   readonly seq: number
-  /** Of what has just been accepted: who is invited, and the token for it. */
+  /** For an invitation: the invited participant and its token. */
   readonly invitation?: InviteAckPayload
-  /** Nothing was added to the log: it is there already, or nothing for it (seq 0). */
+  /** The envelope added nothing to the log: a retry, or a request that is answered directly (seq 0). */
   readonly answered?: true
-  /** It was sent on, and is not for the log (seq 0). */
+  /** The envelope was relayed and is not logged (seq 0). */
   readonly relayed?: true
-  /** Milliseconds after which the caller submits the frame again as `paid`. Its rate is charged already; nothing else was done (seq 0). */
+  /**
+   * Milliseconds after which the caller submits the frame again as `paid`. Its rate is already charged; nothing else has
+   * happened (seq 0).
+   */
   readonly dueInMs?: number
 }
 
-/** The envelope was dealt with and goes no further. */
+/** The pipeline stops at this envelope. */
 type Settled = Receipt &
   ({ readonly answered: true } | { readonly relayed: true } | { readonly dueInMs: number })
 
-/** Who is told if what was admitted is lost, and the id that it wrote; empty where it wrote none. */
+/** The sender to notify if an admitted envelope is lost, and the id that it wrote; empty if none. */
 export interface Origin {
   readonly sender: Sender
   readonly id: string
 }
 
-/** What the steps need of a space. */
+/** The part of a space that admission uses. */
 export interface Admission {
   readonly config: SpaceConfig
-  /** As everything admitted before has made it, committed or not. */
+  /** The state after every admitted envelope, committed or not. */
   readonly state: SpaceState
   readonly rates: Rates
   readonly logUse: LogUse
@@ -107,14 +110,14 @@ export interface Admission {
   readonly log: Pick<EnvelopeLog, 'maxFrameBytes'>
   /** RFC 3339 with milliseconds. */
   timestamp(ms: number): string
-  /** Gives an envelope its place; from then on it is admitted. */
+  /** Assigns the next seq. From then on the envelope is admitted. */
   admit(envelope: Envelope, encoded: Encoded, origin?: Origin): void
   mayRead(participant: string, envelope: Addressed): boolean
-  /** Whether everyone may read an envelope, if it is admitted. */
+  /** Whether everyone may read the envelope once it is admitted. */
   isPublic(envelope: Envelope): boolean
-  /** Sends on what is not logged; `from` need not get it back. */
+  /** Relays an envelope that is not logged; `from` need not receive it. */
   relay(envelope: Envelope, encoded: Encoded, from: Sender): void
-  /** Resolves to whether the log has this seq, as soon as that is certain. */
+  /** Resolves to whether the log has this seq, once that is certain. */
   committed(seq: number): Promise<boolean>
 }
 
@@ -132,25 +135,25 @@ export const refuse = (code: ErrorCode, message: string, retryAfterMs?: number):
   ...(retryAfterMs !== undefined && { retryAfterMs }),
 })
 
-/** Of the state, which is in memory. */
+/** Work per row of the state, which is in memory. */
 const rowWork = 1 / 16
-/** By their id, in the log: at worst on the disk. */
+/** Work per id that is looked up in the log, possibly on disk. */
 const lookupWork = 20
 
-/** Charges for rows of the state that are walked through; `what` are they? */
+/** Charges for rows of the state that a check walks through; `what` names them in the error. */
 export const chargeRows = (meter: WorkMeter, rows: number, what: string): void =>
   meter.charge(rows * rowWork, what)
 
 export const chargeLookups = (meter: WorkMeter, ids: number): void =>
   meter.charge(ids * lookupWork, 'ids to look up')
 
-/** What a participant with the capability for an envelope may still not do; `undefined` = it may. */
+/** A check beyond capabilities; `undefined` = allowed. */
 export type Right = (admission: AdmissionContext, space: Admission) => Refusal | undefined
 
-/** Whether somebody may send an envelope without a capability for it, because it is about what is its own. */
+/** Whether the sender needs no capability, because the envelope is about something of its own. */
 export type Exemption = (envelope: Envelope, space: Admission) => boolean
 
-/** `path`: JSON pointer to the field that is in the way. */
+/** `path`: JSON pointer to the field that caused the refusal. */
 export const forbidden = (message: string, path?: string): Refusal => ({
   code: 'forbidden',
   message,
@@ -163,7 +166,7 @@ export const setByGateway = (path: string): Refusal => ({
   message: `${path} is set by the gateway. Leave it out.`,
 })
 
-/** `invalid_payload` for a time that is no time, or that has come; none at all is fine. `now` in milliseconds. */
+/** Refuses an invalid or past time as `invalid_payload`; accepts an absent one. `now` in milliseconds. */
 export function notInFuture(path: string, time: string | undefined, now: number): Refusal | undefined {
   if (time === undefined || Date.parse(time) > now) return undefined
   const message = `${path} is no time in the future. It is ${new Date(now).toISOString()} here.`

@@ -14,7 +14,10 @@ import {
   refuse,
 } from './context.js'
 
-/** `from` is the connection's identity: `sender_mismatch` [MEUP-1.1]. Adds the time, and an id where there is none. */
+/**
+ * Sets the sender: `from` has to be the identity of the connection, or absent: `sender_mismatch` [MEUP-1.1]. Adds the time and,
+ * if missing, an id.
+ */
 export function identify({ envelope, sender, now }: AdmissionContext, space: Admission): Outcome {
   if (envelope.from !== undefined && envelope.from !== sender.participant) {
     const message = `This connection is ${sender.participant}. Leave from out: the gateway sets it.`
@@ -26,7 +29,7 @@ export function identify({ envelope, sender, now }: AdmissionContext, space: Adm
   return nameProgram(envelope, sender, space)
 }
 
-/** What begins a run, calls or proposes says for ever which program of its sender did so [MEUP-2.14]. */
+/** Records which program of the sender began a run, made a call or proposed one [MEUP-2.14]. */
 function nameProgram(
   envelope: Envelope,
   { participant, session }: Sender,
@@ -43,21 +46,21 @@ function nameProgram(
 export const replacedRefusal = (participant: string): Refusal =>
   refuse('session_replaced', `Another program has joined as ${participant}. Stop this one.`)
 
-/** An approval by id has no payload yet. */
+/** An approval by id has no payload at this step. */
 const isOfProgram = ({ kind, payload }: Envelope): boolean =>
   kind === Kind.reasoningStart ||
   kind === Kind.mcpProposal ||
   (kind === Kind.mcpRequest && (payload.id !== undefined || Object.keys(payload).length === 0))
 
 /**
- * A known id from the same sender with the same content gets the original echoed; anything else is `duplicate_id`
- * [MEUP-1.10]. So is a start that would take over what others think in already [MEUP-2.12].
+ * Echoes the original for a known id with the same sender and content; refuses any other reuse as `duplicate_id` [MEUP-1.10],
+ * and a start in a context that others already use [MEUP-2.12].
  */
 export function deduplicate(admission: AdmissionContext, space: Admission): Outcome {
   admission.encoded = encode(admission.envelope, admission.payload, admission.orPropose)
   const { id, kind } = admission.envelope
   if (isLiveKind(kind)) return undefined
-  // A start looks up whether it names a context. What an envelope answers is looked up as well: by rights, and for who may read it.
+  // A start looks up whether its id names a context. Rights and visibility look up the envelope that this one answers.
   const lookups = kind === Kind.reasoningStart ? 2 : 1
   chargeLookups(admission.meter, lookups + correlations(admission.envelope).length)
   const known = space.ids.find(id, admission.sender.participant, admission.encoded.content, admission.meter)
@@ -65,7 +68,7 @@ export function deduplicate(admission: AdmissionContext, space: Admission): Outc
     if (kind !== Kind.reasoningStart || !isContext(id, space)) return undefined
     return { code: 'duplicate_id', path: '/id', message: `${id} is a context already. Use a fresh id.` }
   }
-  // What was erased is confirmed to nobody, also while its bytes are still there [MEUP-10.11].
+  // An erased envelope is confirmed to no one, even before its bytes are removed [MEUP-10.11].
   if (known === 'other' || space.state.erasures.seqs.has(known.seq)) {
     return {
       code: 'duplicate_id',
@@ -77,11 +80,11 @@ export function deduplicate(admission: AdmissionContext, space: Admission): Outc
   return { answered: true, id, seq: known.seq }
 }
 
-/** A run whose start was pruned may still go on: the state knows it. */
+/** The state still knows a run whose start was pruned. */
 const isContext = (root: string, { ids, state }: Admission): boolean =>
   state.contexts.get(root) !== undefined || ids.hasContext(root)
 
-/** What is not logged ends here: it is relayed at once, and nobody is told that it was [MEUP-3.25, 3.32]. */
+/** Relays an envelope that is not logged, and ends its admission. The sender gets no acknowledgement [MEUP-3.25, 3.32]. */
 export function relay({ envelope, encoded, sender }: AdmissionContext, space: Admission): Outcome {
   const { id, kind } = envelope
   if (!isLiveKind(kind)) return undefined
@@ -95,7 +98,7 @@ export function relay({ envelope, encoded, sender }: AdmissionContext, space: Ad
   return { relayed: true, id, seq: 0 }
 }
 
-/** Gives the envelope its place, and folds it into the state: from here on it is admitted [MEUP-4.9]. */
+/** Assigns the seq and applies the envelope to the state. From here on it is admitted [MEUP-4.9]. */
 export function sequence(
   { envelope, encoded, sender, writtenId: id = '' }: AdmissionContext,
   space: Admission,
@@ -107,7 +110,8 @@ export function sequence(
 const tokenBytes = 32
 
 /**
- * Makes the token of an invitation, and adds its hash to what is logged [MEUP-3.15]. Whom the operator has configured has a token already: that is good again.
+ * Creates the token of an invitation and adds its hash to the logged payload [MEUP-3.15]. A configured participant keeps its
+ * token, which becomes valid again.
  */
 export function invite(admission: AdmissionContext, { state, config }: Admission): Outcome {
   const { envelope } = admission
@@ -124,7 +128,7 @@ export function invite(admission: AdmissionContext, { state, config }: Admission
   return undefined
 }
 
-/** Adds the grants that a revocation by capabilities takes back to what is logged [MEUP-4.15]. */
+/** Adds to a revocation by capabilities the ids of the grants that it takes back [MEUP-4.15]. */
 export function revoke(admission: AdmissionContext): Outcome {
   const { envelope, revoked } = admission
   if (revoked === undefined || (envelope.payload as LoggedRevoke).grantId !== undefined) return undefined
@@ -132,7 +136,7 @@ export function revoke(admission: AdmissionContext): Outcome {
   return undefined
 }
 
-/** Adds to a payload what the gateway knows of it. A retry repeats what was sent, without that. */
+/** Adds fields of the gateway to a payload. They are not compared when the sender retries. */
 function addToPayload(admission: AdmissionContext, member: Readonly<Record<string, unknown>>): void {
   const { envelope, payload } = admission
   envelope.payload = { ...envelope.payload, ...member }
@@ -143,19 +147,19 @@ function addToPayload(admission: AdmissionContext, member: Readonly<Record<strin
   admission.isRewritten = true
 }
 
-/** Builds the bytes that are logged, where a step has changed what was sent. The content stays: a retry repeats that [MEUP-1.12]. */
+/** Builds the logged bytes if a step has changed the envelope. The content for comparing retries stays as sent [MEUP-1.12]. */
 export function encodeAccepted(admission: AdmissionContext): Outcome {
   if (admission.isRewritten === undefined) return undefined
   const { content } = admission.encoded
   const again = encode(admission.envelope, admission.payload)
-  // Where only the gateway's own fields have changed, the content is still the end of the body.
+  // If only fields of the gateway changed, the content still is the end of the body.
   admission.encoded = Buffer.compare(again.content, content) === 0 ? again : { body: again.body, content }
   return undefined
 }
 
 /**
- * Gives the token of an invitation to its sender alone, once the log has the invitation [MEUP-3.15]: on the line that it
- * came by, after the echo; or where there is none, with the receipt.
+ * Sends the token of an invitation to the inviter once the invitation is committed [MEUP-3.15]: on the sender's socket after
+ * the echo, or in the HTTP receipt.
  */
 export function deliverInviteToken(
   { envelope, sender, invitation, now }: AdmissionContext,

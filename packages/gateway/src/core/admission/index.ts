@@ -50,28 +50,28 @@ import {
 import { decode, validate } from './validate.js'
 
 /**
- * The admission of an envelope, step by step. After the last step the group commit (`core/group-commit`) appends it to
- * the log; only then is it acknowledged and delivered (`core/delivery/broadcast`).
+ * The steps of admission, in order. After the last one the group commit (`core/group-commit`) appends the envelope to the log;
+ * only then is it acknowledged and delivered (`core/delivery/broadcast`).
  */
 export const pipeline: readonly Step[] = [
   decode, //     frame → envelope, aliases resolved
-  withRateLimit(identify), // from := the sender
-  available, //  the space takes envelopes at present
+  withRateLimit(identify), // sets the sender
+  available, // refuses while the space takes no envelopes
   withRateLimit(deduplicate), // known id → the original, or duplicate_id
-  limit, //      the class is charged; who is kicked or paused
-  complete, //   what an approval by id asks for, and whom what belongs to a private question is for
-  validate, //   fields and payload by kind: what follows may rely on them
-  authorize, //  capabilities, owners, addressees
-  subscribe, //  observe.subscribe ends here
-  relay, //      chat.delta and observe.typing end here
-  guard, //      reasoning, rationales and metadata, made fit to be seen
-  invite, //     space.invite gets a token
-  revoke, //     capability.revoke gets the ids of what it takes back
-  encodeAccepted, //    what these have changed, as bytes
-  limitLog, //   the bytes that its sender may add to the log
-  sequence, //   seq, state: admitted
-  record, //     what the guard decided
-  deliverInviteToken, //    the token goes to the inviter, once its invitation is logged
+  limit, // charges the class; refuses kicked and paused senders
+  complete, // fills in an approval by id, and the audience of a private question
+  validate, // checks fields and payload by kind; later steps rely on them
+  authorize, // capabilities, owners, addressees
+  subscribe, // answers observe.subscribe
+  relay, // relays chat.delta and observe.typing
+  guard, // masks reasoning, rationales and metadata
+  invite, // gives space.invite a token
+  revoke, // gives capability.revoke the ids of the revoked grants
+  encodeAccepted, // encodes what the steps have changed
+  limitLog, // charges the bytes that the sender adds to the log
+  sequence, // assigns seq and changes the state: admitted
+  record, // records the decisions of the guard
+  deliverInviteToken, // sends the token to the inviter, once its invitation is logged
 ]
 
 function pass(admission: AdmissionContext, space: Admission): Outcome {
@@ -82,14 +82,14 @@ function pass(admission: AdmissionContext, space: Admission): Outcome {
   return undefined
 }
 
-/** Most envelopes say all that there is to say. */
+/** Most envelopes need nothing filled in. */
 function complete(admission: AdmissionContext, space: Admission): Outcome {
   const { correlationId, context, to } = admission.envelope
   if (correlationId === undefined && context === undefined && to?.length !== 0) return undefined
   return fill(admission, space) ?? address(admission, space)
 }
 
-/** What fails here fails one envelope: nothing has been changed yet, and the others go on. */
+/** An exception fails one envelope only: nothing has been changed yet. */
 export function attempt(
   admission: AdmissionContext,
   space: Admission & { readonly logger: Logger },
@@ -107,7 +107,7 @@ export function attempt(
   }
 }
 
-/** What the state of the space decides beside capabilities, by kind: who owns, who was asked. */
+/** Checks beyond capabilities by kind, such as who owns a context or who was asked. */
 const rights: { readonly [K in Kind]?: readonly Right[] } = {
   [Kind.chat]: [hopRights],
   [Kind.reasoningStart]: [reasoningRights, startRights],
@@ -128,16 +128,16 @@ const rights: { readonly [K in Kind]?: readonly Right[] } = {
   [Kind.observeVisibility]: [visibilityRights],
 }
 
-/** Other reasoning kinds stand as thoughts do; nothing more is asked of all others. */
+/** Reasoning kinds without an entry have the rights of thoughts; other kinds have no further checks. */
 function rightsOf(kind: string): readonly Right[] {
   if (isKnownKind(kind)) return rights[kind] ?? []
   return namespaceOf(kind) === 'reasoning' ? [reasoningRights] : []
 }
 
-/** Who needs no capability, beside those whose kind needs none: it is about what is theirs. */
+/** Cases that need no capability because the envelope is about something of its sender. */
 const exemptions: readonly Exemption[] = [answersAddressed, reportsOnCall, revokesOwn, decidesVisibility]
 
-/** Capabilities, and what only the owner of a context or the addressee of a request may do [MEUP-4.1]. */
+/** Checks capabilities, and what only the owner of a context or an addressee of a request may do [MEUP-4.1]. */
 export function authorize(admission: AdmissionContext, space: Admission): Outcome {
   const { envelope, meter } = admission
   const { kind, from } = envelope
@@ -175,7 +175,7 @@ function checkRights(admission: AdmissionContext, space: Admission): Refusal | u
   return undefined
 }
 
-/** A call says for ever which right let it pass [MEUP-4.22]. */
+/** Records which right let a call pass [MEUP-4.22]. */
 function noteRight(admission: AdmissionContext, right: string): void {
   const { envelope } = admission
   if (envelope.kind !== Kind.mcpRequest || envelope.payload.id === undefined) return
@@ -184,8 +184,8 @@ function noteRight(admission: AdmissionContext, right: string): void {
 }
 
 /**
- * Masks and withholds what must not be seen of reasoning, rationales and metadata [MEUP-6.1]. It rewrites and never
- * refuses [MEUP-6.8]; an envelope that it leaves alone keeps its bytes.
+ * Masks and withholds parts of reasoning, rationales and metadata [MEUP-6.1]. Never refuses an envelope [MEUP-6.8]; one that it
+ * does not change keeps its bytes.
  */
 function guard(admission: AdmissionContext, space: Admission): Outcome {
   const { envelope } = admission
@@ -208,7 +208,7 @@ function guard(admission: AdmissionContext, space: Admission): Outcome {
   return undefined
 }
 
-/** Records what the guard has decided, behind the envelope that it is about [MEUP-6.3]. */
+/** Records the decisions of the guard after the envelope that they are about [MEUP-6.3]. */
 function record(admission: AdmissionContext, space: Admission): Outcome {
   const { verdicts = [], sender, meter, envelope } = admission
   for (const verdict of verdicts) {

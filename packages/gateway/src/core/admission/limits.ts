@@ -11,11 +11,11 @@ import {
   type Step,
 } from './context.js'
 
-/** Charges the class, and stops who is kicked or paused: `rate_limited`, `forbidden`, `participant_paused` [MEUP-7.1]. */
+/** Charges the class, and refuses kicked and paused senders: `rate_limited`, `forbidden`, `participant_paused` [MEUP-7.1]. */
 export const limit: Step = (admission, space) =>
   checkClassRate(admission, space) ?? checkKick(admission, space) ?? paused(admission, space)
 
-/** A step before `limit` whose refusals cost their class too. What it answers, a retry, costs none [MEUP-7.3]. */
+/** Wraps a step before `limit`, so that its refusals are charged to the class as well. Answered retries are free [MEUP-7.3]. */
 export const withRateLimit =
   (step: Step): Step =>
   (admission, space) => {
@@ -26,7 +26,10 @@ export const withRateLimit =
 const checkClassRate = (admission: AdmissionContext, space: Admission): Outcome =>
   chargeEnvelope(admission, space, getRateClass(admission.envelope.kind))
 
-/** Charges one of a class. What may wait for its rate is paid at once: so those who wait come in order [MEUP-7.9]. */
+/**
+ * Charges one envelope of a class. An envelope that may wait is charged at once, so that waiting envelopes keep their order
+ * [MEUP-7.9].
+ */
 export function chargeEnvelope(admission: AdmissionContext, space: Admission, rateClass: RateClass): Outcome {
   const { sender, overRate, envelope, now } = admission
   if (overRate === 'paid') return undefined
@@ -36,7 +39,7 @@ export function chargeEnvelope(admission: AdmissionContext, space: Admission, ra
   return dueInMs === 0 ? undefined : { id: envelope.id, seq: 0, dueInMs }
 }
 
-/** Charges the sender; the refusal says when to try again. */
+/** Charges the sender; a refusal says when to retry. */
 function checkRate(
   { sender, now }: AdmissionContext,
   space: Admission,
@@ -53,14 +56,17 @@ function checkRate(
   }
 }
 
-/** Nobody fills the disk: what is appended is charged to its sender, however much its other rates allow [MEUP-7.2]. */
+/**
+ * Charges the bytes that an envelope adds to the log, so that no sender can fill the disk whatever its other rates allow
+ * [MEUP-7.2].
+ */
 export function limitLog(admission: AdmissionContext, space: Admission): Outcome {
   const { sender, encoded, envelope, now } = admission
   const length = encoded.body.length + measureEnd(envelope)
   let refusal = checkRate(admission, space, 'log', length)
   if (refusal !== undefined) {
     const { burst } = space.rates.getRate(sender.rateLimitKey, 'log')
-    // One that is larger than all that can be saved up is taken where nothing was used.
+    // An envelope larger than the burst is accepted if the whole burst is available.
     if (length > burst) refusal = checkRate(admission, space, 'log', burst)
   }
   space.logUse.note(sender.rateLimitKey, now, refusal !== undefined)
@@ -73,10 +79,10 @@ const ending: ReadonlySet<string> = new Set([
   Kind.spaceInvite,
   Kind.mcpProposal,
 ])
-/** Approximate bytes of an envelope that tells of an end by time. */
+/** Approximate bytes of an envelope that announces an expiry. */
 const endBytes = 256
 
-/** Bytes of the envelopes that will tell of this envelope's end by time; a pause has one for each participant that it stops [MEUP-3.28]. */
+/** Bytes of the envelopes that will announce the expiry of this one; a pause has one per paused participant [MEUP-3.28]. */
 function measureEnd({ kind, to, payload }: Envelope): number {
   if (!ending.has(kind) || (payload.expiresAt ?? payload.timeoutSeconds) === undefined) return 0
   return endBytes * (kind === Kind.participantPause ? (to?.length ?? 0) : 1)
@@ -88,7 +94,7 @@ function checkKick({ sender }: AdmissionContext, { state }: Admission): Refusal 
   return kick && { code: 'forbidden', message: explainKick(kick) }
 }
 
-/** What lets others finish, and tells how one is doing [MEUP-3.13]. */
+/** Kinds that a paused participant may still send: they let others finish, or report its status [MEUP-3.13]. */
 const allowed: ReadonlySet<string> = new Set([
   Kind.chatAcknowledge,
   Kind.chatCancel,
@@ -100,7 +106,7 @@ const allowed: ReadonlySet<string> = new Set([
   Kind.observeSubscribe,
 ])
 
-/** Somebody has stopped the sender: `participant_paused`, on all its connections and over HTTP. */
+/** Refuses a paused sender as `participant_paused`, on all its connections and over HTTP. */
 function paused({ envelope, sender, now }: AdmissionContext, { state }: Admission): Refusal | undefined {
   const pause = state.pauses.get(sender.participant, now)
   if (pause === undefined || allowed.has(envelope.kind)) return undefined
@@ -113,17 +119,14 @@ function paused({ envelope, sender, now }: AdmissionContext, { state }: Admissio
   }
 }
 
-/**
- * Nothing is admitted while the gateway stops, nor while the log fails or falls behind: `unavailable` [MEUP-4.10]. To
- * read is possible all the same.
- */
+/** Refuses everything while the gateway stops, or the log fails or falls behind: `unavailable` [MEUP-4.10]. Reads still work. */
 export function available({ envelope }: AdmissionContext, { stopped }: Admission): Outcome {
   return stopped === undefined || envelope.kind === Kind.observeSubscribe
     ? undefined
     : { code: 'unavailable', message: `${stopped}. Send it again later.` }
 }
 
-/** `observe.subscribe` ends here: it changes its own connection and is answered by a welcome [MEUP-9.1]. */
+/** Changes the subscription of the sender's connection and answers with a welcome [MEUP-9.1]. Nothing is logged. */
 export function subscribe({ envelope, sender, meter, now }: AdmissionContext, space: Admission): Outcome {
   if (envelope.kind !== Kind.observeSubscribe) return undefined
   if (sender.subscribe === undefined) {
@@ -134,7 +137,7 @@ export function subscribe({ envelope, sender, meter, now }: AdmissionContext, sp
   }
   try {
     const bytes = sender.subscribe(envelope.payload as SubscribePayload, envelope.id, meter)
-    // The answer tells of the whole space, and may be many times larger than the question.
+    // The welcome describes the whole space and may be many times larger than the request.
     space.rates.charge(sender.rateLimitKey, 'bytes', bytes, now)
   } catch (error) {
     if (!(error instanceof PatternError)) throw error
@@ -143,7 +146,7 @@ export function subscribe({ envelope, sender, meter, now }: AdmissionContext, sp
   return { answered: true, id: envelope.id, seq: 0 }
 }
 
-/** Agents that only answer each other wait for somebody else: `rate_limited`, for chat alone [MEUP-7.4]. */
+/** Refuses further chats between agents that only answer each other: `rate_limited` [MEUP-7.4]. */
 export const hopRights: Right = ({ envelope }, { state, config }) => {
   const { agentHops } = config.limits
   if (state.hops.of(envelope) <= agentHops) return undefined

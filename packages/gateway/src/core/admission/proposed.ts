@@ -11,10 +11,10 @@ import {
   refuse,
 } from './context.js'
 
-/** Bytes of a proposal that are parsed in about a microsecond. */
+/** Bytes of a proposal that parse in about a microsecond. */
 const bytesPerUnit = 200
 
-/** The request that a proposal stands for, as capabilities look at it. */
+/** The proposed request as capabilities see it. */
 export function readProposed(
   entry: Entry,
   meter?: AdmissionContext['meter'],
@@ -37,8 +37,8 @@ export const notOpen = (id: string): Refusal => ({
 })
 
 /**
- * Approval by id [MEUP-4.20]: a request that names one proposal and has no payload asks for what was proposed. It is filled in here,
- * and from here on like any other.
+ * Fills in an approval by id [MEUP-4.20]: a request that names one proposal and has no payload gets the proposed one, and is
+ * then admitted like any other request.
  */
 export function fill(admission: AdmissionContext, space: Admission): Outcome {
   const { envelope, meter, sender, now } = admission
@@ -65,8 +65,8 @@ export function fill(admission: AdmissionContext, space: Admission): Outcome {
 }
 
 /**
- * A call that its sender may not make, and may propose, is its proposal [MEUP-4.21]: same id, addressees, context, rationale and
- * params. Gives nothing where it is one from here on.
+ * Turns a call that its sender may only propose into a proposal [MEUP-4.21] with the same id, addressees, context, rationale
+ * and params. Returns `undefined` once it is one.
  */
 export function proposeInstead(
   { envelope, payload, orPropose }: AdmissionContext,
@@ -86,14 +86,14 @@ export function proposeInstead(
   return { envelope: proposal, payload: withParams({ method, ...terms }, getMember(payload, 'params')) }
 }
 
-/** The JSON of an object with params as they were sent: parsing changes large numbers. */
+/** Keeps the params as sent: parsing would change large numbers. */
 const withParams = (head: object, params: Uint8Array | undefined): Uint8Array => {
   const text = JSON.stringify(head)
   if (params === undefined) return Buffer.from(text)
   return Buffer.concat([Buffer.from(`${text.slice(0, -1)},"params":`), params, Buffer.from('}')])
 }
 
-/** Where a call may be proposed instead, it is one that is addressed and answered [MEUP-4.21]. */
+/** Only a call with an addressee that expects a response may become a proposal [MEUP-4.21]. */
 export function checkOrPropose(
   orPropose: OrPropose,
   { envelope, now }: AdmissionContext,
@@ -113,10 +113,10 @@ export function checkOrPropose(
   return past && { ...past, code: 'invalid_envelope' }
 }
 
-/** What the fields of a fulfilment take beside those of its proposal, an approver's short reason included. */
+/** Bytes of a fulfilment beyond its proposal, including a short reason of the approver. */
 const fulfilmentBytes = 1024
 
-/** A proposal leaves room for the request that fulfils it [MEUP-4.20]. */
+/** Refuses a proposal so large that the request fulfilling it would exceed the limit [MEUP-4.20]. */
 export function checkRoom(
   { envelope, payload }: AdmissionContext,
   { config, log }: Admission,

@@ -21,8 +21,8 @@ import { chargeEnvelope } from './limits.js'
 import { checkOrPropose } from './proposed.js'
 
 /**
- * Frame → envelope: `payload_too_large`, `invalid_json`, `unsupported_protocol`, `invalid_envelope` [MEUP-1.2, 1.5, 1.8, 1.13].
- * Aliases are resolved here, before every check [MEUP-1.3]. Its bytes were charged where it came in.
+ * Parses a frame into an envelope: `payload_too_large`, `invalid_json`, `unsupported_protocol`, `invalid_envelope` [MEUP-1.2,
+ * 1.5, 1.8, 1.13]. Resolves aliases before every check [MEUP-1.3]. The transport has already charged the bytes.
  */
 export function decode(admission: AdmissionContext, space: Admission): Outcome {
   const refusal = read(admission, space)
@@ -35,7 +35,7 @@ function read(admission: AdmissionContext, space: Admission): Refusal | undefine
   if (tooLarge !== undefined) return tooLarge
   const object = admission.isBinary ? 'the frame is binary' : parse(admission)
   if (typeof object === 'string') {
-    // The error names what it is about, wherever the frame is an object with an id [MEUP-12.1].
+    // The error names the envelope if the frame is an object with an id [MEUP-12.1].
     if (!admission.isBinary && isObject(admission.frame)) noteWrittenId(admission)
     return { code: 'invalid_json', message: `${object}. Send one JSON object per text frame.` }
   }
@@ -65,7 +65,7 @@ function read(admission: AdmissionContext, space: Admission): Refusal | undefine
   return undefined
 }
 
-/** It is about how the envelope is admitted, and no part of it. */
+/** A directive to admission, not part of the envelope. */
 function takeOrPropose(
   admission: AdmissionContext,
   envelope: Envelope & Pick<Submission, 'orPropose'>,
@@ -76,7 +76,7 @@ function takeOrPropose(
   admission.orPropose = orPropose
 }
 
-/** Only responses may be large: of other frames no more is read than what they are, and which one [MEUP-1.13]. */
+/** Only responses may be large. Of other large frames only kind and id are read [MEUP-1.13]. */
 function checkSize(admission: AdmissionContext, { config, log }: Admission): Refusal | undefined {
   const { frame, envelope } = admission
   const { maxFrameBytes = Number.POSITIVE_INFINITY } = log
@@ -94,7 +94,7 @@ function checkSize(admission: AdmissionContext, { config, log }: Admission): Ref
   }
 }
 
-/** What is too costly to parse is refused by its id all the same. */
+/** A frame that is too costly to parse is still refused by its id. */
 function parse(admission: AdmissionContext): JsonObject | string {
   const { frame, meter } = admission
   try {
@@ -105,7 +105,7 @@ function parse(admission: AdmissionContext): JsonObject | string {
   }
 }
 
-/** Whether this is a JSON object, though one that nobody takes: too deep, with a key twice, or with half a character. */
+/** Whether this is a JSON object, even one that is refused: too deep, with a duplicate key, or with a lone surrogate. */
 function isObject(frame: Uint8Array): boolean {
   try {
     return Object.prototype.toString.call(JSON.parse(new TextDecoder().decode(frame))) === '[object Object]'
@@ -125,7 +125,10 @@ const invalid = ({ path, message }: { path: string; message: string }): Refusal 
   message: `${path || 'the envelope'} ${message}`,
 })
 
-/** Fields and payload by kind: `reserved_kind`, `unknown_kind`, `invalid_context`, `invalid_payload`, `participant_not_found`. */
+/**
+ * Checks fields and payload by kind: `reserved_kind`, `unknown_kind`, `invalid_context`, `invalid_payload`,
+ * `participant_not_found`.
+ */
 export function validate(admission: AdmissionContext, space: Admission): Outcome {
   const { envelope } = admission
   return (
@@ -189,7 +192,7 @@ function checkAddressees({ to }: Envelope, { state }: Admission): Refusal | unde
   return { code: 'participant_not_found', path: `/to/${stranger}`, message }
 }
 
-/** Who is mentioned is asked, so it belongs to the space, and to those who read it [MEUP-3.27]. */
+/** Mentioned participants are members of the space and may read the envelope [MEUP-3.27]. */
 function checkMentions({ kind, to, payload }: Envelope, { state }: Admission): Refusal | undefined {
   if (kind !== Kind.chat) return undefined
   const { mentions = [] } = payload as unknown as ChatPayload

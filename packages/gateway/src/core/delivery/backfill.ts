@@ -9,7 +9,7 @@ import type { Session } from './session.js'
 const portionBytes = 256 * 1024
 const portionRows = 64
 
-/** What the outbox needs of a space. */
+/** The part of a space that a span is looked up in. */
 export interface Source {
   readonly log: EnvelopeLog
   /** Last seq that was broadcast to the live sessions. */
@@ -19,13 +19,13 @@ export interface Source {
   decideAudience(envelope: LoggedAddress): Audience
 }
 
-/** What a backfill needs of a space, beside that. */
+/** The part of a space that a backfill uses. */
 interface BackfillSource extends Source {
-  /** Another one whenever envelopes that the log has may be read by others than before. */
+  /** Changes whenever the audience of logged envelopes may have changed. */
   readonly audienceVersion: string
 }
 
-/** Portions of a slice that several may read, with what was decided on them as of one version of who may read what. */
+/** Batches of a shared slice, and the audience version for which they were built. */
 interface Portioned {
   readonly version: string
   readonly batches: readonly Batch[]
@@ -33,7 +33,7 @@ interface Portioned {
 
 const portioned = new WeakMap<readonly Entry[], Portioned>()
 
-/** Readers that come back at once share slices: what they get of them is put together once, too. */
+/** Readers that reconnect together share slices, so the batches of a slice are built once. */
 function shareBatches(rows: readonly Entry[], source: BackfillSource): readonly Batch[] {
   const version = source.audienceVersion
   const known = portioned.get(rows)
@@ -44,14 +44,14 @@ function shareBatches(rows: readonly Entry[], source: BackfillSource): readonly 
   return batches
 }
 
-/** Whether a slice lacks bodies which the reader may read by now. */
+/** Whether the slice lacks bodies that the reader may read by now. */
 export const isOutdated = (slice: Slice, reader: Reader, source: BackfillSource): boolean =>
   slice.version !== source.audienceVersion &&
   slice.rows.some((row) => row.body.length === 0 && mayRead(reader, source.decideAudience(row)))
 
 /**
- * Serves a session from the log, from its position on, until it has caught up with the broadcasts, and makes it live
- * in that same instant: nothing falls between, nothing comes twice [MEUP-5.3]. Reads no faster than the peer takes.
+ * Backfill: reads the log from the session's position until it has caught up with the broadcasts. Cutover: makes the session
+ * live in the same synchronous step, so nothing is lost or repeated [MEUP-5.3]. Reads no faster than the peer.
  */
 export async function backfill(session: Session, source: BackfillSource): Promise<void> {
   while (!session.isGone()) {
@@ -60,7 +60,7 @@ export async function backfill(session: Session, source: BackfillSource): Promis
       session.live = true
       return
     }
-    // The log may have more already, of which it is not decided yet who may read it.
+    // Rows after `delivered` may be in the log, but their audience is not decided yet.
     const missed = { after, before: source.delivered + 1 }
     let lacksBodies = false
     for await (const slice of source.reads.replay(session, missed)) {
@@ -68,12 +68,12 @@ export async function backfill(session: Session, source: BackfillSource): Promis
       if (rows[0]?.seq !== session.position + 1) break
       for (let at = 0; ; at++) {
         lacksBodies = isOutdated(slice, session, source)
-        // Decided on anew where that has changed while the peer was slow.
+        // Builds the batch again if audiences changed while the peer was slow.
         const batch = lacksBodies ? undefined : shareBatches(rows, source)[at]
         if (batch === undefined) break
         batch.serve(session)
         await session.connection.drained()
-        await yieldNow() // Where the subscription cuts all of it there was nothing to wait for, and others have to come first.
+        await yieldNow() // If the subscription filtered out the whole batch, `drained` did not wait.
       }
       if (lacksBodies) break
     }
@@ -83,8 +83,8 @@ export async function backfill(session: Session, source: BackfillSource): Promis
 }
 
 /**
- * A page in parts that leave room in the send buffer, and between them room for others: an echo or an error must not overfill
- * it meanwhile, nor wait until all is looked at.
+ * Splits a page into portions that leave room in the send buffer, so that echoes and errors can be sent between them without
+ * overfilling it.
  */
 export function* splitPortions(rows: readonly Entry[]): Generator<Entry[]> {
   let [portion, bytes]: [Entry[], number] = [[], 0]
@@ -99,13 +99,13 @@ export function* splitPortions(rows: readonly Entry[]): Generator<Entry[]> {
   if (portion.length > 0) yield portion
 }
 
-/** Where a replay starts, and the last envelope that the reader will get of what the log has now; 0 = none. */
+/** The start of a replay, and the last envelope that the reader will get of the present log; 0 = none. */
 export interface Span {
   readonly after: number
   readonly last: number
 }
 
-/** The last `count` envelopes that this reader may see. */
+/** The last `count` envelopes that the reader may see. */
 export async function tailSpan(count: number, reader: Reader & LogReader, source: Source): Promise<Span> {
   const { delivered } = source
   let [after, last, left] = [delivered, 0, count]
@@ -118,7 +118,7 @@ export async function tailSpan(count: number, reader: Reader & LogReader, source
   return { after: source.log.oldest - 1, last }
 }
 
-/** The last envelope after a seq that the log has now and this reader may see; 0 = there is none. */
+/** The last readable envelope after a seq in the present log; 0 = none. */
 export async function lastReadable(
   after: number,
   reader: Reader & LogReader,

@@ -6,10 +6,10 @@ import type { Entry } from '../../ports/envelope-log.js'
 import { type Audience, mayAllRead, mayRead } from '../may-read.js'
 import type { Session } from './session.js'
 
-/** An entry on its way out: who may read it is decided, and its frame is built, once for all. */
+/** A logged entry with its audience and its frame, both computed once for all readers. */
 export class Delivery {
   #message: Message | undefined
-  /** `null`: it gives none. */
+  /** `null`: the envelope has no phase. */
   #phase: Phase | null | undefined
 
   constructor(
@@ -22,7 +22,7 @@ export class Delivery {
     return this.#message
   }
 
-  /** The phase of a thought, if it gives one. */
+  /** The phase of a thought, if it has one. */
   get phase(): Phase | undefined {
     if (this.#phase === undefined) {
       const { phase } = parseEnvelope(this.entry).payload
@@ -32,14 +32,14 @@ export class Delivery {
   }
 }
 
-/** What every session of a group gets of a batch, and the participants for whom it is not the same. */
+/** The part of a batch that every session of a group gets, and the participants for whom it differs. */
 interface Cut {
   readonly outboundBatch: OutboundBatch
   readonly suppressed: { envelopes: number; bytes: number }
   readonly exceptions: ReadonlySet<string>
 }
 
-/** Deliveries that go out together. What a group gets of them is put together once, however many of its sessions are served. */
+/** Deliveries that go out together. The part of a group is built once for all its sessions. */
 export class Batch {
   readonly #deliveries: readonly Delivery[]
   readonly #cuts = new Map<string, Cut>()
@@ -48,7 +48,7 @@ export class Batch {
     this.#deliveries = deliveries
   }
 
-  /** Sends a session what it has not had yet. */
+  /** Sends a session what it has not received yet. */
   serve(session: Session): void {
     const deliveries = this.#deliveries
     const [first, last] = [deliveries[0], deliveries.at(-1)]
@@ -73,7 +73,7 @@ export class Batch {
   }
 }
 
-/** Sends a committed batch to every session that is to be served now. */
+/** Sends a committed batch to every live session. */
 export function broadcast(
   batch: readonly Delivery[],
   sessions: Iterable<Session>,
@@ -84,14 +84,14 @@ export function broadcast(
   for (const session of sessions) if (isServed(session)) whole.serve(session)
 }
 
-/** A delta: an entry that is sent on and not logged, without a seq (0) [MEUP-3.25]. */
+/** An entry that is relayed and not logged, such as a delta; its seq is 0 [MEUP-3.25]. */
 export class Relayed {
   readonly #entry: Entry
   readonly #audience: Audience
   readonly #from: Sender | undefined
   readonly #outboundBatch: OutboundBatch
 
-  /** `from` does not get it back. */
+  /** `from` does not receive it. */
   constructor(entry: Entry, audience: Audience, from: Sender | undefined) {
     this.#entry = entry
     this.#audience = audience
@@ -103,7 +103,7 @@ export class Relayed {
     return this.#entry.body.length
   }
 
-  /** Offers it to a session that may read it and has asked for it. */
+  /** Offers it to a session that may read it and has subscribed to it. */
   offer(session: Session): void {
     if (session === this.#from || !mayRead(session, this.#audience)) return
     if (!session.selection.includes(this.#entry)) return
@@ -114,11 +114,11 @@ export class Relayed {
 
 const isLive = ({ live }: Session): boolean => live
 
-/** Sends one session what it gets of a batch: the same decision as for a group, with what is its own. */
+/** Sends a batch to a session whose own or addressed envelopes are in it. */
 function deliver(batch: readonly Delivery[], session: Session): void {
   const messages: Message[] = []
   const { summaries } = session
-  /** Of what may be read: the rest has no say in when a summary comes. */
+  /** Time of the last readable entry: unreadable ones must not influence when a summary is sent. */
   let ts: string | undefined
   for (const delivery of batch) {
     const { entry, audience } = delivery
@@ -160,6 +160,6 @@ function cutFor(session: Session, batch: readonly Delivery[]): Cut {
   return { outboundBatch: { messages }, suppressed, exceptions }
 }
 
-/** Never cut by a subscription: the sender's echo, and what is addressed to the reader [MEUP-8.3]. */
+/** Envelopes that no subscription filters out: the sender's own, and those addressed to the reader [MEUP-8.3]. */
 const isOwn = ({ from, to }: Entry, participant: string): boolean =>
   from === participant || (to?.includes(participant) ?? false)

@@ -5,10 +5,7 @@ import type { Reader } from '../may-read.js'
 import type { Source } from './backfill.js'
 import type { LogReader } from './log-reads.js'
 
-/**
- * One request looks at so many seqs, or in a context at so many envelopes that may be read, and takes so many bytes of those
- * that fit, before it says where to go on.
- */
+/** Limits of one request: seqs, readable envelopes of a context, and bytes. The answer says where to continue. */
 const maxRows = 10_000
 const maxBytes = 8 * 1024 * 1024
 
@@ -19,22 +16,22 @@ interface HistoryQuery {
   readonly order: 'asc' | 'desc'
   readonly filter: Filter
   readonly reasoning: Detail
-  /** What the filter cannot say; absent = everything. */
+  /** A condition beyond the filter; absent = everything. */
   includes?(entry: Entry): boolean
 }
 
 /** A part of the log. */
 interface History {
-  /** Last seq of the log when it was looked at. */
+  /** Last seq of the log at the time of the request. */
   readonly head: number
   readonly messages: readonly Message[]
-  /** `after` of the next part, or `before` in descending order; absent = there is no more. It may turn out empty. */
+  /** `after` of the next part, or `before` in descending order; absent = no more. The next part may be empty. */
   readonly next?: number
 }
 
 /**
- * What a reader may read of the log, by the same predicate as live delivery [MEUP-8.1, 11.3]. All of the answer, and where
- * it says to go on, follows from the query, the head, and what may be read: whatever else lies between changes none of it.
+ * Reads history by the same predicate as live delivery [MEUP-8.1, 11.3]. The answer and its continuation depend only on the
+ * query, the head, and the readable envelopes, so they reveal nothing about others.
  */
 export async function readHistory(
   reader: Reader & LogReader,
@@ -61,14 +58,14 @@ export async function readHistory(
   return { messages, head, next: order === 'asc' ? before - 1 : after + 1 }
 }
 
-/** The rows that one request may look at, and whether these are all that were asked for. */
+/** The range that one request may read, and whether it is all that was asked for. */
 function boundRange(
   { oldest, head }: { readonly oldest: number; readonly head: number },
   query: Pick<HistoryQuery, 'after' | 'before' | 'order' | 'filter'>,
 ): { readonly after: number; readonly before: number; readonly isWhole: boolean } {
   const after = Math.max(query.after, oldest - 1)
   const before = Math.min(query.before, head + 1)
-  // What is in a context is found without looking at the rest.
+  // The log finds the envelopes of a context by an index.
   const isFew = query.filter.context !== undefined || before - after <= maxRows + 1
   if (isFew) return { after, before, isWhole: true }
   return query.order === 'asc'

@@ -5,13 +5,13 @@ import type { EnvelopeLog } from '../../ports/envelope-log.js'
 import { readProposed } from '../admission/proposed.js'
 import type { SpaceState } from '../state/state.js'
 
-/** What is looked at for one welcome: open proposals, from the newest on, and bytes of them. */
+/** Open proposals that one welcome considers, newest first. */
 const maxProposals = 64
-const mostBytes = 256 * 1024
-/** Steps for finding out which of them a participant may decide; of what takes more it is told nothing. */
+const maxProposalBytes = 256 * 1024
+/** Steps for deciding which proposals concern a participant; proposals beyond them are left out. */
 const maxPatternSteps = 2 ** 16
 
-/** Who belongs to a space at this time, in milliseconds since the epoch [MEUP-5.4]. */
+/** The members of a space at `now`, in milliseconds since the epoch [MEUP-5.4]. */
 export function participantsIn(state: SpaceState, now: number): ParticipantDetails[] {
   const { participants = {} } = (state.configured ?? {}) as {
     participants?: Readonly<Record<string, { readonly kind: string; readonly description?: string }>>
@@ -33,11 +33,11 @@ export function participantsIn(state: SpaceState, now: number): ParticipantDetai
   })
 }
 
-/** Whether the program has ended that made a proposal: nobody waits for its result [MEUP-3.29]. */
+/** Whether the program that made a proposal has ended, so that nothing waits for its result [MEUP-3.29]. */
 export const hasEnded = ({ programs }: SpaceState, by: string, session: string | undefined): boolean =>
   session !== undefined && !programs.isLiving(by, session)
 
-/** What is needed of the space. */
+/** The part of a space that a welcome uses. */
 interface Known {
   readonly state: SpaceState
   readonly log: Pick<EnvelopeLog, 'find'>
@@ -56,7 +56,7 @@ function proposalsIn({ state, log }: Known, participant: string, now: number): P
     const row = rejectedBy.includes(participant) ? undefined : log.find(id)
     if (row === undefined) continue
     bytes += row.body.length
-    if (bytes > mostBytes) break
+    if (bytes > maxProposalBytes) break
     if (from !== participant && !state.participants.allows(participant, readProposed(row))) continue
     const { to, payload } = parseEnvelope(row)
     const { expiresAt } = payload

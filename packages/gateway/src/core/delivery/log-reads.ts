@@ -14,30 +14,30 @@ import {
 import type { Rates } from '../metering.js'
 import { yieldNow } from '../yielding.js'
 
-/** Who reads, and whose bucket pays. */
+/** The reader, and the bucket that pays for its reads. */
 export interface LogReader {
   readonly rateLimitKey: string
-  /** Nobody waits for it any more: reading ends. */
+  /** Whether reading can stop because the reader has disconnected. */
   isGone(): boolean
 }
 
 export type EntryQuery = Pick<Query, 'order' | 'filter'> & {
   readonly after: number
   readonly before: number
-  /** Entries that are read first, where fewer than usual are likely to do. */
+  /** Size of the first read, if fewer entries than usual are likely to suffice. */
   readonly first?: number
-  /** Only these, in ascending order. */
+  /** Reads only these seqs, in ascending order. */
   readonly seqs?: readonly number[]
 }
 
-/** Rows without a gap. Those that the reader may not read have no bodies. */
+/** Rows without a gap. Rows that the reader may not read have no bodies. */
 export interface Slice {
   readonly rows: readonly Row[]
-  /** As of which `audienceVersion` that was decided. */
+  /** The `audienceVersion` for which readability was decided. */
   readonly version: string
 }
 
-/** What is read of a space. */
+/** The part of a space that is read. */
 export interface ReadSpace {
   readonly log: EnvelopeLog
   readonly rates: Rates
@@ -46,31 +46,28 @@ export interface ReadSpace {
   decideAudience(envelope: LoggedAddress): Audience
 }
 
-/** Rows that are read at once, and bytes of their bodies. */
+/** Rows per read, and bytes of their bodies. */
 const maxSlice = { rows: 256, bytes: 256 * 1024 }
-/** Headings that are read at once, even where the bodies are large. */
+/** Headings per read even if bodies are large. */
 const minRows = 16
-/** Headings that are looked at together where a filter passes over most of them. */
+/** Headings per read when a filter skips most of them. */
 const maxFilteredRows = 1024
-/** Slices of one rateLimitKey that are read at once; the next waits for one of them. */
+/** Concurrent reads of one rateLimitKey; further ones wait. */
 const maxSlicesAtOnce = 4
 /**
- * Units of work [MEUP-7.8] for each seq that is looked at, whatever stands there, for an envelope that is given, for each id
- * that it answers beyond the first (where responses are for some alone, what each of them answers is looked up, and what that
- * answers), and bytes of it that cost one more.
+ * Units of work [MEUP-7.8]: per seq, per returned envelope, per correlation id after the first (each needs a lookup to decide
+ * who may read a response), and bytes per unit.
  */
 const cost = { seq: 1, row: 1, furtherAnswered: 16, bytesPerUnit: 512 }
-/** Part of the burst of `work` that reading leaves to what the rateLimitKey sends. */
+/** Part of the `work` burst that reads leave to the envelopes of the same rateLimitKey. */
 const reservedPart = 0.5
-/** A reader that has gone is noticed after so long at the latest. */
+/** Longest wait before a disconnected reader is noticed. */
 const maxWaitMs = 1000
 
 /**
- * How everybody who asks reads the log: in slices, with other work between them, paid by the reader's bucket `work` and no
- * longer than it is wanted. So nobody gets more than a fair part of what the log can give.
- *
- * Headings are read first, whatever a filter says, and only the bodies of what the reader may read: how long it takes and what
- * it costs tells nothing of the rest [MEUP-8.6].
+ * Reads the log for every kind of reader: in slices, yielding between them, charged to the reader's `work` bucket, until the
+ * reader disconnects. So no reader gets more than a fair share. The same headings are read whatever the filter, and bodies only
+ * if readable, so that neither time nor cost reveals unreadable envelopes [MEUP-8.6].
  */
 export class LogReads {
   readonly #space: ReadSpace
@@ -81,7 +78,7 @@ export class LogReads {
     this.#space = space
   }
 
-  /** What the reader may read and the filter selects, between `after` and `before`, both excluded. */
+  /** Readable rows that pass the filter, between `after` and `before`, both exclusive. */
   async *entries(reader: Reader & LogReader, query: EntryQuery): AsyncGenerator<readonly Row[], void> {
     const { order = 'asc', first = maxSlice.rows } = query
     let limit = Math.min(first, maxSlice.rows)
@@ -104,7 +101,7 @@ export class LogReads {
     }
   }
 
-  /** The headings of that. */
+  /** Like `entries`, without bodies. */
   async *headings(reader: Reader & LogReader, query: EntryQuery): AsyncGenerator<readonly Heading[], void> {
     const { log } = this.#space
     const { order = 'asc', filter = {}, first = maxSlice.rows } = query
@@ -113,7 +110,7 @@ export class LogReads {
       return
     }
     const { context } = filter
-    // What is in a context is found without looking at the rest.
+    // The log finds the envelopes of a context by an index.
     const isFiltered = context === undefined && Object.keys(filter).length > 0
     let limit = isFiltered ? maxFilteredRows : Math.min(first, maxSlice.rows)
     let after = Math.max(query.after, log.oldest - 1)
@@ -154,8 +151,8 @@ export class LogReads {
   }
 
   /**
-   * All rows between `after` and `before`, with the bodies of what the reader may read, for those who go on from there. They are
-   * read once for all who ask for them at about the same time, but not `withProofs`: with what proves each row.
+   * All rows between `after` and `before`, with bodies if the reader may read them, for readers that continue with live
+   * delivery. Slices are shared between readers, except `withProofs`, which adds the hash proof of each row.
    */
   async *replay(
     reader: Reader & LogReader,
@@ -174,7 +171,7 @@ export class LogReads {
         const given = rows.filter(({ body }) => body.length > 0)
         this.#charge(reader, rows.length, given)
         after = last.seq
-        // Where bodies are large, the headings of many rows would be read again and again.
+        // With large bodies, a full slice would read many headings again each time.
         limit = Math.min(maxSlice.rows, Math.max(minRows, 2 * rows.length))
         yield slice
         await yieldNow()
@@ -184,12 +181,12 @@ export class LogReads {
     }
   }
 
-  /** Drops what was read lately. */
+  /** Drops the shared slices. */
   forget(): void {
     this.#shared.clear()
   }
 
-  /** The rows after `after` up to `head`, one after another, with what proves them. Ends early where one is missing, too. */
+  /** The rows after `after` up to `head` with their proofs. Ends early if a row is missing. */
   async *rows(reader: LogReader, after: number, head: number): AsyncGenerator<Row, void> {
     const { log } = this.#space
     let last = after
@@ -209,7 +206,7 @@ export class LogReads {
     }
   }
 
-  /** Waits until the rateLimitKey can pay; whether the reader is still there then. */
+  /** Waits until the rateLimitKey can pay. Resolves to whether the reader is still connected. */
   async waitForBudget(reader: LogReader): Promise<boolean> {
     const { rates, clock } = this.#space
     while (!reader.isGone()) {
@@ -220,12 +217,12 @@ export class LogReads {
     return false
   }
 
-  /** Reads as one of few of the same rateLimitKey; `undefined` = the reader has gone. */
+  /** Limits concurrent reads per rateLimitKey; `undefined` = the reader has disconnected. */
   #slot<Found>(reader: LogReader, read: () => Promise<Found>): Promise<Found | undefined> {
     return this.#slots.run(reader.rateLimitKey, async () => (reader.isGone() ? undefined : read()))
   }
 
-  /** For so many seqs, and for what is given of them. */
+  /** Charges for the seqs read and the envelopes returned. */
   #charge({ rateLimitKey }: LogReader, seqs: number, given: readonly Row[] = []): void {
     const { rates, clock } = this.#space
     const further = given.reduce((sum, row) => sum + Math.max(0, correlations(row).length - 1), 0)
@@ -241,7 +238,7 @@ export class LogReads {
     return mayRead(reader, this.#space.decideAudience(heading))
   }
 
-  /** With these headings, of which there is one; as many as have so many bytes together. */
+  /** The bodies of these headings, at least one, up to the byte limit. */
   #readBodies(asked: readonly Heading[], order: 'asc' | 'desc', { withProofs = false } = {}): Promise<Row[]> {
     const seqs = asked.map(({ seq }) => seq)
     if (order === 'desc') seqs.reverse()
@@ -266,12 +263,12 @@ export class LogReads {
       const open = await (range.withProofs ? read() : this.#shared.get(key, read))
       const own = open.others.filter(({ audience }) => mayRead(reader, audience)).map(({ row }) => row)
       const rows = own.length === 0 ? open.rows : await this.#addBodies(open.rows, own, range)
-      // Else somebody may read now what has been left out.
+      // Audiences changed during the read, so the reader may now read rows that were left out.
       if (version === this.#space.audienceVersion) return { rows, version }
     }
   }
 
-  /** With the bodies of what all with these rights may read. */
+  /** Reads the bodies that every reader with these rights may read. */
   async #readOpen({ withProofs, ...range }: Range, rights: ReadRights): Promise<OpenSlice> {
     const only = withProofs ? 'proofs' : 'headings'
     const headings = await this.#space.log.read({ ...range, limit: maxSlice.rows, only })
@@ -287,7 +284,7 @@ export class LogReads {
     return { rows, others: others.filter(({ row }) => row.seq <= through) }
   }
 
-  /** The rows with the bodies of some of them, up to where these are too many bytes. */
+  /** Adds the bodies of some rows, and cuts the rows where the byte limit is reached. */
   async #addBodies(
     rows: readonly Row[],
     some: readonly Row[],
@@ -311,7 +308,7 @@ interface Range {
 
 type Replayed = Pick<Range, 'after' | 'before'> & Partial<Range>
 
-/** A part of the log as many may read it, and what is for some alone. */
+/** Rows with the bodies that all readers with the same rights may read, and the rows for some readers only. */
 interface OpenSlice {
   readonly rows: readonly Row[]
   readonly others: readonly { readonly row: Row; readonly audience: Audience }[]
@@ -333,10 +330,10 @@ const splitAt = <Item>(items: readonly Item[], at: number): (readonly Item[])[] 
 
 const countBytes = (rows: readonly Row[]): number => rows.reduce((sum, { body }) => sum + body.length, 0)
 
-/** Whether there may be more than was read. */
+/** Whether the byte limit was reached. */
 const isCut = (rows: readonly Row[]): boolean => countBytes(rows) >= maxSlice.bytes
 
-/** Runs at most so many tasks of one key at a time; the others wait for their turn. */
+/** Runs at most `count` tasks of one key at a time; the others queue. */
 export class Slots {
   readonly #count: number
   readonly #byKey = new Map<string, { taken: number; readonly waiting: (() => void)[] }>()
@@ -355,21 +352,21 @@ export class Slots {
     } finally {
       const next = slots.waiting.shift()
       if (next !== undefined)
-        next() // It takes the place over.
+        next() // The waiting task takes over the slot.
       else if (--slots.taken === 0) this.#byKey.delete(key)
     }
   }
 }
 
-/** Each is a slice of `LogReads`: all of them come to some megabytes. */
+/** Shared slices in memory: some megabytes in all. */
 const maxSlices = 16
 
 /**
- * Reads a slice once for all who ask for it at about the same time: after an outage everybody comes back to the same
- * place. Rows of a log do not change, so what was read is good until it has been pruned or erased. Kept while somebody reads.
+ * Reads a slice once for all who request it at about the same time, as after an outage, when everyone resumes from the same
+ * seq. Logged rows do not change, so a slice stays valid until a pruning or an erasure. Kept while anyone reads.
  */
 class SharedSlices {
-  /** By what was asked for, the latest use last. */
+  /** LRU by range, most recent last. */
   readonly #slices = new Map<string, Promise<OpenSlice>>()
   #readers = 0
 
@@ -396,7 +393,7 @@ class SharedSlices {
 
   #keepGood(key: string, slice: Promise<OpenSlice>): Promise<OpenSlice> {
     slice.catch(() => {
-      // The next to ask may be luckier.
+      // A failed read is not cached.
       if (this.#slices.get(key) === slice) this.#slices.delete(key)
     })
     return slice

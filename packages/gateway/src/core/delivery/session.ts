@@ -27,31 +27,31 @@ import type { SpaceMetrics } from '../metering.js'
 import type { LogReader } from './log-reads.js'
 import { type ContextSummary, Summaries } from './summaries.js'
 
-/** Who opens a session. */
+/** The participant that opens a session. */
 export interface Visitor {
   readonly participant: string
-  /** Whose buckets pay: the participant, or a guest's address. */
+  /** The buckets that pay: those of the participant, or of a guest's address. */
   readonly rateLimitKey: string
-  /** What it may do at present. */
+  /** Its present capabilities. */
   readonly capabilities: readonly Capability[]
-  /** The program that it belongs to; absent = it has named none. */
+  /** The program that the session belongs to; absent = unnamed. */
   readonly session?: string
-  /** Milliseconds since the epoch; absent = it may stay. */
+  /** Milliseconds since the epoch; absent = no end. */
   readonly expiresAt?: number
-  /** Whether it would still be let in: its token or the guest profile may have been taken away. */
+  /** Whether it would still be admitted: its token or the guest profile may have been removed. */
   isWelcome(): boolean
 }
 
-/** What is needed of the space. */
+/** The part of a space that a session uses. */
 interface SessionSpace {
   readonly config: Pick<SpaceConfig, 'limits'>
   readonly metrics: SpaceMetrics
 }
 
-/** A reader for whom more waits is behind. */
+/** Above this many unsent bytes a reader gets no deltas. */
 const behindBytes = 64 * 1024
 
-/** One connection of one participant: what it may read, what it asked to see, how far it has been served. */
+/** One connection of one participant: its rights, its subscription, and how far it has been served. */
 export class Session implements Sender, Reader, LogReader {
   readonly connection: Connection
   readonly participant: string
@@ -63,31 +63,31 @@ export class Session implements Sender, Reader, LogReader {
   readsRefusals: boolean
   readonly selection: Selection
   subscription: Subscription = compileSubscription({})
-  /** Sessions of one group differ only in what is addressed to them and what they sent. */
+  /** Sessions of one group differ only in the envelopes that are addressed to them or that they sent. */
   group: string
-  /** Of what the subscription cuts, if it asks for them [MEUP-9.9]. */
+  /** Summaries of thoughts that the subscription filters out, if requested [MEUP-9.9]. */
   summaries: Summaries | undefined
-  /** What the subscription has cut since the connection opened. */
+  /** Totals that the subscription has filtered out since the connection opened. */
   readonly suppressed = { envelopes: 0, bytes: 0 }
-  /** Last seq of the log that was decided on for this connection. */
+  /** Last seq that was handled for this connection, sent or not. */
   position = 0
-  /** Served as commits happen; before that, from the log. */
+  /** Served from broadcasts; before that, from the log. */
   live = false
   closed = false
-  /** Its client has said that its program ends with this connection. */
+  /** The client has announced that its program ends with this connection. */
   isBye = false
   /** The first welcome has been sent. */
   isWelcomed = false
-  /** Another welcome was sent before the replay was over, so that its end has to be told [MEUP-5.3]. */
+  /** Another welcome was sent during the replay, so the end of the replay has to be announced [MEUP-5.3]. */
   tellsEnd = false
-  /** Bytes of the last welcome, until little waits for the first time. */
+  /** Bytes of the last welcome, excused from the limit until the buffer has first drained below it. */
   #excused = 0
-  /** Bytes of deltas that may wait. */
+  /** Bytes of unsent deltas, excused from the limit. */
   #offered = 0
   readonly #space: SessionSpace
   readonly #resubscribed: (session: Session, id: string) => number
 
-  /** `resubscribed` answers the envelope `id` that asked for it, and gives the bytes of the answer. */
+  /** `resubscribed` answers the `observe.subscribe` with this id, and returns the bytes of the answer. */
   constructor(
     connection: Connection,
     visitor: Visitor & ReadRights,
@@ -109,7 +109,6 @@ export class Session implements Sender, Reader, LogReader {
     this.#resubscribed = resubscribed
   }
 
-  /** Gives it the rights that it has from now on. */
   updateRights({
     capabilities,
     readsTargeted,
@@ -121,7 +120,7 @@ export class Session implements Sender, Reader, LogReader {
     this.group = getGroupKey(this)
   }
 
-  /** A reader too slow for what waits is closed, and resumes from its last seq: nothing is dropped [MEUP-5.8]. */
+  /** Closes a reader whose unsent bytes exceed the limit; it resumes from its last seq, so nothing is lost [MEUP-5.8]. */
   send(outboundBatch: OutboundBatch): void {
     if (this.closed) return
     const { metrics, config } = this.#space
@@ -137,12 +136,12 @@ export class Session implements Sender, Reader, LogReader {
     this.connection.send(outboundBatch)
   }
 
-  /** Whether there is nobody to read for any more. */
+  /** Whether reading for this session can stop. */
   isGone(): boolean {
     return this.closed || this.connection.isGone
   }
 
-  /** However large a welcome is, it makes nobody slow; only one at a time is excused [MEUP-5.8]. */
+  /** The size of a welcome does not count against the limit; only the last one is excused [MEUP-5.8]. */
   welcome(message: Message): void {
     this.tellsEnd = this.isWelcomed && !this.live
     this.isWelcomed = true
@@ -150,7 +149,7 @@ export class Session implements Sender, Reader, LogReader {
     this.#excused = message.text.length
   }
 
-  /** Sends so many bytes that nobody has to get, unless much waits to be read. They make nobody slow [MEUP-3.25]. */
+  /** Sends messages that may be dropped, such as deltas: skipped if much is unsent, and excused from the limit [MEUP-3.25]. */
   offer(outboundBatch: OutboundBatch, bytes: number): void {
     const { pending } = this.connection
     if (this.closed || pending > behindBytes) return
@@ -181,12 +180,12 @@ export class Session implements Sender, Reader, LogReader {
     }
   }
 
-  /** Gives the summaries that come before an entry. */
+  /** The summaries due before an entry. */
   summarizeBefore(entry: Entry): readonly Message[] {
     return this.#say(this.summaries?.takeBefore(entry))
   }
 
-  /** Gives the summaries that are due at a time of the log. */
+  /** The summaries due at a time of the log. */
   summarizeAt(ts: string): readonly Message[] {
     return this.#say(this.summaries?.takeDue(Date.parse(ts)))
   }
@@ -205,26 +204,26 @@ export class Session implements Sender, Reader, LogReader {
 const getGroupKey = (session: Session): string =>
   `${getRightsKey(session)} ${session.selection.key} ${session.subscription.key}`
 
-/** What one connection asked to see [MEUP-9.1]. Connections with the same `key` see the same. */
+/** The filter of one connection [MEUP-9.1]. Equal `key` = same filter. */
 interface Subscription {
   readonly asked: SubscribePayload
   readonly key: string
-  /** Nothing but `kinds` cuts deltas, and it does so whomever they are addressed to [MEUP-8.3]. */
+  /** Only `kinds` filters deltas, even those addressed to the reader [MEUP-8.3]. */
   wantsLive(kind: string): boolean
-  /** Whether an envelope passes for a reader that it is neither from nor addressed to. */
+  /** Whether an envelope passes for a reader that is neither its sender nor its addressee. */
   passes(entry: Entry): boolean
 }
 
-/** Namespaces that no subscription cuts [MEUP-8.3]. */
+/** Namespaces that no subscription filters out [MEUP-8.3]. */
 const uncut: ReadonlySet<string> = new Set(['mcp', 'system', 'capability', 'space', 'participant'])
 
 /**
- * Steps that one envelope may take of one subscription. Anybody may subscribe, to whatever pattern: what is too long to
- * be decided on within these is what the pattern does not match [MEUP-9.3].
+ * Steps per envelope and subscription. Anyone may subscribe with any pattern; an envelope that needs more steps does not match
+ * [MEUP-9.3].
  */
 const maxPatternSteps = 2 ** 13
 
-/** Throws `PatternError`, its path relative to the payload, for a pattern that does not compile. */
+/** Throws `PatternError`, with a path relative to the payload, if a pattern does not compile. */
 export function compileSubscription(asked: SubscribePayload, meter?: WorkMeter): Subscription {
   const tests: ((entry: Entry) => boolean)[] = []
   const { reasoning, contexts, excludeContexts, from, kinds } = asked
@@ -260,7 +259,7 @@ export function compileSubscription(asked: SubscribePayload, meter?: WorkMeter):
 const isUncut = ({ kind, context }: Entry): boolean =>
   uncut.has(namespaceOf(kind)) || (kind === Kind.chat && context === undefined)
 
-/** A pattern names a context and everything below it. */
+/** A pattern matches a context and everything below it. */
 function underAny(
   patterns: string[],
   path: string,
@@ -276,13 +275,13 @@ function underAny(
 }
 
 /**
- * What a request over HTTP asks for out of what its sender may read [MEUP-11.3, 11.4]. Unlike a subscription it cuts
- * whatever does not fit, one's own envelopes too. Selections with the same `key` select the same.
+ * The filter of an HTTP request [MEUP-11.3, 11.4]. Unlike a subscription it also filters the reader's own envelopes. Equal
+ * `key` = same filter.
  */
 export interface Selection {
   readonly key: string
   includes(entry: Entry): boolean
-  /** Whether it includes events that tell why this call was made; they are reasoning. */
+  /** Whether it includes the events that explain this call; they count as reasoning. */
   includesCall(call: Addressed): boolean
 }
 

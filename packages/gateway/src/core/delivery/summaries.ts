@@ -2,34 +2,33 @@ import { Bounded } from '@meup/folds'
 import { Kind, type Phase, type SummaryPayload } from '@meup/protocol'
 import type { Entry } from '../../ports/envelope-log.js'
 
-/** Thoughts of one context that a connection was not sent. */
+/** Thoughts of one context that were filtered out. */
 interface Cut {
   thoughts: number
   readonly phases: Set<Phase>
-  /** Of its last thought. */
+  /** Time of the last thought. */
   ts: string
-  /** Milliseconds since the epoch, by the clock of the log; 0 = nothing was sent yet. */
+  /** When the last summary was sent, by the log's clock in milliseconds since the epoch; 0 = never. */
   sentAt: number
   isNew: boolean
 }
 
-/** A summary of one context. */
 export interface ContextSummary {
   readonly context: string
   readonly ts: string
   readonly payload: SummaryPayload
 }
 
-/** Past so many contexts, the oldest is counted anew. */
+/** Contexts that are counted; beyond them the oldest is dropped. */
 const maxContexts = 256
-/** Milliseconds between two summaries of a context that is open. */
+/** Milliseconds between two summaries of an open context. */
 const intervalMs = 1000
 
 /** Counts the thoughts that one connection was not sent, by context [MEUP-9.9]. */
 export class Summaries {
   readonly #contexts = new Bounded<Cut>(maxContexts)
 
-  /** Counts a thought that was cut. */
+  /** Counts a thought that was filtered out. */
   count(context: string, ts: string, phase: Phase | undefined): void {
     let cut = this.#contexts.get(context)
     if (cut === undefined) {
@@ -42,13 +41,13 @@ export class Summaries {
     if (phase !== undefined) cut.phases.add(phase)
   }
 
-  /** Gives the summaries of the context that this entry may end, and of those within it, where they have changed. */
+  /** Returns the changed summaries of the context that this entry may end, and of its nested contexts. */
   takeBefore({ kind, context }: Pick<Entry, 'kind' | 'context'>): readonly ContextSummary[] {
     if (context === undefined || !isEnd(kind)) return []
     return this.#take((each) => each === context || each.startsWith(`${context}/`))
   }
 
-  /** Gives the summaries that are due at a time of the log, in milliseconds since the epoch. */
+  /** Returns the summaries due at a time of the log, in milliseconds since the epoch. */
   takeDue(now: number): readonly ContextSummary[] {
     return this.#take((_, { sentAt }) => now - sentAt >= intervalMs, now)
   }

@@ -9,27 +9,27 @@ import { yieldNow } from '../yielding.js'
 import type { Source } from './backfill.js'
 import type { LogReader, LogReads } from './log-reads.js'
 
-/** Whether the chain of a log holds [MEUP-10.1]. */
+/** The result of verifying the hash chain of a log [MEUP-10.1]. */
 export interface Verification {
   readonly ok: boolean
   readonly epoch: string
-  /** The last seq when it began. What came later is not looked at. */
+  /** The last seq when verification began; later rows are not checked. */
   readonly head: number
-  /** Hexadecimal, of the last row that holds: with `ok`, of the head. */
+  /** Hexadecimal hash of the last valid row; with `ok`, of the head. */
   readonly hash: string
-  /** Rows that hold, from the oldest on. */
+  /** Number of valid rows, from the oldest on. */
   readonly checked: number
-  /** Seq of the first row that is missing, or is not what was chained. */
+  /** Seq of the first row that is missing or does not match its hash. */
   readonly brokenAt?: number
-  /** Of that row, what is kept beside its body and is not what the body says: delivery decides by it. */
+  /** The column of that row that differs from its body; delivery relies on the column. */
   readonly column?: Column
-  /** What is older than this seq has been pruned. */
+  /** Rows before this seq were pruned. */
   readonly prunedBefore?: number
-  /** What was erased: the latest records [MEUP-10.11]. */
+  /** The latest records of erasures [MEUP-10.11]. */
   readonly erased?: readonly Erasure[]
 }
 
-/** What is read, and how. */
+/** The log, and how it is read. */
 interface Verified {
   readonly log: EnvelopeLog
   readonly reads: LogReads
@@ -43,9 +43,8 @@ interface Running {
 const underWay = new WeakMap<EnvelopeLog, Running>()
 
 /**
- * Computes the chain of all rows that are kept anew. Of each log there is one verification at a time: whoever asks
- * meanwhile gets its result, and it ends without one when all who asked are gone. Rejects with a `LogError` where the log
- * cannot be read.
+ * Recomputes the chain of all kept rows. A log has one verification at a time: callers during it share the result, and it stops
+ * without one when all of them have disconnected. Rejects with a `LogError` if the log cannot be read.
  */
 export function verifyLog(source: Verified, asker: LogReader): Promise<Verification | undefined> {
   const { log } = source
@@ -62,7 +61,7 @@ export function verifyLog(source: Verified, asker: LogReader): Promise<Verificat
   return result
 }
 
-/** The first of them that is still there pays. */
+/** The first caller that is still connected pays. */
 function payingFor(askers: readonly LogReader[]): LogReader {
   const present = (): LogReader | undefined => askers.find((each) => !each.isGone())
   return {
@@ -81,10 +80,10 @@ async function verify(source: Verified, reader: LogReader): Promise<Verification
   for await (const row of readable(source, reader, { after: chain.last, head })) if (!chain.add(row)) break
   if (reader.isGone()) return undefined
   if (chain.last < head) {
-    await yieldNow() // A pruning that took the row away is known by then.
+    await yieldNow() // A concurrent pruning of this row is recorded by now.
     if (log.oldest > chain.last + 1) return verify(source, reader)
   }
-  // What has been erased meanwhile has its record behind the head.
+  // The record of an erasure during verification is after the head.
   if (chain.unrecorded !== undefined)
     for (const row of await recordsAfter(chain.last, log)) chain.note(readErasure(row))
   const { unrecorded, column, erasures } = chain
@@ -105,7 +104,7 @@ async function verify(source: Verified, reader: LogReader): Promise<Verification
 const recordsAfter = (seq: number, log: EnvelopeLog): Promise<Row[]> =>
   log.read({ after: seq, limit: 1000, filter: { kinds: [Kind.systemSpace] } })
 
-/** The rows up to the first that cannot be read, since what is kept beside its body is no JSON. */
+/** The rows up to the first whose columns are not valid JSON. */
 async function* readable(
   source: Verified,
   reader: LogReader,
@@ -133,9 +132,9 @@ async function* readable(
 const isDamage = (error: unknown): boolean => error instanceof LogError && error.code === 'corrupt'
 
 /**
- * The log as lines [MEUP-10.4]: what its reader may read, by the same predicate as live delivery [MEUP-8.1], and of the
- * rest no more than the chain needs. It begins behind the seq `after`, if that is kept, and ends with what was delivered last
- * when it began. Throws where the log is pruned meanwhile, and then it has no end.
+ * Exports the log as lines [MEUP-10.4]: readable envelopes by the same predicate as live delivery [MEUP-8.1], and only hashes
+ * of the others. Starts after the seq `after`, if it is kept, and ends with the last envelope delivered at the start of the
+ * export. Throws if the log is pruned during the export; the export then has no end line.
  */
 export async function* exportLog(
   reader: Reader & LogReader,
@@ -156,12 +155,12 @@ export async function* exportLog(
   yield exportLine({ epoch: log.epoch, head, hash: hex(hash) })
 }
 
-/** What the first envelope of an export links to. */
+/** The hash that the first envelope of an export links to. */
 async function placeAfter(after: number, log: EnvelopeLog): Promise<ReturnType<typeof getChainStart>> {
   const beginning = getChainStart(log)
   if (after <= beginning.through) return beginning
   const [row] = await log.read({ after: after - 1, before: after + 1, limit: 1 })
-  // It may have been pruned in this moment.
+  // The row may just have been pruned.
   return row === undefined ? getChainStart(log) : { through: after, hash: row.hash }
 }
 

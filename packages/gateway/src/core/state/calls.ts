@@ -2,12 +2,12 @@ import { hash } from 'node:crypto'
 import { type Call, type CallStore, Calls, FairMap } from '@meup/folds'
 import { canonicalJson, type Envelope, getMember } from '@meup/protocol'
 
-/** The digests of what a proposal asks for; a request that fulfils it has the same ones [MEUP-4.17]. */
+/** Digests of a proposed request; a request that fulfils it has the same ones [MEUP-4.17]. */
 export interface CallDigests {
   readonly method: string
-  /** Empty where there are none. */
+  /** Empty without params. */
   readonly params: string
-  /** Empty where it is for everyone. */
+  /** Empty if it is for everyone. */
   readonly to: string
 }
 
@@ -30,17 +30,17 @@ interface Snapshots {
     readonly seq: number
     readonly method?: string
     readonly uses: number
-    /** In milliseconds since the epoch. */
+    /** Milliseconds since the epoch. */
     readonly expiresAt?: number
     readonly call: CallDigests
     readonly rejectedBy: readonly string[]
   }[]
 }
 
-/** Requests, and proposals, past this many are forgotten: the oldest of the participant that has made the most. */
+/** Requests and proposals beyond this are forgotten: the oldest of the participant with the most. */
 const remembered = 10_000
 
-/** Requests, answered or not, and the proposals that are open: nobody displaces those of others. */
+/** Requests, answered or not, and open proposals. A participant cannot displace those of others. */
 class FairCalls implements CallStore<CallDigests | null> {
   readonly requests = new FairMap<Kept>(remembered, ({ from }) => from)
   readonly proposals = new FairMap<Kept>(remembered, ({ from }) => from)
@@ -71,7 +71,7 @@ class FairCalls implements CallStore<CallDigests | null> {
   }
 }
 
-/** MCP requests, which each addressee answers once, and open proposals [MEUP-3.7, 3.11, 4.17]. */
+/** MCP requests, answered once by each addressee, and open proposals [MEUP-3.7, 3.11, 4.17]. */
 export class CallState {
   readonly #store = new FairCalls()
   readonly #calls = new Calls<CallDigests | null, Uint8Array>({
@@ -82,19 +82,19 @@ export class CallState {
       return call.kind === 'proposal' ? digestCall(envelope, body && getMember(body, 'payload')) : null
     },
   })
-  /** When the next proposal ends, in milliseconds since the epoch, or earlier. */
+  /** When the next proposal expires, in milliseconds since the epoch, or earlier. */
   soonest = Number.POSITIVE_INFINITY
 
   apply(envelope: Envelope, body: Uint8Array): void {
     for (const { what, call } of this.#calls.apply(envelope, body)) if (what === 'asked') this.#await(call)
   }
 
-  /** These belong to the space no more [MEUP-3.22]. */
+  /** Closes what belongs to participants that left the space [MEUP-3.22]. */
   closeBy(participants: readonly string[], envelope: Envelope | undefined): void {
     if (envelope !== undefined) this.#calls.closeBy(({ from }) => participants.includes(from), envelope)
   }
 
-  /** The shapes of earlier versions, which hold all that decisions need. */
+  /** Keeps the snapshot shapes of earlier versions. */
   snapshot(): Snapshots {
     return {
       requests: [...this.#store.requests].map(([id, { from, to, answeredBy }]) => ({
@@ -129,26 +129,26 @@ export class CallState {
     return this.#store.requests.get(id)
   }
 
-  /** Ids of requests that wait for an answer of this participant, oldest first. */
+  /** Ids of requests that this participant has yet to answer, oldest first. */
   waitingFor(participant: string): string[] {
     return [...this.#store.requests].flatMap(([id, { to, answeredBy }]) =>
       to?.includes(participant) && !answeredBy.includes(participant) ? [id] : [],
     )
   }
 
-  /** `undefined` = there is no such proposal, or at this time (in milliseconds since the epoch) it is over. */
+  /** `undefined` = no such proposal, or not open at this time (milliseconds since the epoch). */
   proposal(id: string, now: number): OpenProposal | undefined {
     const proposal = this.#store.proposals.get(id)
     return proposal !== undefined && isProposal(proposal) && !isOver(proposal, now) ? proposal : undefined
   }
 
-  /** Proposals that are open at this time, oldest first; of the latest alone, where `maximum` is given. */
+  /** Proposals open at this time, oldest first; only the latest `maximum`, if given. */
   proposals(now: number, maximum?: number): OpenProposal[] {
     const all = [...this.#openProposals()]
     return (maximum === undefined ? all : all.slice(-maximum)).filter((each) => !isOver(each, now))
   }
 
-  /** Proposals that are over by time, where the log does not say so yet. */
+  /** Expired proposals whose expiry is not logged yet. */
   *ended(now: number): Generator<{ readonly id: string; readonly participant: string }> {
     this.soonest = Number.POSITIVE_INFINITY
     for (const proposal of this.#openProposals()) {
@@ -176,7 +176,7 @@ const isProposal = (call: Kept): call is OpenProposal => call.data !== null
 const isOver = ({ expiresAt }: Pick<Kept, 'expiresAt'>, now: number): boolean =>
   expiresAt !== undefined && expiresAt <= now
 
-/** The digests of a proposal or a request; `bytes`: its payload as it was sent. `params._meta` is left out. */
+/** The digests of a proposal or a request without `params._meta`; `bytes`: its payload as sent. */
 export function digestCall({ to, payload }: Envelope, bytes: Uint8Array | undefined): CallDigests {
   const params = bytes && getMember(bytes, 'params')
   return {

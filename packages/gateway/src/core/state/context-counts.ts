@@ -1,18 +1,17 @@
 import { GATEWAY, type Hiding, isThought, withholds } from '@meup/protocol'
 
-/** How much was said in a context and below it, of what is addressed to nobody. */
+/** Counts of public envelopes in a context and below it. */
 export interface Counted {
   envelopes: number
   thoughts: number
-  /** Thoughts of the owner of the run. */
   ownerThoughts: number
-  /** Who has said more than thoughts. */
+  /** Participants that have sent more than thoughts. */
   readonly contributors: Set<string>
-  /** Who has said nothing but thoughts. */
+  /** Participants that have sent only thoughts. */
   readonly thinkers: Set<string>
 }
 
-/** As JSON has it. */
+/** The JSON form. */
 export interface StoredCounts extends Omit<Counted, 'contributors' | 'thinkers'> {
   readonly contributors: readonly string[]
   readonly thinkers: readonly string[]
@@ -24,7 +23,7 @@ export interface ContextCounts {
   readonly contributors: number
 }
 
-/** Contributors of one context past this many are not told apart. */
+/** Contributors of one context that are counted individually. */
 const remembered = 1000
 
 export const nothingBy = (owner: string): Counted => ({
@@ -63,7 +62,7 @@ export function countEnvelope(
   if (from !== GATEWAY) countContributor(counted, from, isThinking)
 }
 
-/** What everyone may read of it, while its run is hidden or visible like this. */
+/** The counts that everyone may read under the present visibility of the run. */
 export function shownCounts(counted: Counted, run: Hiding | undefined): ContextCounts {
   const { envelopes, thoughts, ownerThoughts, contributors, thinkers } = counted
   if (run?.hiddenBy === undefined) {

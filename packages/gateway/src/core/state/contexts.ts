@@ -22,27 +22,27 @@ import {
 } from './context-counts.js'
 import { type FreePathReport, FreePaths, type FreePathsSnapshot } from './free-paths.js'
 
-/** A context, and how much was said in it and below it of what everyone may read at present. */
+/** A context, with the counts of public envelopes in it and below it. */
 export interface ContextReport extends ContextInfo {
   readonly counts: ContextCounts
 }
 
-/** What the gateway needs of a context beside its state and counts. */
+/** The gateway's notes on a context, in addition to its state and counts. */
 interface Notes {
-  /** Who may read its start and those of the contexts that it is nested in; absent = everyone. */
+  /** The common audience of its start and those of its ancestors; absent = everyone. */
   readonly audience?: readonly string[]
-  /** Of a run that is private, or public by its own word: what it is about. */
+  /** For a private run, or one declared public: the envelopes that it is about. */
   readonly triggers?: readonly string[]
-  /** When the owner of a run without a session has said something in it last. */
+  /** For a run without a session: time of the owner's last envelope. */
   lastAt?: string
 }
 
 type Noted = Notes & Counted
 type StoredNotes = Notes & StoredCounts
 
-/** A context that its owner has open. */
+/** A context that its owner has opened. */
 export interface OwnContext extends OpenedContext {
-  /** When its owner has said something in it last, as far as that is kept. */
+  /** Time of the owner's last envelope in it, if kept. */
   readonly lastAt: string
 }
 
@@ -53,14 +53,14 @@ interface Configured {
 interface ContextsSnapshot {
   readonly states: ContextStatesSnapshot
   readonly noted: readonly (readonly [context: string, noted: StoredNotes])[]
-  /** There was a private run. */
+  /** The space has had a private run. */
   readonly hasPrivateRuns: boolean
   readonly mcpVisibility: AudienceRules['mcpVisibility']
   /** Absent in earlier versions. */
   readonly free?: FreePathsSnapshot
 }
 
-/** Of the formats 8 to 11; the first of them do not say whether there was a private run. */
+/** Formats 8 to 11; the first of them lack `hasPrivateRuns`. */
 interface EarlierSnapshot {
   readonly opened: readonly (StoredNotes & {
     readonly info: ContextInfo
@@ -72,16 +72,16 @@ interface EarlierSnapshot {
   readonly mcpVisibility: AudienceRules['mcpVisibility']
 }
 
-/** The contexts that reasoning opened [MEUP-2.2, 2.4], who takes part in them, and how much was said there. A fold over the log. */
+/** The contexts opened by reasoning [MEUP-2.2, 2.4], their participants, and counts of their envelopes. A fold over the log. */
 export class Contexts {
-  /** Admission bounds how many are open [MEUP-2.11]. */
+  /** Admission bounds the open contexts [MEUP-2.11]. */
   readonly #states = new ContextStates({ open: Number.POSITIVE_INFINITY })
   readonly #noted = new Map<string, Noted>()
-  /** Runs by their owner and what they are about, of those that keep that. */
+  /** Runs with kept triggers, by owner and trigger. */
   readonly #byTrigger = new Map<string, string>()
   readonly #openOf = new OpenOf()
   readonly #free = new FreePaths()
-  /** Whether there was a run that is not for everyone, ever. */
+  /** Whether the space has ever had a private run. */
   hasPrivateRuns = false
   #mcpVisibility: AudienceRules['mcpVisibility'] = 'everyone'
 
@@ -106,7 +106,7 @@ export class Contexts {
     }
   }
 
-  /** What the snapshot holds belongs to this object from now on. */
+  /** Takes ownership of the snapshot. */
   restore(snapshot: ContextsSnapshot | EarlierSnapshot): void {
     const {
       states,
@@ -127,12 +127,12 @@ export class Contexts {
     return this.#states.get(path)
   }
 
-  /** Who takes part in the run that this context belongs to; `undefined` = everyone, or it is a free path [MEUP-2.13]. */
+  /** The participants of the run of a context; `undefined` = everyone, or a free path [MEUP-2.13]. */
   runAudience(path: string): readonly string[] | undefined {
     return this.#noted.get(contextRoot(path))?.audience
   }
 
-  /** The same of the run of this participant about one of these: `everyone` by its own word; `undefined` = there is none. */
+  /** The audience of this participant's run about one of these triggers: `everyone` if declared public; `undefined` = no such run. */
   audienceAbout(owner: string, triggers: readonly string[]): readonly string[] | 'everyone' | undefined {
     for (const trigger of triggers) {
       const run = this.#byTrigger.get(`${owner} ${trigger}`)
@@ -141,28 +141,28 @@ export class Contexts {
     return undefined
   }
 
-  /** Whether a start opens a context: nothing is opened below a path that is not open [MEUP-2.2]. */
+  /** Whether a start opens a context; below a closed path it does not [MEUP-2.2]. */
   opens(start: Pick<Envelope, 'context'>): boolean {
     return this.#states.opens(start)
   }
 
-  /** The run that this context belongs to; `undefined` for a free path. */
+  /** The run of a context; `undefined` for a free path. */
   getRun(path: string): OpenedContext | undefined {
     return this.#states.getRun(path)
   }
 
-  /** The open ones; of those whose start this reader may read, where one is given. */
+  /** The open contexts; with `reader`, those whose start it may read. */
   open(reader?: Reader): ContextInfo[] {
     return this.#shownTo(reader, this.#states.open())
   }
 
-  /** How many are open: of this participant, of all guests where it is one of them, and in all. */
+  /** Counts of open contexts: of this participant, of all guests if it is one, and in all. */
   openCounts(owner: string): { readonly own: number; readonly guests: number; readonly all: number } {
     const guests = owner.startsWith(GUEST) ? this.#openOf.ofGuests : 0
     return { own: this.#openOf.count(owner), guests, all: this.#states.openCount }
   }
 
-  /** What this participant has open, and which program of it opened each. */
+  /** The open contexts of this participant, with the programs that opened them. */
   of(owner: string): OwnContext[] {
     return this.#openOf
       .get(owner)
@@ -170,7 +170,7 @@ export class Contexts {
       .map((opened) => ({ ...opened, lastAt: this.#getNoted(opened).lastAt ?? opened.startedAt }))
   }
 
-  /** The contexts whose start this reader may read, open and closed, oldest first; of a path, it and those below. */
+  /** Open and closed contexts whose start this reader may read, oldest first; with `path`, it and those below. */
   report(reader: Reader, path?: string): ContextReport[] {
     const all = [...this.#states.values()]
     const asked = path === undefined ? all : all.filter(({ context }) => isInside(path, context))
@@ -180,14 +180,14 @@ export class Contexts {
     })
   }
 
-  /** The free paths of which the log still has something from this seq on, for who reads the starts of the others. */
+  /** Free paths with envelopes at or after this seq, for a reader of the other contexts' starts. */
   reportFree(reader: Reader, oldest: number): FreePathReport[] {
     const shown = new Set(this.report(reader).map(({ context }) => context))
     const all = this.#free.report(oldest, (path) => this.getRun(path))
     return all.filter(({ context }) => !shown.has(context))
   }
 
-  /** Counts what is said in a context, but for what is addressed to some: the counts tell nobody more than it may read. */
+  /** Counts an envelope in its context. Envelopes with addressees are not counted, so that counts reveal nothing unreadable. */
   count(context: string, envelope: Envelope): void {
     const { from, ts } = envelope
     const root = contextRoot(context)
@@ -199,7 +199,7 @@ export class Contexts {
     for (let at: string | undefined = context; at !== undefined; at = contextParent(at)) {
       const counted = this.#noted.get(at)
       if (counted !== undefined && !isPrivate) countEnvelope(counted, envelope, run?.owner)
-      // The audience of a call in a private run depends on more than its address.
+      // The audience of a call in a private run depends on more than its addressees.
       const isForAll = namespaceOf(envelope.kind) !== 'mcp'
       if (isForAll && (counted === undefined || counted.audience !== undefined))
         this.#free.count(at, envelope, run?.owner)
@@ -262,7 +262,7 @@ function convert({ opened, closed, hasPrivateRuns, mcpVisibility }: EarlierSnaps
   }
 }
 
-/** What everyone may read by its address alone, wherever it is said. */
+/** Which envelopes everyone may read judging by the addressees alone, in any context. */
 const publicRules = { everyone: rulesFor('everyone'), addressees: rulesFor('addressees') }
 
 function rulesFor(mcpVisibility: AudienceRules['mcpVisibility']): AudienceRules {
@@ -276,19 +276,19 @@ function rulesFor(mcpVisibility: AudienceRules['mcpVisibility']): AudienceRules 
   }
 }
 
-/** Whether answers without a context have to find the run: it is not as public as what it is about. */
+/** Whether answers without a context have to find the run, because its audience differs from that of its trigger. */
 const keepsTriggers = ({ to, payload }: Envelope): boolean => to !== undefined || payload.public === true
 
-/** Who is in both; absent = everyone. That something is nested tells of what it is nested in [MEUP-8.1]. */
+/** The members of both lists; absent = everyone. Nesting reveals the outer context [MEUP-8.1]. */
 function intersect(some?: readonly string[], others?: readonly string[]): readonly string[] | undefined {
   if (some === undefined || others === undefined) return some ?? others
   return some.filter((each) => others.includes(each))
 }
 
-/** Paths of the open contexts of each owner. */
+/** Paths of the open contexts by owner. */
 class OpenOf {
   readonly #byOwner = new Map<string, Set<string>>()
-  /** Of all guests together. */
+  /** Open contexts of all guests together. */
   ofGuests = 0
 
   get(owner: string): string[] {

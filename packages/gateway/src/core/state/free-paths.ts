@@ -2,7 +2,7 @@ import { Bounded } from '@meup/folds'
 import { type Envelope, GATEWAY, type Hiding, isThought } from '@meup/protocol'
 import type { ContextCounts } from './context-counts.js'
 
-/** A path that no reasoning opened [MEUP-2.5], and how much was said there and below of what everyone may read. */
+/** A path that no reasoning opened [MEUP-2.5], with counts of public envelopes in it and below. */
 export interface FreePathReport {
   readonly context: string
   readonly state: 'free'
@@ -18,24 +18,24 @@ interface Part {
   readonly contributors: readonly string[]
 }
 
-/** Thoughts are apart: they may be withheld [MEUP-9.6]. */
+/** Thoughts are counted separately, because they may be withheld [MEUP-9.6]. */
 interface FreePath {
   readonly said?: Part
   readonly thoughts?: Part
-  /** Thoughts of the owner of the run around it. */
+  /** Thoughts of the owner of the enclosing run. */
   readonly ownThoughts?: Part
 }
 
 export type FreePathsSnapshot = readonly (readonly [path: string, free: FreePath])[]
 
-/** Bounds: paths that are listed, and contributors that are counted in one path. */
+/** Limits: listed paths, and counted contributors per path. */
 const [maxPaths, maxContributors] = [1000, 1000]
 
-/** The latest free paths. A context whose start is for some alone is one, too, for the others. */
+/** The latest free paths. For other readers, a context with a private start is a free path. */
 export class FreePaths {
   readonly #paths = new Bounded<FreePath>(maxPaths)
 
-  /** `owner`: of the run around it. */
+  /** `owner`: of the enclosing run. */
   count(path: string, { kind, from, ts, seq = 0 }: Envelope, owner: string | undefined): void {
     const name = !isThought(kind) ? 'said' : from === owner ? 'ownThoughts' : 'thoughts'
     const free = this.#paths.get(path) ?? {}
@@ -52,7 +52,7 @@ export class FreePaths {
     this.#paths.delete(path)
   }
 
-  /** Those of which the log still has something from this seq on. */
+  /** Paths with envelopes at or after this seq. */
   report(oldest: number, getRun: (path: string) => Hiding | undefined): FreePathReport[] {
     return this.#paths.snapshot().flatMap(([context, free]): FreePathReport[] => {
       const { owner, hiddenBy = [] } = getRun(context) ?? {}

@@ -16,11 +16,11 @@ import { applyToTrust } from './trust/trust-fold.js'
 
 /** A part of the state of a space, folded from the envelopes of its log in order [MEUP-3.4]. */
 interface Fold {
-  /** `body`: the bytes of the envelope, for folds that need them as they were sent. */
+  /** `body`: the bytes of the envelope, for folds that need it as sent. */
   apply(envelope: Envelope, body: Uint8Array): void
-  /** As JSON: equal states give equal texts. */
+  /** JSON; equal states give equal texts. */
   snapshot(): unknown
-  /** Restores the result of `snapshot`. Called at most once, on an empty fold. */
+  /** Restores a `snapshot`. Called at most once, on an empty fold. */
   restore(snapshot: never): void
 }
 
@@ -30,7 +30,7 @@ interface ConfigurationRecord {
   readonly seq: number
 }
 
-/** Records of configurations that are remembered. */
+/** Records of configurations that are kept. */
 const maxConfigurations = 100
 
 interface Snapshot {
@@ -41,15 +41,15 @@ interface Snapshot {
 }
 
 /**
- * Of the format of snapshots and checkpoints. It is raised where folds come to make something else of the same envelopes. Checkpoints are
- * taken of the same version alone; snapshots of pruned logs of all from `oldestVersion` on, whose new fields are optional.
+ * The format of snapshots and checkpoints. Raise it when a fold computes something else from the same envelopes. Checkpoints
+ * are read from the same version only; snapshots of pruned logs from `oldestVersion` on, so new fields are optional.
  */
 const version = 12
 const oldestVersion = 8
 
 type FoldName = 'participants' | 'programs' | 'contexts' | 'pauses' | 'hops' | 'erasures'
 
-/** What each kind changes beside calls, in this order. Other kinds change nothing but the counts of their contexts. */
+/** The folds that each kind changes, in this order, besides calls. Other kinds only change the counts of their contexts. */
 const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
   [Kind.chat]: ['hops'],
   [Kind.chatAcknowledge]: [],
@@ -93,13 +93,13 @@ const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
 }
 
 /**
- * Everything the gateway decides by. It is changed by `apply` alone, with each envelope in log order: when one is
- * admitted, and when the log is replayed at start. The same log always gives the same state [MEUP-3.4].
+ * The state by which the gateway decides. Only `apply` changes it, with each envelope in log order: at admission, and when the
+ * log is replayed at start. The same log always gives the same state [MEUP-3.4].
  */
 export class SpaceState {
-  /** Of the checkpoints that this version takes. */
+  /** The format of checkpoints that this version reads. */
   static readonly format = `state ${version}`
-  /** Of the envelope that it took last; 0 = of none. */
+  /** Seq of the last applied envelope; 0 = none. */
   seq = 0
   readonly calls = new CallState()
   readonly trust = new Trust((ids) => this.calls.closeBy(ids, this.#applied))
@@ -109,11 +109,11 @@ export class SpaceState {
   readonly pauses = new Pauses()
   readonly hops = new Hops(this.calls)
   readonly erasures = new Erasures()
-  /** The envelope that is applied. */
+  /** The envelope that is being applied. */
   #applied: Envelope | undefined
-  /** What the operator configured, as it was last recorded. */
+  /** The configuration as last recorded in the log. */
   configured: Readonly<Record<string, unknown>> | undefined
-  /** The latest records of that, in log order; the last one is of `configured`. */
+  /** The latest records of configurations, in log order; the last one is `configured`. */
   configurations: readonly ConfigurationRecord[] = []
 
   /** By their names in snapshots. */
@@ -130,7 +130,7 @@ export class SpaceState {
     erasures: this.erasures,
   }
 
-  /** The state of which `toSnapshot` gave these bytes, after row `through`. Throws where a gateway of another version wrote them. */
+  /** Restores the state from the bytes of `toSnapshot`, as of row `through`. Throws if a gateway of another version wrote them. */
   static from(bytes: Uint8Array, through = 0): SpaceState {
     const snapshot = JSON.parse(new TextDecoder().decode(bytes)) as Snapshot
     if (snapshot.version < oldestVersion || snapshot.version > version) {
@@ -139,7 +139,7 @@ export class SpaceState {
     }
     const state = new SpaceState()
     for (const [name, fold] of Object.entries(state.#folds)) fold.restore(snapshot[name] as never)
-    // Earlier versions kept requests and proposals apart.
+    // Earlier versions stored requests and proposals separately.
     state.calls.restore(snapshot as never)
     state.configured = snapshot.configured
     state.configurations = snapshot.configurations ?? []
@@ -147,13 +147,13 @@ export class SpaceState {
     return state
   }
 
-  /** `body`: the envelope's bytes, for what the parsed envelope does not tell. */
+  /** `body`: the envelope as bytes, for folds that need it as sent. */
   apply(envelope: Envelope, body: Uint8Array): void {
     const { kind, context, ts } = envelope
     this.#applied = envelope
     if (this.trust.soonest !== Number.POSITIVE_INFINITY) this.trust.advance(Date.parse(ts))
     if (context !== undefined) this.contexts.count(context, envelope)
-    // A chat ends but elicitations about chats, by which nothing is decided.
+    // A chat only ends elicitations about chats, and nothing is decided by those.
     if (kind !== Kind.chat) this.calls.apply(envelope, body)
     if (isKnownKind(kind)) for (const name of changedBy[kind]) this.#folds[name].apply(envelope, body)
     if (envelope.kind === Kind.systemSpace && envelope.payload.event === 'configured')
@@ -161,12 +161,12 @@ export class SpaceState {
     this.seq = envelope.seq ?? this.seq
   }
 
-  /** When the next of what is told of ends, or earlier; infinity = nothing does [MEUP-3.28]. */
+  /** When the next expiry to announce is due, or earlier; infinity = none [MEUP-3.28]. */
   get nextEnd(): number {
     return this.trust.hasEnded ? 0 : Math.min(this.pauses.soonest, this.calls.soonest)
   }
 
-  /** What time has ended by now, and was not told yet. */
+  /** Expired and not yet announced. */
   ended(now: number): Ended[] {
     return [
       ...[...this.pauses.ended(now)].map((end) => ({ what: 'pause', ...end }) as const),
@@ -180,7 +180,7 @@ export class SpaceState {
     this.configurations = [...this.configurations, { id, seq }].slice(-maxConfigurations)
   }
 
-  /** All of it, to stand for the envelopes that made it [MEUP-10.3]: equal states give equal bytes. */
+  /** Serializes the state, to replace the envelopes that made it [MEUP-10.3]: equal states give equal bytes. */
   toSnapshot(): Uint8Array {
     const folds = Object.entries(this.#folds).map(([name, fold]) => [name, fold.snapshot()])
     const snapshot: Snapshot = {
@@ -193,7 +193,7 @@ export class SpaceState {
   }
 }
 
-/** What time has ended, and whose it was [MEUP-3.28]. */
+/** An expired pause, grant or proposal, and its participant [MEUP-3.28]. */
 export type Ended = NonNullable<PresencePayload['ended']> & { readonly participant: string }
 
 interface Configured {
@@ -206,26 +206,26 @@ interface HopsSnapshot {
   readonly informed: readonly string[]
 }
 
-/** Chats, and participants, past this many are forgotten, oldest first. */
+/** Chats and participants that are kept; the oldest are forgotten. */
 const rememberedChats = 10_000
 
 /**
- * How far chats have gone from agent to agent, so that agents which only answer each other come to an end [MEUP-7.4].
- * A human's chat starts all counts anew. A fold over the log, to stand after that of the requests.
+ * Counts how far chats have gone from agent to agent, so that agents that only answer each other stop [MEUP-7.4]. A chat of a
+ * human resets all counts. A fold over the log that runs after the fold of requests.
  */
 class Hops {
   readonly #calls: Pick<CallState, 'request'>
-  /** Whether it is an agent, of those whom the operator or an invitation names. */
+  /** Whether a participant named by the operator or an invitation is an agent. */
   readonly #named = new Map<string, boolean>()
   readonly #oldestNamed = new Oldest(this.#named)
-  /** Who sent each chat of an agent. */
+  /** The sender of each chat of an agent. */
   readonly #senders = new Map<string, string>()
   readonly #oldestSent = new Oldest(this.#senders)
   /** The last chat of an agent. */
   #latest: string | undefined
-  /** Of the chats that are further than 0. */
+  /** Hops of the chats that have more than 0. */
   readonly #hops = new Map<string, number>()
-  /** Agents that somebody else has answered a request of since their last chat. */
+  /** Agents that have received a response of another participant since their last chat. */
   readonly #informed = new Set<string>()
 
   constructor(calls: Pick<CallState, 'request'>) {
@@ -264,8 +264,8 @@ class Hops {
   }
 
   /**
-   * How far a chat goes: one further than that of another agent that it answers, as far as its sender's own that it answers. One
-   * that answers nothing and asks another agent by name goes one further than the last chat of any agent.
+   * Hops of a chat: one more than the chat of another agent that it answers; equal to a chat of its own sender that it answers.
+   * A chat that answers nothing and addresses another agent has one more than the last chat of any agent.
    */
   of(chat: Pick<Envelope, 'from' | 'to' | 'context' | 'correlationId' | 'payload'>): number {
     const { from, context, correlationId } = chat
@@ -298,7 +298,7 @@ class Hops {
     }
   }
 
-  /** To answer oneself is no news. */
+  /** A response to oneself does not count. */
   #inform(response: Envelope): void {
     for (const id of correlations(response)) {
       const asker = this.#calls.request(id)?.from
@@ -306,12 +306,12 @@ class Hops {
     }
   }
 
-  /** Whom the operator has named stays what it is. */
+  /** An invitation does not change the kind of a configured participant. */
   #invite({ participantId }: InvitePayload): void {
     if (!this.#named.has(participantId)) this.#know(participantId, true)
   }
 
-  /** Guests are people; anybody else whom the operator does not call human is taken for an agent. */
+  /** Guests are human; every other participant counts as an agent unless it is configured as human. */
   #isAgent(id: string): boolean {
     return this.#named.get(id) ?? !id.startsWith(GUEST)
   }
@@ -327,7 +327,7 @@ class Hops {
   }
 }
 
-/** Seqs of what was erased, as long as the log has its place [MEUP-10.10]. A fold over the log. */
+/** Seqs of erased envelopes, as long as the log has their rows [MEUP-10.10]. A fold over the log. */
 class Erasures {
   readonly seqs = new Set<number>()
 

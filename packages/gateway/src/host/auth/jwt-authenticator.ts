@@ -27,27 +27,27 @@ export interface JwtSettings {
 }
 
 export interface JwtAuthenticator extends Authenticator {
-  /** Absent = nothing is taken. */
+  /** Absent = no token is accepted. */
   readonly settings: JwtSettings | undefined
   /**
-   * From now on these tokens are good, and no others. Where that is a change, `Gateway.reconfigure` closes what the others
-   * have opened. Throws where `jwks` are no keys.
+   * Accepts only tokens by these settings from now on. After a change, `Gateway.reconfigure` closes the connections of other
+   * tokens. Throws if `jwks` are not valid keys.
    */
   replace(settings: JwtSettings | undefined): void
 }
 
-/** Signatures that only the issuer can make: nobody makes one with what is public. */
+/** Asymmetric algorithms only: with a symmetric one, anyone could sign with the public key. */
 const algorithms = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ]
-/** Issuers sign other things than access with the same keys. */
+/** Issuers use the same keys to sign tokens that are not access tokens. */
 const accessToken = /^(application\/)?(at\+)?jwt$/i
 const longest = 8192
-/** Signatures that are checked at a time, however many ask. */
+/** Concurrent signature checks, of all requests together. */
 const maxConcurrentChecks = 4
 
-/** Takes JSON Web Tokens of one issuer; everything else is left to others. */
+/** Accepts JSON Web Tokens of one issuer; leaves all others to other authenticators. */
 export function jwtAuthenticator(
   settings: JwtSettings | undefined,
   { clock = systemClock, logger = silent }: { readonly clock?: Clock; readonly logger?: Logger } = {},
@@ -104,7 +104,7 @@ function createVerifier(settings: JwtSettings, clock: Clock): Verifier {
 
 const requiredClaims = ['exp', 'iat', 'sub']
 
-/** Whether it has the shape of one: three parts, the first of them a header. */
+/** Whether the text has the shape of a JWT: three parts, the first a header. */
 function isJwt(token: string): boolean {
   if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(token)) return false
   try {
@@ -115,7 +115,7 @@ function isJwt(token: string): boolean {
   }
 }
 
-/** Tells the operator why a token was refused, and nothing of what it holds. */
+/** Logs why a token was refused, without its content. */
 function teller(clock: Clock, logger: Logger): (space: string, error: unknown) => void {
   const throttle = new LogThrottle()
   return (space, error) => {
@@ -125,17 +125,17 @@ function teller(clock: Clock, logger: Logger): (space: string, error: unknown) =
   }
 }
 
-/** Why a token is not taken, in words for the operator. */
+/** The reason why a token is not accepted, for the operator. */
 class RefusedToken extends Error {
   override readonly name = 'RefusedToken'
 }
 
-/** Seconds that clocks may differ. */
+/** Seconds of clock difference that are tolerated. */
 const clockTolerance = 5
 
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 
-/** Who the claims of a verified token make its holder in this space. `now` in seconds. Throws `RefusedToken`. */
+/** The identity in this space by the claims of a verified token. `now` in seconds. Throws `RefusedToken`. */
 function readIdentity(
   { sub, exp = 0, iat = 0, meup = {} }: JWTPayload,
   space: string,
@@ -146,7 +146,7 @@ function readIdentity(
   }
   const imitated = imitatedBy(sub, [])
   if (imitated !== undefined) throw new RefusedToken(`"sub" could be taken for ${imitated}`)
-  // It would count as newer than every token that is issued until then.
+  // A future time would make the token newer than every token issued until then.
   if (iat > now + clockTolerance) throw new RefusedToken('"iat" is in the future: compare the clocks')
   const { spaces, capabilities } = readMeup(meup)
   if (spaces !== undefined && !spaces.includes(space)) throw new RefusedToken(`"meup.spaces" lacks ${space}`)
@@ -157,7 +157,7 @@ function readIdentity(
   }
 }
 
-/** What is misspelt would give more than was meant: it is refused. */
+/** Refuses unknown members, because a misspelt restriction would grant more than intended. */
 function readMeup(meup: unknown): {
   readonly spaces?: readonly string[]
   readonly capabilities?: readonly Capability[]
@@ -190,22 +190,22 @@ function listOfCapabilities(value: unknown): readonly Capability[] {
   }
 }
 
-/** Milliseconds that the issuer may take to give its keys, and for which it is left alone after it could not. */
+/** Milliseconds of the request for the keys, and of the pause after it failed. */
 const [timeoutDuration, pauseMs] = [3000, 10_000]
-/** Keys that are unknown are asked for, but not more often than this (ms): anybody can make one up. */
+/** Minimum milliseconds between requests for unknown keys, which anyone can make up. */
 const cooldownDuration = 30_000
 
-/** Finds the key that a token was signed with. Rejects where there is none, or where the issuer cannot be asked. */
+/** Finds the key that signed a token. Rejects if there is none, or the issuer cannot be reached. */
 type Keys = (header: JWSHeaderParameters) => Promise<CryptoKey>
 
-/** Keys at an address, fetched when they are needed, or given. Throws where given ones are none. */
+/** Keys fetched from an address on demand, or given. Throws if the given ones are invalid. */
 function createKeys(jwks: string | JSONWebKeySet): Keys {
   if (typeof jwks !== 'string') return createLocalJWKSet(jwks)
   const options = { timeoutDuration, cooldownDuration, [customFetch]: considerateFetch() }
   return createRemoteJWKSet(new URL(jwks), options)
 }
 
-/** Fetches a set of keys; where that fails it fails for a while without another try. */
+/** Fetches a set of keys. After a failure it fails for a while without another request. */
 function considerateFetch(): FetchImplementation {
   let failure: { readonly error: unknown; readonly until: number } | undefined
   return async (url, options) => {
@@ -225,6 +225,6 @@ async function fetchKeys(url: string, options: RequestInit): Promise<JSONWebKeyS
   const response = await fetch(url, options)
   if (response.status !== 200) throw new Error(`${url} answered ${response.status}, not with keys`)
   const keys = (await response.json()) as JSONWebKeySet
-  createLocalJWKSet(keys) // Throws where they are none.
+  createLocalJWKSet(keys) // Throws if they are invalid.
   return keys
 }

@@ -5,7 +5,7 @@ import type { Authenticator } from '../../ports/authenticator.js'
 type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 export interface TokenAuthenticator extends Authenticator {
-  /** From now on these tokens are good, and no others; `Gateway.reconfigure` closes what the others have opened. */
+  /** Accepts only these tokens from now on; `Gateway.reconfigure` closes the connections of others. */
   replace(tokens: Tokens): void
 }
 
@@ -14,13 +14,13 @@ interface Owner {
   readonly digest: string
 }
 
-// Tokens are looked up by a digest under a key that this process alone knows. So nobody can choose tokens whose digests
-// begin alike, and how long a look-up takes says nothing about any token; what is found is compared in constant time.
+// Tokens are looked up by an HMAC with a key of this process, so that no one can choose tokens with similar digests, and lookup
+// time reveals nothing about a token. Matches are compared in constant time.
 const key = randomBytes(32).toString('hex')
 const hashToken = (space: string, token: string): string => hash('sha256', `${key} ${space} ${token}`, 'hex')
 const areSame = (one: string, other: string): boolean => timingSafeEqual(Buffer.from(one), Buffer.from(other))
 
-/** Tokens known beforehand. Only their digests are kept and compared. */
+/** Accepts preconfigured tokens. Keeps and compares their digests only. */
 export function tokenAuthenticator(tokens: Tokens): TokenAuthenticator {
   let known = index(tokens)
   let secrets = listSecrets(tokens)
@@ -53,13 +53,13 @@ function index(tokens: Tokens): Map<string, Owner> {
   return new Map(owners)
 }
 
-/** The digests of all tokens, whatever space they are of. */
+/** The digests of all tokens in all spaces. */
 function listSecrets(tokens: Tokens): ReadonlySet<string> {
   const all = Object.values(tokens).flatMap((participants) => Object.values(participants))
   return new Set(all.map((token) => hashToken('', token)))
 }
 
-/** Asks one after the other; the first that knows a token says who it stands for. */
+/** Asks one authenticator after another; the first that knows the token decides its identity. */
 export const combineAuthenticators = (authenticators: readonly Authenticator[]): Authenticator => ({
   async authenticate(space, token) {
     for (const each of authenticators) {

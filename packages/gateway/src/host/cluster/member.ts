@@ -11,7 +11,7 @@ import type { Entry, Heading, Note, Row, SharedLog } from '../../ports/envelope-
 /** The presence that a gateway announces expires after `leaseMs`; it is renewed three times in that time [milliseconds]. */
 const [leaseMs, renewMs] = [3000, 1000]
 
-/** Bytes of deltas that wait for rows of the log; past so many they are left out. */
+/** Bytes of deltas that wait for rows of the log; further ones are dropped. */
 const maxHeldBytes = 1024 * 1024
 
 interface SharedSpace {
@@ -23,8 +23,8 @@ interface SharedSpace {
 type Emitted = Parameters<Space['emit']>[0]
 
 /**
- * A space that several gateways have open. One of them sequences it: it admits the frames of all. Each serves its own connections
- * from the committed log.
+ * A space that several gateways have open. One of them sequences it: it admits the frames of all. Each one serves its own
+ * connections from the committed log.
  */
 export class Member implements RemoteSequencer, SpaceListener {
   readonly #host: SharedSpace
@@ -32,11 +32,14 @@ export class Member implements RemoteSequencer, SpaceListener {
   readonly #connections = new ConnectionNumbers()
   /** Frames that the sequencing gateway admitted, by id and in order. Refused if it ends before they are logged. */
   readonly #forwarded = new Map<string, ForwardedFrame>()
-  /** Where the senders are connected whose frames came from other gateways. */
+  /** The connections of senders whose frames came from other gateways. */
   readonly #places = new WeakMap<Sender, Place>()
-  /** What the sequencing gateway sends on, in order. Each waits for what was delivered before it there [MEUP-3.15]. */
+  /**
+   * Replies and deltas from the sequencing gateway, in order. Each waits until the envelopes that were delivered before it
+   * there are delivered here [MEUP-3.15].
+   */
   readonly #held: HeldMessage[] = []
-  /** Bytes of the deltas among them. */
+  /** Bytes of the held deltas. */
   #heldBytes = 0
   #isPruning = false
   #cancel = (): void => {}
@@ -91,7 +94,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     try {
       const { outcome, owesMs } = await this.#shared.ask({ head, body: frame })
       const { rates, clock } = this.#host.space
-      // The debt pauses the socket, which is here.
+      // The debt pauses reading of the socket, which is on this gateway.
       if (typeof owesMs === 'number') rates.owe(rateLimitKey, 'work', owesMs, clock.now())
       const answer = outcome as Receipt | Refusal
       if (!isRefusal(answer) && answer.seq > this.#host.space.delivered) {
@@ -144,7 +147,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     this.#shared.notify('all', { head: { do: 'present', from: this.#shared.self, ...announcement } })
   }
 
-  /** The frame may have been admitted all the same: sending it again with the same id finds out [MEUP-1.10]. */
+  /** The frame may have been admitted; a retry with the same id finds out [MEUP-1.10]. */
   #refuse(sender: Sender, envelope: { readonly id: string; readonly kind: string }): Refusal {
     const { clock, metrics } = this.#host.space
     const message = 'The gateway that sequences this space does not answer. Send it again later.'
@@ -251,7 +254,7 @@ export class Member implements RemoteSequencer, SpaceListener {
     })
   }
 
-  /** Offers a delta to the connections here, by the rights that its sender's gateway knew of. Many do not wait for these. */
+  /** Offers a delta to the connections here, by the audience that the sender's gateway decided. Drops it if too many wait. */
   #holdDelta(head: Note['head'], body: Buffer): void {
     if (this.#heldBytes + body.length > maxHeldBytes) return
     this.#heldBytes += body.length
@@ -343,7 +346,7 @@ interface HeldMessage {
 /** A frame that another gateway has admitted and not logged yet. */
 interface ForwardedFrame {
   readonly id: string
-  /** As its sender wrote it; empty where it wrote none. */
+  /** The id that the sender wrote; empty if none. */
   readonly writtenId: string
   readonly kind: string
   readonly seq: number

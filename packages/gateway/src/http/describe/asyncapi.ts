@@ -12,7 +12,7 @@ import {
 } from '@meup/protocol'
 import { object, protocolSchemas, schemaRef, text } from './schemas.js'
 
-/** The kinds of the protocol on their way through a socket, as an AsyncAPI 3 document [MEUP-11.8]. */
+/** The messages of a WebSocket as an AsyncAPI 3 document [MEUP-11.8]. */
 export function asyncApi(): JsonSchema {
   const rules = Object.entries(kindRules) as [Kind, KindRule][]
   const submitted = rules.filter(([, { gateway }]) => gateway !== true)
@@ -48,7 +48,7 @@ export function asyncApi(): JsonSchema {
 
 type Way = 'submit' | 'deliver'
 
-/** Kinds in namespaces of one's own. */
+/** Kinds in custom namespaces. */
 const other = 'other'
 const createMessageName = (way: Way, kind: string): string => `${way}.${kind}`
 const messageRef = (name: string) => ({ $ref: `#/components/messages/${name}` })

@@ -52,7 +52,7 @@ const security: Record<Route['auth'], object[]> = {
   none: [],
 }
 
-/** What anybody may meet who has to say who asks. */
+/** Errors of every route that requires authentication. */
 const entry: readonly ErrorCode[] = [
   'invalid_request',
   'unauthorized',
@@ -97,7 +97,7 @@ const describeParameters = ({ parameters = {}, required = [], headers = {} }: Ro
 const mediaTypes = (schemas: Readonly<Record<string, JsonSchema>>) =>
   Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }]))
 
-/** The responses that refuse, by status; each tells its codes. */
+/** The error responses by status, each with its codes. */
 function refusals(codes: readonly ErrorCode[]): Record<string, object> {
   const responses: Record<string, { description: string; content: object }> = {}
   for (const code of codes) {

@@ -15,7 +15,7 @@ import {
 const count: JsonSchema = { type: 'integer', minimum: 0 }
 export const text: JsonSchema = { type: 'string' }
 
-/** An object whose fields are all there, unless `optional` names them. */
+/** An object schema; all fields are required unless `optional` names them. */
 export const object = (
   properties: Readonly<Record<string, JsonSchema>>,
   optional: readonly string[] = [],
@@ -28,7 +28,7 @@ export const object = (
 export const array = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
 export const schemaRef = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 
-/** The schemas of the protocol, as parts of a larger document: there a name stands for an `$id`. */
+/** The protocol's schemas as parts of a larger document, where a name replaces an `$id`. */
 export function protocolSchemas(): Record<string, JsonSchema> {
   const nameless = Object.entries(jsonSchemas()).map(([name, { $id: _, ...schema }]) => [name, schema])
   return Object.fromEntries(nameless)
@@ -38,7 +38,7 @@ const place = { epoch: text, head: { ...count, description: 'last seq of the log
 const context = plainSchema(ContextInfo)
 const anyContext: JsonSchema = { anyOf: [schemaRef('context'), schemaRef('free_path')] }
 
-/** What the routes answer with. */
+/** The response schemas of the routes. */
 export function answerSchemas(): Record<string, JsonSchema> {
   const { envelope = {}, submission = {} } = protocolSchemas()
   const counts = object({ envelopes: count, thoughts: count, contributors: count })

@@ -1,8 +1,9 @@
 import { tokenBits } from './tokens.js'
 
 /**
- * A segment of the log in the index of words: `segmentRows` rows, in blocks of `blockRows`. For each token it has the blocks in which
- * a row says it, by who may read that, so that a search reads these rows alone. A block is one byte, the blocks of a token 32 at most.
+ * A segment of the word index: `segmentRows` rows in blocks of `blockRows`. It stores, per token and class of readers, the
+ * blocks that contain the token, so that a search reads those rows only. A block number is one byte; a token has at most 32
+ * blocks.
  */
 export const blockRows = 4
 const blocks = 256
@@ -23,7 +24,7 @@ function setBit(set: BlockSet, block: number): void {
   set[block >> 3] = (set[block >> 3] ?? 0) | (1 << (block & 7))
 }
 
-/** Keeps in `set` what is also in the other one. */
+/** Intersects `set` with another set, in place. */
 export function intersect(set: BlockSet, other: BlockSet): void {
   for (let at = 0; at < setBytes; at++) set[at] = (set[at] ?? 0) & (other[at] ?? 0)
 }
@@ -45,10 +46,10 @@ export function listRows(segment: number, set: BlockSet): number[] {
 
 /** Collects tokens of rows in log order. */
 export class Postings {
-  /** By class, then by token. */
+  /** By class of readers, then by token. */
   readonly #classes = new Map<number, Map<number, number[]>>()
 
-  /** `readers`: the class of those who may read the row. */
+  /** `readers`: the class of readers of the row. */
   add(seq: number, readers: number, tokens: Iterable<number>): void {
     const block = blockOf(seq)
     const lists = this.#classes.get(readers) ?? new Map<number, number[]>()
@@ -60,7 +61,7 @@ export class Postings {
     }
   }
 
-  /** What the buckets have, as many as a power of two. */
+  /** The encoded buckets; their number is a power of two. */
   encode(): Uint8Array[] {
     const entries: Entry[] = []
     for (const [readers, lists] of this.#classes)
@@ -80,14 +81,14 @@ interface Entry {
 }
 
 const entriesPerBucket = 32
-/** Bits of the number of a bucket. */
+/** Maximum bits of a bucket number. */
 export const maxBits = 12
 
-/** The bucket of a token, by its first bits. */
+/** The bucket of a token: its first bits. */
 export const bucketOf = (token: number, bits: number): number =>
   bits === 0 ? 0 : token >>> (tokenBits - bits)
 
-/** Four bytes of the token, two of the class; how many blocks; these, or where they are too many a set. */
+/** Four bytes of the token, two of the class, the number of blocks, then the blocks, or a bit set if there are many. */
 function encodeEntry({ token, readers, blocks: list }: Entry): Uint8Array {
   const isSet = list.length > setBytes
   const bytes = new Uint8Array(headBytes + (isSet ? setBytes : list.length))
@@ -102,7 +103,7 @@ function encodeEntry({ token, readers, blocks: list }: Entry): Uint8Array {
 
 const headBytes = 7
 
-/** The blocks that a bucket has for a token, of rows that these readers may read. */
+/** The blocks for a token in rows that these readers may read. */
 export function findBlocks(
   bucket: Uint8Array,
   token: number,

@@ -1,6 +1,6 @@
 /**
- * What stands for a text in the index of words: its parts of three characters, and in scripts that are written without spaces
- * also those of one and two. All tokens of a word are among those of every text that has it, in any case.
+ * The tokens of a text in the word index: its trigrams, and in scripts without spaces also single characters and pairs. Every
+ * text that contains a word has all tokens of the word, regardless of case.
  */
 export function* tokensOf(text: string): Generator<number, void> {
   const folded = foldCase(text)
@@ -21,20 +21,20 @@ export function* tokensOf(text: string): Generator<number, void> {
   }
 }
 
-/** Control characters and the space: no word has one. */
+/** Control characters and the space never belong to a word. */
 const space = 0x20
-/** From here on, scripts have words of one or two characters: Chinese, Japanese and Korean, and surrogates. */
+/** From this code unit on, words may have one or two characters: Chinese, Japanese and Korean, and surrogates. */
 const firstIdeograph = 0x2e80
 
-/** Bits of a token: as many as V8 has in its small integers. */
+/** Bits of a token: the size of V8's small integers. */
 export const tokenBits = 30
 
-/** Of three UTF-16 units; 0 = none. Two that have the same hash are told apart when the text is read. */
+/** Hashes three UTF-16 units; 0 = none. Collisions are resolved when the text is read. */
 const hash = (first: number, second: number, third: number): number =>
   (Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca77) ^ Math.imul(third, 0xc2b2ae3d)) >>>
   (32 - tokenBits)
 
-/** Makes equal what a regular expression with the flags `iu` takes as equal, character by character. */
+/** Case folding equal to that of a regular expression with the flags `iu`, character by character. */
 export const foldCase = (text: string): string =>
   isAscii.test(text) ? text.toLowerCase() : text.replace(notAscii, fold).toLowerCase()
 

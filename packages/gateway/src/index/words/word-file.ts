@@ -17,13 +17,13 @@ interface Segment {
   readonly always: BlockSet
 }
 
-/** Classes of readers in one space; the rows of further ones are looked at in every search. */
+/** Classes of readers in one space; rows of further classes are searched without the index. */
 const maxClasses = 1024
 /** The class of rows that everyone may read. */
 const open = 0
 const bucketsPerPart = 2 ** maxBits
 
-/** The words of one space in the file of the index: segments, and the classes of those who may read their rows. */
+/** The words of one space in the index file: segments, and the classes of readers of their rows. */
 export class WordFile {
   readonly #db: Database.Database
   readonly #space: number
@@ -43,7 +43,7 @@ export class WordFile {
     for (const each of classes.all(space)) this.#know(each.class, each.readers)
   }
 
-  /** `undefined` = the file has another log by this name. Words that were indexed by other rules are forgotten. */
+  /** `undefined` = the file has another log with this name. Drops words that were indexed under other visibility rules. */
   static open(db: Database.Database, name: string, epoch: string, visibility: string): WordFile | undefined {
     const space = db
       .prepare<[string], { id: number; epoch: string; visibility: string | null }>(
@@ -67,7 +67,7 @@ export class WordFile {
     return this.#db.open
   }
 
-  /** Blocks of a segment in which these tokens may be for this reader; `undefined` = it is not in the file. */
+  /** Blocks of a segment in which these tokens may be for this reader; `undefined` = not indexed. */
   lookUp(segment: number, tokens: readonly number[], reader: Reader): BlockSet | undefined {
     const found = this.#prepare<Segment>(
       'SELECT part, bits, always FROM segments WHERE space = ? AND segment = ?',
@@ -88,7 +88,7 @@ export class WordFile {
     return blocks
   }
 
-  /** The class of these readers; `undefined` = there are too many. */
+  /** The class of this audience; `undefined` = too many classes. */
   classOf(audience: Audience): number | undefined {
     if (audience === undefined) return open
     const readers = JSON.stringify([[...audience.participants].sort(), audience.isRefusal === true])

@@ -10,14 +10,14 @@ import { addBlock, type BlockSet, listRows, noBlocks, Postings, segmentOf, segme
 import { tokensOf } from './tokens.js'
 import { WordFile } from './word-file.js'
 
-/** Rows between `after` and `before`, both excluded; with `seqs`, these alone. */
+/** Rows between `after` and `before`, both exclusive; with `seqs`, only these. */
 export interface Stretch {
   readonly after: number
   readonly before: number
   readonly seqs?: readonly number[]
 }
 
-/** Of a segment that is being indexed. */
+/** A segment that is being indexed. */
 interface Build {
   readonly segment: number
   /** Seq of the next row. */
@@ -26,25 +26,23 @@ interface Build {
   readonly always: BlockSet
 }
 
-/** Rows that are indexed at once, few enough not to delay others. */
+/** Rows that are indexed per step: few, so that other work is not delayed. */
 const portion = { limit: 64, maxBytes: 128 * 1024, only: 'bodies' } as const
-/** Segments that are removed at once. */
+/** Segments that are removed per step. */
 const removedAtOnce = 4
-/** Units of work [MEUP-7.8] for a segment in which words are looked up. */
+/** Units of work [MEUP-7.8] per segment that is searched. */
 const segmentCost = 4
 
 /**
- * Which rows of a log say which words, in the file of the index [ADR 9]. It is made segment by segment after the turns, while
- * nothing else is to do; what it does not have yet is searched in the log.
- *
- * Rows are indexed apart by who may read them, and a search looks up what its reader may read: what others may read has no part
- * in what is looked up, read or charged [MEUP-8.6].
+ * The index of words in rows [ADR 9]. Built segment by segment after the turns, while the process is idle; the log itself is
+ * searched where the index has no segment. Rows are indexed by class of readers, and a search uses the classes of its reader
+ * only, so that unreadable rows influence neither results, reads nor charges [MEUP-8.6].
  */
 export class WordIndex {
   readonly #space: Space
   readonly #file: IndexFile
   #opened: WordFile | undefined
-  /** As of which rules `#opened` is. */
+  /** The visibility rules of `#opened`. */
   #visibility: string | undefined
   #build: Build | undefined
 
@@ -53,32 +51,32 @@ export class WordIndex {
     this.#file = file
   }
 
-  /** Reads the file anew: what it had of another log is gone. */
+  /** Opens the file again, after another log replaced this one. */
   reset(): void {
     this.#opened = undefined
   }
 
-  /** Has `step` rows to index, if turns are indexed up to `through`? */
+  /** Whether `step` has rows to index, with turns indexed up to `through`. */
   isBehind(through: number): boolean {
     const words = this.#attempt(() => this.#open())
     const [first, end] = this.#range(through)
     return words !== undefined && words.segments.size < end - first
   }
 
-  /** Indexes some more rows up to `through`. */
+  /** Indexes the next rows up to `through`. */
   async step(through: number): Promise<void> {
     const build = this.#nextBuild(through)
     if (build === undefined) return
     const before = segmentStart(build.segment + 1)
     const rows = await this.#space.log.read({ after: build.next - 1, before, ...portion })
-    if (this.#build !== build) return // What it has is out of date.
+    if (this.#build !== build) return // The segment was invalidated during the read.
     for (const row of rows) this.#add(build, row)
     const last = rows.at(-1)?.seq ?? before - 1
     build.next = last + 1
     if (build.next === before) this.#write(build)
   }
 
-  /** Forgets what rows change that come next: what they erase, and what they hide or show. Call before turns take them. */
+  /** Drops segments whose rows these ones erase, hide or show. Call it before turns index them. */
   async prepare(rows: readonly Row[]): Promise<void> {
     const segments = new Set<number>()
     for (const row of rows) {
@@ -99,11 +97,11 @@ export class WordIndex {
     if (segments.size > 0) this.#attempt(() => this.#remove([...segments]))
   }
 
-  /** Removes a part of what is about rows up to `through`. Whether all of it is gone. */
+  /** Removes some segments with rows up to `through`. Returns whether none are left. */
   prune(through: number): boolean {
     const words = this.#open()
     if (words === undefined) return true
-    // Also the segment that has rows on both sides: it is made again of those that stay.
+    // A segment with rows on both sides is rebuilt from the remaining ones.
     const pruned = [...words.segments].filter((segment) => segmentStart(segment) <= through)
     this.#remove(pruned.slice(0, removedAtOnce))
     if (this.#build !== undefined && segmentStart(this.#build.segment) <= through) this.#build = undefined
@@ -111,8 +109,8 @@ export class WordIndex {
   }
 
   /**
-   * The rows between `after` and `before` that may say all of these words, the newest first, after `maxRows` of which it ends. Gives
-   * the `before` of the next request; `undefined` = there is no more.
+   * The rows between `after` and `before` that may contain all of these words, newest first, at most about `maxRows`. Returns
+   * the `before` of the next request; `undefined` = no more.
    */
   async *find(
     reader: Reader & { readonly rateLimitKey: string },
@@ -147,7 +145,7 @@ export class WordIndex {
     return undefined
   }
 
-  /** The last seq of the next older segment that is indexed; 0 = there is none. */
+  /** The last seq of the next older indexed segment; 0 = none. */
   #indexedBefore(segment: number, tokens: readonly number[]): number {
     const words = tokens.length === 0 ? undefined : this.#attempt(() => this.#open())
     for (let older = segment - 1; older >= 0 && words !== undefined; older--) {
@@ -156,7 +154,7 @@ export class WordIndex {
     return 0
   }
 
-  /** Blocks of a segment in which these tokens may be; `undefined` = it is not indexed, or tokens say nothing. */
+  /** Blocks of a segment in which these tokens may be; `undefined` = not indexed, or no tokens. */
   #lookUp(segment: number, tokens: readonly number[], reader: Reader): BlockSet | undefined {
     return tokens.length === 0 ? undefined : this.#open()?.lookUp(segment, tokens, reader)
   }
@@ -177,7 +175,7 @@ export class WordIndex {
     return undefined
   }
 
-  /** Segments all of whose rows are in the log. */
+  /** Segments with all rows in the log. */
   #range(through: number): readonly [first: number, end: number] {
     return [segmentOf(this.#space.log.oldest), segmentOf(through + 1)]
   }
@@ -193,7 +191,7 @@ export class WordIndex {
     postings.add(row.seq, each, tokensOf(searchedText(parseEnvelope(row))))
   }
 
-  /** Is the audience of a row fixed? That of a hidden run or of an open proposal may change. */
+  /** Whether the audience of a row is final. It may change for a hidden run or an open proposal. */
   #isSteady(row: Entry, audience: Audience): boolean {
     if (audience === undefined) return true
     if (isThought(row.kind) && audience.isWithheld) return false
@@ -210,7 +208,7 @@ export class WordIndex {
     if (segments.length > 0) this.#open()?.remove(segments)
   }
 
-  /** A damaged file is built again; until then the log is searched. */
+  /** A damaged file is rebuilt; until then the log itself is searched. */
   #attempt<Result>(task: () => Result): Result | undefined {
     try {
       return task()
@@ -222,7 +220,7 @@ export class WordIndex {
     }
   }
 
-  /** The file, once the index of turns has it open for this log. */
+  /** The words in the file, once the turn index has opened it for this log. */
   #open(): WordFile | undefined {
     const { name, mcp } = this.#space.config
     if (this.#opened?.isOpen && this.#visibility === mcp.visibility) return this.#opened
@@ -234,5 +232,5 @@ export class WordIndex {
   }
 }
 
-/** Rows of a run that are looked at to find its segments; of a longer one all segments are made again. */
+/** Rows of a run that are read to find its segments; for a longer run all segments are rebuilt. */
 const maxRunRows = 100_000

@@ -19,25 +19,25 @@ export interface CopiedLog {
   /** The first and the last seq; `head` 0 = it is empty. */
   readonly first: number
   readonly head: number
-  /** Hexadecimal, of the last row. */
+  /** Hexadecimal hash of the last row. */
   readonly hash: string
 }
 
-/** A log whose chain holds. */
+/** A log with a verified chain. */
 export interface RestoredLog extends CopiedLog {
-  /** What was erased in it: the latest records. */
+  /** The latest records of its erasures. */
   readonly erased: readonly Erasure[]
 }
 
 /**
- * Copies the logs in a file to another one, as they are at one moment, while a gateway writes them or not. Throws a `LogError`:
- * `occupied` (the copy is there already), `format`, `corrupt`, `driver` or `io`.
+ * Copies the logs in a file to another file, as of one moment, even while a gateway writes. Throws a `LogError`: `occupied`
+ * (the copy exists already), `format`, `corrupt`, `driver` or `io`.
  */
 export const backUpLogs = (path: string, to: string): CopiedLog[] => copy(path, to, listLogs)
 
 /**
- * The same, of a copy in the place of a log. Everything in it is verified first, and nothing is left if that fails. Rights are
- * computed from what was verified: checkpoints stay behind.
+ * Copies a backup to the place of a log. Verifies everything first, and leaves nothing if that fails. Checkpoints are not
+ * copied: rights are computed from the verified envelopes.
  */
 export const restoreLogs = (backup: string, path: string): RestoredLog[] =>
   copy(backup, path, (db) => {
@@ -66,7 +66,7 @@ function copy<Result>(from: string, to: string, finish: (db: Database.Database) 
   }
 }
 
-/** What a log that is gone has left beside its place would be taken for a part of the new one. */
+/** Files left beside the place of a removed log would be taken for parts of the new one. */
 function refuseIfThere(path: string): void {
   for (const [file, least] of [
     [path, 0],
@@ -77,7 +77,7 @@ function refuseIfThere(path: string): void {
   }
 }
 
-/** One transaction reads all of it: what is committed meanwhile is left out. */
+/** Reads everything in one transaction, so that later commits are not included. */
 function copyTo(part: string, from: string): void {
   using(openForReading(from), (db) => {
     if (knownVersion(db) === 0) throw new LogError('corrupt', `${from} has no log yet. Name another file.`)
@@ -85,12 +85,12 @@ function copyTo(part: string, from: string): void {
   })
 }
 
-/** Never over another file, and only once the disk has all of it. */
+/** Renames the copy once it is on the disk; never replaces another file. */
 function place(part: string, to: string): void {
   flush(part)
   linkSync(part, to)
   unlinkSync(part)
-  if (process.platform !== 'win32') flush(dirname(to)) // Windows opens no folders.
+  if (process.platform !== 'win32') flush(dirname(to)) // Windows cannot open directories.
 }
 
 function flush(path: string): void {

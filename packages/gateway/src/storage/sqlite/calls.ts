@@ -14,45 +14,45 @@ export interface WriterOptions {
 }
 
 export interface OpenedSpace {
-  /** By which the file knows the space. */
+  /** The number of the space in the file. */
   readonly space: number
   readonly epoch: string
   readonly head: number
   readonly snapshot: Snapshot | undefined
 }
 
-/** What the main thread asks of the thread that writes. */
+/** Calls from the main thread to the writer thread. */
 export type WriterCalls = {
   open(name: string): OpenedSpace
   append(space: number, batch: PackedBatch): void
-  /** Gives the hash of the row `through`. */
+  /** Returns the hash of the row `through`. */
   prune(space: number, through: number, snapshot: Uint8Array): Uint8Array
-  /** Whether there was anything to erase; then the write-ahead log has it still. */
+  /** Returns whether anything was erased, which then still is in the write-ahead log. */
   erase(space: number, seqs: readonly number[]): boolean
-  /** Whether nobody was in the way. */
+  /** Returns whether the write-ahead log was emptied, which readers can prevent. */
   emptyWal(): boolean
   keep(space: number, checkpoint: Checkpoint): void
-  /** Moves what the write-ahead log has into the file, as far as nobody is in the way. Whether that was all of it. */
+  /** Checkpoints the write-ahead log into the file, as far as readers permit. Returns whether all of it. */
   fold(): boolean
-  /** As `open`, from the disk, and only if that can be written. */
+  /** Like `open`, but reads from the disk, and fails if that cannot be written. */
   recover(name: string): OpenedSpace
-  /** As the reader, while that is starting. */
+  /** Reads in place of the reader thread while that is starting. */
   read(range: Range): Packed
   checkpoint(space: number): Checkpoint | 'damaged' | undefined
   close(): void
 }
 
-/** What the main thread asks of the thread that reads. */
+/** Calls from the main thread to the reader thread. */
 export type ReaderCalls = Pick<WriterCalls, 'read' | 'checkpoint' | 'close'>
 
 export type Callable = Record<string, (...args: never[]) => unknown> & { close(): void }
 
-/** A call on its way to a thread. */
+/** A call to a thread. */
 export type Call<Calls extends Callable> = {
   [Name in keyof Calls]: { readonly id: number; readonly name: Name; readonly args: Parameters<Calls[Name]> }
 }[keyof Calls]
 
-/** What a call gave. A thread's first reply, to call 0, says whether it could start. */
+/** The result of a call. A thread's first reply, to call 0, says whether it could start. */
 export interface Reply {
   readonly id: number
   readonly result?: unknown
@@ -73,7 +73,7 @@ export function reply(id: number, perform: () => unknown): Reply {
   }
 }
 
-/** The class of an error does not survive the way between threads: its code and message do. */
+/** Errors lose their class between threads, so code and message are sent. */
 export function refusal(id: number, { code, message }: LogError): Reply {
   return { id, failure: { code, message } }
 }

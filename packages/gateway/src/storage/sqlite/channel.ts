@@ -9,14 +9,14 @@ interface Waiting {
 }
 
 /**
- * The main thread's end of a worker, which answers calls in their order. Once the worker has failed, whatever waits
- * and whatever is asked later is rejected with the reason.
+ * The main thread's end of a worker that answers calls in order. Once the worker has failed, pending and later calls are
+ * rejected with the reason.
  */
 export class Channel<Calls extends Callable> {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
   #lastId = 0
-  /** Calls that are waited for, and keep nobody else waiting. */
+  /** Pending calls that do not make the worker count as busy. */
   #aside = 0
   #failure: LogError | undefined
   #isStarting = true
@@ -32,17 +32,17 @@ export class Channel<Calls extends Callable> {
     )
   }
 
-  /** Resolves once the worker has started; rejects with what kept it from starting. */
+  /** Resolves once the worker has started; rejects if it could not. */
   static async open<Calls extends Callable>(script: URL, options: object): Promise<Channel<Calls>> {
     const channel = new Channel<Calls>(script, options)
     await channel.#started()
     return channel
   }
 
-  /** The same without waiting: calls are answered once the worker has started, or rejected with what kept it from that. */
+  /** Like `open` without waiting: calls are answered once the worker has started, or rejected if it could not. */
   static start<Calls extends Callable>(script: URL, options: object): Channel<Calls> {
     const channel = new Channel<Calls>(script, options)
-    channel.#started().catch(() => {}) // Callers get the error.
+    channel.#started().catch(() => {}) // Pending calls are rejected with the error.
     return channel
   }
 
@@ -63,7 +63,7 @@ export class Channel<Calls extends Callable> {
     return this.#isStarting
   }
 
-  /** The memory behind `handOver` belongs to the worker from now on. */
+  /** Transfers the buffers of `handOver` to the worker. */
   call<Name extends keyof Calls>(
     name: Name,
     args: Parameters<Calls[Name]>,
@@ -72,7 +72,7 @@ export class Channel<Calls extends Callable> {
     return this.#send(name, args, handOver) as Promise<ReturnType<Calls[Name]>>
   }
 
-  /** The same for what makes no difference to any other call: with it alone to do, the worker counts as idle. */
+  /** A call that does not affect other calls: during it the worker counts as idle. */
   async callAside<Name extends keyof Calls>(
     name: Name,
     args: Parameters<Calls[Name]>,
@@ -85,7 +85,7 @@ export class Channel<Calls extends Callable> {
     }
   }
 
-  /** Whether it has nothing to do, and could. */
+  /** Whether the worker has started and has no pending calls. */
   get isIdle(): boolean {
     return this.#waiting.size === this.#aside && this.#failure === undefined
   }
@@ -121,7 +121,7 @@ export class Channel<Calls extends Callable> {
   }
 }
 
-/** The error that ended a worker. A `LogError` loses its class on the way here, but keeps its name and its code. */
+/** The error that ended a worker. A `LogError` has lost its class, but keeps its name and code. */
 function arrived(error: Error): LogError {
   if (error.name !== 'LogError' || !('code' in error)) return asLogError(error)
   return new LogError(error.code as LogErrorCode, error.message)

@@ -4,7 +4,7 @@ import { checkpointError } from '../../log/error.js'
 import type { Checkpoint } from '../../ports/envelope-log.js'
 import { overwriting } from './files.js'
 
-/** What a checkpoint was kept for. */
+/** The position that a checkpoint belongs to. */
 interface Place {
   readonly epoch: string
   readonly hash: Uint8Array
@@ -12,7 +12,7 @@ interface Place {
 
 type Stored = Checkpoint & Place & { readonly digest: Uint8Array }
 
-/** Takes the place of the one before, in one statement: whoever is cut off has the one or the other. */
+/** Replaces the previous checkpoint atomically. */
 export function keepCheckpoint(
   db: Database.Database,
   space: number,
@@ -32,11 +32,11 @@ export function keepCheckpoint(
   const replace = db.prepare(
     'INSERT OR REPLACE INTO checkpoints (space, through, format, bytes, digest) VALUES (?, ?, ?, ?, ?)',
   )
-  // The one before may tell of what is erased later.
+  // The previous checkpoint may contain envelopes that are erased later.
   overwriting(db, () => replace.run(space, through, format, bytes, hashCheckpoint(checkpoint, place)))
 }
 
-/** The last one that was kept. What tells of pruned rows alone is none. */
+/** The latest checkpoint, unless it only covers pruned rows. */
 export function readCheckpoint(db: Database.Database, space: number): Checkpoint | 'damaged' | undefined {
   const stored = db
     .prepare<[number], Stored>(
@@ -51,7 +51,7 @@ export function readCheckpoint(db: Database.Database, space: number): Checkpoint
   return hashCheckpoint(stored, stored).equals(digest) ? { through, format, bytes } : 'damaged'
 }
 
-/** Removes what tells of pruned rows alone. */
+/** Removes a checkpoint that only covers pruned rows. */
 export function dropCheckpoint(db: Database.Database, space: number, pruned: number): void {
   db.prepare('DELETE FROM checkpoints WHERE space = ? AND through <= ?').run(space, pruned)
 }

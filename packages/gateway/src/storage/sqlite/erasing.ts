@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type Database from 'better-sqlite3'
 import { overwriting } from './files.js'
 
-/** Removes what is to be erased of these rows, and the checkpoint, in one transaction. Whether there was anything. */
+/** Erases these rows and removes the checkpoint in one transaction. Returns whether there was anything to erase. */
 export function eraseRows(db: Database.Database, space: number, seqs: readonly number[]): boolean {
   const erase = db.transaction(() => {
     const { changes } = db
@@ -19,7 +19,7 @@ export function eraseRows(db: Database.Database, space: number, seqs: readonly n
 
 const pauseMs = 100
 
-/** Empties the write-ahead log, which may have what an earlier process erased. A backup may stand in the way for as long as it takes. */
+/** Empties the write-ahead log, which may contain erased bytes of an earlier process. Retries while a backup reads the file. */
 export async function untilEmptied(attempt: () => Promise<boolean>): Promise<void> {
   while (!(await attempt())) await delay(pauseMs)
 }

@@ -13,12 +13,12 @@ export function isBusy(error: unknown): boolean {
   return getErrorCode(error) === BUSY
 }
 
-/** A repeated `(space, id)`; any other broken constraint is a fault. */
+/** A duplicate `(space, id)`; any other violated constraint is a bug. */
 export function isRepeatedId(error: unknown): boolean {
   return getErrorCode(error).startsWith('SQLITE_CONSTRAINT') && (error as Error).message === takenId
 }
 
-/** Whatever SQLite, the file system or a dying thread threw, as an error that says what to do. */
+/** Converts an error of SQLite, the file system or a dying thread to one with advice. */
 export function asLogError(error: unknown): LogError {
   if (error instanceof LogError) return error
   const code = getErrorCode(error)

@@ -6,27 +6,27 @@ import { loadSqlite } from '../../log/sqlite-driver.js'
 import { isBusy } from './failure.js'
 import { establishSchema } from './schema.js'
 
-/** What an appended batch survives: a crash of this process, or also of the machine and its power. */
+/** An appended batch survives a crash of the process, or also a power failure. */
 export type Durability = 'process' | 'power'
 
-/** Of a new file. Each commit writes whole pages, and what is committed alone changes little of each. */
+/** Page size of a new file: small, because commits write whole pages and change little of each. */
 const PAGE_BYTES = 2048
-/** Ids come in no order, so the same pages change again and again between two checkpoints. */
+/** Ids are random, so the same pages change repeatedly between two checkpoints. */
 const CHECKPOINT_BYTES = 16 * 1024 * 1024
 const WAL_BYTES_KEPT = 64 * 1024 * 1024
 const OPEN_TIMEOUT_MS = 5000
 
-/** What a connection writes: all that is appended; or a few rows, from a thread that must not wait. */
+/** `writer` appends; `secondary` writes a few rows from a thread that must not wait. */
 export type Role = 'writer' | 'secondary'
 
-/** To fold the write-ahead log into the file takes the disk: the thread that appends does it, the other one never. */
+/** Checkpointing the write-ahead log waits for the disk, so only the writer does it. */
 const manners: Readonly<Record<Role, { readonly checkpointBytes: number; readonly busyTimeoutMs: number }>> =
   {
     writer: { checkpointBytes: CHECKPOINT_BYTES, busyTimeoutMs: OPEN_TIMEOUT_MS },
     secondary: { checkpointBytes: 0, busyTimeoutMs: 0 },
   }
 
-/** A connection that writes. `create` makes the file, for this user only, and its directory where they are missing. */
+/** Opens a connection that writes. `create` makes the file, readable by this user only, and its directory if missing. */
 export function openForWriting(
   path: string,
   durability: Durability,
@@ -41,12 +41,12 @@ export function openForWriting(
     establishSchema(db)
     db.pragma('journal_mode = WAL')
     db.pragma(`synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`)
-    if (durability === 'power') db.pragma('fullfsync = ON') // On macOS nothing less empties the cache of the disk.
-    db.pragma('secure_delete = FAST') // What moves to another page leaves nothing behind.
+    if (durability === 'power') db.pragma('fullfsync = ON') // On macOS only this flushes the cache of the disk.
+    db.pragma('secure_delete = FAST') // Moved rows leave no copies behind.
     const pageBytes = Number(db.pragma('page_size', { simple: true }))
     db.pragma(`wal_autocheckpoint = ${Math.floor(checkpointBytes / pageBytes)}`)
     db.pragma(`journal_size_limit = ${WAL_BYTES_KEPT}`)
-    // To open it everybody waits: whoever is first puts in order what a process that was killed has left.
+    // Waits longer to open the file: the first process recovers what a killed one left.
     db.pragma(`busy_timeout = ${busyTimeoutMs}`)
     return db
   } catch (error) {
@@ -55,7 +55,7 @@ export function openForWriting(
   }
 }
 
-/** Runs a task during which what is deleted is overwritten with zeros, also where that writes pages that nothing else would. */
+/** Runs a task that overwrites deleted content with zeros, even if that writes additional pages. */
 export function overwriting<Result>(db: Database.Database, task: () => Result): Result {
   db.pragma('secure_delete = ON')
   try {
@@ -65,18 +65,18 @@ export function overwriting<Result>(db: Database.Database, task: () => Result): 
   }
 }
 
-/** Moves what the write-ahead log has into the file, as far as nobody is in the way. Whether that was all of it. */
+/** Checkpoints the write-ahead log into the file, as far as readers permit. Returns whether all of it. */
 export function foldWal(db: Database.Database): boolean {
   const [found] = db.pragma('wal_checkpoint(PASSIVE)') as { log: number; checkpointed: number }[]
   return found !== undefined && found.log === found.checkpointed
 }
 
-/** Milliseconds that writers wait for readers who stand in the way of `emptyWal`. */
+/** Milliseconds that `emptyWal` waits for readers; writers wait as long. */
 const EMPTYING_MS = 20
 
 /**
- * Moves all of the write-ahead log into the file and empties it: it has what was deleted, too. Whether nobody who reads or writes
- * was in the way.
+ * Checkpoints the write-ahead log completely and truncates it, because it contains deleted content as well. Returns whether no
+ * reader or writer prevented it.
  */
 export function emptyWal(db: Database.Database): boolean {
   const before = Number(db.pragma('busy_timeout', { simple: true }))
@@ -94,8 +94,8 @@ export function openForReading(path: string): Database.Database {
 }
 
 /**
- * Takes the log for this store, until the connection is closed or the process ends. Two gateways on one file would
- * each append from a head that the other has moved on.
+ * Locks the log for this store until the connection is closed or the process ends. Two gateways on one file would each append
+ * after a head that the other has moved.
  */
 export function lock(path: string): Database.Database {
   const Sqlite = loadSqlite()
@@ -112,7 +112,7 @@ export function lock(path: string): Database.Database {
   }
 }
 
-/** SQLite gives the files that it puts beside the database the same mode. */
+/** SQLite creates its side files with the mode of the database. */
 function createPrivately(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   closeSync(openSync(path, 'a', 0o600))

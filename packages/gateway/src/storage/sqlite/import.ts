@@ -11,31 +11,31 @@ import { ChainWriter } from './log-file.js'
 import { storable } from './rows.js'
 
 export interface ImportOptions {
-  /** The file for the log; made where it is missing. It may hold other spaces. */
+  /** The file of the log, created if missing. It may contain other spaces. */
   readonly path: string
-  /** Name of the space, which has no envelopes yet. */
+  /** Name of the space, which must be empty. */
   readonly space: string
-  /** Names the log that this is; absent = it becomes a new one. */
+  /** Epoch of the imported log; absent = a new log. */
   readonly epoch?: string
-  /** From seq 1 on, in order and without a gap. */
+  /** In order from seq 1 on, without a gap. */
   readonly rows: Iterable<ImportedRow> | AsyncIterable<ImportedRow>
-  /** Where the log must end. */
+  /** The expected end of the log. */
   readonly head?: KnownHead
 }
 
-/** The log that an import has made. */
+/** The result of an import. */
 export interface ImportedLog {
   readonly epoch: string
   /** The last seq. */
   readonly head: number
-  /** Hexadecimal, of the last row. */
+  /** Hexadecimal hash of the last row. */
   readonly hash: string
 }
 
 /**
- * Makes the log of a space from what an export has: the same envelopes in the same bytes, with the same epoch and salts the
- * same chain. All of it is stored, or nothing. Rejects with what `rows` throws, or a `LogError`: `occupied`, `locked`,
- * `gap`, `duplicate_id`, `corrupt` (no envelope, or another head), `format`, `driver` or `io`.
+ * Creates the log of a space from an export: the same bytes of envelopes and, with the same epoch and salts, the same chain.
+ * Stores everything or nothing. Rejects with the error of `rows`, or a `LogError`: `occupied`, `locked`, `gap`, `duplicate_id`,
+ * `corrupt` (not an envelope, or another head), `format`, `driver` or `io`.
  */
 export async function importLog({ path, rows, head, ...named }: ImportOptions): Promise<ImportedLog> {
   const holder = attempt(() => lock(path))
@@ -46,7 +46,7 @@ export async function importLog({ path, rows, head, ...named }: ImportOptions): 
       for await (const row of rows) attempt(() => log.add(row))
       return attempt(() => log.end(head))
     } finally {
-      db.close() // What is not committed by now is undone.
+      db.close() // Closing rolls back what is not committed.
     }
   } finally {
     holder.close()
@@ -98,16 +98,16 @@ function attempt<Result>(task: () => Result): Result {
   }
 }
 
-/** An envelope that was logged elsewhere, as a line of an export has it. */
+/** A line of an export. */
 export interface ImportedRow {
   readonly seq: number
   /** The exact JSON of the envelope, without `seq`. */
   readonly body: string
-  /** 16 bytes, hexadecimal; absent = a fresh one. */
+  /** 16 bytes, hexadecimal; absent = a new salt. */
   readonly salt?: string
 }
 
-/** The envelope that this JSON is; a text = what is wrong with it. */
+/** Parses the JSON of an envelope; a string = what is wrong with it. */
 export function readLogged(json: string): Envelope | string {
   let value: unknown
   try {
@@ -120,7 +120,7 @@ export function readLogged(json: string): Envelope | string {
   return problem === undefined ? envelope : `this is no envelope: ${problem.path || '/'} ${problem.message}`
 }
 
-/** The same of JSON that delivery puts a seq in front of. */
+/** Like `readLogged`, for JSON that delivery can splice a seq into. */
 export function readBody(body: string): Envelope | string {
   const envelope = readLogged(body)
   if (typeof envelope === 'string') return envelope
@@ -128,8 +128,8 @@ export function readBody(body: string): Envelope | string {
 }
 
 /**
- * The row as the log takes it. Of what the guard has changed, the submission is not known any more: a retry of that is not
- * recognised, and is refused as `duplicate_id`. Throws a `LogError`.
+ * The row as a draft. For a masked envelope the original content is unknown, so a retry of it is refused as `duplicate_id`.
+ * Throws a `LogError`.
  */
 function importedDraft({ seq, body, salt }: ImportedRow): Draft & { readonly salt?: Uint8Array } {
   const envelope = readBody(body)

@@ -4,11 +4,11 @@ import { asLogError, isBusy } from './failure.js'
 import { openForReading } from './files.js'
 import { currentVersion, knownVersion } from './schema.js'
 
-/** What a log file holds, and whether a gateway has it. */
+/** The content of a log file, and whether a gateway has it open. */
 export interface LogReport {
-  /** Schema version of the file; 0 = nothing is in it yet. */
+  /** Schema version of the file; 0 = empty. */
   readonly schema: number
-  /** The version that this gateway brings a file to. */
+  /** The schema version of this gateway. */
   readonly currentSchema: number
   readonly spaces: readonly LoggedSpace[]
   /** A gateway has it open. */
@@ -20,13 +20,13 @@ interface LoggedSpace {
   readonly epoch: string
   /** The last seq; 0 = none. */
   readonly head: number
-  /** RFC 3339; null = nothing is logged. */
+  /** RFC 3339; null = empty. */
   readonly newest: string | null
 }
 
 /**
- * Looks at a log without changing it, while a gateway writes it or not. `undefined` = there is no such file. Throws a
- * `LogError`: `format`, `corrupt`, `driver` or `io`.
+ * Inspects a log without changing it, even while a gateway writes. `undefined` = no such file. Throws a `LogError`: `format`,
+ * `corrupt`, `driver` or `io`.
  */
 export function inspectLog(path: string): LogReport | undefined {
   if (!existsSync(path)) return undefined
@@ -50,7 +50,7 @@ const select = `
     AND seq = (SELECT max(seq) FROM envelopes WHERE space = spaces.id)
   ORDER BY name`
 
-/** Reading waits for whoever has it exclusively; here it does not wait, and takes nothing itself. */
+/** Tests for an exclusive lock without waiting for it or taking one. */
 function isLocked(path: string): boolean {
   if (!existsSync(`${path}.lock`)) return false
   const Sqlite = loadSqlite()

@@ -8,7 +8,7 @@ import { openForWriting } from './files.js'
 import { Pruning, readSnapshot } from './pruning.js'
 import { columns, type Storable, type StoredRow } from './rows.js'
 
-/** The file through one connection, with what is remembered about it. */
+/** An open connection with its prepared state. */
 interface Opened {
   readonly db: Database.Database
   readonly chainWriter: ChainWriter
@@ -16,27 +16,27 @@ interface Opened {
 }
 
 /**
- * The file of the logs, for writing. A disk that fails in the middle of a write leaves it uncertain what is stored: the
- * connection is closed then, nothing of it is remembered, and the next use opens the file and finds out.
+ * The log file for writing. After a failed write it is uncertain what is stored: the connection is closed with its state, and
+ * the next use opens the file again.
  */
 export class LogFile {
   readonly #options: WriterOptions
   #opened: Opened | undefined
 
-  /** Makes the file where it is missing. */
+  /** Creates the file if missing. */
   constructor(options: WriterOptions) {
     this.#options = options
     this.#opened = open(options, { create: true })
   }
 
-  /** Throws a `LogError` where the call itself was wrong, and anything else where the file failed. */
+  /** Throws a `LogError` for a wrong call, and other errors if the file failed. */
   use<Result>(task: (opened: Opened) => Result): Result {
     try {
-      // A file that vanished is not made again: its readers still have the old one.
+      // A file that vanished is not created again: its readers still have the old one open.
       this.#opened ??= open(this.#options, { create: false })
       return task(this.#opened)
     } catch (error) {
-      // Whoever found the file taken by another has changed nothing.
+      // A busy file was not changed.
       if (!(error instanceof LogError) && !isBusy(error)) this.close()
       throw error
     }
@@ -63,11 +63,11 @@ function open({ path, durability, role = 'writer' }: WriterOptions, how: { creat
   }
 }
 
-/** Milliseconds of rest for each that removing took: others write meanwhile, here and through other connections. */
+/** Pause per unit of time spent removing, so that others can write. */
 const rest = 3
 const leastRestMs = 5
 
-/** Gives a function that from now on, slice by slice between the calls, removes what has been pruned. */
+/** Returns a function that starts removing pruned rows, slice by slice between calls. */
 export function createTidier(file: LogFile): () => void {
   let isWaiting = false
   const tidy = (): void => {
@@ -77,7 +77,7 @@ export function createTidier(file: LogFile): () => void {
     try {
       file.use(({ pruning }) => pruning.removeSome())
     } catch {
-      // These rows are out of sight. The next write reports the fault, and this goes on.
+      // The rows are already invisible. The next write reports the fault, and removal continues.
       return
     }
     tidyLater(Math.max(leastRestMs, rest * (performance.now() - begin)))
@@ -90,7 +90,7 @@ export function createTidier(file: LogFile): () => void {
   return () => tidyLater(leastRestMs)
 }
 
-/** A batch of one space, and what became of it: `undefined` = committed. */
+/** A batch of one space and its outcome: `undefined` = committed. */
 interface Submission {
   readonly space: number
   readonly drafts: readonly Storable[]
@@ -104,8 +104,8 @@ interface Tip {
 }
 
 /**
- * Writes the envelopes of all spaces. Remembers where each space's chain ends, so that an append reads nothing unless another
- * connection has appended.
+ * Writes the envelopes of all spaces. Caches the end of each chain, so that an append reads nothing unless another connection
+ * has appended.
  */
 export class ChainWriter {
   readonly #db: Database.Database
@@ -123,7 +123,7 @@ export class ChainWriter {
   constructor(db: Database.Database) {
     this.#db = db
     const placeholders = columns.replaceAll(/[^, ]+/g, '?')
-    // With foreign keys, or without FAIL, each insert would keep what it changes: half of what it costs.
+    // Foreign keys, or another conflict clause than FAIL, would make each insert journal its changes: half of its cost.
     db.pragma('foreign_keys = OFF')
     this.#insert = db.prepare(`INSERT OR FAIL INTO envelopes (space, ${columns}) VALUES (?, ${placeholders})`)
     this.#forget = db.prepare(
@@ -132,14 +132,14 @@ export class ChainWriter {
     )
     this.#has = db.prepare('SELECT 1 FROM envelopes WHERE space = ? AND id = ?')
     this.#last = db.prepare('SELECT seq, hash FROM envelopes WHERE space = ? ORDER BY seq DESC LIMIT 1')
-    // A transaction within a transaction is a savepoint.
+    // A nested transaction is a savepoint.
     this.#batch = db.transaction((submission, tip) => this.#insertAll(submission, tip))
     this.#transaction = db.transaction((submissions, tips) =>
       submissions.map((submission) => this.#attempt(submission, tips)),
     )
   }
 
-  /** A space that is new to the file gets its epoch here. */
+  /** Gives a new space its epoch. */
   open(name: string): OpenedSpace {
     const db = this.#db
     db.prepare('INSERT INTO spaces (name, epoch) VALUES (?, ?) ON CONFLICT DO NOTHING').run(name, nanoid())
@@ -155,20 +155,20 @@ export class ChainWriter {
     return this.#readStoredTip(space).seq
   }
 
-  /** Of the last row; of an empty space, what its first one will link to. */
+  /** Hash of the last row; of an empty space, the hash that its first row links to. */
   headHash(space: number): Uint8Array {
     return this.#readStoredTip(space).hash
   }
 
   /**
-   * Commits the batches in one transaction. A batch that is refused leaves nothing behind and takes no other with it.
-   * Any other failure is thrown; then nothing of any batch is stored.
+   * Commits the batches in one transaction. A refused batch is undone without affecting the others. Any other failure is
+   * thrown, and nothing is stored.
    */
   append(submissions: readonly Submission[]): Outcome[] {
     const tips = new Map<number, Tip>()
     const [only, ...others] = submissions
     const isAlone = only !== undefined && others.length === 0
-    // A batch alone needs no savepoint within the transaction, which would make each insert keep the pages that it changes.
+    // A single batch needs no savepoint, which would make each insert keep the changed pages.
     const outcomes = isAlone ? [this.#attempt(only, tips)] : this.#transaction.immediate(submissions, tips)
     for (const [space, tip] of tips) this.#tips.set(space, tip)
     return outcomes
@@ -214,7 +214,7 @@ export class ChainWriter {
         this.#insertOne(space, draft, sealed)
       } catch (error) {
         if (!isRepeatedId(error)) throw error
-        // The id of a pruned row that is still to be removed is free.
+        // The id of a pruned row that still has to be removed is free.
         if (this.#forget.run(space, draft.id).changes === 0) {
           throw this.#has.get(space, draft.id) === undefined ? error : duplicateIdError(draft.id)
         }

@@ -2,13 +2,10 @@ import { createRow, type Fields, isErased, toFields } from '../../log/entries.js
 import type { Draft, Row } from '../../ports/envelope-log.js'
 import { type Storable, toJson } from './rows.js'
 
-/**
- * Rows on their way to another thread: every blob in one buffer, which is handed over without copying, and the rest
- * as tuples, which are the cheapest thing to clone.
- */
+/** Rows for another thread: all blobs in one transferable buffer, and the rest as tuples, which are cheapest to clone. */
 export interface Packed {
   readonly rows: readonly Fields[]
-  /** Lengths of the bodies, in the order of `bytes`; -1 = erased: such a row has a leaf and a hash alone. */
+  /** Lengths of the bodies, in the order of `bytes`; -1 = erased: only leaf and hash. */
   readonly sizes: readonly number[]
   readonly bytes: Uint8Array<ArrayBuffer>
 }
@@ -33,14 +30,17 @@ export function packPage(page: readonly Row[]): Packed {
 const nothing = new Uint8Array(0)
 const unsealed = { salt: nothing, leaf: nothing, hash: nothing, digest: nothing }
 
-/** Rows without what is in blobs. */
+/** Rows without blobs. */
 export const packHeadings = (rows: readonly Fields[]): Packed => ({
   rows,
   sizes: [],
   bytes: new Uint8Array(0),
 })
 
-/** A blob of another length stems from a damaged file. It must not shift the rows behind it, and is none that could match. */
+/**
+ * A blob of another length comes from a damaged file. It becomes zeros, so that the following rows keep their offsets and
+ * nothing matches it.
+ */
 const sized = (blob: Uint8Array, length: number): Uint8Array =>
   blob.length === length ? blob : new Uint8Array(length)
 
@@ -55,7 +55,7 @@ export function unpackPage({ rows, sizes, bytes }: Packed): Row[] {
   })
 }
 
-/** Not `Buffer.concat`: that may take from Node's shared pool, which cannot be handed over. */
+/** `Buffer.concat` may use Node's shared pool, which cannot be transferred. */
 function join(blobs: readonly Uint8Array[]): Buffer<ArrayBuffer> {
   const bytes = Buffer.allocUnsafeSlow(blobs.reduce((sum, blob) => sum + blob.length, 0))
   let end = 0
@@ -66,7 +66,7 @@ function join(blobs: readonly Uint8Array[]): Buffer<ArrayBuffer> {
   return bytes
 }
 
-/** Gives the next so many bytes at each call: a view, not a copy. */
+/** Returns views of the next bytes, without copying. */
 function cutter(bytes: Uint8Array<ArrayBuffer>): (length: number) => Buffer {
   let end = 0
   return (length) => {
@@ -77,17 +77,17 @@ function cutter(bytes: Uint8Array<ArrayBuffer>): (length: number) => Buffer {
 }
 
 /**
- * A batch on its way to the thread that writes: all texts in one, all bytes in one buffer, and where to cut them. To clone
- * that costs next to nothing, however many rows it is; both buffers are handed over.
+ * A batch for the writer thread: one string with all texts, one buffer with all bytes, and their offsets. Cloning costs next to
+ * nothing for any number of rows; both buffers are transferred.
  */
 export interface PackedBatch {
   readonly text: string
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** Of each row: seq, the lengths of its texts (-1 = absent), of its body, and of its content. */
+  /** Per row: seq, the lengths of its texts (-1 = absent), of its body, and of its content. */
   readonly cuts: Float64Array<ArrayBuffer>
 }
 
-/** The seq, seven texts, the body and the content. */
+/** Seq, seven texts, the body and the content. */
 const cutsOfRow = 10
 
 export const rowsIn = ({ cuts }: PackedBatch): number => cuts.length / cutsOfRow
@@ -96,7 +96,7 @@ export function packBatch(batch: readonly Draft[]): PackedBatch {
   const cuts = new Float64Array(batch.length * cutsOfRow)
   let size = 0
   for (const { body, content } of batch) size += body.length + (isSuffix(body, content) ? 0 : content.length)
-  // Not from Node's shared pool, which cannot be handed over.
+  // Node's shared pool cannot be transferred.
   const bytes = Buffer.allocUnsafeSlow(size)
   let text = ''
   let [at, end] = [0, 0]
@@ -125,7 +125,7 @@ export function packBatch(batch: readonly Draft[]): PackedBatch {
   return { text, bytes, cuts }
 }
 
-/** What it was made of, in views of its bytes. */
+/** The rows of a batch, as views of its bytes. */
 export function unpackBatch({ text, bytes, cuts }: PackedBatch): Storable[] {
   const rows: Storable[] = []
   let [at, textEnd, end] = [0, 0, 0]
@@ -151,7 +151,7 @@ export function unpackBatch({ text, bytes, cuts }: PackedBatch): Storable[] {
   return rows
 }
 
-/** Whether the content is the end of the body: then it need not be told twice. */
+/** Whether the content is the end of the body, and need not be sent twice. */
 function isSuffix(body: Uint8Array, content: Uint8Array): boolean {
   const end = content.byteOffset + content.length
   return (

@@ -33,9 +33,9 @@ type Value = string | number
 type Condition = readonly [sql: string, ...values: Value[]]
 
 /**
- * The rows of a range as SQL. A list is bound as one JSON value, so that there are few different statements and each is
- * prepared once. What is in a context is found by its index, and so are decisions, all else by the primary key; the rest of
- * the conditions look at each of those rows.
+ * The SQL of a range. A list is bound as one JSON value, so that there are few distinct statements, each prepared once.
+ * Contexts and decisions are found by their indexes, everything else by the primary key; the other conditions are checked per
+ * row.
  */
 export function buildSelect({ space, after, before, limit, order, filter, only }: Range): {
   readonly sql: string
@@ -52,12 +52,12 @@ export function buildSelect({ space, after, before, limit, order, filter, only }
   }
 }
 
-/** Where the envelopes of a context are: in it, below it, and the start that opened it, which has the path above. */
+/** Ranges of the envelopes of a context: in it, below it, and the start that opened it, whose path is the one above. */
 function buildRangeConditions({ context }: Filter, [isInRange, ...range]: Condition): Condition[] {
   if (context === undefined) return []
   const parent = contextParent(context) ?? ''
   const id = context.slice(parent === '' ? 0 : parent.length + 1)
-  // '0' is what follows '/': between the two is every path below, and nothing else.
+  // '0' follows '/': the range between them contains exactly the paths below.
   const byContext = 'envelopes INDEXED BY envelopes_context'
   const places: Condition[] = [
     [`${byContext} WHERE context = ?`, context],

@@ -6,7 +6,7 @@ import { dropCheckpoint } from './checkpoints.js'
 /** Rows removed in one transaction: few, since appends wait for it. */
 const SLICE_ROWS = 200
 
-/** What stands for the pruned rows of a space. */
+/** The snapshot that replaces the pruned rows of a space. */
 export function readSnapshot(db: Database.Database, space: number): Snapshot | undefined {
   return db
     .prepare<[number], Snapshot>('SELECT through, hash, snapshot AS bytes FROM pruned WHERE space = ?')
@@ -14,8 +14,8 @@ export function readSnapshot(db: Database.Database, space: number): Snapshot | u
 }
 
 /**
- * Prunes the logs of a file. What is pruned is out of sight at once; its rows are removed slice by slice afterwards, or
- * after the next start, so that nobody waits until a month of them is gone.
+ * Prunes the logs of a file. Pruned rows are invisible at once; they are removed slice by slice afterwards, or after the next
+ * start, so that callers do not wait.
  */
 export class Pruning {
   readonly #db: Database.Database
@@ -40,12 +40,12 @@ export class Pruning {
     )
   }
 
-  /** Whether there are no pruned rows left to remove. */
+  /** Whether no pruned rows remain to be removed. */
   get isDone(): boolean {
     return this.#isDone
   }
 
-  /** Gives the hash of the row `through`. */
+  /** Returns the hash of the row `through`. */
   prune(space: number, through: number, snapshot: Uint8Array, head: number): Uint8Array {
     const oldest = (readSnapshot(this.#db, space)?.through ?? 0) + 1
     const isInside = Number.isInteger(through) && through >= oldest && through < head
@@ -61,7 +61,7 @@ export class Pruning {
     return hash
   }
 
-  /** Removes a slice. */
+  /** Removes one slice. */
   removeSome(): void {
     const pruned = this.#db
       .prepare<[], { space: number; through: number }>(

@@ -35,7 +35,7 @@ export type ReplicaCalls = {
 
 /** Copies of logs that other servers keep, in one SQLite file. One thread writes and one reads. */
 export interface ReplicaFile extends Pick<Lookup, 'find' | 'heading' | 'headingsFrom' | 'hasContext'> {
-  /** `undefined` = the file has nothing of this space. */
+  /** `undefined` = the file does not contain this space. */
   findSpace(name: string): Promise<ReplicaSpace | undefined>
   /** Creates the space if it is missing. Rejects if the file cannot be written. */
   openSpace(name: string, epoch: string): Promise<ReplicaSpace>
@@ -43,7 +43,7 @@ export interface ReplicaFile extends Pick<Lookup, 'find' | 'heading' | 'headings
   append(space: number, rows: readonly Row[], snapshot?: Snapshot): Promise<void>
   /** Returns the hash of the row `through`. */
   prune(space: number, through: number, snapshot: Uint8Array): Promise<Uint8Array>
-  /** As `EnvelopeLog.erase`. */
+  /** Like `EnvelopeLog.erase`. */
   erase(space: number, seqs: readonly number[]): Promise<boolean>
   keep(space: number, checkpoint: Checkpoint): Promise<void>
   checkpoint(space: number): Promise<Checkpoint | 'damaged' | undefined>

@@ -22,7 +22,7 @@ port.postMessage([reply(0, () => start(workerData))])
 function start({ path }: ReplicaOptions): void {
   const holder = lock(path)
   const file = new LogFile({ path, durability: 'process' })
-  file.use(({ db }) => emptyWal(db)) // As the writer of a log does.
+  file.use(({ db }) => emptyWal(db)) // Like the writer of a log.
   const tidy = createTidier(file)
 
   const perform = (call: Call<ReplicaCalls>) => {
@@ -91,7 +91,7 @@ function readHead(db: Database.Database, space: number): number {
   return last.get(space) ?? 0
 }
 
-/** All rows or none. Throws a `LogError` of code `corrupt` if they do not continue the chain. */
+/** Stores all rows or none. Throws a `LogError` with code `corrupt` if they do not continue the chain. */
 function appendRows(
   db: Database.Database,
   space: number,

@@ -5,10 +5,10 @@ import type { Draft, Entry, Filter, Heading, Part, Row } from '../../ports/envel
 import { asLogError } from './failure.js'
 import { openForReading } from './files.js'
 
-/** Which rows are read, and what of them. */
+/** The rows to read, and which parts. */
 export interface Range {
   readonly space: number
-  /** Rows between these, both excluded. */
+  /** Rows between these, both exclusive. */
   readonly after: number
   readonly before: number
   readonly limit: number
@@ -22,10 +22,10 @@ export interface Range {
 export const columns =
   'seq, id, ts, "from", kind, "to", context, correlationId, body, salt, leaf, hash, digest'
 
-/** The first of them: what stands behind a large body is as far away as its end. */
+/** The first columns only: reading a column behind a large body has to skip the body. */
 const headingColumns = 'seq, id, ts, "from", kind, "to", context, correlationId'
 
-/** By the part of a row that is needed. What is not named is not read. */
+/** Columns per needed part; others are not read. */
 export const columnsOf: Readonly<Record<Part | 'rows', string>> = {
   rows: columns,
   headings: headingColumns,
@@ -53,16 +53,16 @@ export type StoredRow = [
   digest?: Uint8Array,
 ]
 
-/** A draft as it is stored, but for what seals it. `to` and `correlationId` are JSON; `null` = absent. */
+/** A draft as stored, before it is sealed. `to` and `correlationId` are JSON; `null` = absent. */
 export interface Storable extends Pick<Draft, 'seq' | 'id' | 'ts' | 'from' | 'kind' | 'body' | 'content'> {
   readonly to: string | null
   readonly context: string | null
   readonly correlationId: string | null
-  /** Of what was logged elsewhere before; absent = a fresh one. */
+  /** The salt of an imported row; absent = a new one. */
   readonly salt?: Uint8Array
 }
 
-/** Field by field: an object that is spread takes longer than to hash it, and gets a shape of its own, which outlives it. */
+/** Field by field: spreading takes longer than hashing the row, and creates another hidden class. */
 export function storable(draft: Draft & { readonly salt?: Uint8Array }): Storable {
   const { seq, id, ts, from, kind, to, context = null, correlationId, body, content, salt } = draft
   const [receivers, answered] = [toJson(to), toJson(correlationId)]
@@ -79,7 +79,7 @@ export function fromStored(stored: StoredRow): Row {
 
 const headingFrom = (stored: StoredHeading): Heading => createHeading(fieldsFrom(stored))
 
-/** Of a whole row as well. */
+/** Also takes a whole row. */
 export function fieldsFrom([seq, id, ts, from, kind, to, context, correlationId]:
   | StoredHeading
   | StoredRow): Fields {
@@ -102,7 +102,7 @@ export function toJson(value: Entry['to'] | Entry['correlationId']): string | nu
 function fromJson<Value>(json: string | null, seq: number, column: string): Value | undefined {
   try {
     if (json === null) return undefined
-    // One id without escapes, which most are.
+    // Most are one id without escapes.
     if (json.startsWith('"') && json.indexOf('"', 1) === json.length - 1 && !json.includes('\\'))
       return json.slice(1, -1) as Value
     return JSON.parse(json)
@@ -122,9 +122,9 @@ export function lookupIn(path: string): Lookup {
 }
 
 /**
- * Finds rows by id, and whether a context has any, on the calling thread, through a connection of somebody else, who may open
- * it anew. To begin a read costs as much as to look up an id, so the look-ups of one turn of the event loop, where there are
- * more than one, share one view of the file.
+ * Finds rows by id, and whether a context has any, on the calling thread through a borrowed connection that may be reopened.
+ * Starting a read transaction costs as much as a lookup, so the lookups of one turn of the event loop share one if there are
+ * several.
  */
 export function lookupThrough(connection: () => Database.Database, close: () => void) {
   let known: Prepared | undefined
@@ -147,7 +147,7 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
       const known = current()
       if (isFirst) {
         isFirst = false
-        // A view that were kept would keep the write-ahead log from being folded into the file.
+        // An open read transaction would prevent checkpoints of the write-ahead log.
         setImmediate(endTurn)
       } else if (!known.db.inTransaction) known.begin.run()
       return read(known)
@@ -170,7 +170,7 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
       look(({ byStart }) =>
         byStart.all({ space, start, after, end: `${start}\u{10ffff}`, limit }).map(headingFrom),
       ),
-    /** The rows with these seqs, in this order, up to those whose bodies have so many bytes together. */
+    /** The rows with these seqs, in this order, up to the byte limit. */
     rows: (
       space: number,
       seqs: readonly number[],
@@ -183,13 +183,13 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
         if (!isOnePiece) return takeBytes(selectEach(statements.bySeq, space, seqs, order), maxBytes)
         const between = order === 'asc' ? statements.asc : statements.desc
         const ends = [space, seqs[0] ?? 0, seqs.at(-1) ?? 0] as const
-        // An iteration costs four times as much a row, but it ends where the caller has enough.
+        // Iterating costs four times as much per row, but stops at the byte limit.
         if (part === 'headings') return between.all(...ends).map(fromStored)
         return takeBytes(between.iterate(...ends), maxBytes)
       }),
     hasContext: (space: number, root: string) =>
       look(({ contexts }) => contexts.get({ space, root, below: `${root}/`, end: `${root}0` }) === 1),
-    /** Lets the next look-up see what has been committed since. */
+    /** Lets the next lookup see later commits. */
     refresh,
     close,
   }
@@ -208,7 +208,7 @@ function takeBytes(found: Iterable<StoredRow>, maxBytes: number): Row[] {
   return rows
 }
 
-/** Selects the rows with these seqs, which ascend, and no others. */
+/** Selects the rows with these ascending seqs. */
 function* selectEach(
   bySeq: RowStatements['bySeq'],
   space: number,
@@ -270,7 +270,7 @@ const prepare = (db: Database.Database) => ({
         WHERE space = :space AND id >= :start AND id > :after AND id < :end ORDER BY id LIMIT :limit`,
     )
     .raw(),
-  // '0' is what follows '/': between the two is every path below, and nothing else.
+  // '0' follows '/': the range between them contains exactly the paths below.
   contexts: db
     .prepare<{ space: number; root: string; below: string; end: string }, number>(contextSql)
     .pluck(),

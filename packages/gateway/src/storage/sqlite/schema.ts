@@ -2,24 +2,24 @@ import type Database from 'better-sqlite3'
 import { LogError } from '../../log/error.js'
 import { refuseUpdate, tables } from './tables.js'
 
-/** The format of log files. A file of another one is refused: nothing is converted. */
+/** The format of log files. A file of another format is refused; there is no conversion. */
 export const currentVersion = 8
 
-/** Makes the tables in an empty file; refuses a file of another format, or of somebody else. */
+/** Creates the tables in an empty file; refuses a file of another format or program. */
 export function establishSchema(db: Database.Database): void {
   if (knownVersion(db) === currentVersion) {
     renewTrigger(db)
     return
   }
   db.transaction(() => {
-    // Another process may have been first.
+    // Another process may have created them.
     if (knownVersion(db) === currentVersion) return
     db.exec(tables)
     writeVersion(db, currentVersion)
   }).immediate()
 }
 
-/** Which kinds may be erased is up to this gateway, not to the one that made the file. */
+/** This gateway decides which kinds may be erased, not the one that created the file. */
 function renewTrigger(db: Database.Database): void {
   const name = 'envelopes_refuse_update'
   const find = db.prepare<[string], string>('SELECT sql FROM sqlite_schema WHERE name = ?').pluck()
@@ -35,7 +35,7 @@ export function knownVersion(db: Database.Database): number {
   return version
 }
 
-/** The smallest write there is: what is on the disk stays as it was. */
+/** The smallest possible write; it changes no content. */
 export function rewriteVersion(db: Database.Database): void {
   writeVersion(db, readVersion(db))
 }

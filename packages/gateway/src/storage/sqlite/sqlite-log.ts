@@ -11,16 +11,16 @@ import { type Lookup, lookupThrough, type Range, storable } from './rows.js'
 export interface Threads {
   readonly writer: Channel<WriterCalls>
   readonly reader: Channel<ReaderCalls>
-  /** On this thread. Absent = each commit waits for the disk. */
+  /** Commits on this thread. Absent = each commit waits for the disk. */
   readonly inlineWriter: InlineWriter | undefined
-  /** On this thread: admission cannot wait for an answer. */
+  /** Looks up on this thread, because admission is synchronous. */
   readonly lookup: Lookup
 }
 
-/** So few rows are read on this thread: to ask another takes longer. */
+/** Up to this many rows are read on this thread: asking another one takes longer. */
 const few = { rows: 256, bytes: 1024 * 1024 }
 
-/** Their seqs, which ascend, where they are known without looking; `undefined` = they are not, or may be many. */
+/** The ascending seqs of a read, if known in advance; `undefined` = unknown, or possibly many. */
 function fewSeqs({
   after,
   before,
@@ -44,7 +44,7 @@ function fewSeqs({
   return count > few.rows ? undefined : Array.from({ length: count }, (_, at) => first + at)
 }
 
-/** Opens the log of one space. What is shown of the file is what this thread knows to be committed, and not pruned. */
+/** Opens the log of one space. Shows only rows that this thread knows to be committed and not pruned. */
 export async function openSqliteLog(
   { writer, inlineWriter, reader, lookup }: Threads,
   name: string,
@@ -62,7 +62,7 @@ export async function openSqliteLog(
     found && found.seq > pruned() && found.seq <= head ? found : undefined
 
   let isUnwritten = true
-  /** Opening a log reads it first, without waiting for another thread to start. */
+  /** Opening a log starts with a read, which should not wait for the reader thread to start. */
   const isReadByWriter = (): boolean => isUnwritten && reader.isStarting
   const readPage = (range: Range): Promise<Packed> =>
     isReadByWriter() ? writer.call('read', [range]) : reader.call('read', [range])
@@ -93,7 +93,7 @@ export async function openSqliteLog(
         lastWrite = rest
         await rest
       }
-      // What was asked of the writer before is done before.
+      // An idle writer has completed all earlier calls.
       const isDone = writer.isIdle && inlineWriter?.append(space, batch)
       lastWrite = isDone ? Promise.resolve() : hand(batch)
       await lastWrite
@@ -173,39 +173,38 @@ export async function openSqliteLog(
     async close() {
       if (!closed) onClose()
       closed = true
-      // Whoever wrote hears of a failure; writes are answered in their order, so the last one stands for all.
+      // Callers get their own errors; the writer answers in order, so waiting for the last write is enough.
       await Promise.allSettled([lastWrite])
     },
   }
 }
 
-/** Estimated bytes of the write-ahead log: past the first it is folded into the file, past the second the next batch waits for that. */
+/** Estimated bytes of the write-ahead log: above the first it is checkpointed, above the second the next batch waits for that. */
 const [foldBytes, maxWalBytes] = [16 * 1024 * 1024, 32 * 1024 * 1024]
-/** Between two attempts to fold all of it: milliseconds at least, and times what the last one took. */
+/** Pause between two checkpoints: minimum milliseconds, and a multiple of the last one's duration. */
 const foldPause = { ms: 20, times: 10 }
-/** What a commit writes beside its rows: whole pages, of the tables and of each index. */
+/** Bytes that a commit writes besides its rows: whole pages of the tables and indexes. */
 const bytesPerCommit = 16 * 1024
-/** Rows in the write-ahead log, beside their bodies. */
+/** Bytes of a row in the write-ahead log besides its body. */
 const bytesPerRow = 512
 
 /**
- * Commits on the calling thread: to wake another one, to be woken by it, and to read again what the other connection has
- * written takes longer than to write some hundred envelopes. It waits neither for the disk nor for another that writes.
- *
- * The thread that writes folds the write-ahead log into the file meanwhile. That log begins anew only where all of it was folded, which
- * needs a moment without a commit. If none comes for long, one batch waits.
+ * Commits on the calling thread: waking the writer thread, being woken by it, and rereading what it wrote takes longer than
+ * writing some hundred envelopes. Never waits for the disk or for another writer. The writer thread checkpoints the write-ahead
+ * log. That log restarts only if all of it was checkpointed, which needs a moment without commits; if none comes for long, one
+ * batch waits.
  */
 export class InlineWriter {
-  /** Through the same connection, which need not read again what it has written itself. */
+  /** Uses the same connection, which need not reread its own writes. */
   readonly lookup: Lookup
   readonly #file: LogFile
-  /** Resolves to whether the file has all that the write-ahead log had. */
+  /** Resolves to whether the whole write-ahead log is in the file. */
   readonly #fold: () => Promise<boolean>
   #bytes = 0
   #commits = 0
   #folding: Promise<void> | undefined
   #resting: Promise<void> | undefined
-  /** When the next attempt is due, by `performance.now()`. */
+  /** Time of the next attempt, by `performance.now()`. */
   #nextFoldAt = 0
 
   constructor(path: string, fold: () => Promise<boolean>) {
@@ -219,8 +218,8 @@ export class InlineWriter {
   }
 
   /**
-   * Whether the batch is committed; otherwise nothing of it is, and it is to take the long way. Throws a `LogError` as the
-   * thread that writes would.
+   * Returns whether the batch is committed; if not, nothing of it is, and the writer thread has to commit it. Throws the same
+   * `LogError` as that thread.
    */
   append(space: number, batch: readonly Draft[]): boolean {
     try {
@@ -236,7 +235,7 @@ export class InlineWriter {
     }
   }
 
-  /** What the next batch is to wait for, of whichever space; mostly nothing. */
+  /** The checkpoint that the next batch of any space has to wait for, if any. */
   rest(): Promise<void> | undefined {
     if (this.#bytes >= maxWalBytes) this.#resting ??= this.#foldRest()
     return this.#resting
@@ -259,7 +258,7 @@ export class InlineWriter {
     this.#nextFoldAt = end + Math.max(foldPause.ms, foldPause.times * (end - start))
   }
 
-  /** While nobody commits. Readers may be in the way; then it is tried again once as much has come. */
+  /** Checkpoints the rest while no commits run. If readers prevent it, the next attempt follows after as many bytes again. */
   async #foldRest(): Promise<void> {
     await this.#folding
     await this.#foldOnce()
@@ -267,14 +266,14 @@ export class InlineWriter {
     this.#resting = undefined
   }
 
-  /** Where it fails the write-ahead log grows, and whatever is wrong shows at the next write. */
+  /** On failure the write-ahead log grows, and the next write reports the error. */
   async #foldOnce(): Promise<{ readonly commits: number; readonly isWhole: boolean }> {
     const commits = this.#commits
     const isWhole = await this.#fold().catch(() => false)
     return { commits, isWhole }
   }
 
-  /** Forgets what it remembers of the file, which may have been left in doubt. */
+  /** Drops the cached state of the file, which may be uncertain. */
   close(): void {
     this.#file.close()
   }

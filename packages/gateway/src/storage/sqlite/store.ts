@@ -9,16 +9,16 @@ import { type Lookup, lookupIn } from './rows.js'
 import { InlineWriter, openSqliteLog, type Threads } from './sqlite-log.js'
 
 interface SqliteStoreOptions {
-  /** The file for the logs of all spaces; made where it is missing. */
+  /** The file of the logs of all spaces, created if missing. */
   readonly path: string
   /** Default `process`. */
   readonly durability?: Durability
 }
 
 /**
- * Logs in one SQLite file. One worker writes and one reads, so that neither the disk nor long reads stall the event loop. With
- * durability `process`, where no commit waits for the disk, this thread commits by itself, and the worker prunes and folds the
- * write-ahead log. Rejects with a `LogError`: `locked`, `format`, `corrupt`, `driver` or `io`.
+ * Logs in one SQLite file. One worker writes and one reads, so that neither the disk nor long reads block the event loop. With
+ * durability `process`, where commits do not wait for the disk, this thread commits itself, and the worker prunes and
+ * checkpoints. Rejects with a `LogError`: `locked`, `format`, `corrupt`, `driver` or `io`.
  */
 export async function sqliteStore({ path, durability = 'process' }: SqliteStoreOptions): Promise<LogStore> {
   const file = resolve(path)
@@ -49,7 +49,7 @@ async function startThreads(
   }
 }
 
-/** The writer last: the last connection folds the write-ahead log into the file, and it should do so off this thread. */
+/** The writer last: the last connection checkpoints the write-ahead log, which should happen off this thread. */
 async function stopThreads({ writer, reader, lookup }: Threads): Promise<void> {
   try {
     await reader.close()

@@ -1,15 +1,15 @@
 import { Kind, lastingKinds } from '@meup/protocol/kinds'
 
-/** What a trigger says of an envelope whose id, or whose place, another one has. */
+/** The trigger's message for an envelope whose id or seq is taken. */
 export const takenId = 'the log is append-only: an envelope cannot be replaced'
 
-/** What stays of a row that is erased, of its old or its new state. */
+/** The columns that an erased row keeps, of its old or new state. */
 const kept = (row: 'OLD' | 'NEW'): string =>
   ['space', 'seq', 'id', 'ts', '"from"', 'kind', '"to"', 'context', 'correlationId', 'leaf', 'hash']
     .map((column) => `${row}.${column}`)
     .join(', ')
 
-/** The trigger by which an envelope may lose its body, if its kind may be erased, and nothing else. */
+/** The trigger permits only one update: erasing the body of a kind that may be erased. */
 export const refuseUpdate = `CREATE TRIGGER envelopes_refuse_update BEFORE UPDATE ON envelopes
   WHEN OLD.kind IN ('${lastingKinds.join("', '")}')
     OR (NEW.rowid, ${kept('NEW')}, NEW.body, NEW.salt, NEW.digest)

@@ -20,7 +20,7 @@ import { rewriteVersion } from './schema.js'
 type WriterCall = Call<WriterCalls>
 type Append = Extract<WriterCall, { name: 'append' }>
 
-/** Past so many rows a transaction takes in no more batches: those who wait for the first are not kept longer. */
+/** Rows after which a transaction takes no further batches, so that the first callers do not wait longer. */
 const MAX_ROWS = 2048
 
 const port = portOfThread()
@@ -29,7 +29,7 @@ port.postMessage([reply(0, () => start(workerData))])
 function start(options: WriterOptions): void {
   const holder = lock(options.path)
   const file = new LogFile(options)
-  file.use(({ db }) => emptyWal(db)) // A process that was killed may have left there what it had erased.
+  file.use(({ db }) => emptyWal(db)) // The write-ahead log of a killed process may contain erased bytes.
   const tidy = createTidier(file)
 
   const perform = (call: Exclude<WriterCall, Append>) => {
@@ -37,7 +37,7 @@ function start(options: WriterOptions): void {
       case 'open':
         return file.use(({ chainWriter }) => chainWriter.open(...call.args))
       case 'recover':
-        file.close() // What it knew of the file may be another's doing.
+        file.close() // Another process may have changed the file.
         return file.use(({ db, chainWriter }) => {
           rewriteVersion(db)
           return chainWriter.open(...call.args)
@@ -76,7 +76,7 @@ function start(options: WriterOptions): void {
   tidy()
 }
 
-/** The calls that gathered in the queue during the last transaction. */
+/** The calls that were queued during the last transaction. */
 function gather(first: WriterCall): WriterCall[] {
   const calls = [first]
   let rows = countRows(first)

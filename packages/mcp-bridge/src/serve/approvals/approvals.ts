@@ -10,10 +10,10 @@ import {
 } from '@meup/folds'
 import { type AnyEnvelope, type Envelope, Kind, PROTOCOL, ProtocolError } from '@meup/protocol'
 
-/** The open proposals that this participant received, and its decisions. */
+/** Open proposals that this participant received, and its decisions. */
 export class Approvals {
   readonly #space: SpaceClient
-  /** Texts for display: truncated, without secrets. */
+  /** Texts for display: cut and masked. */
   #view = this.#createView()
   readonly #waiting = new Set<() => void>()
 
@@ -41,7 +41,7 @@ export class Approvals {
     throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here; ${advice}`)
   }
 
-  /** The oldest proposal that this participant may approve and that is not in `seen`; waits until aborted. */
+  /** The oldest proposal that this participant may approve and is not in `seen`; waits until aborted. */
   next(seen: ReadonlySet<string>, signal: AbortSignal): Promise<ProposalView | undefined> {
     const find = () => this.list().find(({ id }) => !seen.has(id) && this.#space.proposals.mayApprove(id))
     return new Promise((resolve) => {
@@ -89,7 +89,7 @@ export class Approvals {
     return this.#space.proposals.reject(id, { reason })
   }
 
-  /** The proposal's session may have ended before the proposal came by this connection. */
+  /** The proposal's session may have ended before this connection received the proposal. */
   #describe({ id, programEnded }: OpenProposal): ProposalView | undefined {
     const view = this.#view.facts.proposals.get(id)
     return view && { ...view, ...(programEnded && { programEnded }) }
@@ -110,7 +110,7 @@ export class Approvals {
   }
 }
 
-/** What proposed it: an open proposal need not have come by this connection. */
+/** An equivalent of the proposing envelope, which this connection may not have received. */
 function toEnvelope({ id, seq, ts, from, to, context, rationale, ...asked }: OpenProposal): Envelope {
   const { method, params, expiresAt, usesLeft: uses } = asked
   return {

@@ -11,21 +11,21 @@ import { formatError } from '../results.js'
 import type { SpaceService } from '../service.js'
 import { createForm, readDecision } from './elicitation.js'
 
-/** Characters that one call of `show_proposal` gives, that a list has of one proposal, and of all of them. */
+/** Limits in characters: of one call of `show_proposal`, of one proposal in a list, and of a list. */
 const [maxPartChars, maxListedChars, maxListChars] = [20_000, 2000, 20_000]
 
-/** A part of what is approved with a proposal. */
+/** A part of the exact text of a proposal. */
 export interface ProposalPart {
   readonly text: string
-  /** The program that proposed it has ended: nobody waits for the result. */
+  /** The program that proposed it has ended, so that nothing waits for the result. */
   readonly programEnded: boolean
   readonly offset: number
-  /** Absent: this is the end. */
+  /** Absent = this is the last part. */
   readonly next_offset?: number
   readonly total_chars: number
 }
 
-/** Decisions of one client. It approves what it was shown whole, in a form or by a tool, and nothing else. */
+/** Decisions of one client. It may only approve proposals that it was shown completely, in a form or by a tool. */
 export class ClientApprovals {
   readonly #service: Pick<SpaceService, 'space' | 'approvals' | 'shown' | 'log'>
   readonly #client: string
@@ -35,7 +35,7 @@ export class ClientApprovals {
     this.#client = client
   }
 
-  /** The form for a proposal; `undefined` = its user could decide nothing in it. Throws if the proposal is not open. */
+  /** The form for a proposal; `undefined` = it would allow no decision. Throws if the proposal is not open. */
   createForm(id: string): ElicitRequestFormParams | undefined {
     const view = this.#service.approvals.view(id)
     const proposal = this.#find(id)
@@ -44,7 +44,7 @@ export class ClientApprovals {
     return form
   }
 
-  /** What is approved, from `offset` on. Throws `ProtocolError` if the proposal is not open. */
+  /** The exact text from `offset` on. Throws `ProtocolError` if the proposal is not open. */
   show(id: string, offset: number): ProposalPart {
     const view = this.#service.approvals.view(id)
     const { text } = exactText(this.#find(id))
@@ -60,7 +60,7 @@ export class ClientApprovals {
     }
   }
 
-  /** What is approved with each of these, where it is short. */
+  /** The exact texts of these proposals, if short. */
   list(views: readonly ProposalView[]): ReadonlyMap<string, string> {
     const texts = new Map<string, string>()
     let left = maxListChars
@@ -75,7 +75,7 @@ export class ClientApprovals {
     return texts
   }
 
-  /** Throws `ProtocolError` for a proposal that this client was not shown whole. */
+  /** Throws `ProtocolError` for a proposal that this client was not shown completely. */
   mustBeShown(id: string): void {
     const view = this.#service.approvals.view(id)
     const { text } = exactText(this.#find(id))
@@ -92,7 +92,7 @@ export class ClientApprovals {
     return this.#service.approvals.approve(id, options)
   }
 
-  /** Carries out what a filled form says. Its result is for the proposer and is not awaited. */
+  /** Applies a filled-in form. The result is for the proposer and is not awaited. */
   applyForm(
     id: string,
     content: Readonly<Record<string, unknown>> | undefined,
@@ -117,13 +117,13 @@ export class ClientApprovals {
   }
 }
 
-/** A client that was shown the proposal before its program ended is shown it again. */
+/** A client that was shown the proposal before its program ended has to be shown it again. */
 const versionOf = ({ id, programEnded }: Pick<ProposalView, 'id'> & { readonly programEnded?: boolean }) =>
   programEnded === true ? `${id} ${programEndedWords}` : id
 
 /**
- * Whom a request is of. Over HTTP, clients since revision 2026-07-28 have no session: there each is known by what it says of
- * itself.
+ * Identifies the client of a request. Over HTTP, clients since revision 2026-07-28 have no session and are identified by their
+ * self-description.
  */
 export const readClient = ({ mcpReq }: Pick<ServerContext, 'mcpReq'>): string => {
   const envelope: { readonly [CLIENT_INFO_META_KEY]?: unknown } = mcpReq.envelope ?? {}

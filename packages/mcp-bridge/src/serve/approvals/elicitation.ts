@@ -16,24 +16,24 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 
-/** Characters of what is approved that a form shows. */
+/** Characters of the exact text in a form. */
 const maxExactChars = 8000
 
 export type Decision =
   | { readonly decision: 'approve' }
   | { readonly decision: 'reject'; readonly reason: string }
 
-/** The reason of a rejection without one. */
+/** Default reason of a rejection. */
 export const defaultReason = 'disagree'
 
 interface ProposalForm {
-  /** `undefined`: its user could neither approve nor reject with it. */
+  /** `undefined` = it would allow neither approval nor rejection. */
   readonly form: ElicitRequestFormParams | undefined
-  /** Characters of the exact text in it; 0 = not all of it fits, and it can be rejected alone. */
+  /** Characters of the exact text in the form; 0 = it does not fit, so that it can only be rejected. */
   readonly shownChars: number
 }
 
-/** The form for deciding a proposal. What it does not show whole cannot be approved with it. */
+/** The form for deciding a proposal. A proposal that does not fit can only be rejected. */
 export function createForm(view: ProposalView, proposal: OpenProposal, mayReject: boolean): ProposalForm {
   const { text, isWhole } = exactText(proposal, maxExactChars)
   const choices = [...(isWhole ? ['approve'] : []), ...(mayReject ? ['reject'] : [])]
@@ -72,7 +72,7 @@ export function createForm(view: ProposalView, proposal: OpenProposal, mayReject
   return { form, shownChars: isWhole ? text.length : 0 }
 }
 
-/** The decision in a filled form; `undefined` = none. */
+/** The decision in a filled-in form; `undefined` = none. */
 export function readDecision(content: Readonly<Record<string, unknown>> | undefined): Decision | undefined {
   const { decision, reason } = content ?? {}
   if (decision === 'approve') return { decision }
@@ -80,13 +80,13 @@ export function readDecision(content: Readonly<Record<string, unknown>> | undefi
   return { decision, reason: typeof reason === 'string' && reason.trim() !== '' ? reason : defaultReason }
 }
 
-/** Whether the client can show forms. */
+/** Whether the client supports forms. */
 export function canElicit({ server }: McpServer, { mcpReq }: Pick<ServerContext, 'mcpReq'>): boolean {
   const envelope: { [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } = mcpReq.envelope ?? {}
   const declared = envelope[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
   return hasForms(declared?.elicitation)
 }
 
-/** Clients without modes support forms. */
+/** Clients that declare no modes support forms. */
 export const hasForms = (elicitation: { form?: unknown; url?: unknown } | undefined): boolean =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)

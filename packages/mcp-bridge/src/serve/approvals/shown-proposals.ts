@@ -1,13 +1,13 @@
 import { Bounded } from '@meup/folds'
 
-/** Entries beyond this are forgotten, oldest first: those proposals have to be shown again. */
+/** Limit of entries; proposals of dropped ones have to be shown again. */
 const maxEntries = 10_000
 
 /** How much of each proposal was shown to each client, from its beginning. */
 export class ShownProposals {
   readonly #ends = new Bounded<number>(maxEntries)
 
-  /** The characters from `start` to `end` were shown. They count if all before them were. */
+  /** Records that the characters from `start` to `end` were shown. They count if all previous ones were. */
   add(client: string, id: string, start: number, end: number): void {
     const key = keyOf(client, id)
     const known = this.#ends.get(key) ?? 0

@@ -5,12 +5,12 @@ import { Bounded } from '@meup/folds'
 import type { McpRequestPayload } from '@meup/protocol'
 import { type ElicitRequestFormParams, isSpecType } from '@modelcontextprotocol/server'
 
-/** Calls beyond this are forgotten, oldest first: clients need not resume them. */
+/** Limit of calls; the oldest are dropped, because clients may never resume them. */
 const maxCalls = 1000
 
 const declined: ElicitResult = { action: 'decline' }
 
-/** The request of a client that waits for a call. */
+/** A client's request that waits for a call. */
 interface Listener {
   onProgress(progress: {
     readonly progress: number
@@ -18,32 +18,32 @@ interface Listener {
     readonly message?: string
   }): void
   onNotification(notification: McpRequestPayload): void
-  /** A question waits in `next`, or none does any more. */
+  /** Whether an elicitation is waiting in `next`. */
   onQuestion?(isOpen: boolean): void
-  /** Asks the user at once, where that is possible. */
+  /** Asks the user at once, if possible. */
   readonly ask?: OnElicitation
 }
 
 export interface Elicitation {
   readonly id: string
   readonly params: ElicitRequestFormParams
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the answer is no longer awaited. */
   readonly signal: AbortSignal
   readonly answer: (result: ElicitResult) => void
 }
 
-/** Makes the request that the call is about. */
+/** Makes the request of the call. */
 export type Start = (
   options: Required<Pick<CallOptions, 'signal' | 'onElicitation'>> &
     Required<Pick<CallOptions, 'onNotification' | 'onProposal'>> & { onProgress: Listener['onProgress'] },
 ) => Promise<Record<string, unknown>>
 
-/** A call for a client. It goes on while the user fills in a form, and then outlives the request of its client. */
+/** A call for a client. It continues while the user fills in a form, beyond the client's request. */
 export class ClientCall {
   readonly id = randomUUID()
   readonly result: Promise<Record<string, unknown>>
   listener: Listener | undefined
-  /** Whether the client can show forms. */
+  /** Whether the client supports forms. */
   mayAsk = false
   readonly #abort = new AbortController()
   readonly #elicitations = new Map<string, Elicitation>()
@@ -59,7 +59,7 @@ export class ClientCall {
         onProgress({ progress: 0, message: `proposed as ${id}: it waits until somebody approves it` }),
       onElicitation: (params, signal) => this.#elicit(params, signal),
     })
-    this.result.catch(() => {}) // Its client may have gone.
+    this.result.catch(() => {}) // The client may be gone.
   }
 
   cancel(): void {
@@ -70,7 +70,7 @@ export class ClientCall {
     this.#elicitations.get(id)?.answer(result)
   }
 
-  /** The next question for the user; `undefined` once there is a result. */
+  /** The next elicitation for the user; `undefined` once there is a result. */
   async next(): Promise<Elicitation | undefined> {
     const over = this.result.then(
       () => true,
@@ -103,7 +103,7 @@ export class ClientCall {
   }
 }
 
-/** The calls that MCP clients go on with once their users have filled in a form. */
+/** The calls that MCP clients resume once their users have filled in a form. */
 export class ClientCalls {
   readonly #known = new Bounded<ClientCall>(maxCalls)
 
@@ -111,7 +111,7 @@ export class ClientCalls {
     this.#known.set(call.id, call)
   }
 
-  /** Its client has the result, which may be large. */
+  /** Drops a call whose client has the possibly large result. */
   forget(id: string): void {
     this.#known.delete(id)
   }

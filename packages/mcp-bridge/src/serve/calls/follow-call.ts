@@ -15,16 +15,16 @@ import type { Era, ResumeState, SpaceService } from '../service.js'
 import { ClientCall, type Start } from './calls.js'
 import type { TaskStart, Work } from './tasks.js'
 
-/** Milliseconds that a user may take to fill in a form. */
+/** Milliseconds for a user to fill in a form. */
 const formTimeoutMs = 300_000
 
 interface Following {
   readonly era: Era
-  /** How clients name the resources of the participant that is called. */
+  /** Converts resource URIs of the called participant to those of clients. */
   readonly toUri?: ToUri
 }
 
-/** Makes a call for a client, or goes on with one for which its user has filled in a form. Rejects as the call does. */
+/** Makes a call for a client, or resumes one with the user's form. Rejects like the call. */
 export async function followCall(
   server: McpServer,
   service: SpaceService,
@@ -75,7 +75,7 @@ interface Beginning {
   readonly toUri?: ToUri
 }
 
-/** Makes a call whose result waits for its client, who may be gone meanwhile. */
+/** Makes a call whose result is kept for its client, which may be gone meanwhile. */
 export function beginTask(
   server: McpServer,
   { start: { onStatus }, toUri }: Beginning,
@@ -86,7 +86,7 @@ export function beginTask(
   call.mayAsk = canElicit(server, context)
   call.listener = {
     onProgress: ({ message }) => onStatus({ message }),
-    onNotification: () => {}, // The request on which log messages were sent is answered.
+    onNotification: () => {}, // The request that log messages were sent on is answered.
     onQuestion: (isOpen) => onStatus({ isInputRequired: isOpen }),
   }
   return {
@@ -97,8 +97,8 @@ export function beginTask(
 }
 
 /**
- * Up to revision 2025-11-25 a server asks while it works; `relatedRequestId`: on which request of the client. Who asks checks the
- * answer: with its schema it could keep this process busy for as long as it likes.
+ * Up to revision 2025-11-25 a server asks during a call; `relatedRequestId`: the client's request. The asker validates the
+ * answer: with its schema it could keep this process busy.
  */
 export const askNow =
   ({ server }: McpServer, relatedRequestId?: string | number): OnElicitation =>
@@ -116,7 +116,7 @@ interface Report {
   readonly message?: string
 }
 
-/** Reports progress to the client; `undefined` if it did not ask for progress. */
+/** Reports progress to the client; `undefined` if it did not request progress. */
 export function createProgressReporter(
   { mcpReq }: ServerContext,
   log: (line: string) => void,
@@ -141,7 +141,7 @@ const levels: ReadonlySet<unknown> = new Set<LoggingLevel>([
   'emergency',
 ])
 
-/** Forwards log messages about a call, from the level that the client has set. */
+/** Forwards log messages about a call from the client's level on. */
 function createLogForwarder(
   { mcpReq }: ServerContext,
   log: (line: string) => void,

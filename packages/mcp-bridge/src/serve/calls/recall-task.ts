@@ -15,20 +15,20 @@ import { failureResult, relayedResult } from '../results.js'
 import type { SpaceService } from '../service.js'
 import { maxTtlMs, pollMs, type TaskState } from './tasks.js'
 
-/** What the log has of a task from before this server was started. */
+/** A task of an earlier process, as found in the log. */
 export interface RecalledTask {
   readonly state: TaskState
-  /** Present once there is one. */
+  /** Present once the task has a result. */
   readonly result?: CallToolResult
-  /** What began it. */
+  /** The envelope that began it. */
   readonly asked: AnyEnvelope
 }
 
 const begins = [Kind.chat, Kind.mcpRequest, Kind.mcpProposal]
-/** Envelopes of this participant that are searched for one that began a task. */
+/** Envelopes of this participant that are searched for the beginning of a task. */
 const maxSearched = 5000
 
-/** Finds a task by the envelope that began it; `undefined` = this participant has sent none in the last day. */
+/** Finds a task by the envelope that began it; `undefined` = none of this participant in the last day. */
 export async function recallTask(service: SpaceService, id: string): Promise<RecalledTask | undefined> {
   const { http, space, tasks } = service
   const asked = tasks.begun.get(id) ?? (await findOwn(http, space.id, id))
@@ -71,7 +71,7 @@ async function readCorrelated(http: HttpClient, id: string): Promise<AnyEnvelope
   return (await http.readLogPage({ correlationId: id })).envelopes as AnyEnvelope[]
 }
 
-/** The answers to the requests that fulfil a proposal. */
+/** The responses to requests that fulfil a proposal. */
 async function readCarriedOut(http: HttpClient, fulfilments: readonly AnyEnvelope[]): Promise<AnyEnvelope[]> {
   const requests = fulfilments.filter(({ kind }) => kind === Kind.mcpRequest)
   return (await Promise.all(requests.map(({ id }) => readCorrelated(http, id)))).flat()
@@ -91,7 +91,7 @@ async function readAnswer(
   return { status: 'completed', at: answer, result: await createAskResult(service, said) }
 }
 
-/** How the call ended, by the fold that says it everywhere. */
+/** The end of a call by the common fold. */
 function readOutcome(
   asked: AnyEnvelope,
   answers: readonly AnyEnvelope[],
@@ -127,7 +127,7 @@ function readResponse(envelope: AnyEnvelope, { uris }: SpaceService, by: string)
   return relayedResult({ ...result }, (uri) => uris.offered(by, uri))
 }
 
-/** Takes back what the envelope began. Rejects with the gateway's refusal. */
+/** Cancels or withdraws the envelope that began the task. Rejects with the gateway's refusal. */
 export async function cancelRecalled(
   space: SpaceClient,
   { asked }: RecalledTask,

@@ -16,7 +16,7 @@ import { askNow } from './follow-call.js'
 import { cancelRecalled, type RecalledTask, recallTask } from './recall-task.js'
 import { pollMs, type Task, type TaskState } from './tasks.js'
 
-/** What a server of revision 2025-11-25 says of its tasks. */
+/** The task capabilities of a server in revision 2025-11-25. */
 export const tasksCapability = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
 
 const params = fromJsonSchema<{ taskId: string }>({
@@ -26,7 +26,7 @@ const params = fromJsonSchema<{ taskId: string }>({
 })
 const noParams = fromJsonSchema<object>({ type: 'object' })
 
-/** Serves `tasks/*` as revision 2025-11-25 has them. Later revisions have an extension of another form. */
+/** Serves `tasks/*` of revision 2025-11-25. Later revisions have a different extension. */
 export function serveTasks(server: McpServer, service: SpaceService): void {
   const { tasks, space } = service
   const { server: protocol } = server
@@ -57,17 +57,17 @@ export function serveTasks(server: McpServer, service: SpaceService): void {
 
 const cancelReason = 'the asker has cancelled it'
 
-/** Notifies the client of a task that it has changed. */
+/** Notifies the client of a changed task. */
 export function sendTaskStatus({ server }: McpServer, { log }: SpaceService, state: TaskState): void {
   if (server.transport === undefined) return
-  // The SDK's types have no methods of tasks; its schemas do.
+  // The SDK's types lack task methods, but its schemas have them.
   const notification = { method: 'notifications/tasks/status', params: { ...state } }
   server
     .notification(notification as unknown as Parameters<typeof server.notification>[0])
     .catch((error: unknown) => log(`the state of a task could not be sent: ${formatError(error)}`))
 }
 
-/** Puts the questions of a task to the user of the client that waits for its result. */
+/** Forwards elicitations of a task to the user of the client that waits for its result. */
 async function followTask(
   server: McpServer,
   { log }: SpaceService,
@@ -82,7 +82,7 @@ async function followTask(
     try {
       answer(await ask({ ...form, _meta }, AbortSignal.any([signal, mcpReq.signal])))
     } catch (error) {
-      if (mcpReq.signal.aborted) throw error // It stays open for a later request of the result.
+      if (mcpReq.signal.aborted) throw error // The elicitation stays open for a later request of the result.
       log(`a question of the task ${taskId} has no answer: ${formatError(error)}`)
       answer({ action: 'cancel' })
     }

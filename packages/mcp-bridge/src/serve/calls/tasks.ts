@@ -7,47 +7,47 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Elicitation } from './calls.js'
 
-/** Tasks of one client that are open at a time, and of all clients that are remembered. */
+/** Limits: open tasks per client, and remembered tasks in all. */
 const [maxOpenTasks, maxKnownTasks] = [100, 1000]
-/** Characters of the results that are kept. Those of older tasks are in the log. */
+/** Characters of kept results; those of older tasks are in the log. */
 const maxResultChars = 32 * 1024 * 1024
-/** How long a task is kept, in milliseconds, and how often a client should look. */
+/** Milliseconds that a task is kept, and the suggested polling interval. */
 export const [maxTtlMs, pollMs] = [24 * 60 * 60 * 1000, 1000]
 /** Characters of a status message. */
 const maxStatusChars = 2000
 
 type Status = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
 
-/** A task as MCP has it, revision 2025-11-25. */
+/** An MCP task of revision 2025-11-25. */
 export interface TaskState {
   readonly taskId: string
   readonly status: Status
   readonly statusMessage?: string
   readonly createdAt: string
   readonly lastUpdatedAt: string
-  /** Milliseconds from its creation. */
+  /** Milliseconds since its creation. */
   readonly ttl: number
   readonly pollInterval: number
 }
 
-/** What is done in a task. */
+/** The work of a task. */
 export interface Work {
-  /** Never rejects: the errors of a call are results of its tool, as they are where it is no task. */
+  /** Never rejects: as for an ordinary call, errors are results of the tool. */
   readonly result: Promise<CallToolResult>
   cancel(reason: string): void
-  /** The next question for the user of the client; `undefined` once there is a result. */
+  /** The next elicitation for the client's user; `undefined` once there is a result. */
   next?(): Promise<Elicitation | undefined>
 }
 
-/** How work begins. */
+/** The start of work. */
 export interface TaskStart {
-  /** Of the task, and of the envelope that begins the work. */
+  /** Id of the task and of the envelope that begins the work. */
   readonly id: string
   readonly timeoutMs: number
   onStatus(status: { readonly message?: string | undefined; readonly isInputRequired?: boolean }): void
 }
 
-/** Work whose result waits for its client. */
+/** Work whose result is kept for its client. */
 export class Task {
   readonly result: Promise<CallToolResult>
   #state: TaskState
@@ -73,7 +73,7 @@ export class Task {
     return this.#state.status === 'working' || this.#state.status === 'input_required'
   }
 
-  /** A task that is over stays as it is. */
+  /** A finished task does not change. */
   update({ status, statusMessage }: Partial<Pick<TaskState, 'status' | 'statusMessage'>>): void {
     if (!this.isOpen) return
     this.#state = {
@@ -102,7 +102,7 @@ interface Known {
   readonly task: Task
   readonly client: string
   readonly timer: NodeJS.Timeout
-  /** Of the result. */
+  /** Characters of the result. */
   chars: number
 }
 
@@ -113,14 +113,14 @@ interface BeginOptions {
   readonly onChange: (state: TaskState) => void
 }
 
-/** The tasks of all clients, by the ids of the envelopes that began their work. */
+/** The tasks of all clients, by id of the envelope that began their work. */
 export class Tasks {
-  /** What began those of before, once it was found in the log. */
+  /** The first envelopes of earlier processes' tasks that were found in the log. */
   readonly begun = new Bounded<AnyEnvelope>(maxKnownTasks)
   readonly #known = new Map<string, Known>()
   #resultChars = 0
 
-  /** Throws `McpError` if the client has too many. Rejects as `begin` does. */
+  /** Throws `McpError` if the client has too many tasks. Rejects like `begin`. */
   async begin(id: string, { client, ttl = maxTtlMs, begin, onChange }: BeginOptions): Promise<Task> {
     const open = [...this.#known.values()].filter((each) => each.client === client && each.task.isOpen)
     if (open.length >= maxOpenTasks) {
@@ -154,7 +154,7 @@ export class Tasks {
     return [...this.#known.values()].map(({ task }) => task.state)
   }
 
-  /** Forgets all. What they began goes on: its results are in the log. */
+  /** Drops all tasks. Their work continues, with results in the log. */
   close(): void {
     for (const { timer } of this.#known.values()) clearTimeout(timer)
     this.#known.clear()
@@ -174,7 +174,7 @@ export class Tasks {
     if (this.#known.size > maxKnownTasks) this.#forgetOldest()
   }
 
-  /** The oldest that is over, if there is one. */
+  /** Drops the oldest finished task, if any. */
   #forgetOldest(): void {
     const ids = [...this.#known.keys()]
     const oldest = ids.find((each) => this.get(each)?.isOpen === false) ?? ids[0]

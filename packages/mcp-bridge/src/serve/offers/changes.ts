@@ -3,11 +3,11 @@ import { type AnyEnvelope, contextParent, Kind, namespaceOf } from '@meup/protoc
 
 /** The lists of an MCP server that may change. */
 export type ListName = 'tools' | 'prompts' | 'resources'
-/** A list, or the URI of a resource. */
+/** Called with a list, or the URI of a resource. */
 type Listener = (changed: ListName | (string & {})) => void
 
 const defaultThrottleMs = 250
-/** Namespaces of envelopes that are steps of the audit. */
+/** Namespaces of envelopes that make audit steps. */
 const audited: ReadonlySet<string> = new Set(
   [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),
 )
@@ -23,7 +23,7 @@ export class Changes {
   constructor(space: SpaceClient, uris: Uris, throttleMs = defaultThrottleMs) {
     this.#uris = uris
     this.#throttleMs = throttleMs
-    const { head } = space.welcome.space // What is shown of before is no news.
+    const { head } = space.welcome.space // Replayed envelopes are not changes.
     space.on('envelope', (envelope) => {
       if ((envelope.seq ?? 0) > head) this.mark(getChangedUris(envelope, this.#uris))
     })
@@ -31,7 +31,7 @@ export class Changes {
     space.on('closed', () => clearTimeout(this.#timer))
   }
 
-  /** Returns the function that removes the listener. */
+  /** Returns a function that removes the listener. */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -81,13 +81,13 @@ export interface Uris {
   readonly transcript: string
   readonly contexts: string
   context(path: string): string
-  /** A resource of a participant, or a template, by its own URI. */
+  /** The URI for clients of a participant's resource or template. */
   offered(participant: string, uri: string): string
-  /** The participant and its own URI; `undefined`: it is a resource of the space itself. */
+  /** The participant and its own URI; `undefined` = a resource of the space. */
   parseOffered(uri: string): { readonly participant: string; readonly uri: string } | undefined
   readonly audit: string
   turnAudit(agent: string, turn: number): string
-  /** Of the latest completed turn, or of a numbered one. */
+  /** The URI of the latest completed turn, or of a numbered one. */
   reasoning(agent: string, turn?: number): string
   /** URI templates (RFC 6570). */
   readonly templates: Readonly<Record<'context' | 'audit' | 'latest' | 'turn', string>>

@@ -12,7 +12,7 @@ import {
 import { formatError } from '../results.js'
 import type { ListName, Uris } from './changes.js'
 
-/** What one participant offers: a prompt, a resource or a template, as its list has it. */
+/** A prompt, resource or template of one participant, as in its list. */
 interface Offered<Definition> {
   readonly participant: string
   readonly name: string
@@ -35,39 +35,39 @@ interface Definitions {
   readonly resourceTemplates: ResourceTemplateType
 }
 
-/** Milliseconds in which a participant says what it has. */
+/** Milliseconds for a participant to list its offers. */
 const askMs = 5000
-/** How a participant is asked for a list. */
+/** Options of list requests. */
 const asking = { timeoutMs: askMs, propose: false }
 const initialize = {
   protocolVersion: '2025-06-18',
   capabilities: {},
   clientInfo: { name: 'meup', version: PROTOCOL },
 }
-/** Pages of a list, and items and characters of JSON of it, that are read of one participant. */
+/** Limits of one participant's list: pages, items, and characters as JSON. */
 const [maxPages, maxItems, maxChars] = [20, 1000, 512 * 1024]
 
 interface OffersOptions {
   readonly space: SpaceClient
   readonly uris: Uris
   readonly log: (line: string) => void
-  /** A list is another one than clients were given. */
+  /** A list differs from the one that clients have. */
   readonly onChange: (list: ListName) => void
 }
 
-/** What participants offer, for all MCP clients of a space: asked for once, and again when it may have changed. */
+/** The offers of participants, for all MCP clients of a space: requested once, and again after possible changes. */
 export class Offers {
   readonly #space: SpaceClient
   readonly #uris: Uris
   readonly #log: (line: string) => void
   readonly #onChange: (list: ListName) => void
   readonly #lists: Readonly<Record<AskedList, Answers<readonly unknown[]>>>
-  /** What participants say of themselves in answer to `initialize`: `undefined` where they do not answer. */
+  /** The capabilities in participants' answers to `initialize`: `undefined` = no answer. */
   readonly #capabilities: Answers<object | undefined>
-  /** The lists as clients were given them last, as JSON. */
+  /** The lists last sent to clients, as JSON. */
   readonly #given = new Map<ListName | 'resourceTemplates', string>()
   readonly #checking = new Set<ListName>()
-  /** When each list was read for changes last. */
+  /** When each list was last checked for changes. */
   readonly #checked = new Map<ListName, number>()
 
   constructor({ space, uris, log, onChange }: OffersOptions) {
@@ -96,13 +96,13 @@ export class Offers {
     space.on('envelope', (envelope) => this.#onEnvelope(envelope))
   }
 
-  /** The tools that may be called or proposed, by the names that clients use. */
+  /** The tools that may be called or proposed, by their names for clients. */
   async tools(): Promise<ReadonlyMap<string, CallableTool>> {
     const people = this.#space.participants.filter(isPerson)
     return nameTools(await this.#space.tools(['*', ...people.map(({ id }) => `!${id}`)]))
   }
 
-  /** The prompts by the names that clients use. */
+  /** The prompts, by their names for clients. */
   async prompts(): Promise<ReadonlyMap<string, Offered<Prompt>>> {
     return nameTools(await this.#collect('prompts'))
   }
@@ -144,7 +144,7 @@ export class Offers {
     )
   }
 
-  /** Those who are here, but for people, who answer no requests. */
+  /** Present participants except humans, who do not answer requests. */
   #present(): string[] {
     const { id: own, participants } = this.#space
     const here = participants.filter(
@@ -191,7 +191,7 @@ export class Offers {
         params = pages.next(result)
       }
     } catch (error) {
-      // One that has no such list has answered.
+      // A participant without this list has answered.
       if (!(error instanceof ToolError)) throw error
     }
     return items
@@ -232,10 +232,7 @@ export class Offers {
     this.#check(list)
   }
 
-  /**
-   * Tells of a change where clients were given another list; once for changes that come together, and so often at most: one
-   * notification may take many requests to follow.
-   */
+  /** Notifies clients of a changed list; at most once per `changeMs`, because clients may follow up with many requests. */
   #check(list: ListName): void {
     const before = this.#read(list)
     if (this.#checking.has(list) || before.every((each) => each === undefined)) return
@@ -272,12 +269,12 @@ export class Offers {
 
 const isPerson = ({ kind }: { readonly kind: string }): boolean => kind === 'human'
 
-/** Milliseconds between two changes of a list that clients are told of. */
+/** Milliseconds between two notifications of one list. */
 const changeMs = 1000
-/** Milliseconds after which a list is read again that may have changed. */
+/** Milliseconds before a possibly changed list is read again. */
 const settleMs = 100
 
-/** A tool under the name that clients use; what they could not read as one is left out, but for its name and arguments. */
+/** A tool with its name for clients; without optional parts that they could not parse. */
 function toDefinition(name: string, { inputSchema, description, definition }: CallableTool): Tool {
   const { type: _, ...schema } = inputSchema
   const own = {

@@ -10,7 +10,10 @@ import type { SpaceService } from '../service.js'
 import { relayed, timeoutMs } from './resources.js'
 import { createWhyPrompt, whyPrompt } from './why-prompt.js'
 
-/** Serves the prompt of the space, and those that participants offer, as `participant__prompt`, and completes arguments of prompts and templates. */
+/**
+ * Serves the prompt of the space, and those of participants as `participant__prompt`; completes arguments of prompts and
+ * templates.
+ */
 export function servePrompts({ server }: McpServer, { offers, space, uris }: SpaceService): void {
   server.setRequestHandler('prompts/list', async () => ({
     prompts: [whyPrompt, ...(await offers.listPrompts())],

@@ -22,7 +22,7 @@ const [json, markdown, plain] = ['application/json', 'text/markdown', 'text/plai
 
 type Values = (name: string) => string
 
-/** A resource of the space itself, or a template of some. */
+/** A resource of the space, or a template of some. */
 interface OwnResource {
   readonly definition: Omit<Resource, 'uri'>
   /** An URI or a template (RFC 6570). */
@@ -31,7 +31,7 @@ interface OwnResource {
   read(value: Values): Promise<unknown>
 }
 
-/** The resources of the space itself, read with the rights of its participant. */
+/** The resources of the space, read with the rights of its participant. */
 function listOwn({ uris, http }: SpaceService): OwnResource[] {
   const { templates } = uris
   const add = (
@@ -70,7 +70,7 @@ function listOwn({ uris, http }: SpaceService): OwnResource[] {
 
 const isTemplate = ({ uri }: OwnResource): boolean => uri.includes('{')
 
-/** Serves the resources of a space, and those that participants offer. */
+/** Serves the resources of the space and of its participants. */
 export function serveResources({ server }: McpServer, service: SpaceService): void {
   const { offers, space, uris } = service
   const own = listOwn(service)
@@ -123,10 +123,10 @@ async function readOwn(own: readonly OwnResource[], uri: string): Promise<ReadRe
   throw new ResourceNotFoundError(uri)
 }
 
-/** Milliseconds that a participant has to answer. */
+/** Milliseconds for a participant to answer. */
 export const timeoutMs = 60_000
 
-/** What went wrong in the space, as an error of MCP; that of a participant as it stands. */
+/** Converts errors of the space to MCP errors; passes a participant's errors on unchanged. */
 export async function relayed<Value>(working: Promise<Value>, uri?: string): Promise<Value> {
   try {
     return await working
@@ -139,7 +139,7 @@ export async function relayed<Value>(working: Promise<Value>, uri?: string): Pro
   }
 }
 
-/** Envelopes, steps or contexts in one resource; the most that a gateway returns at once. */
+/** Items (envelopes, steps or contexts) per resource: the maximum of one gateway response. */
 const maxItems = 1000
 /** Latest turns that are searched for an answered one. */
 const maxTurnsSearched = 100
@@ -148,7 +148,7 @@ const latestTurns = 20
 
 interface Page<Item> {
   readonly items: readonly Item[]
-  /** Whether these are all items, or the latest ones. */
+  /** Whether these are all items, or only the latest ones. */
   readonly isWhole: boolean
 }
 
@@ -182,11 +182,11 @@ async function readLatest(http: HttpClient, query: LogQuery): Promise<Page<AnyEn
   return { items: envelopes.toReversed(), isWhole: next === undefined }
 }
 
-/** The audit of the latest turns, or of one. Rejects with `not_found`. */
+/** The audit of the latest turns, or of one turn. Rejects with `not_found`. */
 const readMarkdown = async (http: HttpClient, part: ExportQuery): Promise<string> =>
   text(await http.openExport({ format: 'markdown', ...part }))
 
-/** Why an agent used its tools in its latest completed turn, or in a numbered one. Rejects with `not_found`. */
+/** An agent's reasons for tool calls in its latest completed turn, or in a numbered one. Rejects with `not_found`. */
 async function readReasoning(http: HttpClient, agent: string, turn?: string): Promise<string> {
   if (turn !== undefined && !/^[1-9]\d{0,8}$/.test(turn)) {
     throw new ProtocolError('invalid_request', `turns are numbered from 1; ${turn} is no such number`)
@@ -199,7 +199,7 @@ async function readReasoning(http: HttpClient, agent: string, turn?: string): Pr
   return reasoningCommand(turn ?? '', { turns, isActive: false }).join('\n')
 }
 
-/** The number of the turn that ended with an agent's answer; `undefined` = none of the latest. */
+/** The number of the turn that ended with this answer; `undefined` = not among the latest. */
 async function turnEndedAt(http: HttpClient, agent: string, ts: string): Promise<number | undefined> {
   const { turns } = await http.readTurnPage(agent, { limit: maxTurnsSearched })
   return turns.findLast(({ completed_at }) => completed_at === ts)?.turn_number

@@ -3,23 +3,23 @@ import { Kind } from '@meup/protocol'
 import { formatError } from '../results.js'
 import type { Uris } from './changes.js'
 
-/** Resources that one request listens to. */
+/** Resources per listen request. */
 const maxListened = 1000
 
 interface SubscriptionsOptions {
   readonly space: SpaceClient
   readonly uris: Uris
   readonly log: (line: string) => void
-  /** A resource of a participant has changed. */
+  /** A participant's resource has changed. */
   readonly onUpdate: (uri: string) => void
 }
 
-/** Subscriptions of all MCP clients to resources of participants: a participant knows one subscriber. */
+/** Subscriptions of all MCP clients to participants' resources: a participant has a single subscriber. */
 export class Subscriptions {
   readonly #space: SpaceClient
   readonly #uris: Uris
   readonly #log: (line: string) => void
-  /** How many clients have subscribed, by the URI that they use. */
+  /** Number of subscribed clients, by their URI. */
   readonly #counts = new Map<string, number>()
 
   constructor({ space, uris, log, onUpdate }: SubscriptionsOptions) {
@@ -38,7 +38,7 @@ export class Subscriptions {
     })
   }
 
-  /** Returns the function that ends it. Resources of the space itself need no subscription. */
+  /** Returns a function that unsubscribes. Resources of the space need no subscription. */
   add(uri: string): () => void {
     if (this.#uris.parseOffered(uri) === undefined) return () => {}
     const count = this.#counts.get(uri) ?? 0
@@ -54,7 +54,7 @@ export class Subscriptions {
     }
   }
 
-  /** Those of a request `subscriptions/listen`, by which clients subscribe since revision 2026-07-28. */
+  /** Adds the resources of `subscriptions/listen`, used since revision 2026-07-28. */
   addListened(message: unknown): () => void {
     const { method, params } = Object(message) as { method?: unknown; params?: unknown }
     const { resourceSubscriptions: uris = [] } = Object(Object(params).notifications) as {
@@ -65,7 +65,7 @@ export class Subscriptions {
     return () => ends.forEach((end) => void end())
   }
 
-  /** A participant that joins again knows of nothing. */
+  /** Renews subscriptions at a participant that has joined again, which has lost them. */
   #renew(participant: string): void {
     for (const uri of this.#counts.keys())
       if (this.#uris.parseOffered(uri)?.participant === participant) this.#send('resources/subscribe', uri)

@@ -1,6 +1,6 @@
 import type { GetPromptResult, Prompt } from '@modelcontextprotocol/server'
 
-/** The prompt of the space itself. Those that participants offer have two underscores in their names. */
+/** The prompt of the space. Prompts of participants have two underscores in their names. */
 export const whyPrompt: Prompt = {
   name: 'why',
   title: 'Why did this happen?',

@@ -33,7 +33,7 @@ const asking = describeTool<AskArgs>({
   annotations: { openWorldHint: true, destructiveHint: false },
 })
 
-/** `mayInterrupt`: whether the user of this client can be asked to decide proposals during the call. */
+/** `mayInterrupt`: whether this client's user can decide proposals during the call. */
 export function addAsk(
   tools: OwnTools,
   service: SpaceService,
@@ -72,7 +72,7 @@ export function addAsk(
   addTool(tools, 'ask', asking, handle, begin)
 }
 
-/** A new question, or the one that the client resumes, with the decisions of its user. */
+/** A new question, or the resumed one with its user's decisions. */
 async function getQuestion(
   service: SpaceService,
   decisions: ClientApprovals,
@@ -96,7 +96,7 @@ async function getQuestion(
   return question
 }
 
-/** A form for a proposal that arrives before the answer. The client calls again with the filled form. */
+/** A form for a proposal that arrives before the answer. The client calls again with the filled-in form. */
 async function getInterruption(
   { approvals, stateCodec }: SpaceService,
   decisions: ClientApprovals,

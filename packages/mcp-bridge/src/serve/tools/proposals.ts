@@ -24,7 +24,7 @@ interface DecideArgs {
 }
 
 const defaultSeconds = 60
-/** Of the one form that is shown. */
+/** Key of the only form. */
 const key = 'decision'
 
 const listing = describeTool({
@@ -88,7 +88,7 @@ export function addProposals(
     const { id, decision, reason = defaultReason } = args
     const decisions = getApprovals(context)
     const approve = (): Promise<Outcome> => approveFor(server, service, decisions, { ...args, era }, context)
-    // The user has filled in what the tool asks.
+    // The user has filled in the tool's form.
     if (context.mcpReq.requestState() !== undefined) return approve()
     approvals.view(id)
     if (decision === 'approve') return approve()

@@ -20,26 +20,26 @@ export interface Question {
   readonly answer: Promise<Answer>
   /** Receives thoughts about the question, and parts of its answer; `undefined` = no client listens. */
   listener: ((report: string) => void) | undefined
-  /** Proposals that were open before, or that the client was asked about already. */
+  /** Proposals that were open earlier, or that the client was already asked about. */
   readonly seen: Set<string>
-  /** Cancels the question and notifies those who work on it. */
+  /** Cancels the question and notifies its askees. */
   cancel(reason: string): void
 }
 
 export interface Asking {
   /** Id of the message; default: a new one. */
   readonly id?: string
-  /** It stays asked when its client has gone, for which it is a task. */
+  /** The question stays open without its client, because it is a task. */
   readonly isTask?: boolean
   readonly to?: readonly string[]
   readonly timeoutMs: number
   readonly seen: Iterable<string>
 }
 
-/** Beyond this the oldest questions are dropped: clients need not resume them. */
+/** Limit of questions; the oldest are dropped, because clients may never resume them. */
 const maxQuestions = 1000
 const maxThoughtChars = 2000
-/** Characters of an answer that are reported at once, but for its beginning; and reports of what is written, all told. */
+/** Minimum characters of a reported part of an answer, except the first, and maximum number of parts. */
 const [minPartChars, maxParts] = [100, 100]
 
 /** The questions of all MCP clients. A question can outlive the MCP request that asked it. */
@@ -63,7 +63,7 @@ export class Questions {
     const options = { id, timeoutMs, signal: abort.signal, ...(to && { to }) }
     const report = (text: string): void => question.listener?.(text)
     const answer = this.#ask(message, options, report).finally(() => this.#open.delete(question))
-    answer.catch(() => {}) // The asker may have gone.
+    answer.catch(() => {}) // The client may be gone.
     const cancel = (reason: string): void => {
       if (!this.#open.delete(question)) return
       this.#sendCancel(id, to, reason)
@@ -75,7 +75,7 @@ export class Questions {
     return question
   }
 
-  /** Apart, so that what is observed of a question is forgotten with its answer. */
+  /** A separate method, so that the observer is released with the answer. */
   async #ask(
     message: string,
     options: ChatOptions & WaitOptions & { readonly id: string },
@@ -91,13 +91,13 @@ export class Questions {
     }
   }
 
-  /** Cancels all questions but those of tasks. Resolves when the space has the cancellations. */
+  /** Cancels all questions except tasks. Resolves once the cancellations are logged. */
   async close(reason: string): Promise<void> {
     for (const question of this.#open) if (!question.isTask) question.cancel(reason)
     await Promise.allSettled(this.#cancellations)
   }
 
-  /** Sends the cancellation, if this participant may. */
+  /** Sends the cancellation, if permitted. */
   #sendCancel(id: string, to: readonly string[] | undefined, reason: string): void {
     const draft = { kind: Kind.chatCancel, correlationId: id, payload: { reason }, ...(to && { to }) }
     if (!this.#space.can(draft)) return
@@ -107,11 +107,11 @@ export class Questions {
   }
 }
 
-/** Reports what is thought about a question, and its answers as they are written. */
+/** Reports thoughts about a question, and its answers as they are written. */
 class QuestionObserver {
   readonly #report: (report: string) => void
   readonly #turns: TurnStream
-  /** What of an answer is not reported, and whether its message was begun, by who writes it. */
+  /** Unreported text of each answer, and whether its message has begun, by author. */
   readonly #written = new Map<string, { readonly isBegun: boolean; readonly rest: string }>()
   #parts = 0
 
@@ -130,7 +130,7 @@ class QuestionObserver {
     }
   }
 
-  /** Reports the beginning of an answer, then what was added to it, once that is worth it. */
+  /** Reports the beginning of an answer, then further text in larger parts. */
   #onDelta({ agent, envelope, isNew, text }: AnswerEvent): void {
     if (this.#parts >= maxParts) return
     const { isBegun, rest } = (isNew ? undefined : this.#written.get(agent)) ?? { isBegun: false, rest: '' }

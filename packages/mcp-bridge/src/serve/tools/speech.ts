@@ -60,7 +60,7 @@ export function addSpeech(tools: OwnTools, { space }: SpaceService): void {
   )
 }
 
-/** A timeout does not stop the message: it is sent after a reconnect. */
+/** A timeout does not cancel the message: it is sent after a reconnect. */
 function withTimeout<Value>(sending: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const giveUp = AbortSignal.any([signal, AbortSignal.timeout(sendTimeoutMs)])

@@ -19,7 +19,7 @@ interface ToolSpec {
   readonly annotations?: ToolAnnotations
 }
 
-/** The description of a tool. Create it once: its schema is compiled. */
+/** The description of a tool. Create it once, because its schema is compiled. */
 interface Described<Args> {
   readonly definition: Omit<Tool, 'name'>
   readonly schema: StandardSchemaWithJSON<Args, Args>
@@ -42,14 +42,14 @@ export function describeTool<Args = Record<string, never>>({
 interface OwnTool {
   readonly definition: Tool
   call(args: unknown, context: ServerContext): Promise<Outcome>
-  /** Begins the same as a task. Absent: it is done at once. Throws for wrong arguments. */
+  /** Begins the same work as a task. Absent = completes at once. Throws for invalid arguments. */
   begin?(args: unknown, start: TaskStart, context: ServerContext): Promise<Work>
 }
 
-/** The tools of the space itself, by name. */
+/** The tools of the space by name. */
 export type OwnTools = Map<string, OwnTool>
 
-/** Adds a tool. Errors of its handler become results that say what to do. */
+/** Adds a tool. Errors of its handler become results with advice. */
 export function addTool<Args>(
   tools: OwnTools,
   name: string,

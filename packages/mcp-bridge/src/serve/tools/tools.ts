@@ -14,18 +14,18 @@ import { failureResult, formatError, type Outcome, type ToUri } from '../results
 import type { Era, SpaceService } from '../service.js'
 import type { OwnTools } from './tool.js'
 
-/** Milliseconds that a tool may take without progress: clients give calls up by themselves. */
+/** Milliseconds of a tool without progress; clients have their own timeouts. */
 const callTimeoutMs = 3_600_000
-/** In `_meta` of a call: why it is made. A tool has its own arguments alone. */
+/** Key in `_meta` of a call: its reason. Tools get only their own arguments. */
 const whyKey = 'meup/why'
 
 interface ToolsOptions {
   readonly era: Era
-  /** Whose tasks are counted together. */
+  /** Identifies the client for its task limit. */
   readonly client: string
 }
 
-/** Serves the tools of a space, and those that participants offer, as `participant__tool`. */
+/** Serves the tools of the space, and those of participants as `participant__tool`. */
 export function serveTools(
   server: McpServer,
   service: SpaceService,
@@ -77,12 +77,12 @@ export function serveTools(
       begin: await begin(name, args, context),
       onChange: (state) => sendTaskStatus(server, service, state),
     })
-    // The SDK holds it against the schema of results, which have content.
+    // The SDK validates it by the schema of results, which have content.
     return { content: [], task: task.state }
   })
 }
 
-/** A task that cannot begin has no result to say why. */
+/** A task that cannot begin has no result for the error. */
 function refuseArguments(error: unknown): never {
   throw new McpError(ProtocolErrorCode.InvalidParams, formatError(error))
 }
@@ -123,7 +123,7 @@ async function callOffered(
   }
 }
 
-/** Begins a call whose result waits for its client, who may be gone meanwhile. */
+/** Begins a call whose result is kept for its client, which may be gone meanwhile. */
 function beginOffered(
   server: McpServer,
   service: SpaceService,

@@ -21,7 +21,7 @@ const explaining = describeTool<WhyArgs>({
   annotations: { readOnlyHint: true },
 })
 
-/** Steps that a model is given unless it asks for more. */
+/** Default number of steps for a model. */
 const defaultSteps = 40
 
 export function addWhy(tools: OwnTools, { space }: SpaceService): void {

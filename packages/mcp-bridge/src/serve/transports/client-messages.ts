@@ -11,10 +11,10 @@ import {
 import { keepExactArguments } from '../../exact-numbers.js'
 import { describe, type Fault, readMessages } from '../../relay/read-message.js'
 
-/** Of a line, and of the body of a request. */
+/** Limit of a line, and of a request body. */
 export const maxMessageBytes = STDIO_DEFAULT_MAX_BUFFER_SIZE
 
-/** What clients may send, by method. Others have no parameters that would be known here, or are refused by the SDK. */
+/** Schemas of client messages by method. Other methods have no known parameters, or are refused by the SDK. */
 const schemas = {
   initialize: specTypeSchemas.InitializeRequest,
   ping: specTypeSchemas.PingRequest,
@@ -33,7 +33,7 @@ const schemas = {
   'notifications/progress': specTypeSchemas.ProgressNotification,
 } as const
 
-/** Reads messages of a client: as those of servers, `null` as an absent member, and with parameters that their method has. */
+/** Reads messages of a client, treating `null` as absent like for servers, and validates parameters by method. */
 export function readClientMessages(text: string): ({ message: JSONRPCMessage } | { fault: Fault })[] {
   return readMessages(text).map((reading) => {
     if ('fault' in reading) return reading
@@ -43,13 +43,10 @@ export function readClientMessages(text: string): ({ message: JSONRPCMessage } |
   })
 }
 
-/** Characters of a message that the operator reads. */
+/** Characters of a message in the operator's log. */
 const maxTextChars = 200
 
-/**
- * `null` stands for an absent member wherever MCP has members, but not in what the caller of a tool gives it. Members that
- * JSON-RPC does not have are left out.
- */
+/** Treats `null` as absent in all members of MCP, but not in a tool's arguments. Removes members unknown to JSON-RPC. */
 function withoutNulls(message: JSONRPCMessage): JSONRPCMessage {
   const { jsonrpc, id, method, params, result, error } = message as unknown as Record<string, unknown>
   const { arguments: args, ...more } = isObject(params) ? params : {}
@@ -64,7 +61,7 @@ function withoutNulls(message: JSONRPCMessage): JSONRPCMessage {
   return Object.fromEntries(members.filter(([, member]) => member !== undefined)) as unknown as JSONRPCMessage
 }
 
-/** The same value if there are none. */
+/** The same value if it contains none. */
 function dropNulls(value: unknown): unknown {
   if (Array.isArray(value)) return replaceChanged(value, value.map(dropNulls))
   if (!isObject(value)) return value
@@ -83,7 +80,7 @@ function findFault(message: JSONRPCMessage): Omit<Fault, 'text'> | undefined {
   if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) return undefined
   const { id, method } = message as { readonly id?: string | number; readonly method?: string }
   const about = id === undefined ? {} : { requestId: id }
-  // It may be a request, or an answer.
+  // May be a request or a response.
   if (method === undefined)
     return {
       problem: 'it has no method, result or error',
@@ -106,18 +103,18 @@ function findFault(message: JSONRPCMessage): Omit<Fault, 'text'> | undefined {
   return undefined
 }
 
-/** Whether its sender waits for an answer: not for one to a notification, or to an answer. */
+/** Whether its sender expects an answer: not for a notification or a response. */
 export const wantsAnswer = ({ responseTo, requestId, code }: Fault): boolean =>
   requestId !== undefined || (responseTo === undefined && code !== ProtocolErrorCode.InvalidParams)
 
-/** What the sender of a message that cannot be read gets. */
+/** The answer to an unreadable message. */
 export function createFaultAnswer(fault: Fault): JSONRPCErrorResponse {
   const { problem, requestId, code = ProtocolErrorCode.InvalidRequest } = fault
   const answer = { jsonrpc: '2.0', id: requestId ?? null, error: { code, message: describeFault(problem) } }
-  return answer as JSONRPCErrorResponse // JSON-RPC has null where the id is not known.
+  return answer as JSONRPCErrorResponse // JSON-RPC uses null for an unknown id.
 }
 
-/** The client's answer, where it cannot be read: what waits for it need wait no longer. */
+/** An error in place of a client's unreadable answer, so that its request stops waiting. */
 export function createFailedAnswer({ problem, responseTo }: Fault): JSONRPCErrorResponse | undefined {
   if (responseTo === undefined) return undefined
   const error = { code: ProtocolErrorCode.InternalError, message: describeFault(problem) }

@@ -14,15 +14,15 @@ import {
   wantsAnswer,
 } from './client-messages.js'
 
-/** A request whose body is read. */
+/** A request with a parsed body. */
 export interface Post {
   readonly request: Request
   readonly body?: JSONRPCMessage | readonly JSONRPCMessage[]
-  /** To those messages of the body that cannot be read. */
+  /** Answers to the unreadable messages of the body. */
   readonly answers: readonly JSONRPCErrorResponse[]
 }
 
-/** Answers a request with a body, also where some of its messages cannot be read. */
+/** Answers a request with a body, even if some of its messages are unreadable. */
 export async function answerPost(
   request: Request,
   faults: FaultLog,
@@ -32,7 +32,7 @@ export async function answerPost(
   return restoreResponse(read instanceof Response ? read : await addAnswers(await answer(read), read.answers))
 }
 
-/** Reads the messages in the body; the response, if it has none that can be read. */
+/** Parses the messages in the body; returns a response if none is readable. */
 async function readPost(request: Request, faults: FaultLog): Promise<Post | Response> {
   const read = await readRequestBody(request, maxMessageBytes)
   if (read.tooLarge) {
@@ -50,7 +50,7 @@ async function readPost(request: Request, faults: FaultLog): Promise<Post | Resp
   const answers = failed.filter(wantsAnswer).map(createFaultAnswer)
   const [only] = messages
   if (only === undefined) {
-    // Clients read the answer to a request of theirs from a success alone.
+    // Clients only read answers to their requests from a successful response.
     const isRequest =
       answers.length > 0 && failed.every(({ code }) => code === ProtocolErrorCode.InvalidParams)
     return respond(isRequest ? 200 : 400, answers.length > 0 ? answers : failed.map(createFaultAnswer))
@@ -67,7 +67,7 @@ const respond = (status: number, answers: readonly JSONRPCErrorResponse[]): Resp
 
 const answerTypes = ['application/json', 'text/event-stream']
 
-/** The request without its body. A client that accepts anything, or does not say, gets what it would get by naming both types. */
+/** The request without its body. If a client accepts anything, or does not say, names both media types. */
 export function withUsualAccept(request: Request): Request {
   const { url, method, signal } = request
   const headers = new Headers(request.headers)
@@ -79,7 +79,7 @@ export function withUsualAccept(request: Request): Request {
   return new Request(url, { method, headers, signal })
 }
 
-/** Puts answers before those that the rest of the body gets. */
+/** Adds answers before those to the rest of the body. */
 async function addAnswers(response: Response, answers: readonly JSONRPCErrorResponse[]): Promise<Response> {
   if (answers.length === 0) return response
   const type = response.headers.get('content-type') ?? ''

@@ -29,7 +29,7 @@ export interface HttpOptions {
   readonly port: number
   /** Required as `Authorization: Bearer <token>`; not the participant's own token. */
   readonly token: string
-  /** Names under which it is reached, such as `host.docker.internal`, beside addresses and `localhost`. */
+  /** Names of the endpoint, such as `host.docker.internal`, in addition to addresses and `localhost`. */
   readonly hosts?: readonly string[]
 }
 
@@ -48,7 +48,7 @@ export async function serveSpaceOverHttp(
     legacy: 'reject',
     onerror: (error) => service.log(`MCP: ${error.message}`),
   })
-  // Servers live for one request here; the handler sends notifications.
+  // Servers exist for one request here; the handler sends notifications.
   const { notify } = modern
   const lists: Record<ListName, () => void> = {
     tools: notify.toolsChanged,
@@ -102,8 +102,8 @@ const path = '/mcp'
 const sessionHeader = 'mcp-session-id'
 
 /**
- * Returns the error response for a refused request. Pages of other origins are refused, also by DNS rebinding, and so are
- * local programs without the token.
+ * Returns an error response, or undefined if permitted. Refuses pages of other origins, even by DNS rebinding, and programs
+ * without the token.
  */
 function checkRequest(request: Request, token: string, names: ReadonlySet<string>): Response | undefined {
   const asked = request.headers.get('host') ?? ''
@@ -113,7 +113,7 @@ function checkRequest(request: Request, token: string, names: ReadonlySet<string
   }
   const foreign = originValidationResponse(request, [...localhostAllowedOrigins(), ...names])
   if (foreign !== undefined) return foreign
-  // Clients of the older transport, HTTP+SSE, begin with a GET, and have no session.
+  // Clients of the older transport, HTTP+SSE, start with a GET without a session.
   const isStream = request.headers.get('accept')?.includes('text/event-stream')
   if (request.method === 'GET' && isStream && !request.headers.has(sessionHeader))
     return refuse(405, `this server speaks Streamable HTTP at ${path}, not the older HTTP+SSE`, {
@@ -126,7 +126,7 @@ function checkRequest(request: Request, token: string, names: ReadonlySet<string
   return refuse(403, 'this server has no OAuth: send its token as Authorization: Bearer <token>')
 }
 
-/** Digests have equal length, so the comparison leaks nothing. */
+/** Compares digests of equal length in constant time. */
 const isSame = (given: string, token: string): boolean => timingSafeEqual(digest(given), digest(token))
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
@@ -137,10 +137,10 @@ function refuse(status: number, message: string, headers: Record<string, string>
 
 type Transport = WebStandardStreamableHTTPServerTransport
 
-/** Beyond this the sessions idle for longest are closed: clients may leave without notice. */
+/** Limit of sessions; the longest idle ones are closed, because clients may leave without notice. */
 const maxSessions = 100
 
-/** Sessions of Streamable HTTP up to revision 2025-11-25. The server can send requests over them. */
+/** Sessions of Streamable HTTP up to revision 2025-11-25, over which the server can send requests. */
 class Sessions {
   readonly #create: () => McpServer
   /** In order of last use. */
@@ -172,7 +172,7 @@ class Sessions {
     const server = this.#create()
     await server.connect(transport)
     const response = await transport.handleRequest(request, { parsedBody })
-    if (transport.sessionId === undefined) await server.close() // It was no greeting, and is refused.
+    if (transport.sessionId === undefined) await server.close() // The request did not initialize a session, and was refused.
     return response
   }
 
@@ -184,6 +184,6 @@ class Sessions {
     }
     this.#open.set(id, transport)
     const [idle] = this.#open.values()
-    if (this.#open.size > maxSessions) idle?.close().catch(() => {}) // Its client is gone, or asks anew.
+    if (this.#open.size > maxSessions) idle?.close().catch(() => {}) // Its client is gone, or will initialize again.
   }
 }

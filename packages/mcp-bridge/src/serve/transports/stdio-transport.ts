@@ -21,7 +21,7 @@ export interface Pipes {
   readonly stdout: Writable
 }
 
-/** MCP over pipes. Unlike the SDK's own transport it answers a line that is no message, and reads on after one that is too long. */
+/** MCP over pipes. Unlike the SDK's transport it answers invalid lines, and continues after lines that are too long. */
 export function createStdioTransport({ stdin, stdout }: Pipes, faults: FaultLog): Transport {
   const report = (error: unknown): void => transport.onerror?.(new Error(getErrorMessage(error)))
   const onFault = (fault: Fault): void => {

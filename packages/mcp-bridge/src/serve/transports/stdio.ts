@@ -44,7 +44,7 @@ function createModernServer(service: SpaceService): McpServer {
   return server
 }
 
-/** The SDK keeps the subscriptions of revision 2026-07-28 to itself; participants have to be told of those to their resources. */
+/** Forwards subscriptions of revision 2026-07-28, which the SDK does not expose, to the participants of the resources. */
 function listenTo(transport: Transport, { subscriptions }: SpaceService): void {
   const ends = new Map<unknown, () => void>()
   const { onmessage } = transport

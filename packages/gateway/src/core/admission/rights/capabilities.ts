@@ -25,7 +25,7 @@ import {
   setByGateway,
 } from '../context.js'
 
-/** Capabilities are given to those who belong to the space, by those who hold them [MEUP-4.13]. */
+/** Only members of the space get capabilities, and only from participants that hold them [MEUP-4.13]. */
 export const grantRights: Right = ({ envelope, now, meter }, { state }) => {
   const { recipient, ...given } = envelope.payload as GrantPayload
   if (!state.participants.has(recipient)) return stranger('/payload/recipient', recipient)
@@ -38,7 +38,7 @@ export const grantRights: Right = ({ envelope, now, meter }, { state }) => {
   )
 }
 
-/** A grant is answered by whom it was given to. */
+/** Only the recipient of a grant acknowledges it. */
 export const answerRights: Right = ({ envelope }, { state }) => {
   for (const id of correlations(envelope)) {
     const grant = state.trust.grants.get(id)
@@ -57,7 +57,7 @@ export const stranger = (path: string, id: string): Refusal => ({
   message: `There is no participant ${id} in this space.`,
 })
 
-/** Grantors take back what they gave, and need no capability for it [MEUP-4.15]. */
+/** A grantor may revoke its own grants without a capability [MEUP-4.15]. */
 export const revokesOwn: Exemption = ({ kind, from, payload }, { state }) => {
   if (kind !== Kind.capabilityRevoke) return false
   const { recipient, grantId } = payload as Partial<RevokePayload>
@@ -65,7 +65,7 @@ export const revokesOwn: Exemption = ({ kind, from, payload }, { state }) => {
   return state.trust.grants.list().some((each) => each.grantor === from && each.recipient === recipient)
 }
 
-/** Others revoke what they did not give where the operator lets them; what was granted gives no such power. */
+/** Revoking the grants of others requires a capability that the operator configured; a granted one does not suffice. */
 export const revocationRights: Right = (admission, { state }) => {
   const { envelope, meter } = admission
   if (Object.hasOwn(envelope.payload, 'revoked')) return setByGateway('/payload/revoked')
@@ -94,15 +94,15 @@ export const revocationRights: Right = (admission, { state }) => {
 interface Gift {
   readonly from: string
   readonly to: string
-  /** JSON pointer to who gets it. */
+  /** JSON pointer to the recipient. */
   readonly path: string
   readonly capabilities: readonly Capability[]
   readonly expiresAt?: string
-  /** What the recipient was granted before and keeps. */
+  /** Earlier grants that the recipient keeps. */
   readonly existing: readonly Capability[]
 }
 
-/** Nobody gives to itself, nor for a time that is over, nor what it does not provably hold [MEUP-4.13]. */
+/** Refuses grants to oneself, with a past expiry, or beyond what the grantor provably holds [MEUP-4.13]. */
 export function checkGift(gift: Gift, now: number, state: SpaceState, meter: WorkMeter): Refusal | undefined {
   const { from, to, path, capabilities, expiresAt } = gift
   if (from === to) return forbidden(`${from} cannot give itself anything; ask one that holds more`, path)
@@ -114,7 +114,7 @@ export function checkGift(gift: Gift, now: number, state: SpaceState, meter: Wor
   )
 }
 
-/** What does not compile is refused where it stands [MEUP-4.8], and too much of it at once. */
+/** Refuses patterns that do not compile [MEUP-4.8], with their path, and lists that cost too much to check. */
 function checkPatterns(capabilities: readonly Capability[], meter: WorkMeter): Refusal | undefined {
   if (JSON.stringify(capabilities).length > givenText.list) {
     const path = '/payload/capabilities'
@@ -134,7 +134,7 @@ function checkPatterns(capabilities: readonly Capability[], meter: WorkMeter): R
   }
 }
 
-/** Index of the first of these that a participant does not provably hold; -1 = it holds them all. */
+/** Index of the first capability that the participant does not provably hold; -1 = it holds all. */
 export function firstBeyond(
   id: string,
   capabilities: readonly Capability[],
@@ -160,7 +160,7 @@ function checkCoverage(
   }
 }
 
-/** What was granted to one participant has the limits of one list, and there is an end to grants. */
+/** Bounds the capabilities granted to one participant, and the grants of a space. */
 function checkGrantLimits(
   { from, to, capabilities, existing }: Gift,
   { trust }: SpaceState,
@@ -173,7 +173,7 @@ function checkGrantLimits(
   if (trust.grants.count(from) >= standingGrants.own) {
     return forbidden(`${standingGrants.own} grants of ${from} stand already. Revoke some first.`)
   }
-  // Where nothing is kept beside it, it takes the place of all that was given before.
+  // Without kept capabilities, this grant replaces all earlier ones of the same grantor.
   const given = trust.grants.textBeside(existing.length === 0 ? to : undefined, from)
   const more = measureCapabilities(capabilities)
   if (given.own + more > givenText.own) {

@@ -1,7 +1,7 @@
 import { checkMetered, contextRoot, Kind, openContexts, type VisibilityPayload } from '@meup/protocol'
 import { type Exemption, forbidden, type Right } from '../context.js'
 
-/** Only its starter closes a context; others think along where the space lets them [MEUP-2.4, MEUP-2.5]. */
+/** Only the starter closes a context; others think in it if the space is collaborative [MEUP-2.4, MEUP-2.5]. */
 export const reasoningRights: Right = ({ envelope: { kind, from, context } }, space) => {
   if (context === undefined) return undefined
   const { contexts } = space.state
@@ -19,7 +19,7 @@ export const reasoningRights: Right = ({ envelope: { kind, from, context } }, sp
   return undefined
 }
 
-/** There is an end to what is open at once: `rate_limited` until something of it is closed [MEUP-2.11]. */
+/** Bounds the open contexts: `rate_limited` until one is closed [MEUP-2.11]. */
 export const startRights: Right = ({ envelope }, { state: { contexts } }) => {
   if (!contexts.opens(envelope)) return undefined
   const full = findReachedLimit(envelope.from, contexts.openCounts(envelope.from))
@@ -28,7 +28,7 @@ export const startRights: Right = ({ envelope }, { state: { contexts } }) => {
   return { code: 'rate_limited', message, details: { class: 'reasoning', limit } }
 }
 
-/** Returns the limit that is reached, and what to do about it. */
+/** Returns the limit that is reached, with advice. */
 function findReachedLimit(
   owner: string,
   open: Readonly<Record<keyof typeof openContexts, number>>,
@@ -45,10 +45,10 @@ function findReachedLimit(
   return undefined
 }
 
-/** The owner of a run needs no capability to hide or show it; for others see `visibilityRights`. */
+/** The owner of a run may hide or show it without a capability; `visibilityRights` covers the others. */
 export const decidesVisibility: Exemption = ({ kind }) => kind === Kind.observeVisibility
 
-/** A run is hidden and shown while it goes on, by its owner or a holder of the capability for that [MEUP-9.5]. */
+/** Only the owner, or a holder of the capability, hides or shows a run, and only while it is open [MEUP-9.5]. */
 export const visibilityRights: Right = ({ envelope, meter }, { state }) => {
   const { from, to, payload } = envelope
   if (to !== undefined) {

@@ -3,10 +3,10 @@ import type { SpaceState } from '../../state/state.js'
 import { forbidden, notInFuture, type Refusal, type Right, setByGateway } from '../context.js'
 import { checkGift, firstBeyond, stranger } from './capabilities.js'
 
-/** Invitations to one space that may be open. */
+/** Open invitations to one space. */
 const maxOpenInvitations = 1000
 
-/** An invited participant gets at most what its inviter holds [MEUP-3.15]. */
+/** An invitation grants at most what the inviter holds [MEUP-3.15]. */
 export const invitationRights: Right = ({ envelope, now, meter }, { state }) => {
   if (Object.hasOwn(envelope.payload, 'tokenSha256')) return setByGateway('/payload/tokenSha256')
   const { participantId: to, ...given } = envelope.payload as InvitePayload
@@ -35,7 +35,7 @@ function checkInvitedName(id: string, { participants, trust }: SpaceState): Refu
   return forbidden(`${maxOpenInvitations} invitations to this space are open already`)
 }
 
-/** A name gives access to what is addressed to it, so its inviter must hold as much as it does. */
+/** The invited name can read what is addressed to it, so the inviter must hold at least what that participant holds. */
 function checkInviterHoldings(
   inviter: string,
   id: string,
@@ -49,7 +49,7 @@ function checkInviterHoldings(
   return { code: 'grant_exceeds_own', path: '/payload/participantId', message }
 }
 
-/** Everybody but oneself can be kicked: so the last who may do that stays. */
+/** A participant cannot kick itself, so that the last one with this right remains. */
 export const kickRights: Right = ({ envelope, now }, { state }) => {
   const { participantId, untilTs } = envelope.payload as KickPayload
   if (participantId === envelope.from) {

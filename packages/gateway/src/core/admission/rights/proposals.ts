@@ -3,13 +3,13 @@ import { type CallDigests, digestCall } from '../../state/calls.js'
 import { type Admission, type AdmissionContext, forbidden, notInFuture, type Right } from '../context.js'
 import { checkRoom, notOpen, readProposed } from '../proposed.js'
 
-/** A proposal ends in the future [MEUP-3.11], and leaves room for its approval [MEUP-4.20]. */
+/** A proposal expires in the future [MEUP-3.11] and leaves room for its approval [MEUP-4.20]. */
 export const proposalRights: Right = (admission, space) => {
   const { expiresAt } = admission.envelope.payload as McpProposalPayload
   return notInFuture('/payload/expiresAt', expiresAt, admission.now) ?? checkRoom(admission, space)
 }
 
-/** Its proposer alone withdraws a proposal [MEUP-3.11]. */
+/** Only the proposer withdraws a proposal [MEUP-3.11]. */
 export const withdrawalRights: Right = ({ envelope, now }, { state }) => {
   for (const id of correlations(envelope)) {
     const proposal = state.calls.proposal(id, now)
@@ -20,7 +20,7 @@ export const withdrawalRights: Right = ({ envelope, now }, { state }) => {
   return undefined
 }
 
-/** Those who could fulfil a proposal may reject it, but for its proposer [MEUP-3.11]. */
+/** A participant that could fulfil a proposal may reject it, except the proposer [MEUP-3.11]. */
 export const rejectionRights: Right = (admission, space) => {
   const { envelope, now } = admission
   const { from } = envelope
@@ -39,7 +39,7 @@ export const rejectionRights: Right = (admission, space) => {
   return undefined
 }
 
-/** Nobody speaks for those who decide. */
+/** Whether the sender itself holds the right to make the proposed call. */
 function couldFulfil(id: string, { sender, meter }: AdmissionContext, { ids, state }: Admission): boolean {
   const entry = ids.findEntry(id)
   if (entry === undefined) return false
@@ -47,7 +47,7 @@ function couldFulfil(id: string, { sender, meter }: AdmissionContext, { ids, sta
   return checkMetered(meter, () => state.participants.allows(sender.participant, request))
 }
 
-/** A request that fulfils a proposal asks for exactly what was proposed, while that is open [MEUP-4.17]. */
+/** A request that fulfils a proposal asks for exactly what was proposed, while the proposal is open [MEUP-4.17]. */
 export const fulfilmentRights: Right = ({ envelope, payload, now }, space) => {
   if (envelope.correlationId === undefined) return undefined
   let call: CallDigests | undefined

@@ -7,7 +7,7 @@ export const answersAddressed: Exemption = (envelope, { state }) =>
   envelope.kind === Kind.mcpResponse &&
   correlations(envelope).every((id) => state.calls.request(id)?.to?.includes(envelope.from))
 
-/** A response comes from an addressee of the request, once [MEUP-3.7]. */
+/** Only an addressee of the request responds, once [MEUP-3.7]. */
 export const responseRights: Right = ({ envelope }, { state }) => {
   const { from } = envelope
   for (const id of correlations(envelope)) {
@@ -23,7 +23,7 @@ export const responseRights: Right = ({ envelope }, { state }) => {
 
 const notifies = ({ kind, payload }: Envelope): boolean => kind === Kind.mcpRequest && isNotification(payload)
 
-/** Until it has answered, whoever was asked by name tells its caller how that goes [MEUP-3.20]. */
+/** An addressee may report progress to the caller until it has responded [MEUP-3.20]. */
 export const reportsOnCall: Exemption = (envelope, { state }) => {
   const { from, payload } = envelope
   const calls = correlations(envelope)
@@ -34,7 +34,7 @@ export const reportsOnCall: Exemption = (envelope, { state }) => {
   })
 }
 
-/** What a notification says of a call comes from those who were called, for the caller alone, or from the caller [MEUP-3.20]. */
+/** A notification about a call comes from an addressee, for the caller only, or from the caller [MEUP-3.20]. */
 export const notificationRights: Right = ({ envelope }, { state }) => {
   if (!notifies(envelope)) return undefined
   const { from, to = [] } = envelope
@@ -51,7 +51,7 @@ export const notificationRights: Right = ({ envelope }, { state }) => {
   return undefined
 }
 
-/** What is asked about a call comes from those who were called and have not answered, for the caller alone [MEUP-3.26]. */
+/** An elicitation about a call comes from an addressee that has not responded, for the caller only [MEUP-3.26]. */
 export const elicitationRights: Right = ({ envelope }, { state }) => {
   const { from, to = [], payload } = envelope
   if (!isElicitation(payload)) return undefined

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto'
 
-/** What lets a participant in that the operator has not configured [MEUP-3.15]. */
+/** Admits a participant that the operator has not configured [MEUP-3.15]. */
 export interface Invitation {
   readonly participant: string
-  /** Of its grant, which is the envelope's. */
+  /** Id of the grant, which is that of the envelope. */
   readonly id: string
-  /** Hexadecimal; the token itself is in no log. */
+  /** Hexadecimal; the token itself is never logged. */
   readonly tokenSha256: string
   /** Milliseconds since the epoch; absent = no end. */
   readonly expiresAt?: number
-  /** Whether anybody has come by it. */
+  /** Whether the participant has joined with it. */
   readonly isUsed: boolean
 }
 
-/** The invitations that are open: one for each invited participant. */
+/** The open invitations, one per invited participant. */
 export class Invitations {
   readonly #byParticipant = new Map<string, Invitation>()
   /** Participants by the hashes of their tokens. */
@@ -31,7 +31,7 @@ export class Invitations {
     return [...this.#byParticipant.values()]
   }
 
-  /** Takes the place of an earlier one. */
+  /** Replaces an earlier invitation of the same participant. */
   add(invitation: Invitation): void {
     this.end(invitation.participant)
     this.#byParticipant.set(invitation.participant, invitation)
@@ -50,16 +50,19 @@ export class Invitations {
     if (this.#byHash.get(invitation.tokenSha256) === participant) this.#byHash.delete(invitation.tokenSha256)
   }
 
-  /** Whom a token lets in. How long a hash is looked for tells nothing of one that nobody can make a text for. */
+  /**
+   * Finds the invitation of a token. The lookup time reveals nothing usable, because no one can construct a text with a given
+   * hash.
+   */
   find(token: string): Invitation | undefined {
     return this.#byParticipant.get(this.#byHash.get(hashToken(token)) ?? '')
   }
 
-  /** Whether the token of an open invitation has this hash. */
+  /** Whether an open invitation has this token hash. */
   knows(sha256: string): boolean {
     return this.#byHash.has(sha256)
   }
 }
 
-/** What the log says of a token: its SHA-256, hexadecimal. */
+/** The logged form of a token: its SHA-256, hexadecimal. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex')

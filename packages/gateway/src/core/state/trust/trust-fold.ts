@@ -14,7 +14,7 @@ import {
 } from '@meup/protocol'
 import type { Grant, Trust } from './trust.js'
 
-/** By the kind of an envelope; others change nothing here. */
+/** The effect of each kind on trust; other kinds have none. */
 const effects: ReadonlyMap<string, (envelope: Envelope, trust: Trust) => void> = new Map([
   [Kind.systemSpace, configure],
   [Kind.systemPresence, presence],
@@ -25,7 +25,7 @@ const effects: ReadonlyMap<string, (envelope: Envelope, trust: Trust) => void> =
   [Kind.spaceKick, kick],
 ] satisfies [string, (envelope: Envelope, trust: Trust) => void][])
 
-/** What an envelope of a log makes of who is trusted with what; what expired before it is gone already. */
+/** Applies an envelope of the log to trust. Call it after removing what expired before the envelope. */
 export function applyToTrust(envelope: Envelope, trust: Trust): void {
   const { revision } = trust
   effects.get(envelope.kind)?.(envelope, trust)
@@ -42,7 +42,7 @@ function revoke(revocation: Envelope, trust: Trust): void {
   trust.fall(({ id }) => revoked.has(id))
 }
 
-/** A declined grant is removed. */
+/** Removes a declined grant. */
 function acknowledge(answer: Envelope, trust: Trust): void {
   if ((answer.payload as GrantAckPayload).status !== 'declined') return
   const declined = correlations(answer)
@@ -50,8 +50,8 @@ function acknowledge(answer: Envelope, trust: Trust): void {
 }
 
 /**
- * Lifts a kick. A participant that the operator has not configured begins anew, with this token and what the invitation gives:
- * what others gave is not handed on to somebody whom only the inviter knows.
+ * Lifts a kick. A participant that the operator has not configured starts with this token and the grants of the invitation
+ * only: earlier grants of others do not pass to someone whom only the inviter knows.
  */
 function invite(envelope: Envelope, trust: Trust): void {
   const { participantId, tokenSha256 = '', ...given } = envelope.payload as LoggedInvite
@@ -74,14 +74,14 @@ function kick({ from: by, seq: at = 0, payload }: Envelope, trust: Trust): void 
   trust.changed()
 }
 
-/** A time of the wire as milliseconds since the epoch; nothing where there is none. */
+/** A time of the wire as milliseconds since the epoch; no field without a time. */
 function until<Name extends string>(name: Name, time: string | undefined): { [Key in Name]?: number } {
   return time === undefined ? {} : ({ [name]: Date.parse(time) } as { [Key in Name]: number })
 }
 
 /**
- * The configured participants are exactly those that the record names; whoever of them was invited is so no more.
- * Guests stay known while they are present, members of an issuer whatever the record names.
+ * Sets the configured participants to exactly those of the record; an invited one among them becomes configured. Guests stay
+ * known while present, and members of an issuer regardless of the record.
  */
 function configure({ payload }: Envelope, trust: Trust): void {
   if (payload.event !== 'configured') return
@@ -107,7 +107,7 @@ function configure({ payload }: Envelope, trust: Trust): void {
   trust.changed()
 }
 
-/** Guests are known while they are there. Joining or leaving after removal does not make a participant known again. */
+/** Guests are known while present. Joining or leaving after removal does not make a participant known again. */
 function presence({ payload }: Envelope, trust: Trust): void {
   const { event, participant, vouched, program, ended } = payload as PresencePayload
   const { id, capabilities = [] } = participant
@@ -132,7 +132,7 @@ function presence({ payload }: Envelope, trust: Trust): void {
   see(id, trust)
 }
 
-/** As if the operator had configured it: whatever it was before, it is that no more. */
+/** Makes a participant as good as configured, whatever it was before. */
 function recordMembership(
   id: string,
   { issuedAt, capabilities }: NonNullable<PresencePayload['vouched']>,
@@ -150,7 +150,7 @@ function recordMembership(
   trust.changed()
 }
 
-/** There is an end to the members who are away. */
+/** Marks a member as seen, and forgets members that have been away longest. */
 function see(id: string, trust: Trust): void {
   const { members, participants } = trust
   const issuedAt = members.issuedAt(id)
@@ -159,7 +159,7 @@ function see(id: string, trust: Trust): void {
   trust.forget(members.surplus((member) => participants.isPresent(member)))
 }
 
-/** The standing grants that a revocation speaks of, whoever gave them. */
+/** The standing grants that a revocation names, whoever gave them. */
 export function namedIn(
   { recipient, grantId, capabilities = [] }: RevokePayload,
   { grants }: Trust,
@@ -174,7 +174,7 @@ export function namedIn(
   return grant?.recipient === recipient ? [grant] : []
 }
 
-/** Those of them that its sender takes back: its own, or all where the operator lets it revoke [MEUP-4.15]. */
+/** The named grants that the sender may revoke: its own, or all if the operator permits it [MEUP-4.15]. */
 export function revocable(named: readonly Grant[], revocation: Envelope, trust: Trust): readonly Grant[] {
   const { from } = revocation
   if (trust.participants.allowsByConfiguration(from, revocation)) return named

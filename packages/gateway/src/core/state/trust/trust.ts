@@ -14,7 +14,7 @@ import {
 import type { ReadRights } from '../../may-read.js'
 import { type Invitation, Invitations } from './invitations.js'
 
-/** What one participant has given another [MEUP-4.14]. */
+/** A grant of one participant to another [MEUP-4.14]. */
 export interface Grant extends Standing {
   /** Milliseconds since the epoch; absent = no end. */
   readonly expiresAt?: number
@@ -31,16 +31,16 @@ export interface TrustSnapshot {
   readonly ended?: readonly (readonly [grant: string, recipient: string])[]
 }
 
-/** Told who does not belong to the space any more. */
+/** Called with participants that have left the space. */
 type OnForgotten = (ids: readonly string[]) => void
 
 const never = Number.POSITIVE_INFINITY
-/** Past this many, the oldest are told to nobody. */
+/** Expired grants that wait to be announced; beyond them the oldest are not announced. */
 const rememberedEnds = 10_000
 
 /**
- * Who belongs to the space, what each was given by whom, and who is kept out [MEUP-4]. Keeps it consistent: whoever is
- * not known has nothing, and what was given falls with what it rested on. `applyToTrust` alone changes it, and time.
+ * The members of the space, their grants, and the kicks [MEUP-4]. Keeps them consistent: an unknown participant has no grants,
+ * and a grant falls with the grant that it rests on. Changed only by `applyToTrust` and by time.
  */
 export class Trust {
   readonly participants = new Participants()
@@ -48,15 +48,15 @@ export class Trust {
   readonly invitations = new Invitations()
   readonly kicks = new Kicks()
   readonly members = new Members()
-  /** When the next of all these ends, in milliseconds since the epoch; infinity = none of them does. */
+  /** When the next of these expires, in milliseconds since the epoch; infinity = never. */
   soonest = never
-  /** Grows whenever somebody may do or read something else, or has to leave. */
+  /** Increases whenever the rights or the membership of a participant may have changed. */
   revision = 0
-  /** Seq of the last envelope that made it grow. */
+  /** Seq of the last envelope that increased it. */
   changedAt = 0
-  /** Whose granted capabilities are other ones than presence has told last. */
+  /** Participants whose capabilities have changed since the last presence. */
   readonly #untold = new Set<string>()
-  /** Recipients of grants, invitations included, that time has ended and nobody was told of; by their ids. */
+  /** Recipients of expired grants and invitations that are not announced yet, by the id of the grant. */
   readonly #ended = new Map<string, string>()
   readonly #onForgotten: OnForgotten
 
@@ -64,20 +64,20 @@ export class Trust {
     this.#onForgotten = onForgotten
   }
 
-  /** Units of work that what fell has taken: whoever lets something fall pays for them [MEUP-7.1]. */
+  /** Work spent on cascading revocations, charged to whoever caused them [MEUP-7.1]. */
   get work(): number {
     return this.grants.work
   }
 
   /**
-   * Time has come to `now`, in milliseconds since the epoch: what was to last until then is over. One end after another: what falls
-   * with something else has not come to its own end, however seldom anybody looks at the time.
+   * Expires what is due by `now`, in milliseconds since the epoch. Handles one expiry after another, so that a grant that falls
+   * with another one is never counted as expired, however long ago the last call was.
    */
   advance(now: number): void {
     while (this.soonest <= now) this.#end(this.soonest)
   }
 
-  /** Ends what was to last until this time. */
+  /** Expires what is due at this time. */
   #end(now: number): void {
     const isOver = ({ expiresAt }: { readonly expiresAt?: number }): boolean =>
       expiresAt !== undefined && expiresAt <= now
@@ -101,14 +101,17 @@ export class Trust {
     this.changed()
   }
 
-  /** Lets the grants fall that `ends` picks, and all that rested on them; `doubtful`: who has lost something else. */
+  /**
+   * Removes the grants that `ends` selects and every grant that rests on them; `doubtful`: participants that have lost
+   * capabilities otherwise.
+   */
   fall(ends: (grant: Grant) => boolean, doubtful?: Iterable<string>): void {
     const losers = this.grants.fall(ends, doubtful)
     for (const id of losers) this.#setGranted(id)
     if (losers.size > 0) this.changed()
   }
 
-  /** These do not belong to the space any more. */
+  /** Removes participants from the space. */
   forget(gone: readonly string[]): void {
     if (gone.length === 0) return
     const ids = new Set(gone)
@@ -121,7 +124,7 @@ export class Trust {
     this.#onForgotten(gone)
   }
 
-  /** Of whom presence should tell new capabilities. */
+  /** Participants whose changed capabilities presence should announce. */
   untold(): string[] {
     return [...this.#untold]
   }
@@ -134,7 +137,7 @@ export class Trust {
     return this.#ended.size > 0
   }
 
-  /** Grants that time has ended, and that were not told of. */
+  /** Expired grants that are not announced yet. */
   *ended(): Generator<{ readonly id: string; readonly participant: string }> {
     for (const [id, participant] of this.#ended) yield { id, participant }
   }
@@ -178,7 +181,7 @@ export class Trust {
     this.changed()
   }
 
-  /** What is granted to it is what stands. */
+  /** Recomputes the granted capabilities of a participant from its standing grants. */
   #setGranted(id: string): void {
     if (!this.participants.has(id)) return
     this.participants.setGrants(id, this.grants.to(id))
@@ -186,12 +189,12 @@ export class Trust {
   }
 }
 
-/** Of those who are away the ones that were seen last are remembered. */
+/** Absent members that are remembered; those seen longest ago are forgotten. */
 const remembered = 1000
 
-/** Whom tokens of the operator's issuer have made participants: as good as configured, while they are remembered. */
+/** Participants that tokens of the operator's issuer have created: as good as configured while they are remembered. */
 class Members {
-  /** When the newest token of each was issued, in seconds since the epoch; whoever was seen last comes last. */
+  /** Issue time of each member's newest token, in seconds since the epoch; the last seen member is last. */
   readonly #issued = new Map<string, number>()
 
   has(id: string): boolean {
@@ -215,7 +218,7 @@ class Members {
     this.#issued.delete(id)
   }
 
-  /** Who has been away for so long that it is to be forgotten. */
+  /** Members that have been away long enough to be forgotten. */
   surplus(isPresent: (id: string) => boolean): string[] {
     if (this.#issued.size <= remembered) return []
     const away = [...this.#issued.keys()].filter((id) => !isPresent(id))
@@ -223,18 +226,18 @@ class Members {
   }
 }
 
-/** Why a participant is kept out [MEUP-3.14]; without an end, until it is invited again. */
+/** The reason for a kick [MEUP-3.14]; without an end, it lasts until a new invitation. */
 export interface Kick extends Restriction {
   /** Seq of the envelope. */
   readonly at: number
 }
 
-/** Kicks of those whom the space does not know any more are forgotten past this many, oldest first. */
+/** Kicks of unknown participants that are kept; the oldest are forgotten. */
 const rememberedKicks = 1000
-/** Bytes that a close frame has for its reason. */
+/** Bytes of the reason in a close frame. */
 const closeReasonBytes = 123
 
-/** Who was kicked and is not back yet. */
+/** Participants that are kicked at present. */
 class Kicks {
   readonly #kicked = new Map<string, Kick>()
   #latest = 0
@@ -243,7 +246,7 @@ class Kicks {
     return this.#kicked.get(participant)
   }
 
-  /** Seq of the latest one, whether or not it was lifted since; 0 = there was none. Asked for each batch. */
+  /** Seq of the latest kick, lifted or not; 0 = none. Read for each batch. */
   get latest(): number {
     return this.#latest
   }
@@ -268,7 +271,7 @@ class Kicks {
     }
   }
 
-  /** An operator may remove a participant and configure it again: that lifts no kick, but there is an end to it. */
+  /** Removing and configuring a participant again does not lift its kick, but the number of kicks is bounded. */
   forget(isKnown: (participant: string) => boolean): void {
     if (this.#kicked.size <= rememberedKicks) return
     const gone = [...this.#kicked.keys()].filter((participant) => !isKnown(participant))
@@ -277,40 +280,40 @@ class Kicks {
   }
 }
 
-/** What a kicked participant reads when it comes back. */
+/** The message to a kicked participant that returns. */
 export function explainKick({ by, reason, until }: Kick): string {
   const end =
     until === undefined ? 'ask to be invited again' : `come back at ${new Date(until).toISOString()}`
   return `${by} has kicked you out${reason ? ` (${reason})` : ''}; ${end}`
 }
 
-/** The same as the reason of a close frame, which is short. */
+/** The message as the short reason of a close frame. */
 export function kickMessage({ by, reason }: Kick): string {
   const text = [...`kicked by ${by}${reason ? `: ${reason}` : ''}`]
   while (Buffer.byteLength(text.join('')) > closeReasonBytes) text.pop()
   return text.join('')
 }
 
-/** A participant as the log knows it. */
+/** A participant as the log describes it. */
 interface Known {
   readonly held: Holdings
   present: boolean
-  /** By the operator, or by the issuer of its token; the others are invited, or guests. */
+  /** Configured, or created by a token of the issuer; the others are invited, or guests. */
   named: boolean
-  /** How its program is doing, as it was said last [MEUP-3.5]. */
+  /** The last reported state of its program [MEUP-3.5]. */
   program?: ProgramInfo
 }
 
 type ParticipantsSnapshot = readonly {
   readonly id: string
-  /** What the operator gave it. */
+  /** Capabilities that the operator configured. */
   readonly capabilities: readonly Capability[]
   readonly present: boolean
   readonly named: boolean
   readonly program?: ProgramInfo
 }[]
 
-/** Who belongs to the space, what each may do, and who is there: changed by the fold that it is part of, `Trust`. */
+/** The members of the space, their capabilities and presence. Changed only by `Trust`. */
 export class Participants {
   readonly #known = new Map<string, Known>()
 
@@ -322,7 +325,7 @@ export class Participants {
     return this.#known.keys()
   }
 
-  /** Whether the operator has configured it, or takes its issuer's word for it. */
+  /** Whether it is configured, or created by a token of the issuer. */
   isNamed(id: string): boolean {
     return this.#known.get(id)?.named ?? false
   }
@@ -331,17 +334,17 @@ export class Participants {
     return this.rightFor(id, subject) !== undefined
   }
 
-  /** What lets it send this: `configured`, or the id of the earliest grant or invitation that does [MEUP-4.22]. */
+  /** The right to send this: `configured`, or the id of the earliest grant or invitation that allows it [MEUP-4.22]. */
   rightFor(id: string, subject: Subject): string | undefined {
     return this.#known.get(id)?.held.rightFor(subject)
   }
 
-  /** The same without what others have granted it. */
+  /** Like `rightFor`, without granted capabilities. */
   allowsByConfiguration(id: string, subject: Subject): boolean {
     return this.#known.get(id)?.held.allowsByConfiguration(subject) ?? false
   }
 
-  /** All that it has; the same array until that changes. */
+  /** All capabilities of a participant; the same array until they change. */
   capabilities(id: string): readonly Capability[] {
     return this.#known.get(id)?.held.all ?? []
   }
@@ -354,7 +357,7 @@ export class Participants {
     return this.#known.get(id)?.held.granted ?? []
   }
 
-  /** What it may read of what is for others [MEUP-8.1]. */
+  /** Its rights to read envelopes that are not public [MEUP-8.1]. */
   readRights(id: string): ReadRights {
     return this.#known.get(id)?.held.readRights ?? noReadRights
   }
@@ -376,7 +379,7 @@ export class Participants {
     return this.#known.get(id)?.present ?? false
   }
 
-  /** With nothing to begin with. */
+  /** Adds a participant without capabilities. */
   add(id: string): void {
     if (this.#known.has(id)) return
     this.#known.set(id, { held: new Holdings([]), present: false, named: false })
@@ -391,7 +394,7 @@ export class Participants {
     if (known !== undefined) known.named = true
   }
 
-  /** Gives whether that changes anything. */
+  /** Returns whether anything has changed. */
   configure(id: string, capabilities: readonly Capability[]): boolean {
     return this.#known.get(id)?.held.configure(capabilities) ?? false
   }
@@ -409,7 +412,7 @@ export class Participants {
     return this.#known.get(id)?.program
   }
 
-  /** `null`: nobody says it any more. */
+  /** `null` = the state is no longer reported. */
   setProgram(id: string, program: ProgramInfo | null): void {
     const known = this.#known.get(id)
     if (known === undefined) return
@@ -438,7 +441,7 @@ const nothing: readonly Capability[] = []
 
 const noReadRights: ReadRights = { readsTargeted: false, readsRefusals: false }
 
-/** Kinds that restrict others: who may send one sees what they were refused [MEUP-8.7]. */
+/** Kinds that restrict others: their holders see refusals of the participants that they may restrict [MEUP-8.7]. */
 const restrictingKinds = [Kind.capabilityGrant, Kind.spaceKick]
 
 const findReadRights = (list: readonly Capability[]): ReadRights => ({
@@ -447,18 +450,18 @@ const findReadRights = (list: readonly Capability[]): ReadRights => ({
 })
 
 /**
- * What one participant may do: what the operator configured, and what others have granted it. They stay apart, since
- * only the first lets it revoke what is not its own [MEUP-4.15], and each has the limits of one list.
+ * The capabilities of one participant: configured ones and granted ones. They are separate because only a configured one
+ * permits revoking grants of others [MEUP-4.15], and each list has its own limits.
  */
 class Holdings {
   #configured: Capabilities
   #grants: readonly Grant[] = []
   #given = nothing
-  /** What is granted is compiled when it is first asked for: a replay asks for nearly nothing. */
+  /** Granted capabilities are compiled on first use: a replay uses few of them. */
   #granted: Capabilities | undefined
-  /** All of it; the same array until something changes. */
+  /** All capabilities; the same array until they change. */
   all: readonly Capability[]
-  /** What it may read of what is for others [MEUP-8.1]. */
+  /** Rights to read envelopes that are not public [MEUP-8.1]. */
   readRights: ReadRights
 
   constructor(configured: readonly Capability[]) {
@@ -475,7 +478,7 @@ class Holdings {
     return this.#given
   }
 
-  /** Gives whether that changes anything. */
+  /** Returns whether anything has changed. */
   configure(capabilities: readonly Capability[]): boolean {
     if (JSON.stringify(capabilities) === JSON.stringify(this.configured)) return false
     this.#configured = compileCapabilities(capabilities)
@@ -483,7 +486,7 @@ class Holdings {
     return true
   }
 
-  /** Everything that is granted to it from now on, in log order. */
+  /** Sets the grants of the participant, in log order. */
   setGrants(grants: readonly Grant[]): void {
     this.#grants = grants
     this.#given = grants.flatMap(({ capabilities }) => capabilities)
