@@ -33,7 +33,9 @@ if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.a
   const suites = ['fast', 'integration', 'system'].map((suite) => join(outcomesFolder, `${suite}.json`))
   const missing = suites.filter((path) => !existsSync(path))
   if (missing.length > 0) {
-    console.error('Run "pnpm test", "pnpm test:integration" and "pnpm test:system" first: one of them has left no results.')
+    console.error(
+      'Run "pnpm test", "pnpm test:integration" and "pnpm test:system" first: one of them has left no results.',
+    )
     process.exit(1)
   }
   const outcomes = suites.flatMap((path): RequirementOutcome[] => JSON.parse(readFileSync(path, 'utf8')))

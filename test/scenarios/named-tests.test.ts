@@ -38,9 +38,13 @@ verifies(
     const report = join(temporaryFolder(), 'report.json')
     const vitest = join(repositoryRoot, 'node_modules/vitest/vitest.mjs')
     const only = ['-t', `(${named.join('|')})$`, '--reporter=json', `--outputFile=${report}`]
-    await promisify(execFile)(process.execPath, [vitest, 'run', '--project', 'fast', '--project', 'integration', ...files, ...only], {
-      cwd: repositoryRoot,
-    })
+    await promisify(execFile)(
+      process.execPath,
+      [vitest, 'run', '--project', 'fast', '--project', 'integration', ...files, ...only],
+      {
+        cwd: repositoryRoot,
+      },
+    )
     const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report
     const run = testResults.flatMap(({ assertionResults }) => assertionResults)
     const results = run.filter(({ status }) => status !== 'skipped' && status !== 'pending')

@@ -19,14 +19,9 @@ const slow = [
     'operating',
     'reasoning-terminal',
   ].map((name) => `test/scenarios/${name}`),
-  ...[
-    'page-barriers',
-    'page-control',
-    'page-entrance',
-    'page-hostile',
-    'trust-commands',
-    'up',
-  ].map((name) => `test/scenarios/${name}`),
+  ...['page-barriers', 'page-control', 'page-entrance', 'page-hostile', 'trust-commands', 'up'].map(
+    (name) => `test/scenarios/${name}`,
+  ),
 ].map((path) => `/${path}.test.ts`)
 
 const isSlow = ({ moduleId }: TestSpecification): boolean => slow.some((path) => moduleId.endsWith(path))
