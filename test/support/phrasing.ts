@@ -16,7 +16,6 @@ interface Difference {
 }
 
 const list = join(repositoryRoot, 'test/phrasing.json')
-const maxColumns = 110
 const folders = ['protocol', 'packages', 'examples', 'bench', 'test', 'scripts']
 
 /** Code, and the vocabulary itself, contain phrases that no one reads as prose. */
@@ -87,15 +86,8 @@ export function lowerPhrasing(): void {
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .flatMap(([path, kinds]) => {
       const left = Object.entries(kinds).filter(([, count]) => count > 0)
-      return left.length === 0 ? [] : [printCounts(path, left)]
+      const text = left.map(([kind, count]) => `${JSON.stringify(kind)}: ${count}`).join(', ')
+      return left.length === 0 ? [] : [`  ${JSON.stringify(path)}: { ${text} }`]
     })
   writeFileSync(list, `{\n${lines.join(',\n')}\n}\n`)
-}
-
-/** A member of the list, formatted as Biome does. */
-function printCounts(path: string, counts: readonly [kind: string, count: number][]): string {
-  const members = counts.map(([kind, count]) => `${JSON.stringify(kind)}: ${count}`)
-  const line = `  ${JSON.stringify(path)}: { ${members.join(', ')} }`
-  if (line.length < maxColumns) return line
-  return `  ${JSON.stringify(path)}: {\n    ${members.join(',\n    ')}\n  }`
 }
