@@ -1,7 +1,7 @@
 import { type Capability, compileCapabilities, type Subject } from '@meup/protocol'
 import { compare } from './compare.js'
 
-/** What a capability check costs: one participant holds 20 capabilities with payload patterns. */
+/** Measures a capability check: one participant holds 20 capabilities with payload patterns. */
 const held: Capability[] = Array.from({ length: 20 }, (_, i) => ({
   kind: 'mcp.request',
   to: `server-${i}`,
@@ -81,7 +81,7 @@ await compare('a capability check', [
   ['20 capabilities, one target: the last allows', () => same.allows(alikeCall)],
   ['20 capabilities: denied', () => same.allows(denied)],
   ['1,000 lists with nothing in common, by turns', ask],
-  // Each list is read from memory anew: what this costs more is the processor's, and no work of the check.
+  // Each list is read from memory again, so the difference is cache misses rather than work of the check.
   ['1,000 other lists, by turns', () => alone[turn++ % 1000]?.allows(calls[0] as Subject)],
   ['chat: no capability of its kind', () => mine.allows(chat)],
 ])

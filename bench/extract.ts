@@ -2,8 +2,8 @@ import { ReasoningStream } from '@meup/agent-sdk/extract'
 import { compare } from './compare.js'
 
 /**
- * What it costs to read a streamed response, beside what it costs to parse its JSON: 1,000 deltas each. Fails where one core
- * reads fewer deltas per second than it should.
+ * Compares the cost of reading a streamed response with that of parsing its JSON: 1,000 deltas each. Fails if one core reads
+ * fewer deltas per second than required.
  */
 const deltas = 1000
 const fewestPerSecond = 100_000

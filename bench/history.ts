@@ -55,7 +55,7 @@ async function timeOf(log: Reading, path: string, as?: string): Promise<number> 
   return performance.now() - start
 }
 
-/** Of each log, the middle one of the milliseconds that each request took. */
+/** For each log, the median milliseconds per request. */
 async function medians(logs: readonly Log[], question: (round: number, turns: number) => string) {
   const times = logs.map((): number[] => [])
   for (let round = -rounds / 4; round < rounds; round++) {

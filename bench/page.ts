@@ -10,8 +10,8 @@ import { conversation } from './support/conversation.js'
 import { Tab } from './support/tab.js'
 
 /**
- * What the page costs with a long log and with a busy one, in a real browser. Tasks are measured in processor time, so
- * that they say the same on a machine that does something else besides.
+ * Measures the page with a long log and a busy one in a real browser. Tasks are measured in processor time, which is
+ * independent of other load.
  */
 const size = Number(process.env.ENVELOPES ?? 100_000)
 const seconds = Number(process.env.SECONDS ?? 60)
@@ -48,7 +48,7 @@ const report = (what: string, value: string, goal: string): void =>
 const views = ['stream', 'lanes', 'waterfall'] as const
 const ms = (value: number): string => `${Math.round(value)} ms`
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`
-/** What a process has for itself of the memory, and its part of what it shares. */
+/** The private memory of a process, plus its share of shared memory. */
 const memoryOf = (pid: number): number =>
   1024 * Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])
 
@@ -89,7 +89,7 @@ async function tasks(tab: Tab): Promise<void> {
   }
 }
 
-/** What changes which lines of the whole log show. */
+/** Selections that change which lines of the whole log are shown. */
 const choices = (tab: Tab): readonly (readonly [what: string, work: () => Promise<void>])[] => [
   ['messages alone are shown', () => tab.choose('[data-sort=chat]')],
   ['everything is shown again', () => tab.choose('.widen')],

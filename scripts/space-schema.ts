@@ -6,7 +6,7 @@ type Json = Readonly<Record<string, unknown>>
 
 /** Keywords that only this repository knows. */
 const own = ['names', 'kinds', 'problemsIn']
-/** `${NAME}` may stand in any text. */
+/** `${NAME}` may occur in any text. */
 const variable = String.raw`\$\{`
 
 /** The JSON Schema of space.yaml for editors. It allows what only running finds out, such as a bad pattern. */

@@ -35,21 +35,21 @@ const routes: readonly Pick<Route, 'method' | 'path' | 'summary'>[] = [
   ...agUi.routes,
 ]
 
-/** With names of values as code, also where they stand in a command that is code already. */
+/** Formats names of values as code, even within a command that is already code. */
 const formatRemedy = (remedy: string): string =>
   remedy
     .split('`')
     .map((part, at) => part.replace(/\{(\w+)\}/g, at % 2 === 0 ? code('<$1>') : '<$1>'))
     .join('`')
 
-/** What programs send, and what happens here. */
+/** Inputs of a kind of program, and how they are handled. */
 const habitTable = (who: string, habits: Readonly<Record<string, Habit>>) => (): string =>
   markdownTable(
     [`a ${who} sends`, 'what happens'],
     Object.values(habits).map(({ sends, here }) => [sends, here]),
   )
 
-/** Failures of one section: what is printed, the cause, and the next step. `<name>` stands for a value. */
+/** Failures of one section: the message, its cause, and the next step. `<name>` is a value. */
 const failureTable = (when: FailureRow['when']) => (): string =>
   markdownTable(
     ['message', 'cause', 'what to do'],

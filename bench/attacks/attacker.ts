@@ -5,7 +5,7 @@ import { pause } from '../load/waiting.js'
 import { tokenOf } from '../peers/space.js'
 import { attackerName, attacks } from './attacks.js'
 
-/** A connection that does not care what it is told. */
+/** A connection that ignores what it receives. */
 export interface HostileLine {
   readonly isOpen: boolean
   /** Resolves when the peer has taken it, or the connection is closed. */
@@ -16,15 +16,15 @@ export interface HostileLine {
 
 export interface Attacker {
   readonly epoch: string
-  /** Keeps so many connections open, and opens each anew that ends. */
+  /** Keeps this many connections open, replacing each that ends. */
   keepOpen(count: number, use: (line: HostileLine) => Promise<unknown>, query?: string): Promise<unknown>
-  /** Keeps so many event streams open. */
+  /** Keeps this many event streams open. */
   stream(count: number, path: string): Promise<unknown>
-  /** Asks with tokens that are wrong, as often as it gets answers, on so many connections. */
+  /** Sends requests with invalid tokens on this many connections, each as soon as the previous one is answered. */
   askAsStranger(count: number): Promise<unknown>
 }
 
-/** Milliseconds after which a connection that ended is opened anew. */
+/** Milliseconds before a connection that ended is replaced. */
 const backMs = 5
 /** Milliseconds after which a reader that reads nothing comes again. */
 const silentMs = 10_000
@@ -66,7 +66,7 @@ function attackerOn(port: number, epoch: string): Attacker {
   }
 }
 
-/** Its errors are the gateway's answers: a line that ends is opened anew. */
+/** Ignores errors, which are the gateway's answers: a connection that ends is replaced. */
 async function open(port: number, query: string): Promise<HostileLine> {
   const dialect = { ...meup, readyAtOnce: true, other: () => ({}) }
   const seat = { participant: attackerName, token: tokenOf(attackerName), query }

@@ -10,7 +10,7 @@ export const attackerName = 'mallory'
 export type Attack = (attacker: Attacker) => Promise<unknown>
 
 const opcodes = { text: 1, ping: 9 }
-/** What is written at once where as much as possible is sent. */
+/** Bytes per write of an attack that sends as much as possible. */
 const blockBytes = 64 * 1024
 
 const frame = (text: string | Buffer, opcode = opcodes.text): Buffer => {
@@ -21,7 +21,7 @@ const envelope = (fields: object): Buffer => frame(JSON.stringify(fields))
 const block = (one: Buffer): Buffer =>
   Buffer.concat(Array.from({ length: Math.max(1, Math.floor(blockBytes / one.length)) }, () => one))
 
-/** Sends the same bytes over and over on so many connections. */
+/** Sends the same bytes repeatedly on this many connections. */
 const flood =
   (connections: number, bytes: Buffer): Attack =>
   ({ keepOpen }) =>
@@ -29,7 +29,7 @@ const flood =
       while (line.isOpen) await line.write(bytes)
     })
 
-/** Sends what `make` gives so many times a second. */
+/** Sends the results of `make` at this rate per second. */
 const paced =
   (perSecond: number, make: (i: number) => Buffer): Attack =>
   ({ keepOpen }) => {

@@ -7,7 +7,7 @@ import { receiverName, senderName, tokenOf } from '../peers/space.js'
 
 export const honest = { senders: 20, readers: 10, chatsPerSecond: 5, pageRows: 100, pageEveryMs: 500 }
 
-/** What the honest saw. */
+/** The service that honest participants received. */
 export interface Service {
   readonly sent: number
   /** Milliseconds from sending to the acknowledgement, of each that came. */
@@ -21,7 +21,7 @@ export interface Service {
 const graceMs = 2000
 const backMs = 250
 
-/** Senders chat at a steady rate and readers turn pages of history, for so many milliseconds. */
+/** Senders chat at a steady rate and readers page through history, for `ms` milliseconds. */
 export async function useHonestly(port: number, ms: number): Promise<Service> {
   const [acks, reads]: [number[], number[]] = [[], []]
   let [sent, failedReads] = [0, 0]
@@ -81,7 +81,7 @@ interface Kept {
   close(): void
 }
 
-/** A connection that is opened anew when it ends. What is sent while there is none is lost, and counts against the gateway. */
+/** A connection that is replaced when it ends. Messages sent in between are lost, and count against the gateway. */
 function keepConnected(port: number, participant: string, onText: (text: string) => void): Kept {
   let socket: WebSocket
   let isClosed = false

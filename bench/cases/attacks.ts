@@ -14,7 +14,7 @@ import { receiverName, senderName, tokenOf, writeAttackedSpace } from '../peers/
 import { count, decimals, median, type Section, times } from '../report/section.js'
 import { fill } from '../support/gateways.js'
 
-/** An attack goes on for so many times `--ms`, all of them together for `allFactor` times that. */
+/** Duration of an attack as a multiple of `--ms`, and of all attacks together. */
 const [factor, allFactor] = [10, 10]
 /** Envelopes in the log beforehand; fewer where only a little is measured. */
 const loggedIn = (ms: number): number => Math.min(100_000, ms * 50)
@@ -37,7 +37,7 @@ interface Figures {
   readonly startMs: number
 }
 
-/** What honest participants get while one attacks, beside what they get without. `--only` names attacks. */
+/** Compares the service of honest participants with and without attacks. `--only` names attacks. */
 export async function attacks({ ms, warmMs, only, full }: Options): Promise<Section[]> {
   const names = only ?? [...Object.keys(known), ...(full ? [together] : [])]
   const unknown = names.filter((name) => name !== together && !Object.hasOwn(known, name))

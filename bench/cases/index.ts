@@ -30,7 +30,7 @@ const history = (options: Options): NodeJS.ProcessEnv => ({
   ENVELOPES: options.full ? '10000,100000,1000000' : '10000,100000',
 })
 
-/** What `pnpm bench` can measure, in the order in which it does. */
+/** The measurements of `pnpm bench`, in order. */
 export const cases: Readonly<Record<string, BenchCase>> = {
   fanout: { about: 'deliveries to 1, 10, 50, 200 receivers, beside others', usual: true, run: fanout },
   thoughts: { about: 'thoughts of one agent, guarded, to 50 receivers', usual: true, run: thoughts },

@@ -15,7 +15,7 @@ import { withTwoGateways } from './jetstream-gateways.js'
 
 const perSecond = 500
 const size = 300
-/** What a gateway adds to a message. */
+/** Bytes that a gateway adds to a message. */
 const slack = 20
 /** Numbers of messages that no other pass on the same servers has. */
 const apart = 1_000_000
@@ -33,11 +33,11 @@ export interface Pass {
   readonly servers: number
   /** The gateway that the sender is connected to. */
   readonly sentTo: Role
-  /** By the gateway that receivers are connected to. */
+  /** Results by the gateway of the receivers. */
   readonly at: Readonly<Record<Role, Quantiles>>
 }
 
-/** What each receiver gets is hashed: fails where two receivers of either gateway have not got the same bytes. */
+/** Hashes what each receiver gets: fails if two receivers of either gateway get different bytes. */
 export async function deliveredAlike(nats: Nats, sentTo: Role, options: Options): Promise<Pass> {
   const { receivers: [each = 25] = [], rounds, ms, warmMs } = options
   const seats = { receivers: 2 * each, senders: 1 }

@@ -24,7 +24,7 @@ export async function withTwoGateways<T>(
     started.push(following)
     return await work(sequencing, following)
   } finally {
-    // Whoever follows is stopped first, so that nothing changes hands meanwhile.
+    // Stops followers first, so that no space changes its owner.
     for (const gateway of started.reverse()) await gateway.stop()
   }
 }

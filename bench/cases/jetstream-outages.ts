@@ -11,7 +11,7 @@ import { withTwoGateways } from './jetstream-gateways.js'
 
 const everyMs = 10
 const againMs = 50
-/** Of the load before the fault, and after the first acknowledgement of something sent behind it. */
+/** Milliseconds of load before the fault, and after the first acknowledgement that follows it. */
 const steadyMs = 1000
 
 /** The fault, and what it is called. */
@@ -50,7 +50,7 @@ export async function outagesOf(nats: Nats, fault: Fault, rounds: number): Promi
   return { fault, seconds }
 }
 
-/** What breaks, and then is mended. */
+/** A fault and its repair. */
 interface Breaking {
   begin(): Promise<void>
   end(): Promise<void>
@@ -70,7 +70,7 @@ async function breaking(nats: Nats, fault: Fault, { pid }: Running): Promise<Bre
   }
 }
 
-/** Where gateways keep the space: the number is by the hash of its name. */
+/** The stream of the space: its number is derived from a hash of the name. */
 const stream = `MEUP_${createHash('sha256').update(spaceName).digest().readUInt8() % 8}`
 
 async function outage(space: SpaceClient, broken: Breaking): Promise<number> {
@@ -111,7 +111,7 @@ async function outage(space: SpaceClient, broken: Breaking): Promise<number> {
     isOver = true
     await loaded
   }
-  // Should a sender fail, nobody waits for the rest.
+  // If a sender fails, the rest is not awaited.
   await Promise.race([work(), loaded.then(() => new Promise<never>(() => {}))])
   const gaps = acknowledged.map((at, i) => at - (acknowledged[i - 1] ?? at))
   return Math.max(...gaps) / 1000

@@ -11,7 +11,7 @@ export interface Cell extends CrowdOptions {
   readonly window: number
 }
 
-/** What one contender came to in one round. */
+/** Results of one contender in one round. */
 interface Round {
   /** Per second, to all receivers together. */
   readonly deliveries: number
@@ -28,11 +28,11 @@ interface Figure extends Round {
   readonly name: string
   /** To (a); `undefined` = that was not measured. */
   readonly ratio: number | undefined
-  /** Of a gateway to (d) and (e), where they were measured: by their keys. */
+  /** Ratios of a gateway to contenders (d) and (e), if measured, by key. */
   readonly ratios?: Readonly<Record<string, number>>
 }
 
-/** What a gateway is to come close to, beside the relays. */
+/** Contenders that a gateway should come close to, in addition to the relays. */
 const goals = ['d', 'e']
 
 export interface CellFigures {
@@ -109,7 +109,7 @@ export async function measureCell(cell: Cell, options: CellOptions): Promise<Cel
 /** Longer than turns and steps rest, what nothing takes of the processor in that time, and how often that is looked at. */
 const [restMs, idleMs, maxChecks] = [1200, 20, 100]
 
-/** What a gateway has put off is done before anything is measured. Fails where that has no end. */
+/** Waits until the gateway has finished deferred work. Fails if it does not end. */
 export async function untilIdle({ cpu }: Pick<Running, 'cpu'>): Promise<void> {
   let before = cpu()
   for (let looks = 0; looks < maxChecks; looks++) {

@@ -15,7 +15,7 @@ interface Caller {
   ask(question: string): Promise<string>
 }
 
-/** Of one turn: µs of processor time, and ms from the question to the answer. */
+/** Cost of one turn: µs of processor time, and ms from the question to the answer. */
 interface Cost {
   readonly cpu: number
   readonly ms: number
@@ -28,7 +28,7 @@ interface Measured extends Cost {
 
 const nothing = { bare: { cpu: 0, ms: 0 }, agent: { cpu: 0, ms: 0 } }
 
-/** What an agent takes to call a model, beside the bare `ai` package with the same model and tools. */
+/** Cost of an agent's model call, compared with the bare `ai` package with the same model and tools. */
 export async function model({ rounds, ms, warmMs, smoke }: Options): Promise<Section[]> {
   // Calls of a turn that measures what a call costs, and turns of each kind in a round.
   const [calls, repeats] = smoke ? [2, 1] : [10, 3]

@@ -6,7 +6,7 @@ import { chosen } from '../peers/contenders.js'
 import type { Whole } from '../report/stages.js'
 import type { Cell } from './measure.js'
 
-/** What can be profiled. */
+/** Loads that can be profiled. */
 export const shapes: Readonly<Record<string, Cell>> = {
   fanout: { receivers: 50, senders: 1, size: 300, window: 256 },
   publish: { receivers: 0, senders: 1, size: 300, window: 256 },
@@ -21,7 +21,7 @@ export interface Profiled {
   readonly whole: Whole
 }
 
-/** What a message costs the gateway, measured first without the profiler, and then where that goes, with it. */
+/** Measures the cost of a message without the profiler, then its distribution with it. */
 export async function profileOf(shape: string, options: Options): Promise<Profiled> {
   const usual = shapes[shape]
   if (usual === undefined)

@@ -2,7 +2,7 @@ import type { Options } from '../load/options.js'
 import { count, decimals, type Section } from '../report/section.js'
 import { measureCell } from './measure.js'
 
-/** The way in alone: nobody is there but those who send, and they get their acknowledgements. */
+/** Measures publishing only: the space has senders without other receivers, and they get acknowledgements. */
 export async function publish(options: Options): Promise<Section[]> {
   const rows: string[][] = []
   const figures = []

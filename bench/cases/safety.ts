@@ -21,8 +21,8 @@ const { MEUP_SEED: seed = 'bench' } = process.env
 const benignTexts = 650
 
 /**
- * What the safety gate hides of secrets, what it touches wrongly, and what that takes. In each round there is one text of
- * each family in each place.
+ * Measures which secrets the safety gate masks, what it masks wrongly, and its cost. Each round has one text of each family in
+ * each place.
  */
 export async function safety(options: Options): Promise<Section[]> {
   const cost = [await costOf(options), await costOfEnvelopes(options)]
@@ -136,7 +136,7 @@ async function costOf({ ms, warmMs, smoke }: Options): Promise<Section> {
   }
 }
 
-/** Of an envelope that is as large as it may be, its texts as long as they may be. */
+/** Cost of envelopes of the maximum size, with texts of the maximum length. */
 async function costOfEnvelopes({ ms, warmMs, smoke }: Options): Promise<Section> {
   const envelopes = new EnvelopeGuard({ compile: compileSafety, tailOf }, defaultSafety)
   let runs = 0

@@ -5,7 +5,7 @@ import type { Options } from '../load/options.js'
 import { atExit, onEveryCore } from '../peers/process.js'
 import type { Section } from '../report/section.js'
 
-/** A case that is a program of its own, on all cores, and prints what it finds: each line is told at once as well. */
+/** A case that runs as a separate program on all cores; its output is also printed line by line. */
 export function script(
   file: string,
   title: string,

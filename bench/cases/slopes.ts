@@ -20,14 +20,14 @@ interface Dimension {
   readonly sizes: readonly number[]
   /** How the gateway is started with so much of it. */
   readonly start?: (size: number) => Partial<Seats> & Pick<StartOptions, 'prepare'>
-  /** What is done before anything is measured. */
+  /** Preparation before the measurement. */
   readonly before?: (server: Running, size: number) => Promise<void>
   readonly thoughts?: boolean
 }
 
 /** Three decades; of the log there are a hundred times as many. */
 const thousandfold = [1, 30, 1000]
-/** Of what was granted, no participant holds more than this. */
+/** Maximum grants per participant. */
 const maxGranted = 200
 const given = { kind: Kind.mcpRequest, to: 'server-1' }
 
@@ -71,7 +71,7 @@ const dimensions: readonly Dimension[] = [
   },
 ]
 
-/** Whether a message costs more where there is more of something: the gateways of all sizes are measured by turns. */
+/** Measures whether the cost of a message depends on size: alternates between gateways of all sizes. */
 export async function slopes(options: Options): Promise<Section[]> {
   const figures = []
   for (const dimension of dimensions) {

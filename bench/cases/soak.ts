@@ -18,7 +18,7 @@ interface Sample {
   readonly megabytes: number
 }
 
-/** Whether memory grows while the same load goes on. */
+/** Measures whether memory grows under a constant load. */
 export async function soak(options: Options): Promise<Section[]> {
   const ms = options.minutes * 60_000
   const sections: Section[] = []
@@ -61,7 +61,7 @@ async function sampled(crowd: Crowd, total: number, every: number): Promise<Samp
   return samples
 }
 
-/** What the last three quarters rise by: the first one is spent on getting warm. Megabytes a minute. */
+/** Growth over the last three quarters in megabytes per minute; the first one is warm-up. */
 export function slopeOf(samples: readonly Sample[]): number {
   const some = samples.slice(Math.floor(samples.length / 4))
   const mean = (values: readonly number[]): number =>

@@ -4,7 +4,7 @@ import { stagesOf } from '../report/stages.js'
 import { nameOf } from './fanout.js'
 import { profileOf } from './profiling.js'
 
-/** What a message costs, by stage, for all that has to be done with it. */
+/** The cost of a message by stage, with all stages active. */
 export async function stages(options: Options): Promise<Section[]> {
   const sections: Section[] = []
   for (const shape of ['publish', 'fanout']) {

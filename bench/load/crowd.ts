@@ -15,13 +15,13 @@ export interface CrowdOptions {
   readonly senders: number
   /** Bytes of the longest message. */
   readonly size: number
-  /** What the messages say; default `cut`, with which all have the same length. */
+  /** Texts of the messages; default `cut`, with which all have the same length. */
   readonly texts?: TextKind
-  /** What is sent: chats, or the thoughts of one run of each sender. */
+  /** Sends thoughts in one run per sender instead of chats. */
   readonly thoughts?: boolean
   /** The number of the first message; default 0. A gateway takes no number twice. */
   readonly first?: number
-  /** Reads the number of each message at each receiver, and fails where one is missing or out of order. */
+  /** Reads the number of each message at each receiver, and fails if one is missing or out of order. */
   readonly verify?: boolean
 }
 
@@ -54,11 +54,11 @@ export class Crowd {
     return [...this.receivers, ...this.senders.map(({ line }) => line)]
   }
 
-  /** Opens all connections, and waits until nothing but messages of the load is on its way to anybody. */
+  /** Opens all connections, and waits until only messages of the load are in flight. */
   static async gather(server: Running, options: CrowdOptions): Promise<Crowd> {
     const { receivers: count, senders: many, size, thoughts = false, verify = false, first = 0 } = options
     const { texts = 'cut' } = options
-    // Nothing is counted before everybody is there.
+    // Counting starts once all connections are open.
     const expected: Expected = { least: Number.POSITIVE_INFINITY, maximum: 0 }
     const names = [...fill(many, senderName), ...fill(count, receiverName)]
     const lines = await openSeats(server, names, expected)
@@ -124,8 +124,8 @@ export class Crowd {
   }
 
   /**
-   * Sends nothing new, and waits until everybody has everything. Fails where somebody has got more or less, or, from one sender, the
-   * same lengths in another order than the others.
+   * Stops sending, and waits until all receivers have everything. Fails if one has more or less, or the messages of a sender in
+   * another order than the others.
    */
   async drain(): Promise<void> {
     this.keep(0)

@@ -1,6 +1,6 @@
 import type { Wrapping } from './template.js'
 
-/** Whom a connection is for. */
+/** The account of a connection. */
 export interface Account {
   readonly participant: string
   readonly token?: string
@@ -8,7 +8,7 @@ export interface Account {
   readonly query?: string
 }
 
-/** What is to be done about a frame that is no message of the load. */
+/** The reaction to a frame other than a message of the load. */
 interface Reply {
   readonly ready?: boolean
   readonly send?: string
@@ -22,7 +22,7 @@ export interface Dialect {
   readonly readyAtOnce: boolean
   /** Throws where the frame says that something failed. */
   other(text: string): Reply
-  /** What stands before and behind the envelope in a frame. */
+  /** Text before and after the envelope in a frame. */
   readonly around: readonly [string, string]
 }
 
@@ -73,7 +73,7 @@ export const socketIo: Dialect = {
   around: ['42["m",', ']'],
 }
 
-/** A client's frame is masked; with a mask of zeros the bytes stay as they are, and the server unmasks them all the same. */
+/** Client frames are masked; a mask of zeros keeps the bytes, and the server unmasks them anyway. */
 export function wrappingOf({ around: [before, after] }: Dialect): Wrapping {
   const extra = before.length + after.length
   return {

@@ -1,7 +1,7 @@
 import { WebSocket } from 'ws'
 import { until } from './waiting.js'
 
-/** What V8 writes: nodes with their calls, and which of them was met when. */
+/** A profile of V8: nodes with their calls, and samples with times. */
 export interface CpuProfile {
   readonly nodes: readonly ProfileNode[]
   readonly samples: readonly number[]
@@ -57,7 +57,7 @@ export interface ScriptCalls {
   }[]
 }
 
-/** What all threads of a server call while the work is done. */
+/** The calls of all threads of a server during the work. */
 export function called(said: readonly string[], work: () => Promise<void>): Promise<ScriptCalls[]> {
   return inspected(said, async (threads) => {
     for (const [, call] of threads) {

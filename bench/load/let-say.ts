@@ -6,7 +6,7 @@ import { until } from './waiting.js'
 /** Messages that are on their way at a time. */
 const window = 256
 
-/** Lets the first sender say something so many times, each with an id of its own, until a gateway has taken all of it. */
+/** Sends this many envelopes from the first sender, each with its own id, until a gateway has accepted all. */
 export async function letSay(server: Running, count: number, draft: (i: number) => object): Promise<void> {
   const [line] = await openSeats(server, [senderName(0)])
   if (line === undefined) throw new Error('the sender has no seat')

@@ -11,7 +11,7 @@ export interface Connection {
   readonly socket: Socket
   readonly reader: FrameReader | NatsReader
   readonly wrapping: Wrapping
-  /** What the server said when the connection was ready; empty = nothing. */
+  /** The server's message on connection; empty = none. */
   readonly greeting: string
   /** Called after each piece that was read. */
   onRead: (() => void) | undefined

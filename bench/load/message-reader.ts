@@ -1,4 +1,4 @@
-/** What a reader hands on: `from` up to `to` of `bytes` are good only during the call. */
+/** Receives a frame: `bytes` from `from` to `to` are only valid during the call. */
 export type OnFrame = (bytes: Buffer, from: number, to: number, opcode: number) => void
 
 /** Payload bytes of the messages that are counted; every other one is handed on. */

@@ -20,7 +20,7 @@ export class NatsReader extends MessageReader {
     this.#held = at < last ? Buffer.from(bytes.subarray(at, last)) : Buffer.alloc(0)
   }
 
-  /** Gives where the next one begins; `at` where this one is not complete. */
+  /** Returns the start of the next message; `at` if this one is incomplete. */
   #one(bytes: Buffer, at: number, end: number): number {
     if (at >= end) return at
     const line = bytes.indexOf(lineEnd, at)

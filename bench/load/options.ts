@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util'
 import { type TextKind, textKinds } from './texts.js'
 
-/** What is measured and for how long, as the command line says it. */
+/** Options of the command line: what to measure, and for how long. */
 export interface Options {
   readonly receivers: readonly number[] | undefined
   readonly senders: readonly number[] | undefined
   readonly sizes: readonly number[] | undefined
   readonly windows: readonly number[] | undefined
   readonly only: readonly string[] | undefined
-  /** What messages say. */
+  /** Texts of messages. */
   readonly texts: readonly TextKind[] | undefined
   readonly rounds: number
   /** Milliseconds of one measurement, after as many of warming up as `warmMs`. */
@@ -20,7 +20,7 @@ export interface Options {
   /** All cells of all cases, which takes much longer. */
   readonly full: boolean
   readonly verify: boolean
-  /** With as little as possible: that it works is seen, and nothing is measured. */
+  /** Runs with minimal sizes, to check that it works without measuring. */
   readonly smoke: boolean
   readonly write: boolean
   /** The folder of the recorded runs for `why`. */

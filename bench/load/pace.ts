@@ -2,8 +2,8 @@ import type { Sender } from './sender.js'
 import { pause } from './waiting.js'
 
 /**
- * Sends so many messages a second for so many milliseconds, whatever comes back. `sentAt` gets, by the number of a message,
- * when it was sent: milliseconds of `performance.now()`.
+ * Sends at a rate per second for `ms` milliseconds, whatever returns. `sentAt`: receives the time of each message by number, in
+ * milliseconds of `performance.now()`.
  */
 export async function pace(
   sender: Sender,

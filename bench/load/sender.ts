@@ -3,10 +3,7 @@ import { mark, type Template } from './template.js'
 
 const digit = 48
 
-/**
- * Keeps a window of messages on their way: as many as come back are sent anew, those that one read brought with one
- * write.
- */
+/** Keeps a window of messages in flight: sends as many as return, those of one read with one write. */
 export class Sender {
   readonly index: number
   readonly line: Connection
@@ -15,7 +12,7 @@ export class Sender {
   readonly first: number
   /** The number of the next one. */
   sent: number
-  /** What `sent` was of those that came back. */
+  /** `sent` of the returned messages. */
   echoed: number
   #window = 0
 
@@ -49,7 +46,7 @@ export class Sender {
     this.send(this.#window - this.underway)
   }
 
-  /** Looks at each message that comes for the own ones. Among the only sender's messages there are no others. */
+  /** Looks for its own messages among those received. With a single sender, all are its own. */
   watchOwn(senders: number): void {
     const { reader } = this.line
     if (senders === 1) {
@@ -71,7 +68,7 @@ export class Sender {
   }
 }
 
-/** Where the digit of its sender stands in a message. Messages of the same length have it equally far from their end. */
+/** The offset of the sender's digit in a message. Messages of equal length have it at the same distance from the end. */
 export function placeOfSender(bytes: Buffer, from: number, to: number): number {
   const at = bytes.subarray(from, to).indexOf(mark)
   if (at < 0) throw new Error(`this is no message of the load: ${bytes.toString('utf8', from, to)}`)

@@ -65,24 +65,24 @@ function putNumber(bytes: Buffer, at: number, value: number): void {
   }
 }
 
-/** The number that stands at `at`. */
+/** Parses the number at `at`. */
 export function numberAt(bytes: Buffer, at: number): number {
   let value = 0
   for (let place = at; place < at + digits; place++) value = value * 10 + (bytes[place] ?? 0) - 48
   return value
 }
 
-/** The number of a message stands so far behind that of its sender, which is one digit. */
+/** Distance of a message's number from its sender's, which is one digit. */
 export const numberBehindSender = 2
 
-/** What a sender says. */
+/** The content that a sender sends. */
 interface Said {
   readonly kind: string
   readonly context?: string
   readonly texts: TextKind
 }
 
-/** Messages of a sender, of at most so many bytes each, every field there that a delivered one has but its place. */
+/** Messages of a sender of at most `size` bytes, with all fields of a delivered one except `seq`. */
 export function messagesOf(sender: number, size: number, { kind, context, texts }: Said): string[] {
   const fields = {
     protocol: 'meup/v0.3',

@@ -29,7 +29,7 @@ const mixture: readonly PieceKind[] = [
   ...(['prose', 'JSON', 'technical', 'prose', 'output'] as const),
 ]
 
-/** Texts that take at most so many bytes in a JSON string, in an order that is always the same. */
+/** Texts of at most `bytes` bytes in a JSON string, in a fixed order. */
 export function textsOf(kind: TextKind, bytes: number): string[] {
   if (kind === 'cut') return cutWords(bytes)
   if (kind !== 'mixture') return packed(kind, bytes)
@@ -54,7 +54,7 @@ function cutWords(bytes: number): string[] {
   return texts
 }
 
-/** Each text begins with another piece, and goes on with those of the next ones that fit. */
+/** Each text begins with another piece, followed by the next ones that fit. */
 function packed(kind: PieceKind, bytes: number): string[] {
   const { joint, pieces } = sources[kind]
   const all = pieces(bytes).map((text) => ({ text, size: jsonBytes(text) }))
@@ -80,7 +80,7 @@ function packed(kind: PieceKind, bytes: number): string[] {
 
 const jsonBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
 
-/** So many from the whole list, at equal distances. */
+/** Picks this many items at equal distances. */
 const spread = <Item>(items: readonly Item[], count: number): Item[] =>
   items.filter(
     (_, i) => Math.floor((i * count) / items.length) !== Math.floor(((i - 1) * count) / items.length),

@@ -15,10 +15,7 @@ export async function until(isSo: () => boolean, what = isSo.toString()): Promis
   }
 }
 
-/**
- * Fails with the first message that is not the next one of its sender; `next` has their numbers, by sender, and goes on with
- * what comes.
- */
+/** Fails at the first message that is not the next one of its sender; `next`: numbers by sender, updated. */
 export function checkOrder(reader: Connection['reader'], reads: string, next: number[]): void {
   reader.watch = (bytes, from, to) => {
     const place = placeOfSender(bytes, from, to)

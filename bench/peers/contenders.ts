@@ -11,7 +11,7 @@ import { type SpaceOptions, type Storage, tokenOf, writeSpace } from './space.js
 /** How many are to have a seat. */
 export type Seats = Omit<SpaceOptions, 'storage'>
 
-/** What is compared. */
+/** A compared server. */
 export interface Contender {
   readonly key: string
   readonly name: string
@@ -22,13 +22,13 @@ export interface Contender {
 export interface StartOptions {
   /** Called with the folder of a gateway before it starts. */
   readonly prepare?: (folder: string) => Promise<void>
-  /** Of Node.js, before the program. */
+  /** Options of Node.js before the program. */
   readonly nodeArgs?: readonly string[]
 }
 
 export interface Running extends ServerProcess {
   readonly dialect: Dialect | 'nats'
-  /** Where it keeps its files; empty = nowhere. */
+  /** The folder of its files; empty = none. */
   readonly folder: string
   tokenOf(participant: string): string
 }
@@ -138,7 +138,7 @@ const contenders: readonly Contender[] = [
   gateway('memory', 'MEUP, memory', { kind: 'memory' }),
 ]
 
-/** Those named, `ours` being the gateway on each of its stores; everything where nobody is named. */
+/** The named contenders, `ours` being the gateway on each of its stores; all if none are named. */
 export function chosen(keys: readonly string[] = []): Contender[] {
   const wanted = new Set(keys.flatMap((key) => (key === 'ours' ? ['sqlite', 'power', 'memory'] : [key])))
   const unknown = [...wanted].filter((key) => !contenders.some((each) => each.key === key))

@@ -13,7 +13,7 @@ export interface Memory {
   readonly used: number
 }
 
-/** What a server holds once its garbage is collected. */
+/** Memory of a server after garbage collection. */
 export async function memoryOf({ pid, said, rss }: ServerProcess): Promise<Memory> {
   const { length } = said
   process.kill(pid, 'SIGUSR2')

@@ -9,7 +9,7 @@ export interface ServerProcess {
   readonly port: number
   /** Milliseconds of processor time that all its threads have had. */
   cpu(): number
-  /** Of the first thread alone. */
+  /** CPU time of the first thread only. */
   cpuOfMain(): number
   /** Bytes of memory that it has at present. */
   rss(): number
@@ -18,7 +18,7 @@ export interface ServerProcess {
   stop(): Promise<void>
 }
 
-/** What is left to be cleared away should this process end early. */
+/** Cleanup to run if this process ends early. */
 export const atExit = new Set<() => unknown>()
 process.once('exit', () => {
   for (const clear of atExit) clear()
@@ -37,7 +37,7 @@ const everyCore = /^Cpus_allowed_list:\s+(\S+)/m.exec(readFileSync('/proc/self/s
 export const onEveryCore = (command: string, args: readonly string[]): [command: string, args: string[]] =>
   canPin ? ['taskset', ['-c', everyCore, command, ...args]] : [command, [...args]]
 
-/** Where servers run and where the load is made, for reports. */
+/** Placement of servers and load on cores, for reports. */
 export const pinning = canPin
   ? 'servers on core 0, the load generator on core 1'
   : 'nothing pinned to a core: there is but one, or no taskset, or MEUP_BENCH_PIN=0'
@@ -100,7 +100,7 @@ export async function startServer({
   }
 }
 
-/** Of all threads that are there: those of a server live as long as it does. */
+/** CPU time of all threads: those of a server live as long as it does. */
 const cpuOf = (pid: number): number =>
   readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + cpuOfThread(pid, thread), 0)
 

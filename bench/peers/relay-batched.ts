@@ -2,7 +2,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { WebSocketServer } from 'ws'
 import { frameOf } from './frames.js'
 
-/** What can be had of sockets: each message is framed once, and what came in one turn of the loop is one buffer for all. */
+/** The upper bound for sockets: each message is framed once, and everything of one event loop turn is one buffer for all. */
 const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false })
 const sockets = new Set<Socket>()
 let waiting: Uint8Array[] = []

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Server } from 'socket.io'
 
-/** A room to which everybody belongs, and what one says goes to all of it. */
+/** One room with all connections, to which every message is sent. */
 const http = createServer()
 const server = new Server(http, { transports: ['websocket'], serveClient: false })
 server.on('connection', (socket) => {

@@ -17,7 +17,7 @@ const usual = [
   { kind: Kind.chat, payload: { message: ['**', '!/sudo **'] } },
   'reasoning.*',
 ]
-/** Nobody reaches them, and every envelope is measured against them. */
+/** Limits that are never reached, although every envelope is checked against them. */
 const plenty = { perSecond: 1e12, burst: 1e12 }
 
 export type Storage =
@@ -28,15 +28,15 @@ export interface SpaceOptions {
   readonly storage: Storage
   readonly senders: number
   readonly receivers: number
-  /** What senders are; chats of agents are counted as hops. Default `human`. */
+  /** Kind of senders; chats of agents count hops. Default `human`. */
   readonly senderKind?: 'human' | 'agent'
-  /** Of everybody, beside the usual ones. */
+  /** Capabilities of everyone, in addition to the usual ones. */
   readonly capabilities?: readonly string[]
-  /** Spaces beside the one where things happen. */
+  /** Further spaces without activity. */
   readonly otherSpaces?: number
 }
 
-/** Who is who in a measured space. */
+/** Names of participants in a measured space. */
 export const senderName = (i: number): string => `s${i}`
 export const receiverName = (i: number): string => `r${i}`
 export const tokenOf = (participant: string): string => `token-of-participant-${participant}`
@@ -79,7 +79,7 @@ function writeFolder(folder: string, config: object, tokens: readonly string[]):
   writeFileSync(join(folder, 'space.yaml'), JSON.stringify(all, undefined, 1))
 }
 
-/** Writes a space with default rates, in which somebody attacks. */
+/** Writes a space with default rates and an attacker. */
 export function writeAttackedSpace(folder: string, honest: readonly string[], attacker: string): void {
   const participants = {
     ...Object.fromEntries(honest.map((id) => [id, { kind: 'human', capabilities: [Kind.chat] }])),

@@ -22,7 +22,7 @@ export interface Comparison {
 
 export function compareRatio(rounds: readonly number[], committed: number | undefined): Comparison {
   const ratio = median(rounds)
-  // A ratio that is no number has fallen as well.
+  // A ratio that is not a number counts as fallen.
   return { ratio, committed, hasFallen: committed !== undefined && !(ratio >= committed * (1 - maxFall)) }
 }
 

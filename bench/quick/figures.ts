@@ -8,7 +8,7 @@ import { logInMemory, reading, start } from './processes.js'
 /** Rounds and their lengths. */
 export type QuickOptions = Pick<Options, 'rounds' | 'ms' | 'warmMs' | 'verify' | 'smoke'>
 
-/** What a user feels, as a ratio to a reference that is measured in turn with it. More is better. */
+/** A user-visible figure as a ratio to a reference measured alternately. Higher is better. */
 export interface QuickFigure {
   readonly about: string
   readonly reference: string

@@ -7,8 +7,8 @@ import { type QuickFigure, quickFigures } from './figures.js'
 const id = 'quick'
 
 /**
- * Measures the figures of these names, all where none is named, and compares them with those that are committed for machines of
- * this class. Gives the names of figures that have fallen.
+ * Measures the named figures, or all, and compares them with those committed for this class of machines. Returns the names of
+ * fallen figures.
  */
 export async function quick(
   names: readonly string[],

@@ -47,7 +47,7 @@ export async function mcpCall({ rounds, smoke }: QuickOptions): Promise<number[]
   return ratios
 }
 
-/** Median of the milliseconds of so many calls. */
+/** Median milliseconds of this many calls. */
 async function timeOf(call: () => Promise<unknown>, count: number): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < count; i++) {

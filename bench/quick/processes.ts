@@ -32,7 +32,7 @@ const asked = [
 /** How often each is asked in a round. */
 const repeatsIn = ({ smoke }: QuickOptions): number => (smoke ? 2 : 50)
 
-/** What an answer takes of the gateway's processor time, and one as long of a server's that has nothing to do for it. */
+/** Processor time of the gateway for a response, and of a trivial server for one of equal size. */
 export async function reading(options: QuickOptions): Promise<number[]> {
   const [logged, repeats] = [loggedIn(options), repeatsIn(options)]
   const { folder, remove } = temporaryFolder()
@@ -99,7 +99,7 @@ async function timeOf(start: () => Promise<ServerProcess>): Promise<number> {
 
 const window = 256
 
-/** The bytes of envelopes beside what the gateway holds more once they are in its log. */
+/** Bytes of envelopes, relative to the gateway's memory growth after logging them. */
 export async function logInMemory({ rounds, smoke }: QuickOptions): Promise<number[]> {
   const sentPerRound = smoke ? 2000 : 20_000
   const shape = { receivers: 0, senders: 1, size: 300, texts: 'prose' } as const

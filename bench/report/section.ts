@@ -1,4 +1,4 @@
-/** What one case found. */
+/** The result of one case. */
 export interface Section {
   readonly id: string
   readonly title: string
@@ -8,7 +8,7 @@ export interface Section {
   readonly rows: readonly (readonly string[])[]
   /** The same figures for programs, and for the picture. */
   readonly figures: unknown
-  /** What a program printed, where there is no table. */
+  /** The output of a program, if there is no table. */
   readonly text?: string
 }
 

@@ -33,11 +33,11 @@ export function timesOf({ nodes, samples, timeDeltas }: CpuProfile): Times {
 
 export interface SelfTime {
   readonly name: string
-  /** Of the time that the thread was not idle. */
+  /** Share of the time that the thread was busy. */
   readonly part: number
 }
 
-/** Where most of the time is spent, by function or by file. */
+/** The functions or files with the most self time. */
 export function topOf({ self, busy }: Times, by: 'function' | 'file', maximum: number): SelfTime[] {
   const sums = new Map<string, number>()
   for (const [{ callFrame }, time] of self) {
@@ -55,7 +55,7 @@ export function topOf({ self, busy }: Times, by: 'function' | 'file', maximum: n
 
 const root = new URL('../..', import.meta.url).pathname
 
-/** What of an address still tells where it is. */
+/** The end of an address that still identifies it. */
 const shortUrl = (url: string): string =>
   url
     .replace(/^file:\/\//, '')

@@ -3,7 +3,7 @@ import { type Times, timesOf } from './self-times.js'
 
 const steps = 'identify|deduplicate|limit|authorize|guard|invite|sequence'
 
-/** Where in the code each stage of a message is; of the calls that lead to a sample, the innermost that is named decides. */
+/** The stage of each place in the code; for a sample, the innermost matching call decides. */
 const rules: readonly (readonly [RegExp, string])[] = [
   [/gateway\/dist\/core\/admission\/rights\//, 'authorize'],
   [/gateway\/dist\/core\/admission\/validate\.js (decode|read|parse|checkSize)$/, 'decode'],
@@ -16,7 +16,7 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/gateway\/dist\//, 'the rest of the gateway'],
   [/ws\/lib\//, 'read frames'],
 ]
-/** Asked where none of those is met. */
+/** Used if none of those match. */
 const runtime: readonly (readonly [RegExp, string])[] = [
   [/\(garbage collector\)/, 'collect garbage'],
   [/\(program\)/, 'kernel and event loop, outside JavaScript'],
@@ -26,11 +26,11 @@ const runtime: readonly (readonly [RegExp, string])[] = [
 export interface Stage {
   readonly thread: string
   readonly stage: string
-  /** Of the server's processor time for one message. */
+  /** The server's processor time per message. */
   readonly microseconds: number
 }
 
-/** What a message takes of a server's processor. */
+/** The cost of a message for a server's processor. */
 export interface Whole {
   /** Microseconds a message of the main thread, and of all threads. */
   readonly main: number
@@ -82,7 +82,7 @@ function stageOf(node: ProfileNode, parents: ReadonlyMap<ProfileNode, ProfileNod
   return 'else'
 }
 
-/** A thread beside the main one has one task. */
+/** Every thread other than the main one has one task. */
 const tasks: Readonly<Record<string, string>> = {
   'writer-worker.js': 'hashes, SQL, checkpoints of the log',
   'reader-worker.js': 'reading the log',

@@ -6,14 +6,14 @@ import type { CellFigures } from '../cases/measure.js'
 import { draw } from './picture.js'
 import type { Section } from './section.js'
 
-/** Where and when something was measured. */
+/** The time and machine of a measurement. */
 export interface Circumstances {
   readonly at: string
   readonly processor: string
   readonly cores: number
   readonly system: string
   readonly node: string
-  /** Of the last minute, before it began. */
+  /** Load average of the minute before it began. */
   readonly load: number
   readonly pinning: string
   readonly command: string
@@ -52,11 +52,11 @@ function readSections({ folder }: Places): Record<string, Measured> {
 
 const fileIn = (folder: string): string => join(folder, 'figures.json')
 
-/** What was written last; `undefined` = nothing. */
+/** The last written section; `undefined` = none. */
 export const readSection = (id: string, places: Places = inRepository): Section | undefined =>
   readSections(places)[id]
 
-/** Puts sections beside those that were measured before: into the figures, the page and the picture. */
+/** Writes sections alongside earlier measurements: to the figures, the page and the picture. */
 export function write(
   sections: readonly Section[],
   about: Circumstances,

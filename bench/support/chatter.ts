@@ -16,7 +16,7 @@ const every = 20
 /** Envelopes of one run. */
 const length = 10
 
-/** What is said when all was said. */
+/** The last message. */
 export const theEnd = 'That was all.'
 
 /**
@@ -32,13 +32,13 @@ export async function chatter({ url, space, agents, perSecond, seconds }: Chatte
   try {
     return await talk(speakers, perSecond * seconds, perSecond)
   } finally {
-    // Whoever is left would go on reconnecting to a gateway that has gone, and keep this process alive.
+    // Remaining clients would keep reconnecting to the stopped gateway, and keep this process alive.
     await Promise.all(speakers.map((speaker) => speaker.close()))
   }
 }
 
 async function talk(speakers: readonly SpaceClient[], all: number, perSecond: number): Promise<number> {
-  // What they hear of each other would cost more than what they say.
+  // Receiving each other's messages would cost more than sending.
   await Promise.all(speakers.map((speaker) => speaker.subscribe({ reasoning: 'none' })))
   const failures: unknown[] = []
   const start = performance.now()

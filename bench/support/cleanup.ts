@@ -1,4 +1,4 @@
-/** What was opened is closed in reverse order. `AsyncDisposableStack` needs Node.js 24. */
+/** Closes resources in reverse order. `AsyncDisposableStack` requires Node.js 24. */
 export class Cleanup implements AsyncDisposable {
   readonly #tasks: (() => unknown)[] = []
 

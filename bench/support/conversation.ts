@@ -8,7 +8,7 @@ const length = 10
 
 export interface Conversation {
   readonly agents: number
-  /** Of what a tool gives back, at least; default: what it says. */
+  /** Minimum bytes of a tool result; default: those of its text. */
   readonly resultBytes?: number
 }
 

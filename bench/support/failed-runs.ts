@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What a participant of a replayed run sends; `step`: the step of the recorded run that it is a part of. */
+/** An envelope of a participant in a replayed run; `step`: the step of the recorded run that it belongs to. */
 export interface Sent {
   readonly from: string
   readonly step?: number
@@ -70,9 +70,9 @@ export function replay({ question, steps }: FailedRun): readonly Sent[] {
 
 class Replay {
   readonly sent: Sent[] = []
-  /** Whether agents speak in turn; else one of them hands over to others, and goes on with what they answer. */
+  /** Whether agents speak in turn; otherwise one of them delegates to others, and continues with their answers. */
   readonly #isGroup: boolean
-  /** What the next message is about: the question, the message before it, or the last hand-over. */
+  /** Id of the envelope that the next message answers: the question, the previous message, or the last hand-over. */
   #about = 'question'
   /** Runs that go on, by participant. */
   readonly #runs = new Map<string, string>()
@@ -142,7 +142,7 @@ class Replay {
     if (this.#isGroup) this.#handOn(caller, index)
   }
 
-  /** In a group the next agent reads what the terminal printed, and goes on. */
+  /** In a group, the next agent reads the terminal's output, and continues. */
   #handOn(from: string, index: number): void {
     const id = `s${index}-next`
     const payload = { message: 'Please go on.', handOver: true }

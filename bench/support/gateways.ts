@@ -4,7 +4,7 @@ import { testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { startServer } from '../peers/process.js'
 import { conversation } from './conversation.js'
 
-/** Whom ana asks, one after the other. */
+/** Number of agents that ana asks, one after another. */
 export const agents = 50
 const config = testSpaceConfig({
   participants: Object.fromEntries(
@@ -16,7 +16,7 @@ export const space = config.name
 export interface Reading {
   /** Milliseconds that its start took. */
   readonly startMs: number
-  /** Path below the space, as ana unless somebody else is named. */
+  /** A path below the space, as ana unless another participant is named. */
   get(path: string, as?: string): Promise<Response>
   /** Sends envelopes as ana. */
   post(envelopes: readonly object[]): Promise<void>
@@ -27,7 +27,7 @@ export interface Reading {
   close(): Promise<void>
 }
 
-/** Makes a file of a space's log with so many envelopes. */
+/** Creates a log file of a space with this many envelopes. */
 export async function fill(path: string, size: number, name = space, resultBytes = 0): Promise<void> {
   const store = await sqliteStore({ path })
   const log = await store.open(name)

@@ -15,7 +15,7 @@ export const densestText = fill(
   keywords.toSorted((a, b) => a.length - b.length || (a < b ? 1 : -1)).join('="'),
 )
 
-/** What each rule is there for, as its file has it. */
+/** The purpose of each rule, from its file. */
 const folder = new URL('../../packages/safety/src/rules/', import.meta.url)
 const secrets = readdirSync(folder).flatMap((name) =>
   (JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as { positives: string[] }[]).flatMap(
@@ -37,7 +37,7 @@ export const plainTexts: Texts = [
   ['16 KiB of prose', fill(`${thought}\n`)],
 ]
 
-/** What takes the gate the longest. */
+/** The texts that take the gate longest. */
 export const worstTexts: Texts = [
   ['16 KB of keywords', fill('password token secret api_key bearer akia ghp_ sk- ')],
   ['16 KB of the keywords of all rules', densestText],

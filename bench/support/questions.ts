@@ -3,7 +3,7 @@ import { agents, type Reading, space } from './gateways.js'
 /** Requests of each question in a measurement. */
 export const rounds = 200
 
-/** What is asked for in one round of a log with so many turns. */
+/** The requests of one round for a log with `turns` turns. */
 export const questions: Record<string, (round: number, turns: number) => string> = {
   'the latest 20 turns of a thread': (i) => `turns?thread_id=${space}/agent-${i % agents}`,
   '9 turns in the middle of a thread': (i, turns) =>

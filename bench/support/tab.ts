@@ -11,13 +11,13 @@ interface TraceEvent {
   readonly args?: { readonly name?: string }
 }
 
-/** Of the tasks of the page's own thread, in milliseconds of processor time. */
+/** Tasks of the page's main thread, in milliseconds of processor time. */
 interface Traced {
   readonly longest: number
   readonly busy: number
 }
 
-/** Notes when the first line stands on the page. */
+/** Notes when the page shows its first line. */
 const noting = `new MutationObserver((_, observer) => {
   if (document.querySelector('article') === null) return
   observer.disconnect()
@@ -89,7 +89,7 @@ export class Tab {
     return metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? Number.NaN
   }
 
-  /** Of the process that draws the page. */
+  /** The pid of the renderer process. */
   async pid(): Promise<number> {
     const { processInfo } = await this.#browser.ask<{
       processInfo: { type: string; id: number; cpuTime: number }[]

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 
-/** What a model is asked for: the calls, one a step, and then an answer of so many tokens. */
+/** A request to the model: the calls, one per step, followed by an answer with this many tokens. */
 export interface Asked {
   readonly tokens: number
   readonly calls: number
@@ -21,7 +21,7 @@ interface Message {
   readonly content: unknown
 }
 
-/** What is still to come of what the last question asks for. */
+/** The remaining calls and tokens of the last request. */
 function readAsked(messages: readonly Message[]): Asked {
   const last = messages.findLastIndex(({ role }) => role === 'user')
   const [, calls, tokens] = /(\d+) calls, (\d+) tokens/.exec(JSON.stringify(messages[last])) ?? []

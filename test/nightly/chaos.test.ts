@@ -25,7 +25,7 @@ const seed = 20_261_127
 const calmAfterMs = 10_000
 /** Every request is settled by then. */
 const settledMs = 45_000
-/** Times that programs of one kind may end within ten minutes: after ten a program rests until somebody restarts it. */
+/** Allowed ends of one kind of program within ten minutes: after ten ends a program stays down until it is restarted. */
 const [maxEndings, endingsMs] = [8, 600_000]
 
 test(
@@ -211,7 +211,7 @@ test(
     expect(up.process.exitCode).toBeNull()
     expect(await metricOf(up.url, 'meup_unhandled_rejections_total')).toBe(0)
 
-    // Everybody is back, without help.
+    // All programs are back without help.
     await ping.whenPresent([...programs, 'ana', 'ben'], { timeoutMs: 120_000 })
     expect((await ask('flaky', 'well?')).text).toBe('pong well?')
     expect((await ask('thinker', 'well?')).text).toBe('I think so.')

@@ -24,7 +24,7 @@ interface Options {
   readonly mcpServers?: McpServer[]
 }
 
-/** Starts an agent, and tells what came of one prompt. */
+/** Starts an agent and returns the events of one prompt. */
 async function prompt(name: AgentName, { model, cwd, answer, mcpServers = [] }: Options) {
   const { command, args, env, mode } = await codingAgent(name, { model, home: temporaryFolder(), cwd })
   const child = spawn(command, args, {
@@ -35,7 +35,7 @@ async function prompt(name: AgentName, { model, cwd, answer, mcpServers = [] }: 
   })
   const closed = new Promise((resolve) => child.on('close', resolve))
   onTestFinished(async () => {
-    // With what it has started.
+    // The process group includes its children.
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
     await closed
   })

@@ -11,7 +11,7 @@ import { codingAgent, withAgent } from '../support/coding-agents/agents.js'
 import { type AgentName, testedAgents } from '../support/coding-agents/install.js'
 import { edit, type ModelRule, read, shell } from '../support/coding-agents/script.js'
 
-/** What each calls its shell, and where it says which command it runs. */
+/** The shell tool of each agent, and its argument with the command. */
 const shells: Record<AgentName, readonly [tool: string, field: string]> = {
   opencode: ['bash', 'command'],
   gemini: ['run_shell_command', 'title'],
@@ -20,7 +20,7 @@ const shells: Record<AgentName, readonly [tool: string, field: string]> = {
   copilot: ['execute', 'command'],
 }
 
-/** Whoever is asked to do a thing runs one command for it. */
+/** Tasks; each agent runs one command per task. */
 const things = ['allowed', 'approved', 'rejected', 'expired', 'taken-back']
 const model: ModelRule[] = [
   ...things.map((thing) => ({

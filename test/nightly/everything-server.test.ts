@@ -15,7 +15,7 @@ const config = `${demoInMemory}participants:
   everything: { kind: mcp, command: node, args: [${JSON.stringify(program)}, stdio] }
 `
 
-/** What each tool is called with; those that are left out take nothing. */
+/** Arguments for each tool; other tools take none. */
 const argumentsOf: Readonly<Record<string, object>> = {
   echo: { message: 'Hello, "space" ✓' },
   'get-annotated-message': { messageType: 'error', includeImage: true },
@@ -28,10 +28,10 @@ const argumentsOf: Readonly<Record<string, object>> = {
   'simulate-research-query': { topic: 'spaces' },
 }
 
-/** What is asked of who has it called. */
+/** The caller's answer to an elicitation. */
 const fillIn = () => ({ action: 'accept' as const, content: { name: 'Ada' } })
 
-/** The tools of the server, by somebody who has started it. */
+/** The tools of the server, as a direct client sees them. */
 async function direct() {
   const capabilities = { elicitation: { form: {} } }
   const client = new Client(

@@ -14,11 +14,11 @@ const patience = { timeout: 60_000 }
 const thought = 'The change is small; the test report decides'
 const answer = 'I recommend against deploying: FAIL 2 token expires'
 
-/** How often the conversation shows this. What is read out to screen readers stands beside it. */
+/** The number of times that the conversation shows this, without the announcements for screen readers. */
 const times = async (page: DrivenPage, text: string): Promise<number> =>
   (await page.evaluate<string>("document.querySelector('.view').innerText")).split(text).length - 1
 
-/** What takes an agent, or the space, its time. */
+/** Waits for a text that depends on an agent or the space. */
 const sees = async (page: DrivenPage, text: string | RegExp): Promise<void> =>
   void (await expect.poll(() => page.text(), patience).toMatch(text))
 
@@ -29,7 +29,7 @@ async function ask(page: DrivenPage, question: string): Promise<void> {
   await page.evaluate('document.activeElement.blur()') // Keys are for lines again.
 }
 
-/** Whether this participant is here, as the page tells it. */
+/** Whether the page shows this participant as present. */
 const isHere = (page: DrivenPage, id: string): Promise<boolean> =>
   page.evaluate(
     `[...document.querySelectorAll('.people li:not(.away)')].some((each) => each.textContent.includes('${id}'))`,
@@ -44,7 +44,7 @@ const scenario = (chromium: string) =>
     const space = openPane(`${go} && ${up} --watch`, { cwd, columns: 100, ...quietly })
     await space.sees('listening on http://127.0.0.1:', 90_000)
 
-    // The link leads in, and stands in the address no longer; nobody gets in by it a second time.
+    // The link signs in and then leaves the address; it works only once.
     const terminal = openPane(`${go} && npx meup open --no-browser`, { cwd, columns: 100, ...quietly })
     await terminal.sees('ended 0', 90_000)
     const [, link = '', code = ''] = /(http:\/\/\S+#\/open\/(\S+))/.exec(terminal.all()) ?? []

@@ -5,7 +5,7 @@ import { scan } from './source.js'
 /** Modules for programs, sockets, threads and databases. */
 const outside =
   /^(?:node:(?:child_process|dgram|https?|net|worker_threads)|better-sqlite3|esbuild|ws|@meup\/agent-sdk\/transcript\/file)$/
-/** What serves, stores or starts something. */
+/** Calls that serve, store or start something. */
 const reaching =
   /\bprocess\.execPath\b|\b(?:mkdtemp|mkdtempSync|sqliteStore)\b|\{[^}]*\bserve\b[^}]*\} from "\d+"/
 

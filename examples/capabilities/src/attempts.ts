@@ -4,12 +4,12 @@ import { ProtocolError } from '@meup/protocol'
 export const kinds = ['reasoning.start', 'reasoning.thought', 'reasoning.conclusion', 'chat'] as const
 type Tried = (typeof kinds)[number]
 
-/** What the gateway answered: `accepted`, or the code with which it refused. */
+/** The gateway's answers: `accepted`, or the code of the refusal. */
 export type Answers = Readonly<Record<Tried, string>>
 
 /**
- * Tries all of them, one after the other. Thoughts and conclusions are for the run that this agent has begun, or, where
- * it may begin none, for `someonesRun`. Gives back the run, too.
+ * Tries all of them, one after another. Thoughts and conclusions are sent in the run that this agent has begun or, if it may
+ * not begin one, in `someonesRun`. Returns the run as well.
  */
 export async function tryAll(
   space: SpaceClient,

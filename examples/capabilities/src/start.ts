@@ -8,7 +8,7 @@ import { type Answers, kinds, tryAll } from './attempts.js'
 const yes = 'accepted'
 const no = 'capability_violation'
 
-/** What space.yaml lets each of them do. */
+/** The acts that space.yaml permits each of them. */
 const expected: Readonly<Record<string, Answers>> = {
   thinker: { 'reasoning.start': yes, 'reasoning.thought': yes, 'reasoning.conclusion': yes, chat: no },
   starter: { 'reasoning.start': yes, 'reasoning.thought': no, 'reasoning.conclusion': no, chat: no },

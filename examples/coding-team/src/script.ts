@@ -13,7 +13,7 @@ interface Answer {
   readonly tool?: readonly [name: string, args: object]
 }
 
-/** What the coder does, one step after each result of a tool. */
+/** The coder's answers, one step after each tool result. */
 const coder = (repo: string): readonly Answer[] => [
   {
     thought: 'The test says what is expected. I look at the code first.',

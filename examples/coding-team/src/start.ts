@@ -87,7 +87,7 @@ async function play(): Promise<void> {
   console.log('\nEvery step was as told.')
 }
 
-/** Approves edits and tests; nobody removes anything. */
+/** Approves edits and tests; no one removes anything. */
 function decide(ana: SpaceClient): string[] {
   const decided: string[] = []
   ana.proposals.on('proposal', ({ id, params }) => {

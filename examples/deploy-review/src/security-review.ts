@@ -73,7 +73,7 @@ async function explain(
   return cause
 }
 
-/** A plan for the way back is good to have, and changes nothing: whoever was let in has been in. */
+/** A rollback plan is useful, but does not help against access that was already gained. */
 async function weighRollback(run: Reasoning): Promise<string> {
   try {
     const plan = await run.call(readFile, { path: 'docs/rollback.md' }, { why: 'How fast could we go back?' })

@@ -1,7 +1,7 @@
 import { type Reasoning, ToolError } from '@meup/agent-sdk'
 import { Unreadable } from './analysis/unreadable.js'
 
-/** What a review comes to: the conclusion ends the reasoning, the answer goes to whoever asked. */
+/** The result of a review: the conclusion ends the reasoning, the answer goes to the asker. */
 export interface Verdict {
   readonly conclusion: string
   readonly answer: string

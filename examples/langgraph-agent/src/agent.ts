@@ -26,7 +26,7 @@ function createGraph(model: BaseChatModel, instructions: string, { tools }: Agen
     .compile()
 }
 
-/** What the model thinks and writes, as it does. */
+/** Yields the model's thoughts and text as they are generated. */
 async function* follow(
   graph: ReturnType<typeof createGraph>,
   { prompt, signal }: AgentRun,

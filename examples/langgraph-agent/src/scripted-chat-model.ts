@@ -3,7 +3,7 @@ import { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { AIMessageChunk, type BaseMessage, ToolMessage } from '@langchain/core/messages'
 import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs'
 
-/** What a scripted model does in one answer: it thinks, then speaks, then calls tools. */
+/** One answer of a scripted model: it thinks, then speaks, then calls tools. */
 export interface Step {
   readonly thought?: string
   readonly text?: string

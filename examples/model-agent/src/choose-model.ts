@@ -50,5 +50,5 @@ const vendors: Readonly<Record<string, Vendor>> = {
   },
 }
 
-/** Of any other vendor. */
+/** Used for all other vendors. */
 const gateway: Vendor = { needs: 'AI_GATEWAY_API_KEY', choose: (_, __, { MODEL = '' }) => ({ model: MODEL }) }

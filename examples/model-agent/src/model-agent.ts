@@ -4,7 +4,7 @@ import { chooseModel } from './choose-model.js'
 // Before anything starts: it ends the program where a key is missing.
 const chosen = chooseModel(process.env)
 
-// Where and as whom to connect comes from MEUP_URL, MEUP_SPACE and MEUP_TOKEN.
+// MEUP_URL, MEUP_SPACE and MEUP_TOKEN set the gateway, the space and the participant.
 await using space = await connect()
 await space.agent({
   ...chosen,

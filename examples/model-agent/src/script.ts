@@ -25,7 +25,7 @@ function answer([listing, report]: readonly string[]): readonly Deed[] {
   ]
 }
 
-/** What tools have answered since the last question. */
+/** Tool results since the last question. */
 function resultsOf({ prompt }: ModelRequest): string[] {
   const since = prompt.slice(prompt.findLastIndex(({ role }) => role === 'user') + 1)
   return since.flatMap(({ role, content }) =>

@@ -32,7 +32,7 @@ Ctrl+C stops it.`)
   await untilSignal(running.close)
 }
 
-/** What a real model does is its own; of the script, every step is checked. */
+/** Checks every step of the script; a real model is free to act differently. */
 async function ask(): Promise<void> {
   await using ana = await connect({ url: running.url, space: 'model-agent', as: 'ana', directory })
   await ana.whenPresent(['files', 'reviewer'], { timeoutMs: timeoutMs })

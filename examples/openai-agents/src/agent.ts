@@ -1,7 +1,7 @@
 import { type AgentEvent, type AgentRun, framingRule, offerTools, runAgent, type Turn } from '@meup/agent-sdk'
 import { Agent, type FunctionTool, type Model, Runner, type RunStreamEvent, tool } from '@openai/agents'
 
-/** What a tool takes that is not strict: any JSON Schema. */
+/** Parameters of a non-strict tool: any JSON Schema. */
 type Parameters = Extract<FunctionTool['parameters'], { additionalProperties: true }>
 
 /** Answers a turn with an agent that has the tools of the space. */
@@ -23,10 +23,10 @@ function createAgent(model: string | Model, instructions: string, { tools }: Age
   })
 }
 
-// By default, what agents do is also sent to OpenAI, for its dashboard.
+// Otherwise, agents also send traces to OpenAI's dashboard.
 const runner = new Runner({ tracingDisabled: true })
 
-/** What the model thinks and writes, as it does. */
+/** Yields the model's thoughts and text as they are generated. */
 async function* follow(agent: Agent, { prompt, signal }: AgentRun): AsyncGenerator<AgentEvent> {
   const result = await runner.run(agent, prompt, { stream: true, signal })
   for await (const event of result) yield* toEvents(event)

@@ -1,6 +1,6 @@
 import { type AgentInputItem, type Model, type ModelRequest, type StreamEvent, Usage } from '@openai/agents'
 
-/** What a scripted model does in one answer: it thinks, then speaks, then calls tools. */
+/** One answer of a scripted model: it thinks, then speaks, then calls tools. */
 export interface Step {
   readonly thought?: string
   readonly text?: string

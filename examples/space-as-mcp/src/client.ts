@@ -8,7 +8,7 @@ const timeoutMs = 300_000
 export interface SpaceClient extends AsyncDisposable {
   /** Forms that were shown, in order. */
   readonly forms: readonly string[]
-  /** Puts a question; gives the answer, and where it is told why which tools were used. */
+  /** Asks a question; returns the answer, and the URI of the reasons for its tool calls. */
   ask(message: string, onThought: (thought: string) => void): Promise<{ answer: string; reasoning: string }>
   read(uri: string): Promise<string>
 }

@@ -1,10 +1,10 @@
 import { connect, ProposalError, ToolError, type Turn } from '@meup/agent-sdk'
 
-// Where and as whom to connect comes from MEUP_URL, MEUP_SPACE and MEUP_TOKEN.
+// MEUP_URL, MEUP_SPACE and MEUP_TOKEN set the gateway, the space and the participant.
 await using space = await connect()
 await space.answer(serve)
 
-/** "… about <word>" is looked for; "… about <word> for <somebody>" is lent as well. */
+/** "… about <word>" searches; "… about <word> for <name>" also lends. */
 async function serve(turn: Turn): Promise<void> {
   const [, word = '', reader] = /about (\w+)(?: for (\w+))?/.exec(turn.text) ?? []
   await using run = await turn.reason(`Looking for a book about ${word}`)
@@ -14,7 +14,7 @@ async function serve(turn: Turn): Promise<void> {
   await run.conclude('That is all I can do')
   await turn.reply(answer)
 
-  /** It may not do so itself: this waits until somebody approves it. */
+  /** It may not lend directly: this waits for an approval. */
   async function lend(title: string, to: string): Promise<string> {
     try {
       return (await run.call('shelf/lend', { title, to }, { why: `${to} wants to read it` })).text

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 const books = ['The Life of the Bee', 'The Voyage of the Beagle', 'The Wind in the Willows']
 const lent = new Map<string, string>()
 
-// Where and as whom to connect comes from MEUP_URL, MEUP_SPACE and MEUP_TOKEN.
+// MEUP_URL, MEUP_SPACE and MEUP_TOKEN set the gateway, the space and the participant.
 await using space = await connect()
 
 space.tool(

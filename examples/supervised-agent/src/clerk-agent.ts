@@ -1,6 +1,6 @@
 import { connect } from '@meup/agent-sdk'
 import { work } from './clerk.js'
 
-// Where and as whom to connect comes from MEUP_URL, MEUP_SPACE and MEUP_TOKEN.
+// MEUP_URL, MEUP_SPACE and MEUP_TOKEN set the gateway, the space and the participant.
 await using space = await connect()
 await space.answer(work)

@@ -53,7 +53,7 @@ export class Journal {
     const { id, kind } = envelope
     this.#kinds.set(id, kind)
     const lines = this.#conversation.lines(envelope)
-    // Responses of tools are no decisions.
+    // Responses of tools are not decisions.
     if (/^(mcp|capability)\./.test(kind) && kind !== 'mcp.response') {
       this.#acts.push(this.#describe(envelope))
     }

@@ -35,7 +35,7 @@ export async function playStory(ana: SpaceClient, desk: string): Promise<void> {
     carriedOut,
     proposed,
     'ana mcp.reject for mcp.proposal',
-    'clerk mcp.withdraw for mcp.proposal', // The clerk withdraws it, so that nobody approves it later.
+    'clerk mcp.withdraw for mcp.proposal', // The clerk withdraws it, so that it cannot be approved later.
   ])
 
   journal.chapter('To look into the inbox is harmless. Ana agrees, and allows it from now on.')

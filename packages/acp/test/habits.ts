@@ -2,7 +2,7 @@
 export const agentHabits = {
   'text behind the end': {
     sends: 'the end of its text after the answer of `session/prompt`',
-    here: 'It belongs to the answer, which waits for 150 ms without an update, and for 2 s where there is no text at all.',
+    here: 'It belongs to the answer, which waits for 150 ms without an update, and for 2 s if there is no text.',
   },
   'text long behind the end': {
     sends: 'text seconds after that',
@@ -26,7 +26,7 @@ export const agentHabits = {
   },
   'a sub-agent of somebody': {
     sends: 'the same while several prompts run',
-    here: 'It is decided in a run of its own, for those who may read each of them; without such, it is refused.',
+    here: 'It is decided in a run of its own, for participants that may read all prompts; without any, it is refused.',
   },
   'messages with ids': {
     sends: 'chunks of another `messageId`',

@@ -242,7 +242,7 @@ describe('what cannot be done', () => {
   test('a space that is not open, or a gateway that stops', async () => {
     const { gateway } = await open()
     const other = testSpaceConfig({ name: 'other', participants })
-    await expect(gateway.reconfigure([other])).rejects.toThrow('the space other is not open')
+    await expect(gateway.reconfigure([other])).rejects.toThrow('Space other is not open')
     await gateway.close()
     await expect(gateway.reconfigure([])).rejects.toThrow('stopping')
   })

@@ -14,7 +14,7 @@ export const clientHabits = {
   ids: { sends: '`id` as a text, 0, or beyond 2^53', here: 'the answer has the same' },
   oddIds: { sends: '`id` as a fraction, `true` or an object', here: 'error -32600 that names it' },
   notJson: {
-    sends: 'what is no JSON, or broken JSON',
+    sends: 'text other than JSON, or broken JSON',
     here: 'error -32700 with `id: null`; over HTTP, status 400',
   },
   noMethod: { sends: 'neither `method`, `result` nor `error`', here: 'error -32600 with its id' },
@@ -24,7 +24,7 @@ export const clientHabits = {
   },
   batches: {
     sends: 'several messages in an array',
-    here: 'each is answered, also beside one that cannot be read',
+    here: 'each is answered, even if another one cannot be read',
   },
   lines: { sends: 'a byte order mark, CRLF, blank lines', here: 'left out' },
   long: {
@@ -33,7 +33,7 @@ export const clientHabits = {
   },
   answers: {
     sends: 'an answer to a form that cannot be read, or an empty one',
-    here: 'as if the form was cancelled; the call goes on',
+    here: 'as if the form was cancelled; the call continues',
   },
   accept: { sends: '`Accept: */*` or none', here: 'gets what it would get by naming both types' },
 } as const satisfies Readonly<Record<string, ClientHabit>>

@@ -44,8 +44,8 @@ export const commandHabits = {
     sends: 'a text, or one block, where `content` is a list of blocks; a block with a text and no type',
     here: 'It is read as a block of text.',
   },
-  'an empty error beside a result': {
-    sends: '`"error": false`, `""` or `{}` beside a result',
+  'an empty error with a result': {
+    sends: '`"error": false`, `""` or `{}` with a result',
     here: 'The result counts.',
   },
   batches: { sends: 'several messages in an array', here: 'Each is read on its own.' },
@@ -71,7 +71,7 @@ export const commandHabits = {
     here: 'It has no tools. The error names the server, the size, the limit, and what helps.',
   },
   'half a character': {
-    sends: 'half of an emoji in a result, or bytes that are no UTF-8',
+    sends: 'half of an emoji in a result, or invalid UTF-8',
     here: 'It becomes U+FFFD, and `_meta["meup/changed"]` of the result says so.',
   },
   'a result that is too large': {
@@ -92,7 +92,7 @@ export const commandHabits = {
   },
   'long calls': {
     sends: 'progress for longer than a caller waits',
-    here: 'Each report begins the time anew, for callers that take progress and for `limits.callMs`.',
+    here: 'Each report restarts the time, for callers that take progress and for `limits.callMs`.',
   },
   'a large id': {
     sends: 'a request with an `id` beyond 2^53, such as a random one of 64 bits',
@@ -104,7 +104,7 @@ export const commandHabits = {
 export const addressHabits = {
   'a lost session': {
     sends: 'HTTP 404, 410 or 400, or an error that speaks of the session or of initialization',
-    here: 'A new session is begun, and the call that was refused is sent again, once. 401 and 403 are no loss.',
+    here: 'A new session is begun, and the call that was refused is sent again, once. 401 and 403 do not end a session.',
   },
   'a cut stream': {
     sends: 'a stream of a reply that ends before its answer',

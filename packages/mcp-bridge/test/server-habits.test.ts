@@ -159,7 +159,7 @@ const shown: Record<keyof typeof commandHabits, () => Promise<void>> = {
       expect(await client.callTool({ name: 'library__do', arguments: { n } })).toEqual({ content })
     }
   },
-  async 'an empty error beside a result'() {
+  async 'an empty error with a result'() {
     for (const error of ['false', '""', '{}'])
       await isDone(writing(done.replace('{"jsonrpc"', `{"error":${error},"jsonrpc"`)))
   },

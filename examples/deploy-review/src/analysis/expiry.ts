@@ -1,6 +1,6 @@
 import type { DiffLine, Hunk } from './diff.js'
 
-/** A changed line that matters, and where it is, as `file:line`. */
+/** A relevant changed line, with its position as `file:line`. */
 export interface Finding {
   readonly place: string
   readonly code: string
@@ -19,7 +19,7 @@ export function findRemovedChecks(hunks: readonly Hunk[]): Finding[] {
   return find(hunks, (line) => line.change === 'removed' && checksExpiry(line) && !isStillThere(line))
 }
 
-/** New conditional returns above an expiry check: whoever leaves there is never asked for their expiry. */
+/** New conditional returns above an expiry check, which they skip. */
 export function findWaysAround(hunks: readonly Hunk[]): Finding[] {
   return find(hunks, (line, { lines }) => {
     const check = lines.findLast((other) => other.change !== 'removed' && checksExpiry(other))

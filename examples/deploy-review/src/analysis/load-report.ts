@@ -23,7 +23,7 @@ export interface Measure {
   readonly isKept: boolean
 }
 
-/** What a change may cost, as shares: 0.1 is 10 %. */
+/** Acceptable cost of a change as shares: 0.1 is 10 %. */
 const limits = { slowdown: 0.1, errorRate: 0.01, throughputLoss: 0.05 }
 
 /** Reads two summaries of k6, `baseline` and `candidate`. Throws `Unreadable` if they are not there. */

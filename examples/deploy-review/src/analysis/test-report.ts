@@ -3,7 +3,7 @@ import { Unreadable } from './unreadable.js'
 
 export interface FailedTest {
   readonly name: string
-  /** What was expected, and where the test stands. */
+  /** The expectation, and the location of the test. */
   readonly message: string
 }
 

@@ -16,13 +16,14 @@ export type LocalErrorCode =
 
 const hints: Readonly<Record<LocalErrorCode, string>> = {
   unreachable: 'check the address, and that the gateway runs',
-  closed: 'connect anew',
+  closed: 'connect again',
   timeout: 'try again, or allow more time',
-  participant_away: 'try again when it is back; look first whether the call was carried out, if it was sent',
-  program_ended: 'ask again: another program may have taken its place; look first whether it was carried out',
-  aborted: 'nothing: it was asked for',
-  queue_full: 'wait until something of it is done: an acknowledgement, or a turn',
-  malformed: 'nothing, if it stays with one; otherwise see that what answers is a gateway of this version',
+  participant_away: 'try again when it is back; first check whether a sent call was carried out',
+  program_ended:
+    'try again, since another program may have replaced it; first check whether the call was carried out',
+  aborted: 'no action needed: the call was cancelled',
+  queue_full: 'wait for an acknowledgement, or for a turn to end',
+  malformed: 'if it repeats, check that the address is a gateway of this version',
   not_configured: 'set what the message names',
 }
 const passing: ReadonlySet<LocalErrorCode> = new Set([

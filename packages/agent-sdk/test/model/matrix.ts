@@ -320,9 +320,9 @@ function describeThought(habit: ThoughtHabit, row: Row): string {
 
 function describeRefusal(habit: RefusalHabit): string {
   if ('field' in habit) return `${code(habit.field)}: it is the answer`
-  if ('ends' in habit) return `${code(habit.ends)}: told`
+  if ('ends' in habit) return `${code(habit.ends)}: quoted`
   const { status, says, change } = habit
-  return `${status} “${says}”: ${change === undefined ? 'told' : changes[change]}`
+  return `${status} “${says}”: ${change === undefined ? 'quoted' : changes[change]}`
 }
 
 /** The place of the server's words in the body of an error. */
@@ -337,7 +337,7 @@ export const isAskedAgain = (habit: ErrorHabit): boolean =>
   'ends' in habit || ('status' in habit && (habit.status === 429 || habit.status >= 500))
 
 function describeError(habit: ErrorHabit): string {
-  const outcome = isAskedAgain(habit) ? 'asked again, then told' : 'told'
+  const outcome = isAskedAgain(habit) ? 'asked again, then quoted' : 'quoted'
   if ('ends' in habit) return `${code(habit.ends)}: ${outcome}`
   if ('event' in habit) return `an event in the stream: ${outcome}`
   return `${habit.status}, ${code(findWords(habit.body))}: ${outcome}`

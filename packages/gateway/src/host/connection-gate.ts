@@ -29,10 +29,7 @@ export function checkResume({
   readonly epoch?: string | undefined
 }): Refusal | undefined {
   if (after === 0 || epoch !== undefined) return undefined
-  return refuse(
-    'invalid_request',
-    'after needs the epoch that it counts in: send epoch=, as the welcome told it',
-  )
+  return refuse('invalid_request', 'after requires an epoch. Send the epoch of the welcome as epoch=.')
 }
 
 /** The part of a request that is checked before authentication. */

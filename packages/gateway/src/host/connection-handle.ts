@@ -86,7 +86,7 @@ export function openConnection(
     const now = clock.now()
     const waitMs = rates.waitToRead(rateLimitKey, now)
     if (waitMs > 0 && isFlooding(now, waitMs)) {
-      session.close(closeCodes.tooMany, 'too much that is refused or repeated, for 30 seconds')
+      session.close(closeCodes.tooMany, 'too many refused or repeated envelopes for 30 seconds')
       return undefined
     }
     isCharged = false

@@ -174,7 +174,7 @@ export class EventStreams implements SpaceListener {
         if (lacksBodies) break
       }
       if (lacksBodies || session.position > position || session.isGone()) continue
-      session.close(closeCodes.tooSlow, 'what came next has been pruned meanwhile; reconnect with after=')
+      session.close(closeCodes.tooSlow, 'the next envelopes were pruned; reconnect with after=')
     }
   }
 

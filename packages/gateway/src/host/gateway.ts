@@ -266,8 +266,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       const outcomes = await Promise.allSettled(
         spaces.map(async (config) => {
           const host = hosts.get(config.name)
-          if (host === undefined)
-            throw new Error(`the space ${config.name} is not open; start the gateway again`)
+          if (host === undefined) throw new Error(`Space ${config.name} is not open. Restart the gateway.`)
           await host.reconfigure(config)
         }),
       )
@@ -295,7 +294,7 @@ async function openSpaceHost(
   host.initialize()
   if (await space.settled()) return host
   host.close()
-  throw new Error(`the log of the space ${space.config.name} cannot be written`)
+  throw new Error(`The log of space ${space.config.name} cannot be written. Try again later.`)
 }
 
 async function drain(host: SpaceHost): Promise<void> {

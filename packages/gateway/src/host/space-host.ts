@@ -117,7 +117,9 @@ export class SpaceHost {
         if (before.get(id) !== rights) last = this.presence.changed(id)
       }
       if (last !== undefined && !(await space.committed(last))) {
-        throw new Error(`the log of the space ${config.name} cannot be written; nothing was changed in it`)
+        throw new Error(
+          `The log of space ${config.name} cannot be written, so nothing was changed. Try again later.`,
+        )
       }
       space.config = config
       this.#own = config

@@ -47,7 +47,11 @@ export class PendingConnections {
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
     if (this.#sockets.size > maxConnections) {
-      this.#refuse(socket, 'unavailable', 'the gateway has as many connections as it can take')
+      this.#refuse(
+        socket,
+        'unavailable',
+        'The gateway has reached its limit of connections. Try again later.',
+      )
     } else if (!trustProxy) this.#wait(socket, normalizeAddress(socket.remoteAddress ?? '') ?? 'unknown')
   }
 
@@ -96,7 +100,11 @@ export class PendingConnections {
   }
 
   #tooMany(socket: Socket): void {
-    this.#refuse(socket, 'rate_limited', 'this address has too many connections that wait to be let in')
+    this.#refuse(
+      socket,
+      'rate_limited',
+      'Too many unauthenticated connections from this address. Try again later.',
+    )
   }
 
   #refuse(socket: Socket, code: 'unavailable' | 'rate_limited', message: string): void {

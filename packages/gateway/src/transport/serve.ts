@@ -190,7 +190,7 @@ function readPage(directory: URL): PageFiles {
     .filter((entry) => entry.isFile() && getContentType(entry.name) !== undefined)
     .map((entry) => join(entry.parentPath, entry.name))
   const page = new Map(files.map((file) => read(file, relative(folder, file).split(sep).join('/'))))
-  if (!page.has('/')) throw new Error(`there is no ${indexFile} in ${folder}; build the page first`)
+  if (!page.has('/')) throw new Error(`${folder} has no ${indexFile}. Build the page first.`)
   return page
 }
 

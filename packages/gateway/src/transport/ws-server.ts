@@ -186,16 +186,18 @@ function readUpgrade(
   { origins, checkHost, trustProxy }: Pick<WsServerOptions, 'origins' | 'checkHost' | 'trustProxy'>,
 ): Upgrade | Refusal {
   const target = request.url ?? '/'
-  if (!URL.canParse(target, 'http://gateway')) return refuse('invalid_request', 'the URL cannot be read')
+  if (!URL.canParse(target, 'http://gateway'))
+    return refuse('invalid_request', 'The URL is invalid. Use /spaces/{space}/ws.')
   const url = new URL(target, 'http://gateway')
   const space = /^\/spaces\/([^/]+)\/ws$/.exec(url.pathname)?.[1]
-  if (space === undefined) return refuse('not_found', 'sockets are opened at /spaces/{space}/ws')
+  if (space === undefined)
+    return refuse('not_found', `No WebSocket endpoint at ${url.pathname}. Use /spaces/{space}/ws.`)
   const { origin, host } = request.headers
   const refusal = checkHost?.(host) ?? inspect({ query: url.searchParams, origin, host }, origins)
   if (refusal !== undefined) return refusal
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
   if (!offered.includes(SUBPROTOCOL)) {
-    return refuse('unsupported_protocol', `offer the subprotocol ${SUBPROTOCOL}`)
+    return refuse('unsupported_protocol', `The subprotocol is missing. Offer ${SUBPROTOCOL}.`)
   }
   const token =
     readBearerToken(request.headers.authorization) ??
@@ -206,7 +208,7 @@ function readUpgrade(
   if (isRefusal(flags)) return flags
   const session = url.searchParams.get('session')
   if (session !== null && !isEnvelopeId(session))
-    return refuse('invalid_request', 'session must be 1 to 64 of A-Z a-z 0-9 _ -')
+    return refuse('invalid_request', 'session is invalid. Use 1 to 64 of A-Z a-z 0-9 _ -.')
   const remote = getRemoteAddress(request, trustProxy)
   return {
     ...{ space, remote, resume, hasTicks: flags.tick, holds: flags.hold },
@@ -219,7 +221,7 @@ function readFlags(query: URLSearchParams): Record<'tick' | 'hold', boolean> | R
   const flags = { tick: false, hold: false }
   for (const name of ['tick', 'hold'] as const) {
     const text = query.get(name) ?? '0'
-    if (text !== '0' && text !== '1') return refuse('invalid_request', `${name} must be 0 or 1, not ${text}`)
+    if (text !== '0' && text !== '1') return refuse('invalid_request', `${name} is ${text}. Use 0 or 1.`)
     flags[name] = text === '1'
   }
   return flags
@@ -232,7 +234,7 @@ function readResume(query: URLSearchParams): Resume | Refusal {
     if (text === null) continue
     const value = Number(text)
     if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value)) {
-      return refuse('invalid_request', `${name} must be a whole number from 0, not ${text}`)
+      return refuse('invalid_request', `${name} is ${text}. Use a whole number from 0 on.`)
     }
     numbers[name] = value
   }

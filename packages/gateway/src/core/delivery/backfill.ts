@@ -78,7 +78,7 @@ export async function backfill(session: Session, source: BackfillSource): Promis
       if (lacksBodies) break
     }
     if (lacksBodies || session.position > after || session.isGone()) continue
-    session.close(closeCodes.tooSlow, 'what came next has been pruned meanwhile; reconnect with after=')
+    session.close(closeCodes.tooSlow, 'the next envelopes were pruned; reconnect with after=')
   }
 }
 

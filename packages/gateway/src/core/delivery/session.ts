@@ -130,7 +130,7 @@ export class Session implements Sender, Reader, LogReader {
     if (pending <= sendBufferBytes) this.#excused = 0
     else if (pending > sendBufferBytes + this.#excused + this.#offered) {
       metrics.slowCloses++
-      this.close(closeCodes.tooSlow, `more than ${sendBufferBytes} bytes wait; reconnect with after=`)
+      this.close(closeCodes.tooSlow, `more than ${sendBufferBytes} bytes are unread; reconnect with after=`)
       return
     }
     this.connection.send(outboundBatch)

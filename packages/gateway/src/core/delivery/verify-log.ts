@@ -151,7 +151,7 @@ export async function* exportLog(
     ;[last, hash] = [rows.at(-1)?.seq ?? last, rows.at(-1)?.hash ?? hash]
   }
   if (reader.isGone()) return
-  if (last !== head) throw new Error(`seq ${last + 1} is gone from the log; export it again`)
+  if (last !== head) throw new Error(`Seq ${last + 1} was pruned during the export. Export again.`)
   yield exportLine({ epoch: log.epoch, head, hash: hex(hash) })
 }
 

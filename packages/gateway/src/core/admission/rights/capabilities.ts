@@ -46,7 +46,8 @@ export const answerRights: Right = ({ envelope }, { state }) => {
       const message = `no grant ${id} stands: it was revoked or declined, has expired, or never was`
       return { code: 'not_found', path: '/correlationId', message }
     }
-    if (grant.recipient !== envelope.from) return forbidden(`${id} was granted to ${grant.recipient}`)
+    if (grant.recipient !== envelope.from)
+      return forbidden(`${id} was granted to ${grant.recipient}. Only the recipient acknowledges it.`)
   }
   return undefined
 }
@@ -79,10 +80,12 @@ export const revocationRights: Right = (admission, { state }) => {
   const { recipient, grantId } = payload
   const [grant] = named
   if (grantId !== undefined && grant !== undefined) {
-    return forbidden(`${grantId} is revoked by ${grant.grantor}, or by whom the operator lets revoke`)
+    return forbidden(
+      `Only ${grant.grantor} revokes ${grantId}, or a participant with a configured capability. Ask one of them.`,
+    )
   }
-  const what = grantId === undefined ? 'no grant with only such capabilities' : `no grant ${grantId}`
-  const message = `${what} stands for ${recipient} that ${envelope.from} may revoke. It may have fallen already.`
+  const what = grantId === undefined ? 'grant with only such capabilities' : `grant ${grantId}`
+  const message = `${recipient} has no ${what} that ${envelope.from} may revoke. It may have ended already.`
   return {
     code: 'not_found',
     path: `/payload/${grantId === undefined ? 'capabilities' : 'grantId'}`,
@@ -105,7 +108,8 @@ interface Gift {
 /** Refuses grants to oneself, with a past expiry, or beyond what the grantor provably holds [MEUP-4.13]. */
 export function checkGift(gift: Gift, now: number, state: SpaceState, meter: WorkMeter): Refusal | undefined {
   const { from, to, path, capabilities, expiresAt } = gift
-  if (from === to) return forbidden(`${from} cannot give itself anything; ask one that holds more`, path)
+  if (from === to)
+    return forbidden(`${from} cannot grant itself capabilities. Ask another participant.`, path)
   return (
     checkPatterns(capabilities, meter) ??
     notInFuture('/payload/expiresAt', expiresAt, now) ??

@@ -25,14 +25,16 @@ function checkInvitedName(id: string, { participants, trust }: SpaceState): Refu
   const { invitations, kicks } = trust
   const imitated = participants.has(id) ? undefined : imitatedBy(id, participants.ids())
   if (imitated !== undefined)
-    return forbidden(`${id} could be taken for ${imitated}; choose another name`, name)
+    return forbidden(`${id} could be mistaken for ${imitated}. Choose another name.`, name)
   const invitation = invitations.get(id)
   if (participants.has(id) && kicks.get(id) === undefined && invitation?.isUsed !== false) {
-    return forbidden(`${id} belongs to the space already; grant it what it needs`, name)
+    return forbidden(`${id} is already a member of the space. Grant it capabilities instead.`, name)
   }
   const isOneMore = invitation === undefined && !participants.isNamed(id)
   if (!isOneMore || invitations.size < maxOpenInvitations) return undefined
-  return forbidden(`${maxOpenInvitations} invitations to this space are open already`)
+  return forbidden(
+    `This space already has ${maxOpenInvitations} open invitations. Wait until some are used or expire.`,
+  )
 }
 
 /** The invited name can read what is addressed to it, so the inviter must hold at least what that participant holds. */
@@ -65,5 +67,5 @@ export const pauseRights: Right = ({ envelope: { from, to, payload } }) => {
   if (payload.timeoutSeconds !== undefined) return undefined
   const own = to?.indexOf(from) ?? -1
   if (own === -1) return undefined
-  return forbidden(`${from} could not go on by itself; leave it out, or give timeoutSeconds`, `/to/${own}`)
+  return forbidden(`${from} cannot resume itself. Leave it out, or set timeoutSeconds.`, `/to/${own}`)
 }

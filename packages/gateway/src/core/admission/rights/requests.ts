@@ -15,8 +15,10 @@ export const responseRights: Right = ({ envelope }, { state }) => {
     if (request === undefined) {
       return { code: 'not_found', path: '/correlationId', message: `no request ${id} waits for an answer` }
     }
-    if (request.to?.includes(from) === false) return forbidden(`${id} was not addressed to ${from}`)
-    if (request.answeredBy.includes(from)) return forbidden(`${from} has answered ${id} already`)
+    if (request.to?.includes(from) === false)
+      return forbidden(`${id} was not addressed to ${from}. Only its addressees answer it.`)
+    if (request.answeredBy.includes(from))
+      return forbidden(`${from} has already answered ${id}. Each addressee answers once.`)
   }
   return undefined
 }
@@ -43,9 +45,10 @@ export const notificationRights: Right = ({ envelope }, { state }) => {
     if (call === undefined) continue
     const wasCalled = call.to?.includes(from)
     if (call.from === from && !wasCalled) continue
-    if (wasCalled === false) return forbidden(`${id} was not addressed to ${from}: it says nothing of that`)
+    if (wasCalled === false)
+      return forbidden(`${id} was not addressed to ${from}. Only its addressees send notifications about it.`)
     if (to.length === 0 || to.some((each) => each !== call.from)) {
-      return forbidden(`what is said of ${id} goes to its caller; address ${call.from} alone`, '/to')
+      return forbidden(`A notification about ${id} is for its caller. Address ${call.from} only.`, '/to')
     }
   }
   return undefined
@@ -59,10 +62,11 @@ export const elicitationRights: Right = ({ envelope }, { state }) => {
     const call = state.calls.request(id)
     if (call === undefined) continue
     if (call.to?.includes(from) !== true)
-      return forbidden(`${id} was not addressed to ${from}: it asks nothing about that`)
-    if (call.answeredBy.includes(from)) return forbidden(`${from} has answered ${id} already`)
+      return forbidden(`${id} was not addressed to ${from}. Only its addressees send elicitations about it.`)
+    if (call.answeredBy.includes(from))
+      return forbidden(`${from} has already answered ${id}. Each addressee answers once.`)
     if (to.length !== 1 || to[0] !== call.from) {
-      return forbidden(`what is asked about ${id} goes to its caller; address ${call.from} alone`, '/to')
+      return forbidden(`An elicitation about ${id} is for its caller. Address ${call.from} only.`, '/to')
     }
   }
   return undefined
