@@ -51,6 +51,8 @@ const integration = files.filter((file) => reachesOutside(file))
 
 const others = [...system, ...nightly, ...install, ...servers]
 
+const workers = availableParallelism() + 2
+
 const fast = {
   plugins: [loadSources()],
   test: { ...shared, globalSetup: 'test/support/generate.ts' },
@@ -61,11 +63,12 @@ export default defineConfig({
     sequence: { sequencer: SlowFirst },
     reporters: ['default', requirementsReporter, totalsReporter],
     // Many tests wait for a socket or a clock more than they compute.
-    maxWorkers: availableParallelism() + 2,
+    maxWorkers: workers,
     projects: [
       { ...fast, test: { ...fast.test, name: 'fast', include: files, exclude: [...integration, ...others] } },
       { ...fast, test: { ...fast.test, name: 'integration', include: integration, exclude: others } },
-      { test: { ...shared, name: 'system', env, include: system, exclude: timed } },
+      // They wait for programs more than they compute.
+      { test: { ...shared, name: 'system', env, include: system, exclude: timed, maxWorkers: workers + 2 } },
       { test: { ...shared, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 1 } } },
       { test: { ...shared, name: 'nightly', env, include: nightly, exclude: soak } },
       { test: { ...shared, name: 'install', include: install } },
