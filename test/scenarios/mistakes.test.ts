@@ -17,8 +17,8 @@ import {
 import { hasStrace, mountSmallDisk, tracing } from '../support/faults.js'
 import { repositoryRoot } from '../support/files.js'
 import { serveModel } from '../support/model-server.js'
-import { isSoak } from '../support/soak.js'
 import { snippetsOf } from '../support/snippets.js'
+import { isSoak } from '../support/soak.js'
 import { installWithoutSqlite } from '../support/without-sqlite.js'
 import { needing } from '../verifies.js'
 
