@@ -43,8 +43,8 @@ const files = ['protocol/test', 'test', ...readdirSync('packages').map((each) =>
   )
   .filter((file) => file.endsWith('.test.ts'))
 
-/** Fuzz and endurance, which `pnpm test:soak` does at full counts; the other suites try a few: what uses `support/soak.ts`. */
-const soak = files.filter((file) => readFileSync(file, 'utf8').includes("support/soak.js'"))
+/** Fuzz and endurance, which `pnpm test:soak` does at full counts; the other suites try a few. */
+const soak = files.filter((file) => /support\/soak\.js'|from 'fast-check'/.test(readFileSync(file, 'utf8')))
 
 /** What starts programs, opens sockets or writes to a disk; the fast suite is the rest. */
 const integration = files.filter((file) => reachesOutside(file))
