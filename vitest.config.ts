@@ -43,13 +43,15 @@ const files = ['protocol/test', 'test', ...readdirSync('packages').map((each) =>
   )
   .filter((file) => file.endsWith('.test.ts'))
 
-/** Fuzz and endurance, which `pnpm test:soak` does at full counts; the other suites try a few: what uses `support/soak.ts`. */
-const soak = files.filter((file) => readFileSync(file, 'utf8').includes("support/soak.js'"))
+/** Fuzz and endurance, which `pnpm test:soak` does at full counts; the other suites try a few. */
+const soak = files.filter((file) => /support\/soak\.js'|from 'fast-check'/.test(readFileSync(file, 'utf8')))
 
 /** What starts programs, opens sockets or writes to a disk; the fast suite is the rest. */
 const integration = files.filter((file) => reachesOutside(file))
 
 const others = [...system, ...nightly, ...install, ...servers]
+
+const workers = availableParallelism() + 2
 
 const fast = {
   plugins: [loadSources()],
@@ -61,11 +63,12 @@ export default defineConfig({
     sequence: { sequencer: SlowFirst },
     reporters: ['default', requirementsReporter, totalsReporter],
     // Many tests wait for a socket or a clock more than they compute.
-    maxWorkers: availableParallelism() + 2,
+    maxWorkers: workers,
     projects: [
       { ...fast, test: { ...fast.test, name: 'fast', include: files, exclude: [...integration, ...others] } },
       { ...fast, test: { ...fast.test, name: 'integration', include: integration, exclude: others } },
-      { test: { ...shared, name: 'system', env, include: system, exclude: timed } },
+      // They wait for programs more than they compute.
+      { test: { ...shared, name: 'system', env, include: system, exclude: timed, maxWorkers: workers + 2 } },
       { test: { ...shared, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 1 } } },
       { test: { ...shared, name: 'nightly', env, include: nightly, exclude: soak } },
       { test: { ...shared, name: 'install', include: install } },

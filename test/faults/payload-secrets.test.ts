@@ -76,7 +76,7 @@ function turnAbout(secret: string): Said[] {
 /** Some samples, by turns as they are and in disguise; where there is time, all of them. */
 function plantsOf({ text: said, secrets }: Sample, turn: number) {
   const ways = disguises(said, secrets.flatMap(needlesIn))
-  const step = isSoak ? 1 : 4
+  const step = isSoak ? 1 : 8
   return turn % step === 0 ? [ways[(turn / step) % ways.length]].filter((way) => way !== undefined) : []
 }
 

@@ -16,6 +16,7 @@ import { review as reviewSecurity } from '../../examples/deploy-review/src/secur
 import { takePort } from '../support/cli.js'
 import { copyDeployReview } from '../support/example-folder.js'
 import { repositoryRoot } from '../support/files.js'
+import { isSoak } from '../support/soak.js'
 
 const example = join(repositoryRoot, 'examples/deploy-review')
 const server = join(example, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js')
@@ -229,11 +230,12 @@ describe('what cannot be read cannot be judged', () => {
       each.kind === Kind.reasoningThought && each.from === agent ? [each.payload] : [],
     )
 
-  test.for([
+  const missing = [
     { path: testsPath, agent: 'security-agent', key: 'security' },
-    { path: diffPath, agent: 'security-agent', key: 'security' },
     { path: loadPath, agent: 'perf-agent', key: 'performance' },
-  ] as const)('$path is missing', async ({ path, agent, key }) => {
+    { path: diffPath, agent: 'security-agent', key: 'security' },
+  ] as const
+  test.for(isSoak ? missing : missing.slice(0, 2))('$path is missing', async ({ path, agent, key }) => {
     await rm(join(repo, path))
     const conversation = await ask(repo)
     expect(conversation[key]).toMatch(/^I cannot judge this change, so do not count me as in favour: ENOENT/)
@@ -241,12 +243,13 @@ describe('what cannot be read cannot be judged', () => {
     expect(conversation.envelopes.map(({ kind }) => kind)).not.toContain(Kind.reasoningCancel)
   })
 
-  test.for([
-    { path: testsPath, text: '{"testResults": []}', key: 'security', why: 'has no test that ran' },
+  const unreadable = [
     { path: diffPath, text: 'token.ts was improved', key: 'security', why: 'the diff holds no change' },
-    { path: loadPath, text: 'p95: better', key: 'performance', why: 'the load report is not JSON' },
     { path: loadPath, text: '{"baseline": {}}', key: 'performance', why: 'has no baseline › metrics' },
-  ] as const)('$path: $why', async ({ path, text, key, why }) => {
+    { path: testsPath, text: '{"testResults": []}', key: 'security', why: 'has no test that ran' },
+    { path: loadPath, text: 'p95: better', key: 'performance', why: 'the load report is not JSON' },
+  ] as const
+  test.for(isSoak ? unreadable : unreadable.slice(0, 2))('$path: $why', async ({ path, text, key, why }) => {
     await writeFile(join(repo, path), text)
     expect((await ask(repo))[key]).toMatch(new RegExp(`^I cannot judge .*${why}`))
   })

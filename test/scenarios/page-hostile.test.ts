@@ -4,6 +4,7 @@ import { withChromium } from '../support/chromium.js'
 import { type DrivenPage, drivePage } from '../support/driven-page.js'
 import { disguises, markup } from '../support/hostile.js'
 import { enterAs, openPageGateway, pictures } from '../support/page.js'
+import { isSoak } from '../support/soak.js'
 
 type Draft = Readonly<Record<string, unknown>>
 
@@ -151,7 +152,7 @@ const throughout = `(async () => {
   return { bad: [...bad].slice(0, 20), pieces }
 })()`
 
-async function isInert(page: DrivenPage, url: string, corpus: readonly string[]): Promise<void> {
+async function isInert(page: DrivenPage, url: string): Promise<void> {
   await enterAs(page, url, 'ana')
   await page.shows('pending')
   await page.key(']')
@@ -178,7 +179,6 @@ async function isInert(page: DrivenPage, url: string, corpus: readonly string[])
     await page.shows(`#${envelope?.seq} `)
     expect(await page.evaluate(found)).toEqual([])
   }
-  expect(corpus.length).toBeGreaterThanOrEqual(100)
   expect(await page.evaluate('document.title')).toMatch(/demo|MEUP/)
   expect(page.problems).toEqual([])
 }
@@ -189,10 +189,12 @@ for (const [name, corpus] of Object.entries({ markup, disguises })) {
     { timeout: 180_000 },
     withChromium(async (chromium) => {
       const gateway = await openPageGateway({ more: { mallory: ['*'], trent: ['mcp.*'] } })
-      const lines = corpus.flatMap((text, at) => everywhere(text, at))
-      expect(await say(gateway.url, lines)).toBeGreaterThan(corpus.length * 15)
+      expect(corpus.length).toBeGreaterThanOrEqual(100)
+      const tried = corpus.filter((_, at) => isSoak || at % 3 === 0)
+      const lines = tried.flatMap((text, at) => everywhere(text, at))
+      expect(await say(gateway.url, lines)).toBeGreaterThan(tried.length * 15)
       const page = await drivePage(chromium)
-      await isInert(page, gateway.url, corpus)
+      await isInert(page, gateway.url)
       await page.screenshot(pictures(`hostile-${name}`))
     }),
   )

@@ -2,8 +2,9 @@ import { testToken } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
 import type { DrivenPage } from '../support/driven-page.js'
 import { crew, onPage, pictures } from '../support/page.js'
+import { times } from '../support/soak.js'
 
-const messages = 3000
+const messages = times(1000, 3000)
 const words = 'words of a message that is as long as it happens to be and has **some** Markdown in it. '
 
 /** A number from 0 to 1, the same in each run. */

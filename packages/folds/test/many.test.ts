@@ -1,6 +1,7 @@
 import { Calls, ContextStates, createContextFold, defaultGuard, ProposalViews } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
+import { times } from '../../../test/support/soak.js'
 import { call, conclusion, propose, result, start, toLog } from './support/log.js'
 
 interface Fold {
@@ -14,19 +15,22 @@ const feed = (fold: Fold, log: readonly Envelope[]): void => {
 const ids = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`)
 
-describe('100,000 that are open', () => {
+const count = times(25_000, 100_000)
+
+describe(`${count} that are open`, () => {
   const calls = () => new Calls<true>({ reduce: () => true })
 
   test('calls: the latest 10,000 are kept, and end with their answers', () => {
-    const asked = ids('c', 100_000).map((id) => call('ana', 'read', {}, { id, payload: { id } }))
+    const asked = ids('c', count).map((id) => call('ana', 'read', {}, { id, payload: { id } }))
     const fold = calls()
-    feed(fold, toLog([...asked, result('c99999', 'ok'), result('c0', 'ok')]))
-    expect([...fold.open()].map(({ id }) => id)).toEqual(ids('c', 99_999).slice(-9999))
-    expect(fold.get('c99999')?.state).toBe('answered')
+    feed(fold, toLog([...asked, result(`c${count - 1}`, 'ok'), result('c0', 'ok')]))
+    expect([...fold.open()].map(({ id }) => id)).toEqual(ids('c', count - 1).slice(-9999))
+    expect(fold.get(`c${count - 1}`)?.state).toBe('answered')
     expect(fold.get('c0')).toBeUndefined()
   })
 
-  test('proposals: the latest are kept, and end with the program of their proposer', () => {
+  // They are kept by their weight.
+  test('proposals: the latest of 100,000 are kept, and end with the program of their proposer', () => {
     const proposed = ids('p', 100_000).map((id) => ({ ...propose('bot', 'act', {}, { id }), session: 's1' }))
     const ended = {
       from: 'system:gateway',
@@ -44,7 +48,7 @@ describe('100,000 that are open', () => {
   // If each of them copied those before it, this would take minutes.
   test('elicitations about one call: all of those that are kept end with it', () => {
     const about = { to: ['ana'], correlationId: 'c1' }
-    const asked = ids('x', 100_000).map((id) =>
+    const asked = ids('x', count).map((id) =>
       call('tool', '', {}, { ...about, id, payload: { id, method: 'elicitation/create' } }),
     )
     const fold = calls()
@@ -52,7 +56,7 @@ describe('100,000 that are open', () => {
       fold,
       toLog([call('ana', 'read', {}, { id: 'c1', to: ['tool'] }), ...asked, result('c1', 'ok', 'tool')]),
     )
-    expect(fold.get('x99999')?.state).toBe('cancelled')
+    expect(fold.get(`x${count - 1}`)?.state).toBe('cancelled')
   })
 })
 

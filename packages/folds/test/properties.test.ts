@@ -17,6 +17,7 @@ import {
 import { type Envelope, isThought } from '@meup/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { times } from '../../../test/support/soak.js'
 import { verifies } from '../../../test/verifies.js'
 import { type Fields, toLog } from './support/log.js'
 import { randomLog } from './support/random-log.js'
@@ -115,7 +116,7 @@ describe('whatever happens', () => {
       fc.property(randomLog(60), (log) => {
         for (const agent of ['ana', 'ben']) check(foldTurns(log, agent))
       }),
-      { numRuns: 150 },
+      { numRuns: times(30, 1000) },
     )
 
   verifies('I03', 'every tool decision has a rationale that is not blank', () => {

@@ -251,7 +251,7 @@ describe('a state from a snapshot', () => {
           expect(answersOf(taken, ids)).toEqual(answersOf(whole, ids))
         },
       ),
-      { numRuns: isSoak ? 3000 : 100 },
+      { numRuns: isSoak ? 3000 : 25 },
     )
   })
 

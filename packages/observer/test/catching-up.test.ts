@@ -1,6 +1,7 @@
 import { everything, SpaceModel } from '@meup/observer/model'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { times } from '../../../test/support/soak.js'
 import { gists, Script } from './support.js'
 
 const never = (): boolean => false
@@ -91,7 +92,7 @@ describe('what is chosen in a long log', () => {
         fresh.lists.clear()
         expect(gists(model)).toEqual(gists(fresh))
       }),
-      { numRuns: 15 },
+      { numRuns: times(5, 100) },
     )
   })
 })

@@ -63,7 +63,7 @@ const replacements: readonly unknown[] = [undefined, null, 7, 'x', [null], { x: 
 
 /** The value with each part of it in turn, or by day some, replaced by something that has no place there. */
 const maimed = (value: unknown): unknown[] =>
-  [...maimedAnywhere(value)].filter((_, index) => index % times(5, 1) === 0)
+  [...maimedAnywhere(value)].filter((_, index) => index % times(23, 1) === 0)
 
 /** A text is not replaced by another. */
 function* maimedAnywhere(value: unknown): Generator<unknown> {
@@ -98,7 +98,7 @@ describe.each(samples)('$name', ({ whole, stream, expected }) => {
 
   test('broken off anywhere, it is what had come', () => {
     const all = expected.reasoning ?? ''
-    for (let length = 0; length <= stream.length; length += times(3, 1)) {
+    for (let length = 0; length <= stream.length; length += times(13, 1)) {
       const { extraction } = streamed(stream.slice(0, length))
       const { reasoning, text, toolCalls } = extraction
       // Where both come, a summary stands in for the thought until it has come.

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
+import { connect } from '@meup/agent-sdk'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { meup, spawnMeup, startMeup, temporaryFolder } from '../../../../test/support/cli.js'
@@ -33,8 +34,8 @@ async function running(storage = '') {
   const gateway = await startMeup('gateway', cwd)
   const run = (...args: string[]) => meup(args, { cwd })
   const think = async (context: string, message: string) => {
-    const sent = await run('send', '--kind', 'reasoning.thought', '--context', context, message)
-    expect(sent).toMatchObject({ code: 0 })
+    await using ana = await connect({ as: 'ana', directory: cwd })
+    await ana.send({ kind: 'reasoning.thought', context, payload: { message } })
   }
   const file = join(cwd, 'audit.db')
   return { cwd, gateway, run, think, file, contents: () => readContents(file) }
