@@ -161,7 +161,7 @@ function createLiveScreen(): ReplayScreen {
   const surface: Surface = liveSurface({
     parts: () => ({
       heading: 'replay',
-      answers: [], // They were in no log.
+      answers: () => [], // They were in no log.
       thinkers: activity.thinkers(),
       tools: activity.tools(),
       showsThoughts,
