@@ -176,7 +176,7 @@ export const buildTerms = ({ reason, ...flags }: Omit<GrantFlags, keyof Connecti
   return omitUndefined({ expiresAt, reason })
 }
 
-async function readGrants(flags: ConnectionFlags): Promise<GrantLog> {
+export async function readGrants(flags: ConnectionFlags): Promise<GrantLog> {
   const log = new GrantLog()
   for await (const envelope of createHttpClient(flags).readLog({ kind: grantKinds })) log.apply(envelope)
   return log
