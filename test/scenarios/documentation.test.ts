@@ -43,6 +43,15 @@ test('"Your first agent" leads to an answer, to another one, and to a refusal', 
     'reviewer → files/read_text_file {"path":"report.txt"}  — what fails decides',
   )
   expect(watched.stdout).toContain('reviewer ∎ 1 tests fail')
+  // Each beginning, also between a call and its result, whose tool has its name.
+  const tails = await Promise.all(
+    Array.from({ length: 12 }, (_, at) =>
+      meup(['watch', '--tail', `${at + 1}`, '--no-follow'], { cwd: folder }),
+    ),
+  )
+  expect(tails.map(({ stdout }) => stdout.trimStart().split('\n')[0])).toContain(
+    'files ← read_text_file: success (50 chars)',
+  )
   const called = await meup(['call', 'reviewer/failures', '{"text":"FAIL 1"}'], { cwd: folder })
   expect(called).toMatchObject({ code: 0, stdout: 'FAIL 1\n' })
   space.close()
