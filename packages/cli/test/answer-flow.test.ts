@@ -33,13 +33,13 @@ const writing = (text: string, fields: Partial<LiveAnswer> = {}): LiveAnswer => 
 })
 
 /** Writes an answer in such pieces, and returns the rows of the scrollback, and how many came before its chat. */
-function write(text: string, { piece = 7, columns = () => 40, message = text } = {}) {
+function write(text: string, { piece = 7, columns = (): number => 40 } = {}) {
   const flow = new AnswerFlow(draw)
   const rows: string[] = []
   for (let end = piece; end < text.length + piece; end += piece)
     rows.push(...flow.flow([writing(text.slice(0, end))], columns()))
   const early = rows.length
-  rows.push(...(flow.end(chat(message), [], columns()) ?? draw(chat(message), columns())))
+  rows.push(...(flow.end(chat(text), [], columns()) ?? draw(chat(text), columns())))
   return { rows, early }
 }
 
