@@ -2,7 +2,7 @@ import { Kind, OptionalKind, type TSchema } from '@sinclair/typebox'
 import { jsonOutputs, withoutJson } from '../packages/cli/src/json-outputs.js'
 import { markdownTable } from '../protocol/scripts/spec-tables.js'
 
-/** What each command prints with `--json`, or why it prints none. */
+/** Outputs of commands with `--json`, and reasons of those that have none. */
 export function jsonTable(): string {
   const outputs: readonly (readonly [string, { readonly prints: string; readonly schema: TSchema }])[] =
     Object.entries(jsonOutputs)

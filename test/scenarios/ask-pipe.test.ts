@@ -83,13 +83,11 @@ test('a message, and the arguments of a call, may come from stdin', async () => 
   expect(call).toMatchObject({ code: 2, stderr: expect.stringContaining('JSON') })
 })
 
-test('a question to everyone says that nobody is here who could answer, and waits for the first', async () => {
+test('a question to everyone says that all are away, and waits for the first', async () => {
   const cwd = temporaryFolder({ 'space.yaml': config })
   await startMeup('gateway', cwd)
   const asking = spawnMeup(['ask', 'anybody?'], cwd)
-  await expect
-    .poll(() => asking.said.stderr)
-    .toBe('nobody is here who could answer; waiting for bot to join\n')
+  await expect.poll(() => asking.said.stderr).toBe('no one is here to answer; waiting for bot to join\n')
   const bot = await connect({ as: 'bot', directory: cwd })
   onTestFinished(() => bot.close())
   void bot.answer((turn) => turn.reply('I am'))

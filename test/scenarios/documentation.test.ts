@@ -43,7 +43,7 @@ test('"Your first agent" leads to an answer, to another one, and to a refusal', 
     'reviewer → files/read_text_file {"path":"report.txt"}  — what fails decides',
   )
   expect(watched.stdout).toContain('reviewer ∎ 1 tests fail')
-  // Each beginning, also between a call and its result, whose tool has its name.
+  // A beginning between a call and its result names the tool, too.
   const tails = await Promise.all(
     Array.from({ length: 12 }, (_, at) =>
       meup(['watch', '--tail', `${at + 1}`, '--no-follow'], { cwd: folder }),

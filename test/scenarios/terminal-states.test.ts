@@ -89,7 +89,7 @@ for (const [columns, rows] of sizes) {
   )
 }
 
-/** Without what differs from one time to another, and the spaces beside it. */
+/** Replaces ports and times, and the spaces next to them. */
 const still = (screen: string): string =>
   screen
     .replace(/:\d{4,5}\b/g, ':PORT')

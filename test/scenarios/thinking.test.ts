@@ -114,7 +114,7 @@ verifies(
       await pane.sees(/… 1 thought from before:\nbot {2}· two/)
       await pane.shows((screen) => expect(screen).not.toContain('hidden by ana'))
     }
-    // Of one alone, y will do.
+    // A single choice takes y.
     await chooseFirst(ana, '/hide @bot', 'y')
     await ana.sees(/(hides the thoughts of bot[\s\S]*){2}/)
     await run.conclude('over')

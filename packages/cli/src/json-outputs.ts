@@ -43,7 +43,7 @@ const decided = object({ id: text, state: text, by: text, reason: text, message:
 const toolResult = { content: optional(Type.Unknown()), structuredContent: optional(Type.Unknown()) }
 const commit = Type.Object({ agent: text, hash: text })
 
-/** What a command prints with `--json`: one value, or one a line. */
+/** Output of a command with `--json`: one value, or one a line. */
 interface JsonOutput {
   readonly prints: 'one' | 'lines'
   readonly schema: TSchema
@@ -52,7 +52,7 @@ interface JsonOutput {
 const one = <Schema extends TSchema>(schema: Schema) => ({ prints: 'one', schema }) as const
 const lines = <Schema extends TSchema>(schema: Schema) => ({ prints: 'lines', schema }) as const
 
-/** What commands print with `--json`, by their paths; some print something else with an option. */
+/** Outputs with `--json` by the paths of commands; some commands print something else with an option. */
 export const jsonOutputs = {
   init: one(
     object({
@@ -224,7 +224,7 @@ export const withoutJson: Readonly<Record<string, string>> = {
   help: 'prints a page',
 }
 
-/** What a command prints, of which the compiler checks the code that does. */
+/** Type of the output of a command: the compiler checks the code that prints it. */
 export type JsonOf<Command extends keyof typeof jsonOutputs> = Unchanging<
   Static<(typeof jsonOutputs)[Command]['schema']>
 >

@@ -184,7 +184,7 @@ describe('who stops it', () => {
     await here.bob.send({ kind: Kind.reasoningCancel, context })
     expect(await answer).toBe('I was stopped: interrupted by bob')
     await eventually(() => expect(signal.aborted).toBe(true))
-    // Who interrupts knows it: the operator reads no stack of it.
+    // An interruption is not an error: the operator reads no stack.
     expect(printed.mock.calls).toEqual([])
   })
 

@@ -145,13 +145,13 @@ async function whenHere(space: SpaceClient, ids: readonly string[], options: Wai
   await space.whenPresent(away, options)
 }
 
-/** Waits for the first who may answer, if nobody of them is here. */
+/** Waits for the first participant that may answer, if all of them are away. */
 async function whenAnyHere(space: SpaceClient, options: WaitOptions): Promise<void> {
   const others = space.participants.filter(({ id, kind }) => id !== space.id && kind !== 'mcp')
-  if (others.length === 0) throw new UsageError('nobody else is in this space who could answer')
+  if (others.length === 0) throw new UsageError('no other participant of this space can answer')
   if (others.some(({ status }) => status !== 'away')) return
   const ids = others.map(({ id }) => id)
-  printNotice(`nobody is here who could answer; waiting for ${ids.join(' or ')} to join`)
+  printNotice(`no one is here to answer; waiting for ${ids.join(' or ')} to join`)
   try {
     await Promise.any(ids.map((id) => space.whenPresent([id], options)))
   } catch (error) {

@@ -24,7 +24,7 @@ export function addCompletion(program: Command): void {
     })
 }
 
-/** What the script asks the running space for, when Tab is pressed. */
+/** Lists that the script reads from the running space when Tab is pressed. */
 const offers = { tools: readTools, proposals: readOpenProposals, grants: readGrantIds }
 
 /** Envelopes that are looked at for tools. */
@@ -69,7 +69,7 @@ const askSpace = (what: keyof typeof offers): string => {
   return `sh -c "kill -0 ${pid.replaceAll(/[$"\\]/g, '\\$&')} && meup completion bash --offer ${what}" 2>/dev/null </dev/null | ${onlyNames}`
 }
 
-/** What a shell runs for words of the space that runs here; nothing where none does. */
+/** Commands of a shell that print words of the space that runs here, and print nothing if none runs. */
 const sources = {
   names: `cat .meup/names 2>/dev/null | ${onlyNames}`,
   tools: askSpace('tools'),

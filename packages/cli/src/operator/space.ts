@@ -55,7 +55,7 @@ interface SpaceNames {
   readonly agent: string
 }
 
-/** Derives names for a new space from the folder and the login name. */
+/** Derives names for a new space from the folder and the login name; `root` is not the name of a person. */
 export function deriveNames(folder: string, login: string = loginName()): SpaceNames {
   const space = basename(resolve(folder))
     .toLowerCase()
@@ -68,7 +68,6 @@ export function deriveNames(folder: string, login: string = loginName()): SpaceN
     .slice(0, 64)
   return {
     space: space || 'demo',
-    // Who is logged in as root is somebody.
     human: human === 'root' ? 'operator' : human || 'operator',
     agent: human === 'helper' ? 'agent' : 'helper',
   }

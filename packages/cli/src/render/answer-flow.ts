@@ -2,14 +2,14 @@ import { stripVTControlCharacters } from 'node:util'
 import { Bounded, type LiveAnswer, remainingAnswer } from '@meup/folds'
 import { type AnyEnvelope, type ChatPayload, correlations, Kind, PROTOCOL } from '@meup/protocol'
 
-/** Draws a chat as the rows of a terminal with so many columns. */
+/** Draws a chat as the rows of a terminal of this width. */
 type Draw = (chat: AnyEnvelope, columns: number) => string[]
 
 /** The part of an answer that is in the scrollback. */
 interface Flow {
   /** As it was written. */
   readonly shown: string
-  /** As it is drawn, to draw what follows: with line ends where long lines were broken, and only its end if it is long. */
+  /** As it is drawn, to draw the rest: with line ends where long lines were broken, and only its end if it is long. */
   readonly head: string
 }
 
@@ -17,7 +17,7 @@ const nothing: Flow = { shown: '', head: '' }
 
 /** Answers that are remembered until their chat comes. */
 const maxFlows = 100
-/** Characters of a head: all of it is drawn anew for each line that follows. */
+/** Characters of a head: all of it is drawn again for each further line. */
 const maxHeadChars = 1500
 /** Characters of what is not in the scrollback that are drawn. */
 const maxTailChars = 2000
@@ -45,7 +45,7 @@ export class AnswerFlow {
     this.#current = key
     const text = answer.text.trimStart()
     const before = this.#flows.get(key) ?? nothing
-    // It was begun anew, and may become the same.
+    // It has started over, and may become the same.
     if (before.shown.startsWith(text)) return []
     const isRejected = !text.startsWith(before.shown)
     const from = isRejected ? nothing : before

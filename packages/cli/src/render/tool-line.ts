@@ -40,11 +40,11 @@ export interface ShownCall {
 /** Proposals that are remembered. */
 const maxProposals = 1000
 
-/** Describes calls in the order of the log. Whoever approves what was proposed has no reason of their own: it says whose it is. */
+/** Describes calls in the order of the log. An approval has no rationale of its own: it names the participant that proposed the call. */
 export class CallDescriber {
   readonly #proposers = new Bounded<string>(maxProposals)
 
-  /** `undefined` for a proposal, which is no call yet. */
+  /** `undefined` for a proposal. */
   describe(envelope: AnyEnvelope): ShownCall | undefined {
     if (envelope.kind !== Kind.mcpRequest) {
       this.#proposers.set(envelope.id, envelope.from)

@@ -123,7 +123,7 @@ const isCount = (value: unknown): value is number => Number.isFinite(value) && N
 /** `"No."`, `→ files/read_text_file report.txt`, `· It looks right`; `''` = nothing that people read. */
 function describeLast(envelope: AnyEnvelope): string {
   const { kind, payload } = envelope
-  // Whom it mentions is no part of what it says.
+  // Mentions are shown as text, too.
   const said =
     kind === Kind.chat ? ({ ...envelope, payload: { message: payload.message } } as AnyEnvelope) : envelope
   const { object, detail } = describe(said, defaultGuard)

@@ -14,7 +14,7 @@ const maxAnswerLines = 4
 export interface FooterParts {
   /** The participant and the space. */
   readonly heading: string
-  /** Of each answer that is being written, the rows that are not in the scrollback. */
+  /** Rows that are not in the scrollback, for each answer that is being written. */
   answers(columns: number): readonly (readonly string[])[]
   readonly thinkers: readonly Thinker[]
   readonly tools: readonly RunningTool[]
