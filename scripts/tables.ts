@@ -26,6 +26,7 @@ import { publicClients } from '../test/servers/clients.js'
 import { publicServers } from '../test/servers/servers.js'
 import { faults } from '../test/support/chaos/faults.js'
 import { lowerPhrasing } from '../test/support/phrasing.js'
+import { jsonTable } from './json-table.js'
 import { createSpaceSchema } from './space-schema.js'
 
 const code = (text: string): string => `\`${text}\``
@@ -114,6 +115,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
         ]),
       ),
   },
+  'docs/commands.md': { json: jsonTable },
   'docs/http.md': {
     routes: () =>
       markdownTable(

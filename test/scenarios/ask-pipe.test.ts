@@ -3,7 +3,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { commandLine, demoInMemory, environment, startMeup, temporaryFolder } from '../support/cli.js'
+import {
+  commandLine,
+  demoInMemory,
+  environment,
+  spawnMeup,
+  startMeup,
+  temporaryFolder,
+} from '../support/cli.js'
 import { terminalSpace } from '../support/terminal.js'
 import { inTmux } from '../support/tmux.js'
 import { writeAnswers } from '../support/writing.js'
@@ -74,6 +81,30 @@ test('a message, and the arguments of a call, may come from stdin', async () => 
   await vi.waitFor(() => expect(said).toContain('from a pipe'))
   const call = await run(`printf '{"a":' | meup call bot/tool -`)
   expect(call).toMatchObject({ code: 2, stderr: expect.stringContaining('JSON') })
+})
+
+test('a question to everyone says that all are away, and waits for the first', async () => {
+  const cwd = temporaryFolder({ 'space.yaml': config })
+  await startMeup('gateway', cwd)
+  const asking = spawnMeup(['ask', 'anybody?'], cwd)
+  await expect.poll(() => asking.said.stderr).toBe('no one is here to answer; waiting for bot to join\n')
+  const bot = await connect({ as: 'bot', directory: cwd })
+  onTestFinished(() => bot.close())
+  void bot.answer((turn) => turn.reply('I am'))
+  expect(await asking.ended).toBe(0)
+  expect(asking.said.stdout).toBe('I am\n')
+})
+
+test('a tool that a participant does not have is an error with those that it has', async () => {
+  const { run, bot } = await openSpace()
+  const input = { type: 'object' } as const
+  bot.tool('read', { input }, () => 'read')
+  bot.tool('write', { input }, () => 'written')
+  expect(await run('meup call bot/raed')).toMatchObject({
+    code: 2,
+    stderr: 'meup: bot has no tool raed; did you mean bot/read?\n',
+  })
+  expect((await run('meup call bot/nope')).stderr).toBe('meup: bot has no tool nope; it has read, write\n')
 })
 
 test('an agent that cannot answer is exit code 9, and nothing is on stdout', async () => {

@@ -33,7 +33,9 @@ describe('caps', { timeout: 60_000 }, () => {
     })
     expect(await run('caps', 'ls', 'nobody')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('nobody is called nobody; did you mean ana, helper, guard, shop?'),
+      stderr: expect.stringContaining(
+        'nobody is called nobody; did you mean one of ana, helper, guard, shop?',
+      ),
     })
   })
 

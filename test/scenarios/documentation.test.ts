@@ -43,6 +43,15 @@ test('"Your first agent" leads to an answer, to another one, and to a refusal', 
     'reviewer → files/read_text_file {"path":"report.txt"}  — what fails decides',
   )
   expect(watched.stdout).toContain('reviewer ∎ 1 tests fail')
+  // A beginning between a call and its result names the tool, too.
+  const tails = await Promise.all(
+    Array.from({ length: 12 }, (_, at) =>
+      meup(['watch', '--tail', `${at + 1}`, '--no-follow'], { cwd: folder }),
+    ),
+  )
+  expect(tails.map(({ stdout }) => stdout.trimStart().split('\n')[0])).toContain(
+    'files ← read_text_file: success (50 chars)',
+  )
   const called = await meup(['call', 'reviewer/failures', '{"text":"FAIL 1"}'], { cwd: folder })
   expect(called).toMatchObject({ code: 0, stdout: 'FAIL 1\n' })
   space.close()

@@ -153,7 +153,9 @@ test('nothing is written over, and what is wrong is said', { timeout }, async ()
   const cwd = temporaryFolder({ 'package.json': '{"name":"mine"}' })
   const run = (...args: string[]) => meup(['init', ...args], { cwd })
   expect(await run()).toMatchObject({ code: 2, stdout: '' })
-  expect((await run()).stderr).toContain('has package.json already; name another folder')
+  expect((await run()).stderr).toContain(
+    'has package.json already; name another folder: meup init <folder>, or add a space alone to this project: meup space init',
+  )
   expect(readFileSync(join(cwd, 'package.json'), 'utf8')).toBe('{"name":"mine"}')
   expect(await run('new', '--person', 'files')).toMatchObject({ code: 2, stdout: '' })
   expect(await run('new', '--space', 'Not A Name')).toMatchObject({ code: 2, stdout: '' })

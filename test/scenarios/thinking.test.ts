@@ -48,11 +48,11 @@ async function seen(seat: SpaceClient): Promise<void> {
 }
 
 /** Types a command that asks, and takes the first of what it offers. */
-async function chooseFirst(pane: Pane, command: string): Promise<void> {
+async function chooseFirst(pane: Pane, command: string, key = '1'): Promise<void> {
   pane.type(command)
   pane.press('Enter')
   await pane.sees('for everyone? Esc: none')
-  pane.press('1')
+  pane.press(key)
 }
 
 verifies(
@@ -114,7 +114,8 @@ verifies(
       await pane.sees(/… 1 thought from before:\nbot {2}· two/)
       await pane.shows((screen) => expect(screen).not.toContain('hidden by ana'))
     }
-    await chooseFirst(ana, '/hide')
+    // A single choice takes y.
+    await chooseFirst(ana, '/hide @bot', 'y')
     await ana.sees(/(hides the thoughts of bot[\s\S]*){2}/)
     await run.conclude('over')
     const next = await bot.reason('anew')

@@ -23,7 +23,7 @@ export const commandHelp: Readonly<Record<string, CommandHelp>> = {
   init: {
     examples: [
       ['meup init my-space', 'asks what for, then writes a space with a first agent'],
-      ['meup init my-space --template model --yes', 'asks nothing'],
+      ['meup init my-model --template model --yes', 'asks nothing'],
     ],
   },
   add: {
@@ -77,7 +77,7 @@ export const commandHelp: Readonly<Record<string, CommandHelp>> = {
   'token create': {
     examples: [
       ['meup token create', 'for all who have none'],
-      ['meup token create bot --show', 'for one, and prints it'],
+      ['meup token create ben --show', 'for one, and prints it'],
     ],
   },
   'token rotate': {

@@ -56,6 +56,15 @@ describe('the help', () => {
     ])
   })
 
+  test('explains a command below another one', async () => {
+    const written: string[] = []
+    const program = createProgram()
+    for (const { command } of listLeaves(program))
+      command.configureOutput({ writeOut: (text) => void written.push(text) })
+    await program.parseAsync(['help', 'caps', 'grant'], { from: 'user' })
+    expect(written.join('')).toMatch(/^Usage: meup caps grant /)
+  })
+
   test('is a manual page, too', () => {
     const page = formatManPage(createProgram())
     for (const { path } of leaves) expect(page).toContain(`.B meup ${path.replaceAll('-', '\\-')}`)

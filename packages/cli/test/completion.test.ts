@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Argument, Command } from 'commander'
@@ -18,6 +18,8 @@ beforeEach(() => {
   group.command('create').option('--show', 'print it')
   group.command('list')
   program.command('kick').argument('<participant>', 'who').option('--as <participant>', 'whom to be')
+  program.command('call').argument('<tool>', 'which').option('--json', 'print JSON')
+  program.command('show').argument('<id>', 'of the proposal')
   program.command('completion').addArgument(new Argument('<shell>').choices(shells))
 })
 
@@ -26,12 +28,21 @@ function complete(...words: string[]): string[] {
   return completeIn(tmpdir(), ...words)
 }
 
+/** A `meup` that has tools, one of which has a name with signs of a shell. */
+const askedFor = `#!/bin/sh
+echo "$*" >> asked
+printf '%s\\n' files/echo 'files/$(touch pwned)'
+`
+
 function completeIn(cwd: string, ...words: string[]): string[] {
+  const bin = folderWith({ meup: askedFor })
+  chmodSync(join(bin, 'meup'), 0o755)
   const script = `${completionScript(program, 'bash')}
 COMP_WORDS=(meup "$@"); COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); _meup; printf '%s\\n' "\${COMPREPLY[@]}"`
   const { stdout, stderr, status } = spawnSync('bash', ['-c', script, 'bash', ...words], {
     encoding: 'utf8',
     cwd,
+    env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
   })
   expect([stderr, status]).toEqual(['', 0])
   return stdout.split('\n').filter(Boolean)
@@ -39,7 +50,7 @@ COMP_WORDS=(meup "$@"); COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); _meup; printf 
 
 describe('bash', () => {
   test.for([
-    [[''], ['up', 'token', 'kick', 'completion', '-C', '--version', '--help']],
+    [[''], ['up', 'token', 'kick', 'call', 'show', 'completion', '-C', '--version', '--help']],
     [['t'], ['token']],
     [
       ['token', ''],
@@ -64,6 +75,25 @@ describe('bash', () => {
     const began = performance.now()
     expect(completeIn(folderWith(), 'kick', 'b')).toEqual([])
     expect(performance.now() - began).toBeLessThan(2000)
+  })
+
+  test('asks the running space for its tools and ids, and nothing where its gateway has gone', () => {
+    const file = (pid: number) => ({ '.meup/gateway.json': JSON.stringify({ url: '', pid, people: {} }) })
+    const cwd = folderWith(file(process.pid))
+    expect(completeIn(cwd, 'call', 'files/e')).toEqual(['files/echo'])
+    expect(completeIn(cwd, 'call', '')).toEqual(['--json', '--help', 'files/echo', 'files/touchpwned'])
+    expect(completeIn(cwd, 'call', '--j')).toEqual(['--json'])
+    completeIn(cwd, 'show', '')
+    expect(readFileSync(join(cwd, 'asked'), 'utf8').split('\n')).toEqual([
+      'completion bash --offer tools',
+      'completion bash --offer tools',
+      'completion bash --offer proposals',
+      '',
+    ])
+    expect(existsSync(join(cwd, 'pwned'))).toBe(false)
+    const gone = folderWith(file(spawnSync('true').pid))
+    expect(completeIn(gone, 'call', 'f')).toEqual([])
+    expect(existsSync(join(gone, 'asked'))).toBe(false)
   })
 
   test('leaves the value of an option to the shell, which knows files', () => {

@@ -56,6 +56,12 @@ test('a question is filled in field by field; what is wrong is asked again', asy
   ])
 })
 
+test('a label that is a question is put with one mark', async () => {
+  const { forms, prompts } = filler(['y'])
+  await forms.answer('shop')(ask({ gift: { type: 'boolean', title: 'As a gift?' } }), never)
+  expect(prompts).toEqual(['As a gift? y or n · Enter: n · Esc: decline'])
+})
+
 test('Esc declines; so does n where there is nothing to fill in', async () => {
   const text = ask({ name: { type: 'string' } })
   expect(await filler([undefined]).forms.answer('hotel')(text, never)).toEqual({ action: 'decline' })

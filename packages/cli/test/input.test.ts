@@ -74,7 +74,7 @@ describe('the history', () => {
 
 describe('a line of several rows', () => {
   const parts = {
-    ...{ heading: 'ana', answers: [], thinkers: [], tools: [], showsThoughts: true },
+    ...{ heading: 'ana', answers: () => [], thinkers: [], tools: [], showsThoughts: true },
     ...{ pending: undefined, notices: [] },
   }
   const layout = { columns: 20, rows: 24, now: 0, dim: (text: string) => text }

@@ -125,6 +125,13 @@ describe('a call', () => {
     expect(shown(result('one', 'four'))).toEqual(['bot  ● read a=1 — to know ✓ 4 B'])
   })
 
+  test('that approves a proposal says whose that was', () => {
+    const shown = terminal()
+    shown({ ...call('p', 'read', { from: 'coder' }), kind: 'mcp.proposal' } as AnyEnvelope)
+    const approval = { from: 'ana', correlationId: 'p', rationale: undefined }
+    expect(shown(call('one', 'read', approval))).toEqual(['ana  ○ read a=1 — proposed by coder'])
+  })
+
   test('that nobody here saw is told by its result', () => {
     expect(terminal()(result('unknown', 'four'))).toEqual(['tools ← a tool: success (4 chars)'])
   })

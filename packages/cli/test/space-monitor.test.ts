@@ -29,6 +29,8 @@ describe('who does how much', () => {
     const [bot] = monitor.list([participant('bot')], [], now)
     expect(bot).toMatchObject({ messagesPerSecond: 0.5, callsPerMinute: 2, tokensPerHour: 1200 })
     expect(bot?.last).toBe('→ read {}')
+    monitor.apply(envelope('chat', 'bot', 0, { payload: { message: 'hi', mentions: ['ana'] } }))
+    expect(monitor.list([participant('bot')], [], now)[0]?.last).toBe('"hi"')
   })
 
   test('puts the busy first, then those who think, fail or have spent', () => {

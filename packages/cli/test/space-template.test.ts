@@ -18,6 +18,8 @@ test.for([
   ['_www', 'www'],
   ['-', 'operator'],
   ['', 'operator'],
+  ['root', 'operator'],
+  ['root', 'operator'],
   ['x'.repeat(100), 'x'.repeat(64)],
 ])('whoever logs in as %j is %j', ([login, human]) => {
   expect(deriveNames('/srv/demo', login).human).toBe(human)

@@ -42,7 +42,7 @@ export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv 
   const url = given.url ?? env.MEUP_URL ?? running?.url
   const space = given.space ?? env.MEUP_SPACE ?? running?.spaces[0]
   if (url === undefined) throw missing('the gateway', 'set MEUP_URL, or start one here with meup up')
-  if (space === undefined) throw missing('the space', 'set MEUP_SPACE')
+  if (space === undefined) throw missing('the space', 'name it with --space, `space` or MEUP_SPACE')
   const fromEnvironment = options.as === undefined ? env.MEUP_TOKEN : undefined
   const isElsewhere = running !== undefined && !isSameHost(url, running.url)
   const nearby = isElsewhere ? undefined : folder // Local tokens are only sent to the local gateway.

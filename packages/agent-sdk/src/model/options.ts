@@ -176,7 +176,7 @@ export interface ModelOptions {
    * The address of a server as OpenAI's, such as `http://127.0.0.1:11434/v1`; `model` is the name of a model there. Needs
    * the package `@ai-sdk/openai-compatible`.
    */
-  readonly baseURL?: string
+  readonly baseURL?: string | undefined
   /** The key for `baseURL`; default: none. */
   readonly apiKey?: string | undefined
   /**

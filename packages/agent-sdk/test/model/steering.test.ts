@@ -1,6 +1,6 @@
 import type { Deed } from '@meup/agent-sdk/ai'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { deferred } from '../support/deferred.js'
 import { eventually } from '../support/eventually.js'
 import { byKind } from '../support/record-envelopes.js'
@@ -171,6 +171,8 @@ describe('who stops it', () => {
 
   test('while tools are at work stops them as well', async () => {
     const begun = deferred<AbortSignal>()
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => printed.mockRestore())
     await using here = await stage([[{ call: 'desk__slow', input: {} }]])
     here.desk.tool('slow', {}, (_, { signal }) => {
       begun.resolve(signal)
@@ -182,6 +184,8 @@ describe('who stops it', () => {
     await here.bob.send({ kind: Kind.reasoningCancel, context })
     expect(await answer).toBe('I was stopped: interrupted by bob')
     await eventually(() => expect(signal.aborted).toBe(true))
+    // An interruption is not an error: the operator reads no stack.
+    expect(printed.mock.calls).toEqual([])
   })
 
   test('by closing the space ends the agent', async () => {

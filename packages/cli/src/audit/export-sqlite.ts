@@ -8,6 +8,7 @@ import {
 } from '@meup/agent-sdk/http'
 import { type Erasure, getErasure, Kind, ProtocolError } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
+import type { JsonOf } from '../json-outputs.js'
 import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { printJson, printNotice } from '../lib/output.js'
@@ -168,7 +169,8 @@ function reporter(file: string, sessionId: string, json: boolean | undefined): R
     const isWorthIt = isFirst || turns > 0 || steps > 0 || pruned > 0
     isFirst = false
     if (!isWorthIt) return
-    if (json) printJson({ file, session_id: sessionId, turns, steps, pruned })
+    if (json)
+      printJson<JsonOf<'audit export --format sqlite'>>({ file, session_id: sessionId, turns, steps, pruned })
     else {
       const removed = pruned > 0 ? `; ${formatCount(pruned, 'old step')} removed` : ''
       printNotice(`${file}: ${formatCount(steps, 'step')} and ${formatCount(turns, 'turn')} added${removed}`)

@@ -100,7 +100,8 @@ async function askSpace(
   const ask = async (signal: AbortSignal): Promise<Answer> => {
     signal.addEventListener('abort', () => space.off('envelope', onEnvelope))
     const awaited = names.length === 0 && frontDesk !== undefined ? [frontDesk] : names
-    await whenHere(space, awaited, { timeoutMs, signal })
+    if (awaited.length > 0) await whenHere(space, awaited, { timeoutMs, signal })
+    else await whenAnyHere(space, { timeoutMs, signal })
     isAsked = true
     return space.ask(text, { id, timeoutMs, signal, ...asked })
   }
@@ -142,6 +143,20 @@ async function whenHere(space: SpaceClient, ids: readonly string[], options: Wai
   if (away.length === 0) return
   printNotice(`waiting for ${away.join(', ')} to join`)
   await space.whenPresent(away, options)
+}
+
+/** Waits for the first participant that may answer, if all of them are away. */
+async function whenAnyHere(space: SpaceClient, options: WaitOptions): Promise<void> {
+  const others = space.participants.filter(({ id, kind }) => id !== space.id && kind !== 'mcp')
+  if (others.length === 0) throw new UsageError('no other participant of this space can answer')
+  if (others.some(({ status }) => status !== 'away')) return
+  const ids = others.map(({ id }) => id)
+  printNotice(`no one is here to answer; waiting for ${ids.join(' or ')} to join`)
+  try {
+    await Promise.any(ids.map((id) => space.whenPresent([id], options)))
+  } catch (error) {
+    throw error instanceof AggregateError ? error.errors[0] : error
+  }
 }
 
 /** Writes one answer as it comes. It appends alone: what turns out to be no part of the answer stays, and is marked. */

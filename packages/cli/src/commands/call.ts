@@ -1,5 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type SpaceClient, ToolError } from '@meup/agent-sdk'
+import { brief, isObject, onOneLine, suggest } from '@meup/folds'
+import { Kind } from '@meup/protocol'
 import type { Command } from 'commander'
+import type { JsonOf } from '../json-outputs.js'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { promptForms } from '../lib/fill-form.js'
@@ -50,12 +54,32 @@ export function addCall(program: Command): void {
         // The call cancels itself, in this turn of the event loop; what is sent before the end of a connection arrives.
         const { content, data } = await runInterruptible(call, () => nextTurn())
         const result = { content, ...(data !== undefined && { structuredContent: data }) }
-        if (flags.json) printJson(result)
+        if (flags.json) printJson<JsonOf<'call'>>(result)
         else printText(getResultText(result) || 'done; the tool gave back nothing')
+      } catch (error) {
+        throw error instanceof ToolError ? await explainMissing(space, tool, error) : error
       } finally {
         space.close()
       }
     })
+}
+
+/** Characters of the names of tools that are listed. */
+const maxListChars = 300
+
+/** The failure of a call, or that there is no such tool. */
+async function explainMissing(space: SpaceClient, tool: string, failure: ToolError): Promise<Error> {
+  const owner = tool.slice(0, tool.indexOf('/'))
+  const name = tool.slice(owner.length + 1)
+  const listing = { kind: Kind.mcpRequest, to: [owner], payload: { method: 'tools/list' } }
+  if (!space.can(listing)) return failure
+  const { tools } = await space.request(owner, 'tools/list')
+  const names = Array.isArray(tools) ? tools.filter(isObject).map((each) => String(each.name)) : []
+  if (names.length === 0 || names.includes(name)) return failure
+  const near = suggest(name, names)
+  const hint =
+    near === undefined ? `it has ${brief(names.join(', '), maxListChars)}` : `did you mean ${owner}/${near}?`
+  return new UsageError(onOneLine(`${owner} has no tool ${name}; ${hint}`))
 }
 
 /** In milliseconds. */

@@ -16,6 +16,7 @@ import {
 import { type AnyEnvelope, type Capability, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
+import type { JsonOf } from '../json-outputs.js'
 import { parseAttempt, parseCapabilities } from '../lib/capabilities.js'
 import {
   type ConnectionFlags,
@@ -97,7 +98,7 @@ async function listCapabilities(participant: string | undefined, flags: Connecti
   if (participant !== undefined) mustKnow({ participants }, [participant])
   const all = getGrantedCapabilities(participants, await readGrants(flags), Date.now())
   const wanted = all.filter(({ id }) => participant === undefined || id === participant)
-  if (flags.json) for (const each of wanted) printJson(each)
+  if (flags.json) for (const each of wanted) printJson<JsonOf<'caps ls'>>(each)
   else for (const line of wanted.flatMap(capabilityLines)) print(line)
 }
 
@@ -121,7 +122,12 @@ async function explainAttempt(
       ...(paused ? [`${paused.by} has paused it: until it is resumed, it may only answer.`] : []),
     ]
     if (flags.json) {
-      printJson({ participant, allowed: isAllowed, sentences: all, ...(missing && { missing }) })
+      printJson<JsonOf<'caps explain'>>({
+        participant,
+        allowed: isAllowed,
+        sentences: all,
+        ...(missing && { missing }),
+      })
       return
     }
     for (const sentence of all) print(sentence)
@@ -144,7 +150,7 @@ function grantCapabilities(recipient: string, words: readonly string[], flags: G
     const ids = space.participants.map(({ id }) => id)
     for (const warning of findCapabilityWarnings(capabilities, ids)) printNotice(`warning: ${warning}`)
     const grant = await space.grant(recipient, capabilities, terms)
-    if (flags.json) return void printJson(grant)
+    if (flags.json) return void printJson<JsonOf<'caps grant'>>(grant)
     print(grant.id)
     printNotice(`meup caps revoke ${grant.id} takes it back`)
   })
@@ -176,7 +182,7 @@ export const buildTerms = ({ reason, ...flags }: Omit<GrantFlags, keyof Connecti
   return omitUndefined({ expiresAt, reason })
 }
 
-async function readGrants(flags: ConnectionFlags): Promise<GrantLog> {
+export async function readGrants(flags: ConnectionFlags): Promise<GrantLog> {
   const log = new GrantLog()
   for await (const envelope of createHttpClient(flags).readLog({ kind: grantKinds })) log.apply(envelope)
   return log

@@ -1,79 +1,160 @@
-import { Argument, type Command } from 'commander'
+import { isObject, isOpenProposal } from '@meup/folds'
+import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { Argument, type Command, Option } from 'commander'
+import { createHttpClient } from '../lib/connection.js'
 import { print } from '../lib/output.js'
-
-/** `meup completion bash`: prints a completion script for the shell. */
-export function addCompletion(program: Command): void {
-  program
-    .command('completion')
-    .description('print a script that completes these commands in your shell')
-    .addArgument(new Argument('<shell>', 'your shell').choices(shells))
-    .addHelpText('after', '\nThe first lines of the script say where to put it.')
-    .action((shell: Shell) => {
-      print(completionScript(program, shell).trimEnd())
-    })
-}
+import { readProposals } from '../lib/proposals.js'
+import { readGrants } from './caps.js'
 
 export const shells = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof shells)[number]
 
+/** `meup completion bash`: prints a completion script for the shell. */
+export function addCompletion(program: Command): void {
+  const offer = new Option('--offer <what>', 'print words of the running space').choices(Object.keys(offers))
+  program
+    .command('completion')
+    .description('print a script that completes these commands in your shell')
+    .addArgument(new Argument('<shell>', 'your shell').choices(shells))
+    .addOption(offer.hideHelp())
+    .addHelpText('after', '\nThe first lines of the script say where to put it.')
+    .action(async (shell: Shell, { offer }: { readonly offer?: keyof typeof offers }) => {
+      if (offer === undefined) print(completionScript(program, shell).trimEnd())
+      else for (const word of await offers[offer]()) print(word)
+    })
+}
+
+/** Lists that the script reads from the running space when Tab is pressed. */
+const offers = { tools: readTools, proposals: readOpenProposals, grants: readGrantIds }
+
+/** Envelopes that are looked at for tools. */
+const maxLooked = 1000
+
+/** The tools that were listed or called lately: a list that is asked for would be in the log for every Tab. */
+async function readTools(): Promise<readonly string[]> {
+  const http = createHttpClient({})
+  const kind = [Kind.mcpRequest, Kind.mcpResponse]
+  const { envelopes } = await http.readLogPage({ kind, order: 'desc', limit: maxLooked })
+  return [...new Set(envelopes.flatMap(findTools))].sort()
+}
+
+function findTools({ from, to = [], payload }: AnyEnvelope): string[] {
+  const { method, params, result } = payload as Readonly<Record<string, unknown>>
+  const tools = isObject(result) && Array.isArray(result.tools) ? result.tools : []
+  const called = method === 'tools/call' && isObject(params) ? to.map((id) => `${id}/${params.name}`) : []
+  return [...tools.filter(isObject).map(({ name }) => `${from}/${name}`), ...called]
+}
+
+async function readOpenProposals(): Promise<readonly string[]> {
+  const now = Date.now()
+  const proposals = await readProposals(createHttpClient({}))
+  return proposals.filter((each) => isOpenProposal(each, now)).map(({ id }) => id)
+}
+
+async function readGrantIds(): Promise<readonly string[]> {
+  return (await readGrants({})).list(Date.now()).map(({ id }) => id)
+}
+
 /** A script that completes the commands of a program, by walking the words to the command that they name. */
 export function completionScript(program: Command, shell: Shell): string {
-  const places = listPlaces(program)
-  const [named, valued] = [
-    valuedOptions(program, isNamed),
-    valuedOptions(program, (flags) => !isNamed(flags)),
-  ]
-  return { bash, zsh, fish }[shell](places, { named, valued })
+  return { bash, zsh, fish }[shell](listPlaces(program), listValued(program))
 }
 
-/** Options that take a value: the name of a participant, or something else, most often a file. */
+/** Without the signs of a shell, which names that others chose may hold. */
+const onlyNames = "tr -cd 'A-Za-z0-9._/\\n-'"
+
+/** Asks the running space; where its gateway has gone, no program is started. */
+const askSpace = (what: keyof typeof offers): string => {
+  const pid = `$(sed -nE 's/.*"pid":([0-9]+).*/\\1/p' .meup/gateway.json)`
+  return `sh -c "kill -0 ${pid.replaceAll(/[$"\\]/g, '\\$&')} && meup completion bash --offer ${what}" 2>/dev/null </dev/null | ${onlyNames}`
+}
+
+/** Commands of a shell that print words of the space that runs here, and print nothing if none runs. */
+const sources = {
+  names: `cat .meup/names 2>/dev/null | ${onlyNames}`,
+  tools: askSpace('tools'),
+  proposals: askSpace('proposals'),
+  grants: askSpace('grants'),
+} as const
+type Source = keyof typeof sources
+
+/** The sources of the arguments of commands, by their names. */
+const argumentSources: Readonly<Record<string, readonly Source[]>> = {
+  participant: ['names'],
+  question: ['names'],
+  what: ['tools'],
+  tool: ['tools'],
+  id: ['proposals'],
+  grant: ['grants', 'names'],
+}
+
+/** An option that takes a value: of a source, or something else, most often a file. */
 interface Valued {
-  readonly named: readonly string[]
-  readonly valued: readonly string[]
+  readonly flags: readonly string[]
+  readonly source: Source | undefined
 }
 
-const isNamed = (flags: string): boolean => /<(?:names?|participants?|agent)>/.test(flags)
-
-/** Prints the names of the running space; nothing where none runs here. The names that others chose hold no signs of a shell. */
-const listNames = "cat .meup/names 2>/dev/null | tr -cd 'A-Za-z0-9._\\n-'"
+function findSource(flags: string): Source | undefined {
+  if (/<(?:names?|participants?|agent)>/.test(flags)) return 'names'
+  return flags.endsWith('<tool>') ? 'tools' : undefined
+}
 
 const steps = (places: readonly Place[]): string[] => places.slice(1).map(({ path }) => `"${path}"`)
 
-const bash = (places: readonly Place[], { named, valued }: Valued): string => `\
+const readSources = (named: readonly Source[]): string =>
+  `{ ${named.map((each) => sources[each]).join('; ')}; }`
+
+const bash = (places: readonly Place[], valued: readonly Valued[]): string => `\
 # meup completion bash: put  source <(meup completion bash)  into ~/.bashrc
 _meup() {
   local at=meup word words= current="\${COMP_WORDS[COMP_CWORD]}"
   COMPREPLY=()
   case "\${COMP_WORDS[COMP_CWORD-1]}" in
-    ${named.join('|')}) COMPREPLY=($(compgen -W "$({ ${listNames}; })" -- "$current")); return ;;
-    ${valued.join('|')}) return ;;
+${valued
+  .map(({ flags, source }) =>
+    source === undefined
+      ? `    ${flags.join('|')}) return ;;`
+      : `    ${flags.join('|')}) COMPREPLY=($(compgen -W "$(${readSources([source])})" -- "$current")); return ;;`,
+  )
+  .join('\n')}
   esac
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$at $word" in ${steps(places).join('|')}) at="$at $word" ;; esac
   done
   case "$at" in
-${places.map(({ path, words, takesNames }) => `    "${path}") words="${words.map(({ text }) => text).join(' ')}${takesNames ? ` $({ ${listNames}; })` : ''}" ;;`).join('\n')}
+${places.map(({ path, words }) => `    "${path}") words="${words.map(({ text }) => text).join(' ')}" ;;`).join('\n')}
+  esac
+  [[ "$current" == -* ]] || case "$at" in
+${places.flatMap(({ path, takes }) => (takes.length === 0 ? [] : [`    "${path}") words="$words $(${readSources(takes)})" ;;`])).join('\n')}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -o default -F _meup meup
 `
 
-const zsh = (places: readonly Place[], { named, valued }: Valued): string => `\
+const zsh = (places: readonly Place[], valued: readonly Valued[]): string => `\
 #compdef meup
 # meup completion zsh: put  source <(meup completion zsh)  into ~/.zshrc, after compinit
 _meup() {
   local at=meup word
   local -a candidates
   case "$words[CURRENT-1]" in
-    ${named.join('|')}) candidates=(\${(f)"$({ ${listNames}; })"}); _describe names candidates; return ;;
-    ${valued.join('|')}) _files; return ;;
+${valued
+  .map(({ flags, source }) =>
+    source === undefined
+      ? `    ${flags.join('|')}) _files; return ;;`
+      : `    ${flags.join('|')}) candidates=(\${(f)"$(${readSources([source])})"}); _describe ${source} candidates; return ;;`,
+  )
+  .join('\n')}
   esac
   for word in "\${(@)words[2,CURRENT-1]}"; do
     case "$at $word" in ${steps(places).join('|')}) at="$at $word" ;; esac
   done
   case "$at" in
-${places.map(({ path, words, takesNames }) => `    "${path}") candidates=(${words.map(zshCandidate).join(' ')}${takesNames ? ` \${(f)"$({ ${listNames}; })"}` : ''}) ;;`).join('\n')}
+${places.map(({ path, words }) => `    "${path}") candidates=(${words.map(zshCandidate).join(' ')}) ;;`).join('\n')}
+  esac
+  [[ "$words[CURRENT]" == -* ]] || case "$at" in
+${places.flatMap(({ path, takes }) => (takes.length === 0 ? [] : [`    "${path}") candidates+=(\${(f)"$(${readSources(takes)})"}) ;;`])).join('\n')}
   esac
   _describe meup candidates || _files
 }
@@ -82,7 +163,7 @@ compdef _meup meup
 
 const zshCandidate = ({ text, about }: Word): string => quote(`${text.replaceAll(':', '\\:')}:${about}`)
 
-const fish = (places: readonly Place[], { named, valued }: Valued): string => `\
+const fish = (places: readonly Place[], valued: readonly Valued[]): string => `\
 # meup completion fish: meup completion fish > ~/.config/fish/completions/meup.fish
 function __meup_at
   set -l at meup
@@ -94,14 +175,15 @@ function __meup_at
   end
   test "$at" = "$argv[1]"
 end
-${places.flatMap((place) => place.words.map((word) => fishLine(place.path, word, { named, valued }))).join('\n')}
-${places.flatMap(({ path, takesNames }) => (takesNames ? [`complete -c meup -n ${quote(`__meup_at "${path}"`)} -f -a ${quote(`(${listNames})`)}`] : [])).join('\n')}
+${places.flatMap((place) => place.words.map((word) => fishLine(place.path, word, valued))).join('\n')}
+${places.flatMap(({ path, takes }) => takes.map((each) => `complete -c meup -n ${quote(`__meup_at "${path}"`)} -f -a ${quote(`(${sources[each]})`)}`)).join('\n')}
 `
 
-function fishLine(path: string, { text, about }: Word, { named, valued }: Valued): string {
+function fishLine(path: string, { text, about }: Word, valued: readonly Valued[]): string {
   const [, dashes, name = ''] = /^(-+)(.+)$/.exec(text) ?? []
-  const names = named.includes(text) ? ` -x -a ${quote(`(${listNames})`)}` : ''
-  const value = valued.includes(text) ? ' -r' : names
+  const option = valued.find(({ flags }) => flags.includes(text))
+  const words = option?.source === undefined ? ' -r' : ` -x -a ${quote(`(${sources[option.source]})`)}`
+  const value = option === undefined ? '' : words
   const what =
     dashes === undefined ? `-f -a ${quote(text)}` : `${dashes === '--' ? '-l' : '-s'} ${quote(name)}${value}`
   return `complete -c meup -n ${quote(`__meup_at "${path}"`)} ${what} -d ${quote(about)}`
@@ -114,8 +196,7 @@ interface Place {
   /** The command, such as `meup token create`. */
   readonly path: string
   readonly words: readonly Word[]
-  /** Whether names of participants may follow. */
-  readonly takesNames: boolean
+  readonly takes: readonly Source[]
 }
 
 interface Word {
@@ -131,21 +212,29 @@ function listPlaces(command: Command, path = command.name()): Place[] {
     .map(({ long, short, description }) => word(long ?? short ?? '', description))
   const subcommands = command.commands.map((each) => word(each.name(), each.description()))
   const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? [])
-  const takesNames = command.registeredArguments.some((each) =>
-    /^(?:participant|question|grant)$/.test(each.name()),
-  )
+  const takes = command.registeredArguments.flatMap((each) => argumentSources[each.name()] ?? [])
   return [
-    { path, takesNames, words: [...subcommands, ...choices.map((choice) => word(choice, '')), ...options] },
+    {
+      path,
+      takes: [...new Set(takes)],
+      words: [...subcommands, ...choices.map((choice) => word(choice, '')), ...options],
+    },
     ...command.commands.flatMap((each) => listPlaces(each, `${path} ${each.name()}`)),
   ]
 }
 
-/** Options that take a value, with these flags. */
-function valuedOptions(command: Command, isMeant: (flags: string) => boolean): string[] {
-  const own = command.options
-    .filter(({ required, optional, flags }) => (required || optional) && isMeant(flags))
-    .flatMap(({ long, short }) => [long, short].filter((flag) => flag !== undefined))
-  return [...new Set([...own, ...command.commands.flatMap((each) => valuedOptions(each, isMeant))])].sort()
+/** Options that take a value, by their source. */
+function listValued(program: Command): Valued[] {
+  const options = (command: Command): Option[] => [
+    ...command.options.filter(({ required, optional, hidden }) => (required || optional) && !hidden),
+    ...command.commands.flatMap(options),
+  ]
+  const all = options(program)
+  return [...(Object.keys(sources) as Source[]), undefined].flatMap((source) => {
+    const some = all.filter(({ flags }) => findSource(flags) === source)
+    const flags = some.flatMap(({ long, short }) => [long, short].filter((flag) => flag !== undefined))
+    return flags.length === 0 ? [] : [{ source, flags: [...new Set(flags)].sort() }]
+  })
 }
 
 const word = (text: string, about: string): Word => ({ text, about })

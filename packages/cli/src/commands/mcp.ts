@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import { ConfigError } from '../config/config-error.js'
 import { loadConfig } from '../config/load.js'
 import { createToken, isOpenToOthers, makeTokenFolder, readTokenFile } from '../config/tokens.js'
+import type { JsonOf } from '../json-outputs.js'
 import {
   announceConnection,
   type ConnectionFlags,
@@ -115,7 +116,7 @@ async function serveOverHttp(
     },
   )
   const { url } = serving
-  if (json) printJson({ event: 'listening', url, tokenFile: file, pid: process.pid })
+  if (json) printJson<JsonOf<'mcp serve'>>({ event: 'listening', url, tokenFile: file, pid: process.pid })
   else {
     print(url)
     printNotice(`clients send the token in ${file} as Authorization: Bearer <token>`)

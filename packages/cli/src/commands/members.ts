@@ -1,5 +1,6 @@
 import { findCapabilityWarnings } from '@meup/folds'
 import type { Command } from 'commander'
+import type { JsonOf } from '../json-outputs.js'
 import { parseCapabilities } from '../lib/capabilities.js'
 import { mustKnow, resolveTarget, withConnection, withSpace } from '../lib/connection.js'
 import { omitUndefined } from '../lib/options.js'
@@ -47,7 +48,7 @@ function inviteParticipant(id: string, words: readonly string[], flags: GrantFla
     const ids = space.participants.map((each) => each.id)
     for (const warning of findCapabilityWarnings(capabilities, ids)) printNotice(`warning: ${warning}`)
     const invitation = await space.invite(id, capabilities, terms)
-    if (flags.json) return void printJson(invitation)
+    if (flags.json) return void printJson<JsonOf<'invite'>>(invitation)
     if (invitation.token === undefined)
       return void printNotice(`${id} may come back, with the token that it has`)
     print(invitation.token)

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { buildGatewayUrl } from '@meup/agent-sdk/http'
 import type { Command } from 'commander'
+import type { JsonOf } from '../json-outputs.js'
 import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
-import { print, printNotice } from '../lib/output.js'
+import { print, printJson, printNotice } from '../lib/output.js'
 
 /** `meup open`: opens the page of a space, signed in. */
 export function addOpen(program: Command): void {
@@ -25,7 +26,7 @@ async function open({ browser, json, ...flags }: OpenFlags): Promise<void> {
   const { code, expiresAt } = await http.createLink()
   const url = `${buildGatewayUrl(http.target.url, '')}#/open/${code}`
   if (json) {
-    print(JSON.stringify({ url, expiresAt }))
+    printJson<JsonOf<'open'>>({ url, expiresAt })
     return
   }
   print(url)

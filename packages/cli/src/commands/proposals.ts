@@ -10,6 +10,7 @@ import {
 import { correlations, Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
+import type { JsonOf } from '../json-outputs.js'
 import { type ConnectionFlags, createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
 import { promptForms } from '../lib/fill-form.js'
 import { findByPrefix, omitUndefined } from '../lib/options.js'
@@ -82,7 +83,7 @@ async function listProposals({ all = false, ...flags }: ConnectionFlags & { all?
   const now = Date.now()
   const shown = all ? proposals : proposals.filter((each) => isOpenProposal(each, now))
   for (const each of shown) {
-    if (flags.json) printJson(toProposalJson(each, now))
+    if (flags.json) printJson<JsonOf<'proposals ls'>>(toProposalJson(each, now))
     else for (const line of formatProposal(each, now)) print(line)
   }
   if (!flags.json && shown.length === 0) printNotice(all ? 'nothing was proposed' : 'no proposal is open')
@@ -143,7 +144,7 @@ function rejectProposal(id: string, { reason, message, ...flags }: RefuseFlags):
   return decide(id, flags, async (space, { id, from }) => {
     const reasons = omitUndefined({ reason, message })
     await space.proposals.reject(id, reasons)
-    if (flags.json) printJson({ id, state: 'rejected', by: space.id, ...reasons })
+    if (flags.json) printJson<JsonOf<'proposals reject'>>({ id, state: 'rejected', by: space.id, ...reasons })
     else printNotice(`${id} is rejected; ${from} is told why`)
   })
 }
@@ -153,7 +154,8 @@ function withdrawProposal(id: string, { reason, message, ...flags }: RefuseFlags
   return decide(id, flags, async (space, { id }) => {
     const payload = omitUndefined({ reason, message })
     await space.send({ kind: Kind.mcpWithdraw, correlationId: id, payload })
-    if (flags.json) printJson({ id, state: 'withdrawn', by: space.id, ...payload })
+    if (flags.json)
+      printJson<JsonOf<'proposals withdraw'>>({ id, state: 'withdrawn', by: space.id, ...payload })
     else printNotice(`${id} is withdrawn`)
   })
 }

@@ -179,7 +179,8 @@ export const failures = {
     when: 'connect',
     says: 'A token is required',
     cause: 'The space takes no guests, and no token was found.',
-    remedy: 'name the participant with `--as`, or its token with `--token-file` or `MEUP_TOKEN`',
+    remedy:
+      'give one with `--token-file` or `MEUP_TOKEN`; in the folder of the space, `--as` with a name is enough',
     exit: exitCodes.auth,
   },
   wrong_token: {

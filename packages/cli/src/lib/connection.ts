@@ -111,7 +111,7 @@ export function mustKnow(
   const ids = participants.map(({ id }) => id)
   const name = names.find((each) => !ids.includes(each))
   if (name === undefined) return
-  const meant = suggest(name, ids) ?? brief(ids.join(', '), maxListChars)
+  const meant = suggest(name, ids) ?? `one of ${brief(ids.join(', '), maxListChars)}`
   throw new Failure('unknown_participant', { name: onOneLine(name), meant: onOneLine(meant) })
 }
 

@@ -40,7 +40,7 @@ async function askLine(question: string): Promise<string | undefined> {
 }
 
 /** Prints a value as JSON on one line. */
-export const printJson = (value: unknown): boolean => print(printableJson(value))
+export const printJson = <Value = unknown>(value: Value): boolean => print(printableJson(value))
 
 /** Formats rows as lines with aligned columns. */
 export function table(rows: readonly (readonly string[])[]): string[] {

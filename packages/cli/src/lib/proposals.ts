@@ -16,7 +16,8 @@ import {
   sentence,
 } from '@meup/folds'
 import { Kind, ProtocolError } from '@meup/protocol'
-import { findByPrefix } from './options.js'
+import type { JsonOf } from '../json-outputs.js'
+import { findByPrefix, omitUndefined } from './options.js'
 
 /** Reads the proposals of a space, oldest first. `answers`: with the outcome of approved ones. */
 export async function readProposals(http: HttpClient, { answers = false } = {}): Promise<ProposalView[]> {
@@ -116,11 +117,12 @@ function formatProposalReason({
 }
 
 /** A proposal as JSON. */
-export function toProposalJson({ source, ...proposal }: ProposalView, now: number): object {
+export function toProposalJson({ source, ...proposal }: ProposalView, now: number): JsonOf<'proposals ls'> {
   const { state, expiresAt } = proposal
   const { seq, from, to, context } = source
   const isOver = state === 'open' && expiresAt !== null && Date.parse(expiresAt) <= now
-  return { seq, from, to, context, ...proposal, ...(isOver && { state: 'expired' }) }
+  const place = { seq, from, ...omitUndefined({ to, context }) }
+  return { ...place, ...proposal, ...(isOver && { state: 'expired' as const }) }
 }
 
 /** `participant/tool` */

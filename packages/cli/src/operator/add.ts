@@ -4,6 +4,7 @@ import { onOneLine } from '@meup/folds'
 import { compileCapabilities, Kind } from '@meup/protocol'
 import type { SpaceEntry } from '../config/config.js'
 import { exitCodes } from '../failure/exit-codes.js'
+import type { JsonOf } from '../json-outputs.js'
 import { requestControl } from '../lib/control-client.js'
 import { ownCommand, quoteWord } from '../lib/executables.js'
 import { UsageError } from '../lib/exit.js'
@@ -36,7 +37,13 @@ export async function add(
   const { file } = written.config
   if (json) {
     const result = { participant: name, space: space.config.name, file, change, server: participant }
-    return void printJson({ ...result, secrets, notices, gateway, ...(program && { program }) })
+    return void printJson<JsonOf<'add'>>({
+      ...result,
+      secrets,
+      notices,
+      gateway,
+      ...(program && { program }),
+    })
   }
   const what =
     'url' in participant ? participant.url : [participant.command, ...(participant.args ?? [])].join(' ')

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { backUpLogs, type CopiedLog, restoreLogs } from '@meup/gateway'
 import { loadConfig } from '../config/load.js'
 import type { StorageSettings } from '../config/storage.js'
+import type { JsonOf } from '../json-outputs.js'
 import { UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 
@@ -46,7 +47,7 @@ function report(
   { file, logs }: { file: string; logs: readonly CopiedLog[] },
   json: boolean | undefined,
 ): void {
-  if (json) return void printJson({ file, logs })
+  if (json) return void printJson<JsonOf<'backup'>>({ file, logs })
   for (const { space, first, head, hash } of logs)
     print(`${space}: ${Math.max(head - first + 1, 0)} envelopes, head ${head}:${hash}`)
 }

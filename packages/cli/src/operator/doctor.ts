@@ -4,9 +4,10 @@ import { ConfigError } from '../config/config-error.js'
 import { type ConfigFile, readConfig } from '../config/load.js'
 import { checkStorage, logPath } from '../config/storage.js'
 import { exitCodes } from '../failure/exit-codes.js'
+import type { JsonOf } from '../json-outputs.js'
 import type { ConnectionFlags } from '../lib/connection.js'
 import { withListen } from '../lib/options.js'
-import { print, table } from '../lib/output.js'
+import { print, printJson, table } from '../lib/output.js'
 import { findGateway, findGatewayProcess, readGatewayFile } from '../lib/running-gateway.js'
 import {
   clockCheck,
@@ -40,7 +41,7 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
   ]
   const checks = await examine(file, address, directory)
   const ok = checks.every((check) => check.ok)
-  if (flags.json) print(JSON.stringify({ ok, settings, checks }))
+  if (flags.json) printJson<JsonOf<'doctor'>>({ ok, settings, checks })
   else for (const line of [...settingLines(settings), '', ...checkLines(checks)]) print(line)
   if (!ok) process.exitCode = exitCodes.error
 }

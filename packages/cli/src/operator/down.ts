@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Failure } from '../failure/failure.js'
+import type { JsonOf } from '../json-outputs.js'
 import { requestControl } from '../lib/control-client.js'
 import { printJson, printNotice } from '../lib/output.js'
 import { isRunning, readGatewayFile } from '../lib/running-gateway.js'
@@ -19,7 +20,7 @@ export async function down({ config, json }: DownFlags): Promise<void> {
   const directory = dirname(resolve(config))
   const pid = await findProcess(directory)
   if (pid !== undefined) await end(pid)
-  if (json) printJson({ stopped: pid !== undefined, ...(pid !== undefined && { pid }) })
+  if (json) printJson<JsonOf<'down'>>({ stopped: pid !== undefined, ...(pid !== undefined && { pid }) })
   else printNotice(pid === undefined ? `nothing runs in ${directory}` : 'stopped')
 }
 

@@ -5,6 +5,7 @@ import { stringify } from 'yaml'
 import { ConfigError } from '../config/config-error.js'
 import { loadConfig, parseConfig } from '../config/load.js'
 import { writeSecrets } from '../config/secrets.js'
+import type { JsonOf } from '../json-outputs.js'
 import { describeStar } from '../lib/capabilities.js'
 import { askConfirmation } from '../lib/confirm.js'
 import { quoteWord } from '../lib/executables.js'
@@ -86,7 +87,7 @@ export async function init(folder: string, flags: InitFlags): Promise<void> {
     ...{ directory, template, ...names, files, commands, question, imported, variables },
     secrets: kept,
   }
-  if (flags.json) return void printJson(result)
+  if (flags.json) return void printJson<JsonOf<'init'>>(result)
   for (const file of files) printNotice(`✓ ${join(relative(process.cwd(), directory), file)}`)
   if (imported.length > 0)
     printNotice(
@@ -150,8 +151,9 @@ function mustBeFree(directory: string, template: TemplateName): void {
   const places = Object.keys(fillTemplate(template, { space, person, agent, listen: '' }))
   const taken = [...places, 'node_modules', '.meup'].filter((place) => existsSync(join(directory, place)))
   if (taken.length === 0) return
+  const isProject = !taken.includes('space.yaml')
   throw new UsageError(
-    `${directory} has ${taken.join(', ')} already; name another folder: meup init <folder>`,
+    `${directory} has ${taken.join(', ')} already; name another folder: meup init <folder>${isProject ? ', or add a space alone to this project: meup space init' : ''}`,
   )
 }
 

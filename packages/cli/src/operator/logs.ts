@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { printable } from '@meup/folds'
 import { exitCodes } from '../failure/exit-codes.js'
+import type { JsonOf } from '../json-outputs.js'
 import { explainRefusal, requestControl } from '../lib/control-client.js'
 import { formatLocalTime } from '../lib/logger.js'
 import { parseCount } from '../lib/options.js'
@@ -37,7 +38,7 @@ async function readLines(directory: string, query: object): Promise<readonly Log
 /** Prints lines; returns the place of the last one. */
 function show(lines: readonly LogLine[], after: number, { json }: LogsFlags): number {
   for (const line of lines) {
-    if (json) printJson(line)
+    if (json) printJson<JsonOf<'logs'>>(line)
     else print(formatLine(line))
   }
   return lines.at(-1)?.seq ?? after

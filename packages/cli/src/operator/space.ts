@@ -5,9 +5,10 @@ import { stringify } from 'yaml'
 import { ConfigError } from '../config/config-error.js'
 import { readConfig } from '../config/load.js'
 import { exitCodes } from '../failure/exit-codes.js'
+import type { JsonOf } from '../json-outputs.js'
 import { describeStar, findConfigWarnings } from '../lib/capabilities.js'
 import { UsageError } from '../lib/exit.js'
-import { print, printNotice } from '../lib/output.js'
+import { print, printJson, printNotice } from '../lib/output.js'
 import { summarize, summaryLines } from './settings.js'
 
 /** `meup space init`: writes a first `space.yaml`. Never overwrites a file. */
@@ -22,7 +23,7 @@ export function initSpace(folder: string, { json }: { json?: boolean }): void {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     throw new UsageError(`${file} is there already; edit it, or name another folder`)
   }
-  if (json) return void print(JSON.stringify({ file, ...names }))
+  if (json) return void printJson<JsonOf<'space init'>>({ file, ...names })
   const elsewhere = relative(process.cwd(), dirname(file))
   const meup = elsewhere === '' ? 'meup' : `meup -C ${elsewhere}`
   print(file)
@@ -36,13 +37,14 @@ export function validateSpace({ config: path, json }: { config: string; json?: b
   try {
     const read = readConfig(path)
     const summary = summarize(read)
-    if (json) print(JSON.stringify({ valid: true, file, ...summary }))
+    if (json) printJson<JsonOf<'space validate'>>({ valid: true, file, ...summary })
     else for (const line of summaryLines(path, summary)) print(line)
     for (const warning of findConfigWarnings(read.config)) printNotice(`warning: ${warning}`)
     for (const line of describeStar(read.config)) printNotice(`… ${line}`)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    print(json ? JSON.stringify({ valid: false, file, problems: error.problems }) : error.message)
+    if (json) printJson<JsonOf<'space validate'>>({ valid: false, file, problems: error.problems })
+    else print(error.message)
     process.exitCode = exitCodes.usage
   }
 }
@@ -53,7 +55,7 @@ interface SpaceNames {
   readonly agent: string
 }
 
-/** Derives names for a new space from the folder and the login name. */
+/** Derives names for a new space from the folder and the login name; `root` is not the name of a person. */
 export function deriveNames(folder: string, login: string = loginName()): SpaceNames {
   const space = basename(resolve(folder))
     .toLowerCase()
@@ -66,7 +68,7 @@ export function deriveNames(folder: string, login: string = loginName()): SpaceN
     .slice(0, 64)
   return {
     space: space || 'demo',
-    human: human || 'operator',
+    human: human === 'root' ? 'operator' : human || 'operator',
     agent: human === 'helper' ? 'agent' : 'helper',
   }
 }

@@ -1,10 +1,11 @@
+import type { JsonOf } from '../json-outputs.js'
 import { print, printJson, printNotice, table } from '../lib/output.js'
 import { findRunning } from '../lib/running-spaces.js'
 
 /** `meup spaces`: the spaces that run on this machine, of this user, with their folders. */
 export async function listSpaces({ json }: { readonly json?: boolean }): Promise<void> {
   const running = await findRunning()
-  if (json) return void printJson(running)
+  if (json) return void printJson<JsonOf<'spaces'>>(running)
   if (running.length === 0)
     return void printNotice('no space of yours runs on this machine; meup up starts one')
   const rows = running.map(({ spaces, url, pid, directory }) => [

@@ -8,6 +8,7 @@ import { inspectLog } from '@meup/gateway'
 import type { ParticipantDetails } from '@meup/protocol'
 import { loadConfig } from '../config/load.js'
 import { logPath } from '../config/storage.js'
+import type { JsonOf } from '../json-outputs.js'
 import { UsageError } from '../lib/exit.js'
 import { formatBytes, print, printJson, printNotice, table } from '../lib/output.js'
 import { findGateway, type GatewayFile } from '../lib/running-gateway.js'
@@ -74,7 +75,7 @@ export async function stats({ config: path, url, json }: StatsFlags): Promise<vo
   const log = url === undefined ? readFiles(file) : undefined
   if (gateway === undefined && log === undefined)
     throw new UsageError(`there is no ${path}, and no gateway runs here; name one with --url`)
-  if (json) return void printJson({ gateway: gateway ?? null, log: log ?? null })
+  if (json) return void printJson<JsonOf<'stats'>>({ gateway: gateway ?? null, log: log ?? null })
   if (gateway === undefined) printNotice('no gateway runs here; this is what the log has')
   for (const line of [...gatewayLines(gateway), ...fileLines(log, gateway === undefined)]) print(line)
 }

@@ -11,10 +11,11 @@ import {
   type TokenState,
   tokenWarnings,
 } from '../config/tokens.js'
+import type { JsonOf } from '../json-outputs.js'
 import { UsageError } from '../lib/exit.js'
 import { gatewayMessages, notifyGateway } from '../lib/notify-gateway.js'
 import { omitUndefined } from '../lib/options.js'
-import { print, printNotice, table } from '../lib/output.js'
+import { print, printJson, printNotice, table } from '../lib/output.js'
 
 export interface TokenFlags {
   readonly config: string
@@ -26,7 +27,7 @@ export interface TokenFlags {
 /** `meup token list` */
 export function listTokens(participant: string | undefined, flags: TokenFlags): void {
   const entries = tokenEntries(loadConfig(resolve(flags.config)), toSelection(participant, flags))
-  if (flags.json) return void print(JSON.stringify({ tokens: entries }))
+  if (flags.json) return void printJson<JsonOf<'token list'>>({ tokens: entries })
   const several = new Set(entries.map(({ space }) => space)).size > 1
   const rows = entries.map(({ space, participant, kind, state, file }) => {
     return [...(several ? [space] : []), participant, kind, state, shortPath(file)]
@@ -44,7 +45,8 @@ export async function runTokenChange(
   const config = loadConfig(resolve(flags.config))
   const changed = changeTokens(config, verb, toSelection(participant, flags))
   const gateway = await announce(config, changed)
-  if (flags.json) print(JSON.stringify({ tokens: changed.map((each) => toTokenJson(each, flags)), gateway }))
+  if (flags.json)
+    printJson<JsonOf<'token create'>>({ tokens: changed.map((each) => toTokenJson(each, flags)), gateway })
   else {
     for (const each of changed) print(formatChange(each, verb, flags))
     printNotice(changed.length === 0 ? 'everybody has a token already' : gatewayMessages[gateway])

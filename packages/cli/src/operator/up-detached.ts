@@ -4,6 +4,7 @@ import { join, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { printable } from '@meup/folds'
 import { loadConfig } from '../config/load.js'
+import type { JsonOf } from '../json-outputs.js'
 import { requestControl } from '../lib/control-client.js'
 import { ownCommand } from '../lib/executables.js'
 import { ExitError } from '../lib/exit.js'
@@ -98,7 +99,7 @@ function report(
   programs: readonly ProgramReport[],
   { log, json }: { readonly log: string; readonly json: boolean },
 ): void {
-  if (json) return void printJson({ url, spaces, pid, log, programs })
+  if (json) return void printJson<JsonOf<'up -d'>>({ url, spaces, pid, log, programs })
   const named = (state: (each: string) => boolean): string[] =>
     programs.filter((each) => state(each.state)).map(({ participant }) => participant)
   const [up, waiting] = [named((state) => state === 'running'), named((state) => state === 'starting')]

@@ -31,7 +31,7 @@ import {
 import { getResultText } from '../lib/result-text.js'
 import { Conversation, type LineRenderer } from './conversation.js'
 import { colourMarkdown, plainMarkdown, renderMarkdown } from './markdown.js'
-import { callText, describeCall, outcomeMark, type ShownCall } from './tool-line.js'
+import { CallDescriber, callText, outcomeMark, type ShownCall } from './tool-line.js'
 import { measureWidth, truncate, wrapLine } from './width.js'
 
 type McpRequest = EnvelopeOf<typeof Kind.mcpRequest>
@@ -86,14 +86,14 @@ export class AgentLines implements LineRenderer {
   showsOutput = false
   readonly #options: AgentLinesOptions
   readonly #conversation: Conversation
+  readonly #describer = new CallDescriber()
   readonly #calls = new Calls<AgentCall>({
     store: new RecentCalls({ open: maxCalls, over: maxCalls }),
     reduce: ({ what, call }, envelope) => {
       if (what !== 'asked') return call.data
-      const { kind, from: agent, context } = envelope
-      return kind === Kind.mcpRequest
-        ? { agent, context, shown: describeCall(envelope as McpRequest) }
-        : undefined
+      const { from: agent, context } = envelope
+      const shown = this.#describer.describe(envelope as AnyEnvelope)
+      return shown && { agent, context, shown }
     },
   })
   #latestOutput: () => string[] = () => []

@@ -1,4 +1,5 @@
 import {
+  Bounded,
   brief,
   defaultGuard,
   getParameters,
@@ -12,8 +13,14 @@ import {
   shortenArguments,
   shownToolName,
 } from '@meup/folds'
-import type { EnvelopeOf, Kind } from '@meup/protocol'
-import { getNumberText, stringifyExact } from '@meup/protocol'
+import {
+  type AnyEnvelope,
+  correlations,
+  type EnvelopeOf,
+  getNumberText,
+  Kind,
+  stringifyExact,
+} from '@meup/protocol'
 import { formatBytes } from '../lib/output.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
@@ -30,7 +37,27 @@ export interface ShownCall {
   readonly why: string
 }
 
-export function describeCall(request: Request): ShownCall {
+/** Proposals that are remembered. */
+const maxProposals = 1000
+
+/** Describes calls in the order of the log. An approval has no rationale of its own: it names the participant that proposed the call. */
+export class CallDescriber {
+  readonly #proposers = new Bounded<string>(maxProposals)
+
+  /** `undefined` for a proposal. */
+  describe(envelope: AnyEnvelope): ShownCall | undefined {
+    if (envelope.kind !== Kind.mcpRequest) {
+      this.#proposers.set(envelope.id, envelope.from)
+      return undefined
+    }
+    const shown = describeCall(envelope)
+    const [proposer] = correlations(envelope).flatMap((id) => this.#proposers.get(id) ?? [])
+    const isOwn = proposer === undefined || envelope.rationale !== undefined
+    return isOwn ? shown : { ...shown, why: `proposed by ${onOneLine(proposer)}` }
+  }
+}
+
+function describeCall(request: Request): ShownCall {
   const { payload } = request
   return {
     tool: onOneLine(shownToolName(payload)),

@@ -2,6 +2,7 @@ import { formatDuration } from '@meup/folds'
 import { type Clock, type ImportedRow, importLog, systemClock } from '@meup/gateway'
 import { type AnyEnvelope, Kind, READ_TARGETED, SpaceName } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
+import type { JsonOf } from '../json-outputs.js'
 import type { ConnectionFlags } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import {
@@ -161,7 +162,7 @@ function createLiveScreen(): ReplayScreen {
   const surface: Surface = liveSurface({
     parts: () => ({
       heading: 'replay',
-      answers: [], // They were in no log.
+      answers: () => [], // They were in no log.
       thinkers: activity.thinkers(),
       tools: activity.tools(),
       showsThoughts,
@@ -249,7 +250,7 @@ export async function copyInto(
   if (proof === undefined) {
     printNotice('plain envelopes prove nothing: this is a log of its own, with a new epoch and other hashes')
   }
-  if (json) return void printJson({ space, path, ...log })
+  if (json) return void printJson<JsonOf<'replay --into'>>({ space, path, ...log })
   print(`${log.head} envelopes are in the space ${space} of ${path}`)
   print(`epoch ${log.epoch}`)
   print(`head ${log.head}:${log.hash}`)

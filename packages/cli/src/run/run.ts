@@ -43,6 +43,7 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
   const report = launching && new StartReport(started, { json, required })
   const close = async (): Promise<void> => {
     report?.close()
+    if (!json) printNotice('ending; a second Ctrl+C ends at once')
     await reloading.stop()
     await running.close()
   }

@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path'
+import type { JsonOf } from '../json-outputs.js'
 import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
 import { requestControl } from '../lib/control-client.js'
 import { print, printJson } from '../lib/output.js'
@@ -14,7 +15,8 @@ export async function listWork(flags: ConnectionFlags): Promise<void> {
   const { url, space } = http.target
   const [all, programs] = await Promise.all([readWork(http), readPrograms(url, space)])
   const now = Date.now()
-  if (flags.json) return void printJson({ url, space, participants: toJson(all, programs, now) })
+  if (flags.json)
+    return void printJson<JsonOf<'ps'>>({ url, space, participants: toJson(all, programs, now) })
   const width = process.stdout.isTTY ? process.stdout.columns : maxColumns
   for (const line of workTable(all, programs, { width, now })) print(line)
 }
@@ -31,7 +33,7 @@ export async function readPrograms(url: string, space: string): Promise<Programs
   return new Map(own.map((each) => [each.participant, each]))
 }
 
-export const toJson = (all: readonly Work[], programs: Programs, now: number): object[] =>
+export const toJson = (all: readonly Work[], programs: Programs, now: number): JsonOf<'ps'>['participants'] =>
   all.map((work) => {
     const { state, thinksSince, ...counts } = work
     const { lastError, nextTry } = programs.get(work.id) ?? {}

@@ -13,18 +13,23 @@ interface Column {
   text(work: Work, programs: Programs, now: number): string
 }
 
+const stateColumns = 24
+
 /** In the order in which they are shown; the first of `essential` are kept on a narrow screen. */
 const columns = [
   { title: 'WHO', width: 12, text: ({ id }) => onOneLine(id) },
   {
     title: 'STATE',
-    width: 24,
-    text: (work, programs, now) => describeWork(work, programs.get(work.id), now),
+    width: stateColumns,
+    text: (work, programs, now) => shorten(describeWork(work, programs.get(work.id), now)),
   },
   { title: 'MSG/S', width: 5, isNumber: true, text: (work) => formatRate(work.messagesPerSecond) },
   { title: 'CALLS/MIN', width: 9, isNumber: true, text: (work) => formatCount(work.callsPerMinute) },
   { title: 'TOKENS/H', width: 8, isNumber: true, text: (work) => formatCount(work.tokensPerHour) },
 ] as const satisfies readonly Column[]
+
+/** `paused by ana, 10 min left` has no room for its last word. */
+const shorten = (state: string): string => (state.length > stateColumns ? state.replace(/ left$/, '') : state)
 
 /** Columns by what is given up last where there is no room. */
 const essential: readonly string[] = ['WHO', 'STATE', 'MSG/S', 'TOKENS/H', 'CALLS/MIN']

@@ -19,7 +19,7 @@ import {
   Kind,
   type WelcomePayload,
 } from '@meup/protocol'
-import { describeCall, type ShownCall } from '../render/tool-line.js'
+import { CallDescriber, type ShownCall } from '../render/tool-line.js'
 
 type McpRequest = EnvelopeOf<typeof Kind.mcpRequest>
 
@@ -120,12 +120,13 @@ export class Activity {
   }
 
   #createView() {
+    const describer = new CallDescriber()
     const calls = new Calls<RunningTool>({
       store: new RecentCalls({ open: maxTools, over: 1 }),
       reduce: ({ what, call }, envelope) => {
         if (what !== 'asked') return call.data
-        if (call.kind === 'proposal') return undefined
-        return { caller: call.from, call: describeCall(envelope as McpRequest), since: this.#now() }
+        const shown = describer.describe(envelope as AnyEnvelope)
+        return shown && { caller: call.from, call: shown, since: this.#now() }
       },
     })
     return new SpaceView({

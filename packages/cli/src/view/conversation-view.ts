@@ -1,6 +1,7 @@
 import type { Interface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 import type { SpaceClient } from '@meup/agent-sdk'
+import { createContextFold } from '@meup/folds'
 import {
   type AnyEnvelope,
   isLiveKind,
@@ -20,6 +21,7 @@ import {
 } from '../lib/output.js'
 import { mayAllow } from '../lib/refusals.js'
 import { AgentLines, type Following } from '../render/agent-lines.js'
+import { AnswerFlow } from '../render/answer-flow.js'
 import { Conversation, type LineRenderer, markLines } from '../render/conversation.js'
 import { SpokenLines, speakLine } from '../render/spoken-lines.js'
 import { Activity } from './activity.js'
@@ -75,6 +77,9 @@ class ConversationView implements View {
   readonly #thinking: ThoughtVisibility
   readonly #lines: LineRenderer
   readonly #screen: Screen
+  readonly #flow = new AnswerFlow((chat, columns) =>
+    new AgentLines({ ...this.#look(), columns: () => columns, contexts: createContextFold }).lines(chat),
+  )
   readonly #surface: Surface
   #filter: ViewFilter | undefined
   #isConnected = true
@@ -106,8 +111,10 @@ class ConversationView implements View {
     if (envelope.kind === Kind.observeTyping) return
     if (envelope.kind === Kind.observeSummary && this.#isLive) this.#activity.onEnvelope(envelope)
     else if (envelope.kind !== Kind.chatDelta) this.#print(envelope)
-    else if (this.#includes({ ...envelope, kind: Kind.chat, payload: { message: '' } }))
+    else if (this.#includes({ ...envelope, kind: Kind.chat, payload: { message: '' } })) {
       this.#activity.onEnvelope(envelope)
+      this.#flowOn()
+    }
     this.#surface.refresh()
   }
 
@@ -118,7 +125,17 @@ class ConversationView implements View {
   #print(envelope: AnyEnvelope): void {
     this.#thinking.onEnvelope(envelope)
     this.#activity.onEnvelope(envelope)
-    if (this.#includes(envelope)) this.#screen.show(envelope)
+    if (!this.#includes(envelope)) return
+    const rest = this.#flow.end(envelope, this.#activity.answers(), this.#surface.columns)
+    this.#screen.show(envelope, rest)
+    if (rest !== undefined) this.#flowOn()
+  }
+
+  /** Prints what has been written of an answer; lines with a time or a number come whole. */
+  #flowOn(): void {
+    if (!(this.#lines instanceof AgentLines)) return
+    const rows = this.#flow.flow(this.#activity.answers(), this.#surface.columns)
+    if (rows.length > 0) this.#surface.print(rows)
   }
 
   append(envelope: AnyEnvelope, { preview, block: whole }: Following): void {
@@ -222,8 +239,7 @@ class ConversationView implements View {
     if (!this.#isLive || time || seq) return markLines(new Conversation(), this.#flags)
     const columns = (): number => this.#surface.columns
     return new AgentLines({
-      style: this.#style,
-      highlight: createHighlighter(this.#style),
+      ...this.#look(),
       columns,
       contexts,
       summaries: () => activity.summaries,
@@ -232,12 +248,16 @@ class ConversationView implements View {
     })
   }
 
+  #look() {
+    return { style: this.#style, highlight: createHighlighter(this.#style) }
+  }
+
   #live(): Surface {
     const { echoes, completer, keys } = this.#options
     return liveSurface({
       parts: () => ({
         heading: this.#heading(),
-        answers: this.#activity.answers(),
+        answers: (columns) => this.#activity.answers().map((each) => this.#flow.tail(each, columns)),
         // Without the ends of runs the activity cannot be known.
         thinkers: this.#receivesEnds() ? this.#activity.thinkers() : [],
         tools: this.#receivesEnds() ? this.#activity.tools() : [],

@@ -1,6 +1,4 @@
-import { createContextFold, formatDuration, type LiveAnswer, plainStyle } from '@meup/folds'
-import { type AnyEnvelope, Kind, PROTOCOL } from '@meup/protocol'
-import { AgentLines } from '../render/agent-lines.js'
+import { formatDuration } from '@meup/folds'
 import { aboutCall } from '../render/tool-line.js'
 import { measureWidth, truncate, truncateStart } from '../render/width.js'
 import type { RunningTool, Thinker } from './activity.js'
@@ -16,7 +14,8 @@ const maxAnswerLines = 4
 export interface FooterParts {
   /** The participant and the space. */
   readonly heading: string
-  readonly answers: readonly LiveAnswer[]
+  /** Rows that are not in the scrollback, for each answer that is being written. */
+  answers(columns: number): readonly (readonly string[])[]
   readonly thinkers: readonly Thinker[]
   readonly tools: readonly RunningTool[]
   readonly showsThoughts: boolean
@@ -54,7 +53,7 @@ export function renderFooter(parts: FooterParts, { columns, rows, now, dim }: Fo
   const [title = ''] = left > 0 ? fitLines([rule(heading, columns)]) : []
   const noticed = left > 0 ? fitLines(notices) : []
   const waiting = left > 0 && pending !== undefined ? fitLines([pending]) : []
-  const written = fitLines(formatAnswers(answers, columns, left))
+  const written = fitLines(formatAnswers(answers(columns), left))
   const active = left > 0 ? fitLines(formatActivity(parts, now)) : []
   const lines = [title, ...written, ...active, ...waiting, ...noticed].filter((line) => line !== '')
   const fitted = lines.map((line) => dim(truncate(line, columns)))
@@ -63,23 +62,11 @@ export function renderFooter(parts: FooterParts, { columns, rows, now, dim }: Fo
   return { lines: [...fitted, ...input.lines], cursor, below }
 }
 
-/** How answers end so far, in the lines that their chats will have. */
-function formatAnswers(answers: readonly LiveAnswer[], columns: number, left: number): string[] {
+/** How answers end so far. */
+function formatAnswers(answers: readonly (readonly string[])[], left: number): string[] {
   const maxRows = Math.min(maxAnswerLines, left)
   const each = Math.max(1, Math.floor(maxRows / answers.length))
-  return answers.flatMap((answer) => formatAnswer(answer, columns, each)).slice(0, maxRows)
-}
-
-function formatAnswer({ from, text }: LiveAnswer, columns: number, maxRows: number): string[] {
-  const lines = new AgentLines({
-    style: plainStyle,
-    highlight: (name) => name,
-    columns: () => columns,
-    contexts: createContextFold,
-  })
-  const message = text.slice(-2 * maxRows * columns).replace(/^[\uDC00-\uDFFF]/, '')
-  const chat = { protocol: PROTOCOL, id: '', ts: '', from, kind: Kind.chat, payload: { message } }
-  return lines.lines(chat as AnyEnvelope).slice(-maxRows)
+  return answers.flatMap((rows) => rows.slice(-each)).slice(0, maxRows)
 }
 
 function formatActivity({ thinkers, tools, showsThoughts }: FooterParts, now: number): string[] {

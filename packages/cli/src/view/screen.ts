@@ -25,7 +25,8 @@ export class Screen {
     this.#lines = lines
   }
 
-  show(envelope: AnyEnvelope): void {
+  /** `rows`: what is left to be shown of an answer. */
+  show(envelope: AnyEnvelope, rows?: readonly string[]): void {
     const { kind, seq = 0 } = envelope
     if (isThought(kind)) {
       if (!this.#showsThoughts()) {
@@ -35,7 +36,7 @@ export class Screen {
       if (this.#since !== undefined) this.#remember(seq)
     }
     this.#last = Math.max(this.#last, seq)
-    this.#print(this.#lines.lines(envelope))
+    this.#print(rows ?? this.#lines.lines(envelope))
   }
 
   /** Thoughts may be missing from now on: they are hidden, or the gateway does not send them. */

@@ -2,6 +2,7 @@ import type { Interface } from 'node:readline'
 import { printable } from '@meup/folds'
 import { exitCodes } from '../failure/exit-codes.js'
 import { print, printNotice } from '../lib/output.js'
+import { measureWidth, wrapLine } from '../render/width.js'
 import { type FooterParts, renderFooter } from './footer.js'
 import type { InputHistory } from './input-history.js'
 import { type Completer, Keyboard, pasteOff, pasteOn } from './keyboard.js'
@@ -150,6 +151,14 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
   process.stdout.write(pasteOn)
   terminal.flush(true)
 
+  /** Breaks a line between words; one with a word that has no room, such as an address, is left to the terminal, which copies it whole. */
+  function wrap(line: string): string[] {
+    const { columns } = terminal
+    const [indent = ''] = /^ */.exec(line) ?? []
+    const isBreakable = line.split(' ').every((word) => measureWidth(word) <= columns - indent.length - 2)
+    return isBreakable ? wrapLine(line, columns, indent.length + 2) : [line]
+  }
+
   function answer(line: string | undefined): void {
     asked?.answer(line)
     asked = undefined
@@ -208,8 +217,8 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
   }
 
   return {
-    print: (lines) => terminal.append(lines),
-    notify: (line) => terminal.append(printable(line).split('\n')),
+    print: (lines) => terminal.append(lines.flatMap(wrap)),
+    notify: (line) => terminal.append(printable(line).split('\n').flatMap(wrap)),
     refresh: () => terminal.refresh(),
     choose,
     prompt: (question, signal) =>

@@ -36,7 +36,7 @@ function checkRight(visitor: Caller): Refusal | undefined {
   if (!holdsLiteral(participants.capabilities(participant), ERASE)) {
     return {
       code: 'capability_violation',
-      message: `"${participant}" is not allowed to erase: it lacks "${ERASE}", which no glob gives. Ask the operator for it.`,
+      message: `"${participant}" is not allowed to erase: it lacks "${ERASE}", which no glob gives. The operator can list it by its name in space.yaml.`,
       details: { missing: ERASE },
     }
   }

@@ -159,7 +159,7 @@ function checkCoverage(
   return {
     code: 'grant_exceeds_own',
     path: `/payload/capabilities/${index}`,
-    message: `${from} does not provably hold capability ${index} of these. Give what your own capabilities cover.`,
+    message: `${from} does not provably hold ${JSON.stringify(capabilities[index])}. Give what your own capabilities cover.`,
     details: { index, capability: capabilities[index] },
   }
 }
