@@ -12,6 +12,7 @@ export {
   textPart,
   valuePart,
 } from './content.js'
+export { markWords } from './diff-words.js'
 export {
   everything,
   type Filter,
@@ -45,6 +46,7 @@ export { Past } from './past.js'
 export { type Route, readRoute, writeRoute } from './route.js'
 export type { Level } from './rows/folding.js'
 export type { Lane, Question } from './rows/lists.js'
+export { getMessages, percentile, readUsage, type Tokens, type Totals } from './rows/questions.js'
 export type {
   BatchRow,
   CallRow,
@@ -59,11 +61,13 @@ export type {
   Slot,
 } from './rows/row.js'
 export { Layout, type RowList } from './rows/row-list.js'
-export { getSpan, type Span, type TimeScale, timeScale } from './rows/waterfall.js'
+export { getPartKey } from './rows/slots.js'
+export { type TimeScale, timeScale } from './rows/time-scale.js'
+export { getSpan, listThoughts, type Span } from './rows/trace.js'
 export { type CardContent, type CardPart, describeCard, SeenParts, summarize } from './shown.js'
 export { likenessOf } from './space-folds.js'
 export { SpaceModel } from './space-model.js'
-export { findDefinitions, splitText } from './split-text.js'
+export { findDefinitions, findPart, splitText } from './split-text.js'
 export { expiry, terms } from './terms.js'
 export {
   ageText,
@@ -72,12 +76,14 @@ export {
   countText,
   dateText,
   dayText,
+  dropHalfLink,
   getText,
   momentText,
   namesHost,
   nameText,
   noRedaction,
   questionText,
+  setHourCycle,
   sizeText,
   splitTarget,
   stripMarkdown,

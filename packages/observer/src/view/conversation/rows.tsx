@@ -181,9 +181,9 @@ const EndLine = ({ row: { text, isCancelled, envelope } }: { row: EndRow }): VNo
 )
 
 function MoreLine({ row: { context, count } }: { row: MoreRow }): VNode {
-  const { open } = useSpace()
+  const { choose } = useSpace()
   return (
-    <button type="button" class="more" onClick={() => open(context)}>
+    <button type="button" class="more" onClick={() => choose(context, 'all')}>
       {countText(count, 'earlier line')}
     </button>
   )
