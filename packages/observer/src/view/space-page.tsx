@@ -5,36 +5,55 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatError } from '../connect/errors.js'
 import { readOne } from '../connect/history.js'
 import type { Detail, Session } from '../connect/session.js'
-import { isFiltering, type Row, type RowList, readRoute } from '../model/index.js'
-import { MessageBox } from './conversation/message-box.js'
+import {
+  findPart,
+  getPartKey,
+  getText,
+  isFiltering,
+  type Row,
+  type RowList,
+  readRoute,
+  splitText,
+  whenText,
+} from '../model/index.js'
 import { isDecidable } from './decide/decision.js'
 import { UndoToast } from './decide/undo-toast.js'
 import { Filters, HiddenList } from './filters/filters.js'
 import { useHighlights } from './find/use-highlights.js'
 import { Header } from './header.js'
 import { createKeymap, Help, type Keymap, listenToKeys } from './keymap.js'
+import type { Target } from './palette.js'
 import { People } from './participants/people.js'
 import { Scrubber } from './scrubber.js'
-import { updateAddress, useCatchingUp, useScrollPosition, useStored } from './shared/hooks.js'
+import { updateAddress, useCatchingUp, useScrollPosition } from './shared/hooks.js'
 import { lazy, loadAll } from './shared/lazy.js'
 import { openInPlace } from './shared/opened.js'
 import { Avatar, Name } from './shared/parts.js'
+import { useSetting } from './shared/settings.js'
 import { useUnread } from './shared/unread.js'
-import { type Panel, type SpaceActions, SpaceProvider, useSpace, useViewFilter } from './shared/use-space.js'
+import {
+  type Composer,
+  type Panel,
+  type SpaceActions,
+  SpaceProvider,
+  useSpace,
+  useViewFilter,
+} from './shared/use-space.js'
 import type { Reveal, RowsHandle } from './shared/virtual-rows.js'
 import { Announcements, StatusLine } from './status-line.js'
-import { panelId, tabId, useView, ViewTabs, views } from './view-tabs.js'
+import { panelId, tabId, useView, ViewTabs, viewNames, views } from './view-tabs.js'
 import { WhyPanel } from './why/why-panel.js'
+import { MessageBox } from './write/message-box.js'
 
 const Inspector = lazy(() => import('./audit/inspector.js').then(({ Inspector }) => Inspector))
 const Inbox = lazy(() => import('./decide/inbox.js').then(({ Inbox }) => Inbox))
 const FindPanel = lazy(() => import('./find/find-panel.js').then(({ FindPanel }) => FindPanel))
+const Palette = lazy(() => import('./palette.js').then(({ Palette }) => Palette))
+const SettingsDialog = lazy(() => import('./settings-dialog.js').then(({ SettingsDialog }) => SettingsDialog))
 const PersonPanel = lazy(() => import('./participants/person.js').then(({ PersonPanel }) => PersonPanel))
 
 interface SpacePageProps {
   readonly session: Session
-  readonly theme: string
-  readonly setTheme: (theme: string) => void
   readonly leave: () => void
   /** Seq of the envelope that the address names. */
   readonly linked: number | undefined
@@ -62,15 +81,7 @@ const nextDetail: Readonly<Record<Detail, Detail>> = {
 }
 
 /** The page of a space: participants, stream, proposals, and the panels beside them. */
-export function SpacePage({
-  session,
-  theme,
-  setTheme,
-  leave,
-  linked,
-  moment,
-  redraw,
-}: SpacePageProps): VNode {
+export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageProps): VNode {
   const { model } = session
   /** Key of the line that the keys are for. */
   const [current, setCurrent] = useState<string | undefined>()
@@ -78,11 +89,12 @@ export function SpacePage({
     readRoute(location.hash).query === undefined ? undefined : { at: 'find' },
   )
   const [requestError, setRequestError] = useState<string | undefined>()
-  const [isHelpOpen, setHelpOpen] = useState(false)
+  const [dialog, openDialog] = useState<'help' | 'settings' | 'palette' | undefined>()
   const [isMenuOpen, openMenu] = useState(false)
   const [isTimeOpen, openTime] = useState(false)
-  const [keys, setKeys] = useStored('meup-keys', 'on')
+  const keys = useSetting('keys')
   const shown = useRef<RowsHandle | undefined>(undefined)
+  const composer = useRef<Composer | undefined>(undefined)
   const [view, turn] = useView()
   const View = views[view].component
   const isLive = session.client !== undefined
@@ -100,13 +112,16 @@ export function SpacePage({
   const query = session.finder.sought.text
   useHighlights(query)
   useEffect(() => updateAddress({ query: query === '' ? undefined : query }), [query])
-  /** Brings the row of an envelope into view, or the one before it where it has none. Whether it has one. */
-  const showRow = (id: string, how: Reveal): boolean => {
+  /**
+   * Brings the row of an envelope into view, or the one before it where it has none. Returns whether it has one. `part`: of a message, the
+   * index of its part.
+   */
+  const showRow = (id: string, how: Reveal, part = 0): boolean => {
     const envelope = session.model.log.get(id)
     const line = envelope === undefined ? id : session.model.getLineId(envelope)
     if (line !== id) openInPlace(line) // It is a result: it shows where its call is opened.
     session.model.unfold(line)
-    const key = shown.current?.reveal(line, how)
+    const key = shown.current?.reveal(envelope && part > 0 ? getPartKey(envelope, part) : line, how)
     const before = key === undefined && envelope && findBefore(shown.current?.list, envelope)
     if (before) shown.current?.reveal(before, 'shown')
     if (key !== undefined) setCurrent(key)
@@ -131,9 +146,14 @@ export function SpacePage({
         if (panel !== undefined && isList && isShown) setPanel({ ...panel, isLow: true })
         else setPanel({ at: 'envelope', id })
       },
-      reveal({ id, seq }) {
-        if (session.model.log.get(id) !== undefined) {
-          if (!showRow(id, 'shown')) setPanel({ at: 'envelope', id })
+      reveal(hit) {
+        const { id, seq } = hit
+        const envelope = session.model.log.get(id)
+        if (envelope !== undefined) {
+          const part = findPart(splitText(getText(envelope)), hit)
+          // A long thought shows its beginning.
+          if (part > 0) openInPlace(`text ${id}`)
+          if (!showRow(id, 'shown', envelope.kind === Kind.chat ? part : 0)) setPanel({ at: 'envelope', id })
           else if (panel !== undefined) setPanel({ ...panel, isLow: true })
           return
         }
@@ -149,11 +169,12 @@ export function SpacePage({
         session.model.cycle(context)
         redraw()
       },
-      open(context) {
-        session.model.choose(context, 'all')
+      choose(context, level) {
+        session.model.choose(context, level)
         redraw()
       },
       viewFilter,
+      composer,
       act,
     }),
     [session, isLive, session.rights, panel, unread?.key, unread?.count],
@@ -213,6 +234,23 @@ export function SpacePage({
     return () => small.removeEventListener('change', turned)
   }, [])
 
+  /** Another one may have taken its place. */
+  const closeDialog = (which: typeof dialog) => (): void =>
+    openDialog((now) => (now === which ? undefined : now))
+  const targets = (): readonly Target[] => [
+    ...viewNames.map((name) => ({
+      ...{ key: `view ${name}`, label: name, about: views[name].title },
+      go: () => turn(name),
+    })),
+    {
+      ...{ key: 'inbox', label: 'inbox', about: 'what waits for a decision' },
+      go: () => setPanel({ at: 'inbox' }),
+    },
+    { ...{ key: 'search', label: 'search', about: 'the whole log' }, go: toSearch },
+    { ...{ key: 'settings', label: 'settings', about: 'of this browser' }, go: () => openDialog('settings') },
+    { ...{ key: 'keys', label: 'keys', about: 'what single letters do' }, go: () => openDialog('help') },
+  ]
+
   const keymap = useRef<() => Keymap>(() => ({}))
   keymap.current = () => {
     const list = shown.current?.list ?? model.lists.stream
@@ -231,7 +269,7 @@ export function SpacePage({
       playOrStop: () => session.time.togglePlay(),
       turn,
       turnThoughts: () => show(nextDetail[session.detail]),
-      search: () => document.querySelector<HTMLElement>('.find-box input')?.focus(),
+      search: toSearch,
       why: () => {
         const id = slots[at]?.envelope.id
         if (id !== undefined) setPanel({ at: 'why', id })
@@ -240,12 +278,19 @@ export function SpacePage({
       inbox: () => setPanel(panel?.at === 'inbox' ? undefined : { at: 'inbox' }),
       undo: () => session.held.undo(),
       toFilters,
-      help: () => setHelpOpen(true),
+      help: () => openDialog('help'),
       notify: (notice: string) => session.setNotice(notice),
     }
     return { Escape: close, ...(keys === 'on' && createKeymap(actions)) }
   }
-  useEffect(() => listenToKeys(() => keymap.current()), [])
+  useEffect(
+    () =>
+      listenToKeys(
+        () => keymap.current(),
+        () => openDialog('palette'),
+      ),
+    [],
+  )
 
   return (
     <SpaceProvider value={space}>
@@ -253,8 +298,8 @@ export function SpacePage({
         class={`page ${panel === undefined || panel.at === 'inbox' ? '' : 'inspecting'} ${panel?.isLow ? 'low' : ''} ${isLive ? '' : 'offline'} ${isMenuOpen ? 'menu-open' : ''}`}
       >
         <Header
-          {...{ session, theme, setTheme, show, leave, isMenuOpen, openMenu, isTimeOpen, openTime }}
-          help={() => setHelpOpen(true)}
+          {...{ session, show, leave, isMenuOpen, openMenu, isTimeOpen, openTime }}
+          openSettings={() => openDialog('settings')}
         />
         <div class="side" role={isMenuOpen ? 'main' : undefined}>
           <People />
@@ -280,30 +325,43 @@ export function SpacePage({
                 }}
               />
             )}
-            {linked !== undefined && found === undefined && !isAbsent && (
-              <p class="loading-back" role="status">
-                Loading back to #{linked}…
-              </p>
-            )}
+            {linked !== undefined && found === undefined && !isAbsent && <LoadingBack seq={linked} />}
           </div>
           <footer>
             <StatusLine {...{ session, requestError, leave, redraw }} />
             <Scrubber linked={moment} isOpen={isTimeOpen} />
-            <MessageBox help={() => setHelpOpen(true)} />
+            <MessageBox help={() => openDialog('help')} />
           </footer>
         </main>
         {panel !== undefined && <Beside panel={panel} close={close} />}
-        {isHelpOpen && (
-          <Help
-            hasKeys={keys === 'on'}
-            setKeys={(hasKeys) => setKeys(hasKeys ? 'on' : 'off')}
-            close={() => setHelpOpen(false)}
-          />
+        {dialog === 'help' && <Help close={closeDialog('help')} />}
+        {dialog === 'settings' && (
+          <SettingsDialog showKeys={() => openDialog('help')} close={closeDialog('settings')} />
         )}
+        {dialog === 'palette' && <Palette targets={targets()} close={closeDialog('palette')} />}
         <UndoToast />
         <Announcements model={model} />
       </div>
     </SpaceProvider>
+  )
+}
+
+/** That an envelope is loaded which is far back, and when it was sent. */
+function LoadingBack({ seq }: { seq: number }): VNode {
+  const { session } = useSpace()
+  const [ts, setTs] = useState('')
+  useEffect(() => {
+    setTs('')
+    readOne(session.http, seq).then(
+      (found) => setTs(found.ts),
+      (error: unknown) => console.info('the date is not known:', error),
+    )
+  }, [session, seq])
+  return (
+    <p class="loading-back" role="status">
+      Loading back to #{seq}
+      {ts === '' ? '…' : ` · ${whenText(ts)}…`}
+    </p>
   )
 }
 
@@ -329,6 +387,8 @@ function Beside({ panel, close }: { panel: Panel; close: () => void }): VNode | 
       return <FindPanel close={close} />
   }
 }
+
+const toSearch = (): void => document.querySelector<HTMLElement>('.find-box input')?.focus()
 
 /** Puts the focus on the first filter. */
 const toFilters = (): void => document.querySelector<HTMLElement>('.filters button')?.focus()
