@@ -302,9 +302,7 @@ function useSteadyOrder(mine: readonly ProposalView[]): {
 /** Asks the browser for notifications, for who wants them. */
 function Notifications(): VNode | null {
   const { state, ask } = useNotifications()
-  if (state === 'granted') return <span class="dim">The browser notifies you when something waits.</span>
-  if (state === 'denied') return <span class="dim">The browser shows no notifications of this page.</span>
-  if (state === 'unknown') return null
+  if (state !== 'default') return null
   return (
     <button type="button" class="link" onClick={ask}>
       Notify me when something waits
