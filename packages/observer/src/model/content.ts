@@ -21,6 +21,8 @@ interface DiffPart {
 export interface DiffLine {
   readonly sign: '+' | '-' | ' ' | '@'
   readonly text: string
+  /** Its number in its file, from 1: of what is taken out, in the file as it was. Absent where the place in the file is not known. */
+  readonly line?: number
 }
 
 interface JsonPart {
@@ -139,24 +141,38 @@ function readJson(text: string): unknown {
 }
 
 const isDiff = /^(?:diff --git |--- .*\n\+\+\+ |@@ -\d+(?:,\d+)? \+\d+)/
-const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/
+const hunk = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
+
+/** Numbers the lines of a diff one after the other, from these on. */
+function createCounter(old: number, now: number): (line: DiffLine) => DiffLine {
+  let [before, after] = [old, now]
+  return (line) => {
+    if (line.sign === '@') return line
+    if (line.sign === '-') return { ...line, line: before++ }
+    if (line.sign === ' ') before++
+    return { ...line, line: after++ }
+  }
+}
 
 /** The lines of a unified diff. Only what its hunks count are changes: everything else stays as it is written. */
 function readDiff(text: string): DiffLine[] {
   let [old, now] = [0, 0]
+  let next = createCounter(1, 1)
   return printable(text)
     .replace(/\n$/, '')
     .split('\n')
     .map((line) => {
-      const [isHunk, before = '1', after = '1'] = hunk.exec(line) ?? []
+      const [isHunk, oldStart, before = '1', start, after = '1'] = hunk.exec(line) ?? []
       const sign = line.charAt(0)
-      if (isHunk !== undefined) [old, now] = [Number(before), Number(after)]
-      else if (sign === '+' && now > 0) now--
+      if (isHunk !== undefined) {
+        ;[old, now] = [Number(before), Number(after)]
+        next = createCounter(Number(oldStart), Number(start))
+      } else if (sign === '+' && now > 0) now--
       else if (sign === '-' && old > 0) old--
       else if (sign === ' ' && old > 0 && now > 0) [old, now] = [old - 1, now - 1]
       else return { sign: '@', text: line }
       return isHunk === undefined
-        ? { sign: sign as DiffLine['sign'], text: line.slice(1) }
+        ? next({ sign: sign as DiffLine['sign'], text: line.slice(1) })
         : { sign: '@', text: line }
     })
 }
@@ -349,7 +365,7 @@ function findChange(
     return diffs && describeLines(verb, name, joinDiffs(diffs), ['edits'])
   }
   if (before !== undefined && after !== undefined)
-    return describeLines(verb, name, compare(before[1], after[1]), [before[0], after[0]])
+    return describeLines(verb, name, compare(before[1], after[1]).map(withoutNumber), [before[0], after[0]])
   // A patch may name other files: it is shown beside what is sent.
   if (patch !== undefined)
     return isDiff.test(patch[1]) ? describeLines(verb, name, readDiff(patch[1]), []) : undefined
@@ -387,13 +403,17 @@ function readDiffs(diffs: unknown): DiffLine[] | undefined {
   return files.every((lines) => lines !== undefined) ? files.flat() : undefined
 }
 
+/** Where in its file a replaced text stands is not known. */
+const withoutNumber = (line: DiffLine): DiffLine =>
+  line === elision ? line : { sign: line.sign, text: line.text }
+
 /** Replaced texts, where every edit is one and nothing else. */
 function readEdits(edits: unknown, compare: ReturnType<typeof createComparison>): DiffLine[][] | undefined {
   if (!Array.isArray(edits) || edits.length === 0) return undefined
   const diffs = edits.map((edit) => {
     const { before, after } = (isObject(edit) && readFields(edit)) || {}
     const isOne = before !== undefined && after !== undefined && Object.keys(edit).length === 2
-    return isOne ? compare(before[1], after[1]) : undefined
+    return isOne ? compare(before[1], after[1]).map(withoutNumber) : undefined
   })
   return diffs.every((diff) => diff !== undefined) ? diffs : undefined
 }
@@ -439,7 +459,7 @@ function compareLines(before: string, after: string, timeout: number): DiffLine[
     const texts = value.replace(/\n$/, '').split('\n')
     return value === '' ? [] : texts.map((text) => ({ sign, text }))
   })
-  return withoutFarLines(lines)
+  return withoutFarLines(lines.map(createCounter(1, 1)))
 }
 
 /** Stands for lines that are left out. */
