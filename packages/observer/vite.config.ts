@@ -9,7 +9,11 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     // One file for all that the page begins with: several do not compress as well.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'page', tags: ['$initial'] }] } } },
+    rolldownOptions: {
+      // Its instances of comparisons that nobody uses are made when it loads.
+      treeshake: { moduleSideEffects: [{ test: /\/diff\/libesm\//, sideEffects: false }] },
+      output: { codeSplitting: { groups: [{ name: 'page', tags: ['$initial'] }] } },
+    },
   },
   // Fixtures of tests, on `/components` of the dev server, are over the sources.
   resolve: {

@@ -4,9 +4,14 @@ import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { Session } from './connect/session.js'
 import { loadLastSpace, loadToken, removeToken, saveToken } from './connect/storage.js'
 import { readRoute, setHourCycle, writeRoute } from './model/index.js'
+import { lazy } from './view/shared/lazy.js'
 import { useSetting } from './view/shared/settings.js'
-import { Entrance, url } from './view/sign-in.js'
 import { SpacePage } from './view/space-page.js'
+
+const Entrance = lazy(() => import('./view/sign-in.js').then(({ Entrance }) => Entrance))
+
+/** The gateway that has served the page. */
+const url = location.origin
 
 const codePattern = /^#\/open\/([\w-]{1,128})$/
 
@@ -92,6 +97,7 @@ function App(): VNode {
     return (
       <Entrance
         key={`${route.space} ${code}`}
+        url={url}
         code={code}
         space={route.space}
         problem={stage?.at === 'ended' ? stage.reason : undefined}

@@ -153,7 +153,7 @@ describe('what a call changes:', () => {
     const before = Array.from({ length: 30 }, (_, at) => `line ${at}`).join('\n')
     const lines = createComparison()(before, before.replace('line 15', 'line fifteen'))
     expect(lines.map(({ sign }) => sign).join('')).toBe('@   -+   @')
-    expect(lines.filter(({ sign }) => sign === '+')).toEqual([{ sign: '+', text: 'line fifteen', line: 15 }])
+    expect(lines.filter(({ sign }) => sign === '+')).toEqual([{ sign: '+', text: 'line fifteen', line: 16 }])
   })
 
   test('texts without an end are compared in time', () => {

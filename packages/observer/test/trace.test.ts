@@ -1,4 +1,11 @@
-import { getMessages, listThoughts, percentile, readUsage, SpaceModel } from '@meup/observer/model'
+import {
+  countQuestion,
+  getMessages,
+  listThoughts,
+  percentile,
+  readUsage,
+  SpaceModel,
+} from '@meup/observer/model'
 import { describe, expect, test } from 'vitest'
 import { Script } from './support.js'
 
@@ -30,7 +37,7 @@ function story() {
 const count = (model: SpaceModel, at = 0) => {
   const question = model.lists.questions[at]
   if (question === undefined) throw new Error('there is no such question')
-  return model.lists.count(question)
+  return countQuestion(question, model.lists)
 }
 
 describe('what a question came to', () => {
@@ -109,7 +116,7 @@ test('the totals of a long log are there at once, and again after each envelope'
   model.append(script.envelopes, 0)
   const { questions } = model.lists
   expect(questions).toHaveLength(300)
-  const first = questions.map((question) => model.lists.count(question))
-  const again = model.lists.questions.map((question) => model.lists.count(question))
+  const first = questions.map((question) => countQuestion(question, model.lists))
+  const again = model.lists.questions.map((question) => countQuestion(question, model.lists))
   expect(again).toEqual(first)
 })

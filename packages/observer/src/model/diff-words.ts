@@ -1,5 +1,5 @@
 import { diffArrays } from 'diff'
-import type { DiffLine } from './content.js'
+import type { DiffLine } from './change.js'
 
 /** A piece of a line; `isChanged`: the line that it is compared with has another one. */
 interface Piece {

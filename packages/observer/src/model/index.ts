@@ -1,18 +1,8 @@
+export { readSettings, type Settings } from './arguments.js'
 export { type CallSummary, summarizeCall, summarizeCalls } from './call-summary.js'
-export {
-  type Change,
-  createComparison,
-  type DiffLine,
-  describeChange,
-  type Part,
-  readSettings,
-  resultParts,
-  type Settings,
-  type TextPart,
-  textPart,
-  valuePart,
-} from './content.js'
+export { type Change, createComparison, type DiffLine, describeChange } from './change.js'
 export { markWords } from './diff-words.js'
+export { explainEnvelope } from './explain.js'
 export {
   everything,
   type Filter,
@@ -34,19 +24,35 @@ export {
   toSubscribePayload,
 } from './filter/visibility.js'
 export { hueOf, initialsOf } from './hues.js'
-export type { Mark, Waiting } from './inbox.js'
+export { judge, type Mark, sortWaiting, type Waiting } from './inbox.js'
 export { BrokenChain, ChainCheck, type CheckResult } from './log/chain-check.js'
 export { GrantIndex, readCapabilities } from './log/grants.js'
 export type { Log } from './log/log.js'
 export type { Person, Status } from './log/people.js'
 export { type ToolInfo, toolEffects } from './log/tools.js'
 export { getFullSize } from './log/truncate.js'
-export { type Completion, completeName, findCompletion, findNames, type NamedPart } from './message.js'
+export {
+  type Completion,
+  completeName,
+  findCompletion,
+  findNames,
+  type NamedPart,
+  readCommand,
+  unknownName,
+} from './message.js'
+export { type Part, resultParts, type TextPart, textPart, valuePart } from './parts.js'
 export { Past } from './past.js'
 export { type Route, readRoute, writeRoute } from './route.js'
 export type { Level } from './rows/folding.js'
 export type { Lane, Question } from './rows/lists.js'
-export { getMessages, percentile, readUsage, type Tokens, type Totals } from './rows/questions.js'
+export {
+  countQuestion,
+  getMessages,
+  percentile,
+  readUsage,
+  type Tokens,
+  type Totals,
+} from './rows/questions.js'
 export type {
   BatchRow,
   CallRow,

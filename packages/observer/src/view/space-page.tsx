@@ -1,5 +1,5 @@
 import { ToolError } from '@meup/agent-sdk/watch'
-import { type Capability, type Envelope, Kind } from '@meup/protocol'
+import { type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatError } from '../connect/errors.js'
@@ -10,25 +10,24 @@ import {
   getPartKey,
   getText,
   isFiltering,
-  type Row,
   type RowList,
   readRoute,
   splitText,
-  whenText,
 } from '../model/index.js'
-import { isDecidable } from './decide/decision.js'
+import { Beside, LoadingBack } from './beside.js'
+import { isDecidable } from './decide/is-decidable.js'
 import { UndoToast } from './decide/undo-toast.js'
+import { Empty, isQuiet, NothingPasses } from './empty.js'
 import { Filters, HiddenList } from './filters/filters.js'
 import { useHighlights } from './find/use-highlights.js'
 import { Header } from './header.js'
-import { createKeymap, Help, type Keymap, listenToKeys } from './keymap.js'
+import { createKeymap, type Keymap, listenToKeys } from './keymap.js'
 import type { Target } from './palette.js'
 import { People } from './participants/people.js'
 import { Scrubber } from './scrubber.js'
 import { updateAddress, useCatchingUp, useScrollPosition } from './shared/hooks.js'
 import { lazy, loadAll } from './shared/lazy.js'
 import { openInPlace } from './shared/opened.js'
-import { Avatar, Name } from './shared/parts.js'
 import { useSetting } from './shared/settings.js'
 import { useUnread } from './shared/unread.js'
 import {
@@ -36,21 +35,16 @@ import {
   type Panel,
   type SpaceActions,
   SpaceProvider,
-  useSpace,
   useViewFilter,
 } from './shared/use-space.js'
 import type { Reveal, RowsHandle } from './shared/virtual-rows.js'
 import { Announcements, StatusLine } from './status-line.js'
 import { panelId, tabId, useView, ViewTabs, viewNames, views } from './view-tabs.js'
-import { WhyPanel } from './why/why-panel.js'
 import { MessageBox } from './write/message-box.js'
 
-const Inspector = lazy(() => import('./audit/inspector.js').then(({ Inspector }) => Inspector))
-const Inbox = lazy(() => import('./decide/inbox.js').then(({ Inbox }) => Inbox))
-const FindPanel = lazy(() => import('./find/find-panel.js').then(({ FindPanel }) => FindPanel))
+const Help = lazy(() => import('./help.js').then(({ Help }) => Help))
 const Palette = lazy(() => import('./palette.js').then(({ Palette }) => Palette))
 const SettingsDialog = lazy(() => import('./settings-dialog.js').then(({ SettingsDialog }) => SettingsDialog))
-const PersonPanel = lazy(() => import('./participants/person.js').then(({ PersonPanel }) => PersonPanel))
 
 interface SpacePageProps {
   readonly session: Session
@@ -60,17 +54,6 @@ interface SpacePageProps {
   /** Seq of the moment that it names. */
   readonly moment: number | undefined
   readonly redraw: () => void
-}
-
-/** Whether there are only a few events, and no messages or reasoning. That programs ask what tools there are is none. */
-function isQuiet(list: RowList): boolean {
-  const isEvent = (row: Row): boolean =>
-    row.type === 'batch'
-      ? row.calls.every(isEvent)
-      : row.type === 'call'
-        ? row.envelope.payload.method !== 'tools/call'
-        : row.type === 'said' && row.tone === 'event'
-  return list.slots.length < 20 && list.slots.every((slot) => isEvent(list.getRow(slot)))
 }
 
 const nextDetail: Readonly<Record<Detail, Detail>> = {
@@ -346,132 +329,11 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
   )
 }
 
-/** That an envelope is loaded which is far back, and when it was sent. */
-function LoadingBack({ seq }: { seq: number }): VNode {
-  const { session } = useSpace()
-  const [ts, setTs] = useState('')
-  useEffect(() => {
-    setTs('')
-    readOne(session.http, seq).then(
-      (found) => setTs(found.ts),
-      (error: unknown) => console.info('the date is not known:', error),
-    )
-  }, [session, seq])
-  return (
-    <p class="loading-back" role="status">
-      Loading back to #{seq}
-      {ts === '' ? '…' : ` · ${whenText(ts)}…`}
-    </p>
-  )
-}
-
 /** Id of what the last row before an envelope shows. */
 const findBefore = (list: RowList | undefined, { seq = 0 }: Envelope): string | undefined =>
   list?.slots.findLast(({ envelope }) => (envelope.seq ?? 0) <= seq)?.envelope.id
-
-/** What stands beside the view. */
-function Beside({ panel, close }: { panel: Panel; close: () => void }): VNode | null {
-  const { model } = useSpace().session
-  switch (panel.at) {
-    case 'envelope': {
-      const envelope = panel.envelope ?? model.log.get(panel.id)
-      return envelope === undefined ? null : <Inspector envelope={envelope} close={close} />
-    }
-    case 'why':
-      return <WhyPanel key={panel.id} id={panel.id} close={close} />
-    case 'person':
-      return <PersonPanel key={panel.id} id={panel.id} capability={panel.capability} close={close} />
-    case 'inbox':
-      return <Inbox close={close} />
-    case 'find':
-      return <FindPanel close={close} />
-  }
-}
 
 const toSearch = (): void => document.querySelector<HTMLElement>('.find-box input')?.focus()
 
 /** Puts the focus on the first filter. */
 const toFilters = (): void => document.querySelector<HTMLElement>('.filters button')?.focus()
-
-/** What there is to do where there is nothing to see. */
-function Empty({ session }: { session: Session }): VNode {
-  const { stage, place } = session
-  if (stage.at === 'connecting') {
-    return (
-      <p class="empty dim" role="status">
-        Connecting to {place.space}…
-      </p>
-    )
-  }
-  if (stage.at === 'ended') {
-    return (
-      <div class="empty">
-        <h2>The space cannot be reached</h2>
-        <p>
-          Look whether the gateway runs, and whether this machine reaches it. What you have written is kept.
-        </p>
-        <button type="button" class="primary" onClick={() => void session.reconnect()}>
-          Try again
-        </button>
-      </div>
-    )
-  }
-  return (
-    <div class="empty">
-      <h2>Nothing has happened here yet</h2>
-      <Suggestions />
-      <p class="dim">Or write below. From a terminal, in the folder of the space:</p>
-      <pre>meup join</pre>
-    </div>
-  )
-}
-
-/** Agents that questions are offered for. */
-const maxSuggestions = 4
-
-/** Questions to begin with, for the agents that are here; a click asks. */
-function Suggestions(): VNode {
-  const { session, isLive, can } = useSpace()
-  const { model, welcome } = session
-  const agents = model.members
-    .infos(Date.now())
-    .filter(({ id, status }) => status === 'present' && id !== welcome?.you.id)
-    .filter(({ capabilities }) => capabilities.some(isToReason))
-    .slice(0, maxSuggestions)
-  const ask = (id: string): void => session.outbox.send({ message: question, mention: [id] })
-  const mayAsk = isLive && can({ kind: Kind.chat, payload: { message: question } })
-  if (agents.length === 0) return <p>No agent is here yet: what is said is kept for when one comes.</p>
-  return (
-    <ul class="suggestions">
-      {agents.map(({ id }) => (
-        <li key={id}>
-          <button type="button" disabled={!mayAsk} onClick={() => ask(id)}>
-            <Avatar id={id} kind="small" />
-            <span>
-              Ask <Name id={id} />: {question}
-            </span>
-          </button>
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-const question = 'What can you do?'
-
-/** Whether it lets its holder reason, as agents are: tools that answer calls alone have nothing to say. */
-function isToReason(capability: Capability): boolean {
-  const kind = typeof capability === 'string' ? capability : 'kind' in capability ? capability.kind : ''
-  return [kind].flat().some((each) => each === 'reasoning.*' || each === Kind.reasoningStart)
-}
-
-/** Where a reader's own filter lets nothing through. */
-const NothingPasses = ({ widen }: { widen: () => void }): VNode => (
-  <div class="empty">
-    <h2>Nothing of it matches your filter</h2>
-    <p>What comes and matches shows here.</p>
-    <button type="button" class="primary" onClick={widen}>
-      Show everything
-    </button>
-  </div>
-)

@@ -1,7 +1,7 @@
 import { GATEWAY } from '@meup/protocol'
 import type { Block } from './blocks.js'
 import { type Group, type GroupOptions, Groups } from './groups.js'
-import { addTotals, countBlock, type Totals } from './questions.js'
+import type { Totals } from './questions.js'
 import type { Slot, Sources } from './row.js'
 import { type CreateSlots, RowList } from './row-list.js'
 import { createSlotsInBatches, getOrigin } from './slots.js'
@@ -25,11 +25,11 @@ const blocksPerStep = 16
 export class Lists {
   readonly stream: RowList
   readonly #blocks: () => readonly Block[]
-  readonly #sources: Sources
+  readonly sources: Sources
   #lanes: Groups<string | null> | undefined
   #questions: Groups<string> | undefined
-  /** What each block of a question came to. */
-  #totals = new WeakMap<Block, Totals>()
+  /** What blocks of questions came to, until they are different: see `countQuestion`. */
+  readonly totals = new WeakMap<Block, Totals>()
   /** Makes all rows again, a few at a time, while the previous ones still show. */
   #renewal: Generator<undefined, Prepared> | undefined
   /** Blocks that changed during the renewal. */
@@ -38,7 +38,7 @@ export class Lists {
   /** `blocks`: in the order of the log. */
   constructor(blocks: () => readonly Block[], sources: Sources) {
     this.#blocks = blocks
-    this.#sources = sources
+    this.sources = sources
     this.stream = new RowList(blocks, sources, createSlotsInBatches)
   }
 
@@ -54,26 +54,15 @@ export class Lists {
     this.#questions ??= this.#newGroups(
       (block, sources) => (block.type === 'arrivals' ? undefined : getOrigin(block, sources)),
       createTimedSlots,
-      withOpenContexts(this.#sources),
+      withOpenContexts(this.sources),
     )
     return this.#questions.all
-  }
-
-  /** What a question came to. Blocks that are as they were are not counted again. */
-  count({ blocks }: Question): Totals {
-    return addTotals(
-      blocks.map((block) => {
-        const known = this.#totals.get(block) ?? countBlock(block, this.#sources)
-        this.#totals.set(block, known)
-        return known
-      }),
-    )
   }
 
   #newGroups<Key>(
     keyOf: GroupOptions<Key>['keyOf'],
     createSlots: CreateSlots,
-    sources = this.#sources,
+    sources = this.sources,
   ): Groups<Key> {
     return new Groups({ blocks: this.#blocks, sources, keyOf, createSlots })
   }
@@ -87,7 +76,7 @@ export class Lists {
   /** These blocks are new or different. */
   touch(blocks: readonly Block[]): void {
     if (this.isBehind) for (const block of blocks) this.#touched.add(block)
-    for (const block of blocks) this.#totals.delete(block)
+    for (const block of blocks) this.totals.delete(block)
     for (const list of this.#kept) list.touch(blocks)
   }
 
@@ -103,7 +92,7 @@ export class Lists {
     if (blocks.length <= maxBlocksAtOnce) this.clear()
     else {
       this.#touched.clear()
-      this.#renewal = this.prepare([...blocks], this.#sources, blocksPerStep)
+      this.#renewal = this.prepare([...blocks], this.sources, blocksPerStep)
     }
   }
 

@@ -1,6 +1,7 @@
 import { isObject } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import type { Block, Entry } from './blocks.js'
+import type { Lists, Question } from './lists.js'
 import type { Sources } from './row.js'
 import { hasFailed, isProblem } from './row-content.js'
 import { decidedAt } from './trace.js'
@@ -56,8 +57,19 @@ const nothing: Omit<Totals, 'from' | 'to'> = {
   ...{ tokens: noTokens, cost: undefined, calls: 0, errors: 0, models: [] },
 }
 
+/** What a question came to. Blocks that are as they were are not counted again. */
+export function countQuestion({ blocks }: Question, { totals, sources }: Lists): Totals {
+  return addTotals(
+    blocks.map((block) => {
+      const known = totals.get(block) ?? countBlock(block, sources)
+      totals.set(block, known)
+      return known
+    }),
+  )
+}
+
 /** What one block of a question came to. */
-export function countBlock(block: Block, sources: Sources): Totals {
+function countBlock(block: Block, sources: Sources): Totals {
   const from = Date.parse(block.envelope.ts)
   if (block.type === 'event') return countEntry(block.entry, sources, false)
   if (block.type !== 'context') return { ...nothing, from, to: from }
@@ -89,7 +101,7 @@ function countEntry(entry: Entry, { getProposal }: Sources, isOver: boolean): To
 }
 
 /** All of them together. */
-export function addTotals(parts: readonly Totals[]): Totals {
+function addTotals(parts: readonly Totals[]): Totals {
   let [from, to, calls, errors] = [Number.POSITIVE_INFINITY, 0 as number | undefined, 0, 0]
   let [cost, tokens] = [undefined as number | undefined, noTokens]
   const models = new Set<string>()

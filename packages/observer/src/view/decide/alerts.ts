@@ -22,9 +22,10 @@ export function useAlerts(session: Session, waiting: number, mine: readonly Prop
     if (!isMore) return
     const latest = mine.at(-1)
     const elicitation = session.model.elicitations(session.welcome?.you.id).at(-1)
-    const proposed = latest === undefined ? '' : describeProposal(session, latest)
-    const body = elicitation === undefined ? proposed : `${elicitation.from} asks you something`
-    notify('notify-decision', `${space}: ${waiting} to decide`, body)
+    const title = `${space}: ${waiting} to decide`
+    if (elicitation !== undefined || latest === undefined)
+      notify('notify-decision', title, `${elicitation?.from ?? 'somebody'} asks you something`)
+    else describeProposal(session, latest).then((body) => notify('notify-decision', title, body), reportError)
   }, [waiting])
   useMessageAlerts(session)
 }
@@ -61,8 +62,9 @@ function notify(setting: SettingName, title: string, body: string): void {
 }
 
 /** `coder proposes delete_file. Its server says that the tool may delete or overwrite.` */
-function describeProposal({ model }: Session, proposal: ProposalView): string {
-  const { risk } = model.judge(proposal)
+async function describeProposal({ model }: Session, proposal: ProposalView): Promise<string> {
+  const { judge } = await import('../../model/inbox.js')
+  const { risk } = judge(model, proposal)
   const warning = risk.level === 'destructive' ? `Destructive: ${risk.reason}` : risk.reason
   return `${proposal.source.from} proposes ${nameText(proposal.tool)}. ${warning}`
 }

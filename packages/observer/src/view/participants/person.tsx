@@ -7,6 +7,7 @@ import { GrantedCapabilities, GrantForm } from './granted-capabilities.js'
 import { stateMarks, useStateText } from './people.js'
 import { Tools } from './tools.js'
 import { useGranted } from './use-granted.js'
+import '../../style/person.css'
 
 /** Everything about one participant: what it is at, what this reader sees of it, and what it may do. */
 export function PersonPanel({

@@ -1,6 +1,6 @@
 import { indentJson } from '@meup/folds'
 import { getNumberText, stringifyExact } from '@meup/protocol'
-import type { ComponentChildren, Ref, VNode } from 'preact'
+import type { Ref, VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import {
   type DiffLine,
@@ -12,6 +12,7 @@ import {
 } from '../../model/index.js'
 import { Code } from './code.js'
 import { End } from './parts.js'
+import { TableBox } from './table-box.js'
 
 /** A part of arguments or of a result. `isWhole`: all of it shows, however long it is. */
 export function ContentPart({ part, isWhole }: { part: Part; isWhole: boolean }): VNode {
@@ -138,14 +139,6 @@ function TableView({
     </TableBox>
   )
 }
-
-/** A table that scrolls by itself where it is wider than what is around it. */
-export const TableBox = ({ children }: { children: ComponentChildren }): VNode => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it.
-  <section class="table" tabIndex={0} aria-label="Table">
-    <table>{children}</table>
-  </section>
-)
 
 /** Formats that a browser draws and nothing else. */
 const images: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])

@@ -1,6 +1,6 @@
 import { diffArrays } from 'diff'
 import type { VNode } from 'preact'
-import { getMessages, nameText, type Question, type Row } from '../../model/index.js'
+import { countQuestion, getMessages, nameText, type Question, type Row } from '../../model/index.js'
 import { Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { listTotals, Said } from './trace-detail.js'
@@ -14,7 +14,7 @@ interface ComparisonProps {
 export function Comparison({ pair, close }: ComparisonProps): VNode {
   const { model } = useSpace().session
   const now = model.gatewayTime(Date.now())
-  const totals = pair.map((question) => new Map(listTotals(model.lists.count(question), now)))
+  const totals = pair.map((question) => new Map(listTotals(countQuestion(question, model.lists), now)))
   const names = [...new Set(totals.flatMap((each) => [...each.keys()]))]
   const messages = pair.map(({ blocks }) => getMessages(blocks))
   return (

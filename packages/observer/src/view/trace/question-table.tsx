@@ -3,6 +3,7 @@ import type { Envelope } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import {
+  countQuestion,
   getMessages,
   percentile,
   type Question,
@@ -128,7 +129,7 @@ export function QuestionTable({ questions, shown, choose, compared, compare }: Q
 const toLine = (question: Question, model: SpaceModel): Line => ({
   key: question.key,
   envelope: getBeginning(question, model),
-  totals: model.lists.count(question),
+  totals: countQuestion(question, model.lists),
 })
 
 function getBeginning({ key, blocks }: Question, { log }: SpaceModel): Envelope {

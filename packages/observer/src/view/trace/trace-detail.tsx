@@ -3,6 +3,7 @@ import type { Envelope } from '@meup/protocol'
 import type { ComponentChildren, VNode } from 'preact'
 import {
   type CallRow,
+  countQuestion,
   getMessages,
   getText,
   type HeadingRow,
@@ -116,7 +117,7 @@ function RunDetail({ row }: { row: HeadingRow }): VNode {
 
 function QuestionDetail({ question }: { question: Question }): VNode {
   const { model } = useSpace().session
-  const totals = model.lists.count(question)
+  const totals = countQuestion(question, model.lists)
   const now = useNow(totals.to === undefined)
   const { question: asked, answer } = getMessages(question.blocks)
   const [first] = question.blocks

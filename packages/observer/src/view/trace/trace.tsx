@@ -67,7 +67,7 @@ export function Trace({ current, handle }: ViewProps): VNode {
           }}
           compared={pair.map(({ key }) => key)}
           compare={(key, isCompared) =>
-            compare(isCompared ? [...compared, key].slice(-2) : compared.filter((each) => each !== key))
+            compare((now) => (isCompared ? [...now, key].slice(-2) : now.filter((each) => each !== key)))
           }
         />
         {one !== undefined && other !== undefined ? (

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { type Completion, completeName } from '../../model/index.js'
 import { Avatar } from '../shared/parts.js'
-import { commands } from './commands.js'
+import type { Command } from './commands.js'
 
 /** A name or a command that completes what is typed. */
 export interface CompletionItem {
@@ -50,6 +50,7 @@ export function completionItems(
   { sign, query }: Completion,
   people: Parameters<typeof completeName>[1],
   me: string | undefined,
+  commands: readonly Command[],
 ): readonly CompletionItem[] {
   if (sign === '/')
     return commands

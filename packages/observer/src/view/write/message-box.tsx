@@ -8,15 +8,17 @@ import {
   findNames,
   type NamedPart,
   questionText,
+  readCommand,
+  unknownName,
 } from '../../model/index.js'
 import { Icon, Name } from '../shared/parts.js'
 import { useSetting } from '../shared/settings.js'
 import { useSpace } from '../shared/use-space.js'
 import { Addressees, maxListed } from './addressees.js'
-import { readCommand, unknownCommand, unknownName } from './commands.js'
 import { type CompletionItem, Completions, completionItems } from './completions.js'
 import { toCancel } from './take-back.js'
 import { Typing } from './typing.js'
+import { loadCommands, useCommands } from './use-commands.js'
 import { useDraft } from './use-draft.js'
 import { useOwnRuns } from './use-own-runs.js'
 
@@ -53,12 +55,13 @@ export function MessageBox({ help }: { help: () => void }): VNode {
   const names = findNames(text, known)
   const message = text.trim()
   const command = readCommand(message)
+  const commands = useCommands(text.startsWith('/'))
   const named = [replied?.from, ...names.map(({ id }) => id)]
   const mention = [...new Set(named.flatMap((id) => (id === undefined || id === me ? [] : [id])))]
   const draft = toDraft(message.startsWith('//') ? message.slice(1) : message, to, mention, level, replied)
   const payload = { message: draft.message, ...(draft.mention && { mentions: draft.mention }) }
   const mayChat = can({ kind: Kind.chat, payload, ...(draft.to && { to: draft.to }) })
-  const items = typed === undefined ? [] : completionItems(typed, people, me)
+  const items = typed === undefined ? [] : completionItems(typed, people, me, commands)
 
   const stranger =
     command === undefined && items.length === 0 ? names.find(({ id }) => id === undefined) : undefined
@@ -117,14 +120,14 @@ export function MessageBox({ help }: { help: () => void }): VNode {
     setTyped(undefined)
     box.current?.focus()
   }
-  const runCommand = ({ name, argument, command: found }: NonNullable<typeof command>): void => {
+  const runCommand = async ({ name, argument }: NonNullable<typeof command>): Promise<void> => {
+    const { findCommand, unknownCommand } = await loadCommands()
+    const found = findCommand(name)
     const wrong =
       found === undefined
         ? unknownCommand(name)
         : found.run(argument, {
-            space,
-            stop,
-            help,
+            ...{ space, stop, help },
             setLevel: (next) => setLevel(next as Level),
             sendPrivately: (whom, said) => session.outbox.send({ message: said, to: [whom] }),
           })
@@ -134,7 +137,7 @@ export function MessageBox({ help }: { help: () => void }): VNode {
   const send = (): void => {
     if (message === '' || !isLive) return
     if (command !== undefined) {
-      runCommand(command)
+      space.act('The commands could not be loaded', () => runCommand(command))
       return
     }
     if (!mayChat) return
