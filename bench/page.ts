@@ -45,7 +45,7 @@ async function withTab(work: (tab: Tab) => Promise<void>): Promise<void> {
 
 const report = (what: string, value: string, goal: string): void =>
   console.log(`${what.padEnd(52)} ${value.padStart(16)}   ${goal}`)
-const views = ['stream', 'lanes', 'waterfall'] as const
+const views = ['stream', 'lanes', 'trace'] as const
 const ms = (value: number): string => `${Math.round(value)} ms`
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`
 /** The private memory of a process, plus its share of shared memory. */

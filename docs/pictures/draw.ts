@@ -42,7 +42,7 @@ export async function drawPictures(chromium: string, folder: string): Promise<vo
   await page.key('3')
   await page.key(']')
   await page.shows('auth-token.diff')
-  await picture('page-waterfall', 1040, 560)
+  await picture('page-trace', 1240, 560)
   await page.key('[')
   await page.key('1')
 
@@ -73,14 +73,11 @@ async function openCall(page: DrivenPage): Promise<void> {
   await page.key('.')
 }
 
-/** Turns the theme until it is this one. */
 async function theme(page: DrivenPage, wanted: string): Promise<void> {
-  const now = () => page.evaluate<string>('document.documentElement.dataset.theme')
-  while ((await now()) !== wanted) {
-    const before = await now()
-    await page.click('button', 'Theme')
-    while ((await now()) === before) await page.evaluate(twoFrames)
-  }
+  await page.click('button', 'Settings')
+  await page.choose('select[name=theme]', wanted)
+  await page.click('dialog button', 'Close')
+  await page.evaluate(twoFrames)
 }
 
 /** What stands beside the view. */

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vite'
 
 export default defineConfig({
@@ -8,7 +9,15 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     // One file for all that the page begins with: several do not compress as well.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'page', tags: ['$initial'] }] } } },
+    rolldownOptions: {
+      // Its instances of comparisons that nobody uses are made when it loads.
+      treeshake: { moduleSideEffects: [{ test: /\/diff\/libesm\//, sideEffects: false }] },
+      output: { codeSplitting: { groups: [{ name: 'page', tags: ['$initial'] }] } },
+    },
+  },
+  // Fixtures of tests, on `/components` of the dev server, are over the sources.
+  resolve: {
+    alias: { '@meup/observer/model': fileURLToPath(new URL('src/model/index.ts', import.meta.url)) },
   },
   // `pnpm dev` finds its gateway here.
   server: { proxy: { '/spaces': { target: process.env.MEUP_URL ?? 'http://127.0.0.1:8080', ws: true } } },

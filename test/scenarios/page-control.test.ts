@@ -105,7 +105,7 @@ test(
       page.evaluate(`{
         const box = document.querySelector('.scroller')
         box.scrollTop = ${top}
-        document.querySelector('button[aria-label^=Theme]').click()
+        document.querySelector('.menu-button').click()
         new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(box.scrollTop))))
       }`)
     expect(await scrolled(0)).toBe(0)

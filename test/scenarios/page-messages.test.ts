@@ -55,7 +55,8 @@ test(
     await page.key('Enter')
     await page.shows(`#${question.seq} chat`)
     await page.key('Escape')
-    await page.click('.said-aloud[aria-current=true] .toolbar button', 'take back')
+    await page.click('.said-aloud[aria-current=true] .toolbar button', 'More')
+    await page.click('.toolbar .menu button', 'Take back')
     await page.shows('taken back')
 
     await page.click('.heading.live button', 'Interrupt')
@@ -108,7 +109,8 @@ test(
     await page.shows('This page asks the gateway')
     expect(await page.evaluate(cut)).toEqual([])
     await page.click('dialog button', 'Close')
-    await page.click('button', 'Help')
+    await page.click('button', 'Settings')
+    await page.shows('Use single letters as keys')
     const heading = `getComputedStyle(document.querySelector('dialog h2')).font`
     const font = await page.evaluate(heading)
     await page.click('dialog button', 'Close')

@@ -14,7 +14,14 @@ test(
     const [ana, eve] = [await drivePage(chromium), await drivePage(chromium)]
     await enterAs(ana, gateway.url, 'ana')
     await enterAs(eve, gateway.url, 'eve')
-    await ana.shows('25 %')
+    const bar = `(({ value, title, offsetHeight }) => [value, title, offsetHeight])(document.querySelector('meter.context'))`
+    await ana.shows('planner')
+    await expect.poll(() => ana.evaluate(bar)).toEqual([25, 'Its context is 25 % full', 3])
+    const color = `getComputedStyle(document.querySelector('meter.context')).getPropertyValue('--meter').trim()`
+    const calm = await ana.evaluate(color)
+    await planner.send({ kind: 'participant.status', payload: { tokens: 1000, maxTokens: 1200 } })
+    await expect.poll(() => ana.evaluate(bar)).toEqual([83, 'Its context is 83 % full', 3])
+    expect(await ana.evaluate(color)).not.toBe(calm)
 
     await ana.click('.who', 'planner')
     await ana.shows(/configured[\s\S]*make requests \(such as calls of tools\) to repo/)

@@ -54,7 +54,7 @@ writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`
 }
 
 /** What has the page show that something goes on. */
-const live = '.heading.live, .bar.live'
+const live = '.heading.live, .times .bar.live'
 
 const drawn = (page: DrivenPage, selector: string): Promise<number> =>
   page.evaluate(`document.querySelectorAll(${JSON.stringify(selector)}).length`)
@@ -112,22 +112,24 @@ test(
     await expect.poll(() => drawn(page, '.batch > .batched')).toBe(4)
     await picture('lanes-together')
 
-    await page.click('[role=tab]', 'waterfall')
+    await page.click('[role=tab]', 'trace')
     await page.shows('2 of 2')
-    await expect.poll(() => drawn(page, '.bar.call.success')).toBeGreaterThanOrEqual(4)
+    await expect.poll(() => drawn(page, '.times .bar.call')).toBeGreaterThanOrEqual(4)
     await ask()
     await page.shows('3 of 3')
-    await expect.poll(() => drawn(page, '.bar.run.concluded')).toBeGreaterThanOrEqual(2)
-    await picture('waterfall-unfolded')
+    await expect.poll(() => drawn(page, '.times .bar.think')).toBeGreaterThanOrEqual(2)
+    await picture('trace-unfolded')
     await page.key('[')
-    await expect.poll(() => drawn(page, '.bar.call')).toBe(0)
-    await picture('waterfall-folded')
+    await expect.poll(() => drawn(page, '.times .bar.call')).toBe(0)
+    await picture('trace-folded')
 
     await page.reload()
-    await expect.poll(() => drawn(page, '.waterfall .bar.run')).toBe(2)
-    await page.click('button', 'Question before')
-    await page.shows('2 of 3')
-    await expect.poll(() => drawn(page, '.waterfall .bar.run')).toBe(2)
+    await expect.poll(() => drawn(page, '.trace .times .bar.think')).toBe(2)
+    const shown = `document.querySelector('.question-line[aria-current]')?.getAttribute('aria-rowindex')`
+    expect(await page.evaluate(shown)).toBe('2')
+    await page.evaluate(`document.querySelectorAll('.question-line:not(.head) .link')[1].click()`)
+    await expect.poll(() => page.evaluate(shown)).toBe('3')
+    await expect.poll(() => drawn(page, '.trace .times .bar.think')).toBe(2)
     expect(page.problems).toEqual([])
   }),
 )
@@ -167,7 +169,7 @@ test(
     await expect.poll(() => current(page)).toContain('Looking at what 1.4.2 changes')
     await page.key('3')
     await page.shows('waits for a decision')
-    await page.screenshot(pictures('views-waterfall-live'))
+    await page.screenshot(pictures('views-trace-live'))
     await expect.poll(() => current(page)).toContain('Looking at what 1.4.2 changes')
     await page.key('ArrowDown')
     await expect.poll(() => current(page)).toContain('lint')

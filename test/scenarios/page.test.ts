@@ -113,8 +113,10 @@ verifies(
     await page.reload()
     await page.shows('Done: 1.4.2 is in production.')
     await page.shows('payment tests matter most')
-    await page.click('button', 'Theme')
-    await page.click('button', 'Theme')
+    await page.click('button', 'Settings')
+    await page.choose('select[name=theme]', 'dark')
+    await page.click('dialog button', 'Close')
+    expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark')
     await picture('7-dark')
     expect(page.problems.filter((problem) => !problem.includes('401'))).toEqual([])
   }),
@@ -156,6 +158,6 @@ test(
     await page.key(']')
     await page.shows('coffee first')
     await page.key('?')
-    await page.shows('Use these keys')
+    await page.shows('next, previous line')
   }),
 )

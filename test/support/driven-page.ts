@@ -20,7 +20,11 @@ export interface DrivenPage {
   click(selector: string, label?: string): Promise<void>
   /** Writes into the field of this selector. */
   type(selector: string, text: string): Promise<void>
-  key(key: string): Promise<void>
+  key(key: string, modifiers?: { readonly isCtrl?: boolean }): Promise<void>
+  /** Chooses a value in the list of this selector. */
+  choose(selector: string, value: string): Promise<void>
+  /** Has the system prefer something, such as `prefers-contrast` `more`. */
+  prefer(feature: string, value: string): Promise<void>
   /** Moves the pointer to this place. */
   point(x: number, y: number): Promise<void>
   /** How many pages it has on paper. */
@@ -88,10 +92,19 @@ function driven(call: Call, problems: readonly string[]): DrivenPage {
       await focus(selector)
       await call('Input.insertText', { text: written })
     },
-    async key(key) {
-      const isText = key.length === 1
+    async choose(selector, value) {
+      await expect.poll(() => evaluate(`${find(selector, '')} !== undefined`), within).toBe(true)
+      await evaluate(`{ const list = ${find(selector, '')}
+        list.value = ${JSON.stringify(value)}
+        list.dispatchEvent(new Event('change', { bubbles: true })) }`)
+    },
+    prefer: async (name, value) =>
+      void (await call('Emulation.setEmulatedMedia', { features: [{ name, value }] })),
+    async key(key, { isCtrl = false } = {}) {
+      const isText = key.length === 1 && !isCtrl
       await press({
         key,
+        modifiers: isCtrl ? 2 : 0,
         ...(isText && { text: key }),
         ...(key === 'Enter' && { text: '\r', windowsVirtualKeyCode: 13 }),
         ...(key === 'End' && { code: 'End', windowsVirtualKeyCode: 35 }),

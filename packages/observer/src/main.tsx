@@ -3,10 +3,15 @@ import { render, type VNode } from 'preact'
 import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { Session } from './connect/session.js'
 import { loadLastSpace, loadToken, removeToken, saveToken } from './connect/storage.js'
-import { readRoute, writeRoute } from './model/index.js'
-import { useStored } from './view/shared/hooks.js'
-import { Entrance, url } from './view/sign-in.js'
+import { readRoute, setHourCycle, writeRoute } from './model/index.js'
+import { lazy } from './view/shared/lazy.js'
+import { useSetting } from './view/shared/settings.js'
 import { SpacePage } from './view/space-page.js'
+
+const Entrance = lazy(() => import('./view/sign-in.js').then(({ Entrance }) => Entrance))
+
+/** The gateway that has served the page. */
+const url = location.origin
 
 const codePattern = /^#\/open\/([\w-]{1,128})$/
 
@@ -29,7 +34,7 @@ function App(): VNode {
   const [code, setCode] = useState(firstCode)
   /** Where one was when a link was opened. */
   const [before, setBefore] = useState<HttpTarget | undefined>()
-  const [theme, setTheme] = useStored('meup-theme', 'auto')
+  const [theme, density, clock] = [useSetting('theme'), useSetting('density'), useSetting('clock')]
   /** Whether the browser is to keep the token. */
   const keeps = useRef(false)
   const saved = useRef<Session | undefined>(undefined)
@@ -69,8 +74,13 @@ function App(): VNode {
     else if (session !== undefined) show(undefined)
   }, [route.space])
   useEffect(() => {
-    document.documentElement.dataset.theme = theme
-  }, [theme])
+    Object.assign(document.documentElement.dataset, { theme, density })
+  }, [theme, density])
+  useEffect(() => {
+    if (!setHourCycle(clock)) return
+    session?.model.redrawAll()
+    redraw()
+  }, [session, clock])
   const { stage } = session ?? {}
   useEffect(() => {
     if (session === undefined || stage === undefined) return
@@ -87,6 +97,7 @@ function App(): VNode {
     return (
       <Entrance
         key={`${route.space} ${code}`}
+        url={url}
         code={code}
         space={route.space}
         problem={stage?.at === 'ended' ? stage.reason : undefined}
@@ -111,8 +122,6 @@ function App(): VNode {
     <SpacePage
       key={session.place.space}
       session={session}
-      theme={theme}
-      setTheme={setTheme}
       leave={leave}
       linked={route.seq}
       moment={route.moment}

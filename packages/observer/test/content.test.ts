@@ -153,7 +153,7 @@ describe('what a call changes:', () => {
     const before = Array.from({ length: 30 }, (_, at) => `line ${at}`).join('\n')
     const lines = createComparison()(before, before.replace('line 15', 'line fifteen'))
     expect(lines.map(({ sign }) => sign).join('')).toBe('@   -+   @')
-    expect(lines.filter(({ sign }) => sign === '+')).toEqual([{ sign: '+', text: 'line fifteen' }])
+    expect(lines.filter(({ sign }) => sign === '+')).toEqual([{ sign: '+', text: 'line fifteen', line: 16 }])
   })
 
   test('texts without an end are compared in time', () => {
@@ -169,10 +169,10 @@ describe('what coding agents change', () => {
   ]
   const lines = [
     { sign: '@', text: 'a.txt' },
-    { sign: '-', text: 'one' },
-    { sign: '+', text: 'two' },
+    { sign: '-', text: 'one', line: 1 },
+    { sign: '+', text: 'two', line: 1 },
     { sign: '@', text: 'b.txt' },
-    { sign: '+', text: 'new' },
+    { sign: '+', text: 'new', line: 1 },
   ]
 
   test('is shown file by file before it is decided', () => {
@@ -200,7 +200,7 @@ describe('what coding agents change', () => {
       name: 'a.txt',
       lines: [
         { sign: '@', text: 'a.txt (deleted)' },
-        { sign: '-', text: 'one' },
+        { sign: '-', text: 'one', line: 1 },
       ],
       isAll: true,
     })

@@ -1,4 +1,4 @@
-import { SpaceModel } from '@meup/observer/model'
+import { SpaceModel, sortWaiting } from '@meup/observer/model'
 import { expect, test } from 'vitest'
 import { Script } from './support.js'
 
@@ -11,9 +11,10 @@ const tools = [
 
 /** What each proposal is marked with, in the order of the inbox. */
 const marked = (model: SpaceModel): [tool: string, ...marks: string[]][] =>
-  model
-    .sortWaiting(model.pending(0))
-    .map(({ proposal, marks }) => [proposal.tool, ...marks.map(({ label }) => label)])
+  sortWaiting(model, model.pending(0)).map(({ proposal, marks }) => [
+    proposal.tool,
+    ...marks.map(({ label }) => label),
+  ])
 
 function listed(): Script {
   const script = new Script()

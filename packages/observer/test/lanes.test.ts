@@ -72,9 +72,9 @@ describe('lanes', () => {
   })
 })
 
-describe('the waterfall', () => {
+describe('the trace', () => {
   const rows = (model: SpaceModel): Row[] => {
-    return model.lists.waterfalls.flatMap(({ list }) => list.slots.map((slot) => list.getRow(slot)))
+    return model.lists.questions.flatMap(({ list }) => list.slots.map((slot) => list.getRow(slot)))
   }
 
   test('has what takes time, with when it began and ended', () => {

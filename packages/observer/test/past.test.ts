@@ -55,7 +55,7 @@ const known = (model: SpaceModel | undefined) =>
     ...seen(model),
     stream: model.lists.stream.rows,
     lanes: model.lists.lanes.map(({ key, size, list }) => ({ key, size, rows: list.rows })),
-    waterfalls: model.lists.waterfalls.map(({ key, list }) => ({ key, rows: list.rows })),
+    questions: model.lists.questions.map(({ key, list }) => ({ key, rows: list.rows })),
     runs: model.runs(),
     hidden: model.hiddenRuns(),
     thoughts: model.people.map(({ id }) => model.members.countThoughts(id)),

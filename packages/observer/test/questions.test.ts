@@ -52,25 +52,31 @@ describe('what goes back to one question', () => {
     expect(script.read().lists.stream.rows.map(({ origin }) => origin)).toHaveLength(2)
   })
 
-  test('has its waterfall in the order in which it began, also where that is loaded later', () => {
+  test('has its trace in the order in which it began, also where that is loaded later', () => {
     const { script, first, job } = story()
     const model = new SpaceModel()
     model.append(script.envelopes.slice(9), 0)
-    expect(model.lists.waterfalls.map(({ key }) => key)).toEqual([job.id])
+    expect(model.lists.questions.map(({ key }) => key)).toEqual([job.id])
     model.merge(script.envelopes.slice(0, 9))
-    expect(model.lists.waterfalls.map(({ key }) => key)).toEqual([first.id, job.id])
+    expect(model.lists.questions.map(({ key }) => key)).toEqual([first.id, job.id])
   })
 
-  test('has a waterfall of its own, if something of it takes time', () => {
+  test('has a trace of its own, open to its calls, if something of it takes time', () => {
     const { script, first, second, job } = story()
     const model = script.read()
-    const keys = () => model.lists.waterfalls.map(({ key }) => key)
+    const keys = () => model.lists.questions.map(({ key }) => key)
     expect(keys()).toEqual([first.id, job.id])
     const later = script.start('clerk', 'Reading them', { correlationId: second.id })
     model.append([later], 0)
-    expect(keys()).toEqual([first.id, job.id, second.id])
-    expect(model.lists.waterfalls[0]?.list.rows.map(gist)).toEqual([
-      'planner thinks [some] Looking',
+    expect(keys()).toEqual([first.id, second.id, job.id])
+    expect(model.lists.questions[0]?.list.rows.map(gist)).toEqual([
+      'planner thinks [all] Looking',
+      'tester concluded [all] They do',
+      '  test success',
+    ])
+    model.chooseAll('closed')
+    expect(model.lists.questions[0]?.list.rows.map(gist)).toEqual([
+      'planner thinks [closed] Looking',
       'tester concluded [closed] They do',
     ])
   })

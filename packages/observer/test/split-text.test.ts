@@ -1,4 +1,4 @@
-import { findDefinitions, splitText } from '@meup/observer/model'
+import { findDefinitions, findPart, splitText } from '@meup/observer/model'
 import { expect, test } from 'vitest'
 import { Script } from './support.js'
 
@@ -66,4 +66,17 @@ test('a long message has a row for each part, and all of it is there', () => {
   expect(rows.map(({ part }) => part.isFirst).filter(Boolean)).toHaveLength(2)
   expect(rows.at(-2)?.part.isLast).toBe(true)
   expect(stream.indexOf(chat.id)).toBe(0)
+})
+
+test('a hit is in the part that its first word stands in', () => {
+  const parts = Array.from({ length: 30 }, (_, at) => `${paragraph} number ${at}.`)
+  const texts = splitText(parts.join('\n\n').repeat(3))
+  const last = texts.length - 1
+  const snippet = '…words and more words number 29. words'
+  const hit = { snippet, ranges: [[22, 31]] as const }
+  const found = findPart(texts, hit)
+  expect(texts[found]).toContain('number 29.')
+  expect(texts.slice(0, found).some((text) => text.includes('number 29.'))).toBe(false)
+  expect(findPart(texts, { snippet: 'nowhere', ranges: [[0, 7]] })).toBe(0)
+  expect(last).toBeGreaterThan(3)
 })

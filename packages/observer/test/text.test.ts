@@ -2,10 +2,12 @@ import {
   areSameDay,
   countText,
   dayText,
+  dropHalfLink,
   hueOf,
   initialsOf,
   namesHost,
   readRoute,
+  setHourCycle,
   sizeText,
   whenText,
   writeRoute,
@@ -100,4 +102,30 @@ test('a moment has its day unless that is today, and its year unless that is thi
   expect(whenText(at(2025, 10, 26, 19, 45), now)).toBe('26 Nov 2025 19:45')
   expect(dayText(at(2026, 10, 26, 19, 45), now)).toBe('Thursday, 26 November')
   expect(areSameDay(at(2026, 10, 26, 0, 0), at(2026, 10, 26, 23, 59))).toBe(true)
+})
+
+describe('a link that is being written', () => {
+  test.each([
+    ['see [the rep', 'see the rep'],
+    ['see [the report]', 'see the report'],
+    ['see [the report](https://exa', 'see the report'],
+    ['see [the report][not', 'see the report'],
+    ['a ![chart](https://ex', 'a chart'],
+    ['see [the report](https://example.org) and', 'see [the report](https://example.org) and'],
+    ['a list[', 'a list'],
+    ['`list[', '`list['],
+    ['```ts\nlist[0](', '```ts\nlist[0]('],
+    ['```ts\nlist[0]\n```\nsee [the rep', '```ts\nlist[0]\n```\nsee the rep'],
+    ['say `a` or [b', 'say `a` or b'],
+  ])('%j shows as %j', (text, shown) => expect(dropHalfLink(text)).toBe(shown))
+})
+
+test('times are written with twelve hours, where their reader wants that', () => {
+  const ts = new Date(2026, 10, 26, 19, 45).toISOString()
+  const now = new Date(2026, 10, 27)
+  expect(whenText(ts, now)).toBe('26 Nov 19:45')
+  expect(setHourCycle('h12')).toBe(true)
+  expect(setHourCycle('h12')).toBe(false)
+  expect(whenText(ts, now)).toMatch(/^26 Nov 0?7:45\sPM$/)
+  setHourCycle('h23')
 })

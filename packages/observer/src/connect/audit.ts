@@ -1,6 +1,5 @@
 import { type HttpClient, ProtocolError } from '@meup/agent-sdk/http'
-import { sha256 } from '@noble/hashes/sha2.js'
-import { BrokenChain, ChainCheck, type CheckResult, type Log } from '../model/index.js'
+import type { BrokenChain, ChainCheck, CheckResult, Log } from '../model/index.js'
 
 /** How far the check of a log has come. */
 type AuditState =
@@ -30,7 +29,8 @@ export class Audit {
   #timer: ReturnType<typeof setInterval> | undefined
   #epoch: string | undefined
   #head = 0
-  #chain = this.#newChain('')
+  /** Made when the first check begins: its code is no part of what the page begins with. */
+  #chain: ChainCheck | undefined
   /** When the last check ended. */
   #last = 0
   /** Seq of the last envelope at the last look. */
@@ -46,7 +46,7 @@ export class Audit {
   }
 
   get checked(): CheckResult | undefined {
-    return this.#chain.checked
+    return this.#chain?.checked
   }
 
   /** Loaded envelopes that are not checked yet. */
@@ -57,21 +57,21 @@ export class Audit {
   /** From 0 to 1. */
   get progress(): number {
     const all = Math.max(this.#head, this.#log().last)
-    return all === 0 ? 0 : Math.min(Math.max(this.#chain.hashes.last, 0) / all, 1)
+    return all === 0 ? 0 : Math.min(Math.max(this.#chain?.hashes.last ?? 0, 0) / all, 1)
   }
 
   /** What the chain comes to at a seq, hexadecimal, as far as it holds. */
   getHash(seq: number): string | undefined {
     const { state, checked } = this
     const wrong = state.at === 'broken' ? (state.seq ?? 0) : Number.POSITIVE_INFINITY
-    return seq < wrong && seq <= (checked?.head ?? -1) ? this.#chain.hashes.get(seq) : undefined
+    return seq < wrong && seq <= (checked?.head ?? -1) ? this.#chain?.hashes.get(seq) : undefined
   }
 
   /** Starts checking in the background. `epoch`, `head`: from the gateway's welcome. */
   watch(epoch: string, head: number): void {
     if (epoch !== this.#epoch) {
       this.stop()
-      this.#chain = this.#newChain(epoch)
+      this.#chain = undefined
       this.state = { at: 'waiting', isLong: false }
     }
     ;[this.#epoch, this.#head] = [epoch, head]
@@ -89,7 +89,7 @@ export class Audit {
   /** Checks the whole log again. */
   async recheck(): Promise<void> {
     if (this.state.at === 'checking') return
-    this.#chain.reset()
+    this.#chain?.reset()
     await this.check()
   }
 
@@ -101,11 +101,13 @@ export class Audit {
     this.#setState({ at: 'checking' })
     this.#began = performance.now()
     try {
+      this.#chain ??= await this.#newChain()
+      signal.throwIfAborted()
       await this.#chain.check()
       if (!signal.aborted) this.#setState({ at: 'whole' })
     } catch (error) {
       if (signal.aborted) return
-      const state = error instanceof BrokenChain ? toBrokenState(error) : await this.#explain(error)
+      const state = isBrokenChain(error) ? toBrokenState(error) : await this.#explain(error)
       if (!signal.aborted) this.#setState(state)
     }
     this.#last = Date.now()
@@ -118,15 +120,16 @@ export class Audit {
     const isLoading = last - this.#polledSeq > maxLoadingEnvelopes
     this.#polledSeq = last
     if (isLoading || Date.now() - this.#last < minPauseMs) return
-    if (Math.max(this.#head, last) - Math.max(this.#chain.hashes.last, 0) > maxUnaskedEnvelopes) {
+    if (Math.max(this.#head, last) - Math.max(this.#chain?.hashes.last ?? 0, 0) > maxUnaskedEnvelopes) {
       if (at === 'waiting' && !this.state.isLong) this.#setState({ at: 'waiting', isLong: true })
     } else this.check().catch(reportError)
   }
 
-  #newChain(epoch: string): ChainCheck {
+  async #newChain(): Promise<ChainCheck> {
+    const { ChainCheck, sha256 } = await import('./chain.js')
     const open = (after: number): AsyncIterable<Uint8Array> => this.#export(after)
     const shown = (seq: number) => this.#log().at(seq)
-    return new ChainCheck(epoch, { sha256, open, shown, pause: () => this.#pause() })
+    return new ChainCheck(this.#epoch ?? '', { sha256, open, shown, pause: () => this.#pause() })
   }
 
   async *#export(after: number): AsyncGenerator<Uint8Array, void> {
@@ -162,6 +165,10 @@ export class Audit {
     this.#onChange()
   }
 }
+
+/** By its name: the class comes with the rest of the check. */
+const isBrokenChain = (error: unknown): error is BrokenChain =>
+  error instanceof Error && error.name === 'BrokenChain'
 
 const toBrokenState = ({ message: problem, seq }: BrokenChain): AuditState => ({
   at: 'broken',

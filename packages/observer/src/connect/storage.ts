@@ -133,7 +133,7 @@ export function saveDraft(space: string, text: string): void {
 /** What a message says, and to whom. */
 export type MessageDraft = Pick<
   NonNullable<Parameters<BaseClient['chat']>[1]>,
-  'to' | 'mention' | 'thinkingLevel'
+  'to' | 'mention' | 'thinkingLevel' | 'correlationId'
 > & { readonly message: string }
 
 /** A message of this reader that the log does not show yet. */

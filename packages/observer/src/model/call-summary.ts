@@ -1,5 +1,5 @@
 import { cut, getParameters, getToolName, isObject, onOneLine, redact, shortenArguments } from '@meup/folds'
-import { describeChange, getPath } from './content.js'
+import { describeChange, getPath } from './change.js'
 import { countText, nameText, noRedaction } from './text.js'
 
 type Fields = Readonly<Record<string, unknown>>

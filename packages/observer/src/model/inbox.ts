@@ -1,6 +1,6 @@
-import { assessRisk, type ProposalView, type Risk, type Why } from '@meup/folds'
-import type { Envelope } from '@meup/protocol'
-import type { ToolInfo } from './log/tools.js'
+import { assessRisk, getLikeness, type ProposalView, type Risk, type Why } from '@meup/folds'
+import { explainEnvelope } from './explain.js'
+import type { SpaceModel } from './space-model.js'
 import { nameText } from './text.js'
 
 /** Why a proposal deserves a second look. */
@@ -21,14 +21,6 @@ export interface Waiting {
   readonly origin: Why | undefined
 }
 
-interface Known {
-  getTool(owner: string, tool: string): ToolInfo | undefined
-  /** Was a call of this participant to this tool, with arguments of the same kind, approved before? */
-  wasApproved(proposal: ProposalView): boolean
-  explain(id: string): Why | undefined
-  at(seq: number): Envelope | undefined
-}
-
 const riskLabels: Readonly<Record<Risk['level'], string>> = {
   destructive: 'destructive',
   unknown: 'effect unknown',
@@ -36,16 +28,17 @@ const riskLabels: Readonly<Record<Risk['level'], string>> = {
   reads: 'reads only',
 }
 
-export function judge(proposal: ProposalView, known: Known): Waiting {
+/** What there is to know about a proposal before it is decided. */
+export function judge(model: SpaceModel, proposal: ProposalView): Waiting {
   const { id, source, tool, parameters } = proposal
-  const effects = (source.to ?? []).map((owner) => known.getTool(owner, tool)?.effect ?? 'unknown')
+  const effects = (source.to ?? []).map((owner) => model.tools.get(owner, tool)?.effect ?? 'unknown')
   const risk = assess({ tool, parameters, effects })
-  const origin = known.explain(id)
+  const origin = explainEnvelope(model, id)
   const [outsideSeq] = origin?.outside ?? []
-  const outside = outsideSeq === undefined ? undefined : known.at(outsideSeq)
+  const outside = outsideSeq === undefined ? undefined : model.log.at(outsideSeq)
   const marks: Mark[] = []
   if (risk.level !== 'reads') marks.push({ kind: 'effect', label: riskLabels[risk.level], why: risk.reason })
-  if (!known.wasApproved(proposal)) {
+  if (!wasApproved(model.approved, proposal)) {
     const why = `No proposal of ${source.from} for ${nameText(tool)} with such arguments was approved before, as far as the log is loaded here.`
     marks.push({ kind: 'first', label: 'never approved before', why })
   }
@@ -78,10 +71,28 @@ function assess(call: Parameters<typeof assessRisk>[0]): Risk {
   return risk
 }
 
-/** Destructive proposals come first, then those with most marks, then the oldest. */
-export const sortWaiting = (waiting: readonly Waiting[]): Waiting[] =>
-  [...waiting].sort(
-    (one, other) => weigh(other) - weigh(one) || one.proposal.source.seq - other.proposal.source.seq,
-  )
+/** Likenesses of approved proposals: participant, tool and kind of arguments; and how many proposals they are of. */
+const approvals = new WeakMap<readonly ProposalView[], { count: number; readonly likenesses: Set<string> }>()
+
+/** Was a call of this participant to this tool, with arguments of the same kind, approved before? */
+function wasApproved(approved: readonly ProposalView[], proposal: ProposalView): boolean {
+  const known = approvals.get(approved) ?? { count: 0, likenesses: new Set() }
+  approvals.set(approved, known)
+  for (; known.count < approved.length; known.count++) {
+    const each = approved[known.count]
+    if (each !== undefined) known.likenesses.add(likenessOf(each))
+  }
+  return known.likenesses.has(likenessOf(proposal))
+}
+
+/** What proposals have in common that are the like of one another. */
+const likenessOf = ({ source, tool, parameters }: ProposalView): string =>
+  getLikeness({ from: source.from, to: source.to, tool, parameters })
+
+/** Proposals with what there is to know about each: destructive ones first, then those with most marks, then the oldest. */
+export const sortWaiting = (model: SpaceModel, proposals: readonly ProposalView[]): Waiting[] =>
+  proposals
+    .map((proposal) => judge(model, proposal))
+    .sort((one, other) => weigh(other) - weigh(one) || one.proposal.source.seq - other.proposal.source.seq)
 
 const weigh = ({ risk, marks }: Waiting): number => marks.length + (risk.level === 'destructive' ? 10 : 0)

@@ -1,17 +1,8 @@
+export { readSettings, type Settings } from './arguments.js'
 export { type CallSummary, summarizeCall, summarizeCalls } from './call-summary.js'
-export {
-  type Change,
-  createComparison,
-  type DiffLine,
-  describeChange,
-  type Part,
-  readSettings,
-  resultParts,
-  type Settings,
-  type TextPart,
-  textPart,
-  valuePart,
-} from './content.js'
+export { type Change, createComparison, type DiffLine, describeChange } from './change.js'
+export { markWords } from './diff-words.js'
+export { explainEnvelope } from './explain.js'
 export {
   everything,
   type Filter,
@@ -33,18 +24,35 @@ export {
   toSubscribePayload,
 } from './filter/visibility.js'
 export { hueOf, initialsOf } from './hues.js'
-export type { Mark, Waiting } from './inbox.js'
+export { judge, type Mark, sortWaiting, type Waiting } from './inbox.js'
 export { BrokenChain, ChainCheck, type CheckResult } from './log/chain-check.js'
 export { GrantIndex, readCapabilities } from './log/grants.js'
 export type { Log } from './log/log.js'
 export type { Person, Status } from './log/people.js'
 export { type ToolInfo, toolEffects } from './log/tools.js'
 export { getFullSize } from './log/truncate.js'
-export { type Completion, completeName, findCompletion, findNames, type NamedPart } from './message.js'
+export {
+  type Completion,
+  completeName,
+  findCompletion,
+  findNames,
+  type NamedPart,
+  readCommand,
+  unknownName,
+} from './message.js'
+export { type Part, resultParts, type TextPart, textPart, valuePart } from './parts.js'
 export { Past } from './past.js'
 export { type Route, readRoute, writeRoute } from './route.js'
 export type { Level } from './rows/folding.js'
 export type { Lane, Question } from './rows/lists.js'
+export {
+  countQuestion,
+  getMessages,
+  percentile,
+  readUsage,
+  type Tokens,
+  type Totals,
+} from './rows/questions.js'
 export type {
   BatchRow,
   CallRow,
@@ -59,11 +67,13 @@ export type {
   Slot,
 } from './rows/row.js'
 export { Layout, type RowList } from './rows/row-list.js'
-export { getSpan, type Span, type TimeScale, timeScale } from './rows/waterfall.js'
+export { getPartKey } from './rows/slots.js'
+export { type TimeScale, timeScale } from './rows/time-scale.js'
+export { getSpan, listThoughts, type Span } from './rows/trace.js'
 export { type CardContent, type CardPart, describeCard, SeenParts, summarize } from './shown.js'
 export { likenessOf } from './space-folds.js'
 export { SpaceModel } from './space-model.js'
-export { findDefinitions, splitText } from './split-text.js'
+export { findDefinitions, findPart, splitText } from './split-text.js'
 export { expiry, terms } from './terms.js'
 export {
   ageText,
@@ -72,12 +82,14 @@ export {
   countText,
   dateText,
   dayText,
+  dropHalfLink,
   getText,
   momentText,
   namesHost,
   nameText,
   noRedaction,
   questionText,
+  setHourCycle,
   sizeText,
   splitTarget,
   stripMarkdown,

@@ -1,3 +1,4 @@
+import { suggest } from '@meup/folds'
 import type { Person } from './log/people.js'
 
 /** Code is quoted, so that names in it call nobody. */
@@ -54,4 +55,15 @@ export function completeName(query: string, people: readonly Person[]): readonly
     .filter(({ id }) => id.toLowerCase().includes(sought))
     .sort((one, other) => weigh(one) - weigh(other))
     .slice(0, maxCompletions)
+}
+
+export function unknownName(name: string, known: readonly string[]): string {
+  const meant = suggest(name, known)
+  return `Nobody here is called ${name}.${meant === undefined ? '' : ` Did you mean @${meant}?`}`
+}
+
+/** A line that begins with a slash is a command; `undefined` = it is a message. `//` says what begins with a slash. */
+export function readCommand(text: string): { readonly name: string; readonly argument: string } | undefined {
+  const [, name, argument = ''] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text) ?? []
+  return name === undefined ? undefined : { name, argument: argument.trim() }
 }

@@ -1,5 +1,6 @@
 import { Bounded, exactText, type ProposedCall, spellOut } from '@meup/folds'
-import { type Change, describeChange, hasAsides, readSettings, type Settings } from './content.js'
+import { hasAsides, readSettings, type Settings } from './arguments.js'
+import { type Change, describeChange } from './change.js'
 
 /** Characters of what is sent, and lines of a change, that a card shows at once. */
 const maxExactChars = 16_000

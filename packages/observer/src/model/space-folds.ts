@@ -1,11 +1,9 @@
 import {
-  Bounded,
   type ContextFold,
   type ContextSnapshot,
   type ContextView,
   createContextFold,
   createTranscript,
-  getLikeness,
   type OpenedContext,
   Participants,
   type ProposalView,
@@ -31,6 +29,8 @@ import type { Folding } from './rows/folding.js'
 import { findOrigin } from './rows/origin.js'
 import { noRedaction } from './text.js'
 
+/** Approved proposals that are remembered. */
+const maxApproved = 20_000
 /** Characters of messages that may still be passed to the conversation. */
 const maxTranscriptChars = 16e6
 
@@ -67,8 +67,8 @@ export class SpaceFolds {
   readonly #folding: Folding
   /** What was open at the last welcome, and the seq up to which it said so. */
   #welcomed: { readonly head: number; readonly open: ReadonlySet<string> } = { head: 0, open: new Set() }
-  /** Likenesses of approved proposals: participant, tool and kind of arguments. */
-  readonly #approved = new Bounded<true>(10_000)
+  /** In the order in which they were approved; another list where the oldest are dropped. */
+  #approved: ProposalView[] = []
 
   /** `isShown`: whether these folds are on screen. Others open and close no contexts. */
   constructor(
@@ -111,7 +111,7 @@ export class SpaceFolds {
     this.#onContexts(contexts.contexts)
     for (const proposal of proposals) {
       this.blocks.touchProposal(proposal.id)
-      if (proposal.fulfilments.length > 0) this.#approved.renew(approvedLike(proposal), true)
+      if (proposal.fulfilments.length > 0) this.#onApproved(proposal)
     }
     for (const id of elicitations) this.blocks.touchCall(id)
     this.blocks.apply(envelope, transcript)
@@ -133,9 +133,13 @@ export class SpaceFolds {
     }
   }
 
-  /** Was a proposal of this participant for this tool, with arguments of the same kind, approved? */
-  wasApproved(proposal: ProposalView): boolean {
-    return this.#approved.get(approvedLike(proposal)) === true
+  get approved(): readonly ProposalView[] {
+    return this.#approved
+  }
+
+  #onApproved(proposal: ProposalView): void {
+    if (this.#approved.length >= maxApproved) this.#approved = this.#approved.slice(maxApproved / 2)
+    this.#approved.push(proposal)
   }
 
   getOrigin(envelope: Envelope): string | undefined {
@@ -233,10 +237,6 @@ export class SpaceFolds {
     else this.#folding.onEnded(context)
   }
 }
-
-/** What proposals have in common that are the like of one another. */
-const approvedLike = ({ source, tool, parameters }: ProposalView): string =>
-  getLikeness({ from: source.from, to: source.to, tool, parameters })
 
 /** The same for proposals that may be decided together. */
 export const likenessOf = ({ source, tool }: ProposalView): string =>

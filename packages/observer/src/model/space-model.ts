@@ -1,7 +1,5 @@
 import {
-  Bounded,
   describeState,
-  explain,
   type LiveAnswer,
   LiveAnswers,
   type OpenedContext,
@@ -9,7 +7,6 @@ import {
   type ProposalView,
   printable,
   type StateText,
-  type Why,
 } from '@meup/folds'
 import {
   contextParent,
@@ -21,8 +18,6 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import { type Filter, LogFilter, ViewFilter } from './filter/log-filter.js'
-import { judge, sortWaiting, type Waiting } from './inbox.js'
-import { GrantIndex } from './log/grants.js'
 import { getLineId } from './log/lines.js'
 import { Live } from './log/live.js'
 import { Log } from './log/log.js'
@@ -35,7 +30,6 @@ import { Folding, type FoldingCheckpoint, type Level } from './rows/folding.js'
 import { Lists, type Prepared } from './rows/lists.js'
 import type { Sources } from './rows/row.js'
 import { type FoldsCheckpoint, foldInSteps, type HiddenRun, SpaceFolds } from './space-folds.js'
-import { noRedaction } from './text.js'
 
 /** Envelopes that are kept; the oldest go when there are `slack` more. */
 interface Capacity {
@@ -47,9 +41,6 @@ const defaultCapacity: Capacity = { maxEnvelopes: 100_000, slack: 20_000 }
 
 /** Limits how often rows are prepared again because the reader's choices changed during a merge. */
 const maxPrepareRetries = 3
-
-/** Characters of explanations that are remembered: enough for the proposals that wait. */
-const maxExplainedChars = 8e6
 
 /** Everything the page shows of one space, computed from the log and the reader's choices. */
 export class SpaceModel {
@@ -79,9 +70,6 @@ export class SpaceModel {
   #views: SpaceFolds
   /** What the views show. */
   readonly lists: Lists
-  /** What led to envelopes, until others are loaded: what comes later changes nothing of it. */
-  #explained = createExplained()
-  readonly #grants = new GrantIndex(this.log)
   /** Changes whenever the reader has chosen something. */
   #choices = 0
   /** Number of blocks the reader has seen; `Infinity` at the live end. */
@@ -180,7 +168,6 @@ export class SpaceModel {
     for (const block of views.blocks.flush()) for (const known of prepared.values()) known.delete(block)
     this.#seen += views.blocks.list.length - this.#views.blocks.list.length
     this.log.replaceWith(log)
-    this.#explained = createExplained()
     for (const each of missing) this.tools.apply(each, (id) => log.get(id))
     this.#views = views
     this.logFilter.reset()
@@ -202,7 +189,6 @@ export class SpaceModel {
   /** Restores a checkpoint. The reader's choices since then stay. */
   restore(then: Checkpoint): void {
     this.log.truncateAfter(then.seq)
-    this.#explained = createExplained()
     this.#views.restore(then)
     this.folding.restore(then.folding)
     this.members.reset(this.log.envelopes)
@@ -292,9 +278,9 @@ export class SpaceModel {
     return this.#views.facts.proposals.get(id)
   }
 
-  /** Proposals with what there is to know before each is decided: what deserves a second look first. */
-  sortWaiting(proposals: readonly ProposalView[]): readonly Waiting[] {
-    return sortWaiting(proposals.map((proposal) => this.judge(proposal)))
+  /** Proposals that were approved, in the order in which they were. */
+  get approved(): readonly ProposalView[] {
+    return this.#views.approved
   }
 
   /** What tools ask this participant about its calls, oldest first. */
@@ -302,27 +288,9 @@ export class SpaceModel {
     return this.#views.facts.elicitations.list(participant)
   }
 
-  judge(proposal: ProposalView): Waiting {
-    return judge(proposal, {
-      getTool: (owner, tool) => this.tools.get(owner, tool),
-      wasApproved: (like) => this.#views.wasApproved(like),
-      explain: (id) => this.explain(id),
-      at: (seq) => this.log.at(seq),
-    })
-  }
-
   /** Id of what an envelope goes back to: a question, or a run that nobody asked for. */
   getOrigin(envelope: Envelope): string | undefined {
     return this.#views.getOrigin(envelope)
-  }
-
-  /** The steps that led to an envelope, as far as the log is loaded. */
-  explain(id: string): Why | undefined {
-    const known = this.#explained.get(id)
-    if (known !== undefined) return known
-    const why = explain(this.log, id, { guard: noRedaction, rights: this.#grants })
-    if (why !== undefined) this.#explained.set(id, why)
-    return why
   }
 
   /** What keeps a participant from acting, and how its program is doing. */
@@ -439,8 +407,3 @@ const toChat = ({ from }: LiveAnswer): Envelope => ({
 export interface Checkpoint extends FoldsCheckpoint {
   readonly folding: FoldingCheckpoint
 }
-
-const createExplained = (): Bounded<Why> =>
-  new Bounded<Why>(maxExplainedChars, ({ steps }) =>
-    steps.reduce((sum, { text }) => sum + 200 + text.length, 500),
-  )

@@ -1,3 +1,5 @@
+import { type Match, onOneLine } from '@meup/folds'
+
 /** Characters after which a text goes on in another part at its next paragraph, and at its next line. */
 export const partChars = 4000
 const maxPartChars = 12_000
@@ -48,6 +50,26 @@ function findBreak(text: string, at: number): number {
   const space = text.lastIndexOf(' ', at - 1)
   if (space >= at - maxWordChars) return space + 1
   return /[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at - 1 : at
+}
+
+/** Characters from where a word was found that a part is recognized by. */
+const hitChars = 60
+
+/** Index of the part in which a search found its first word. `snippet`: one line of the text, `ranges`: the words in it. */
+export function findPart(
+  parts: readonly string[],
+  { snippet, ranges: [[start, end] = [0, snippet.length]] }: Pick<Match, 'snippet' | 'ranges'>,
+): number {
+  const lines = parts.map(onOneLine)
+  for (const length of [hitChars, end - start]) {
+    const sought = snippet
+      .slice(start, start + length)
+      .replace(/…$/, '')
+      .trim()
+    const found = lines.findIndex((line) => line.includes(sought))
+    if (found !== -1) return found
+  }
+  return 0
 }
 
 const definition = /^ {0,3}\[[^\]\n]{1,200}\]:[ \t]*\S{1,2000}/gm

@@ -33,6 +33,17 @@ export const stripMarkdown = (text: string): string =>
     .replace(/\s+/g, ' ')
     .trim()
 
+/** A link at the end of a Markdown text whose target, or whose text, is not there yet. */
+const halfLink = /!?\[([^[\]\n]*)(?:\](?:\([^()\n]*|\[[^[\]\n]*)?)?$/
+
+/** A Markdown text that is being written, with the text of a link that is not whole yet in its place. Code is left as it is. */
+export function dropHalfLink(text: string): string {
+  const isInFence = (text.match(/^ {0,3}(?:```|~~~)/gm) ?? []).length % 2 === 1
+  const paragraph = text.slice(text.lastIndexOf('\n\n') + 1)
+  const isInCode = (paragraph.match(/`+/g) ?? []).length % 2 === 1
+  return isInFence || isInCode ? text : text.replace(halfLink, '$1')
+}
+
 /** Whether a text is an address of this host, and can be taken for one of no other: `https://this@that` is of `that`. */
 export const namesHost = (text: string, { host, origin }: URL): boolean =>
   text === host || (text.startsWith(origin) && /^(?:[/?#]|$)/.test(text.slice(origin.length)))
@@ -112,20 +123,37 @@ const timeFormat = (
   const format = new Intl.DateTimeFormat(locales, options)
   return (at) => (Number.isNaN(Number(at)) ? 'at no time' : format.format(at))
 }
-const minutes = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
-const inMinutes = timeFormat(minutes)
+const createClock = (hourCycle: 'h12' | 'h23') => ({
+  hourCycle,
+  minute: timeFormat(
+    { hour: '2-digit', minute: '2-digit', hourCycle },
+    hourCycle === 'h12' ? 'en' : undefined,
+  ),
+  second: timeFormat(
+    { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle },
+    hourCycle === 'h12' ? 'en' : 'en-GB',
+  ),
+})
+let clock = createClock('h23')
+
+/** Sets how times are written: `h12` = with am and pm. Returns whether that is different. */
+export function setHourCycle(hourCycle: string): boolean {
+  if (hourCycle === clock.hourCycle) return false
+  clock = createClock(hourCycle === 'h12' ? 'h12' : 'h23')
+  return true
+}
+
 const day = timeFormat({ day: 'numeric', month: 'short' }, 'en-GB')
 const weekday = timeFormat({ weekday: 'long' }, 'en-GB')
 const longDay = timeFormat({ day: 'numeric', month: 'long' }, 'en-GB')
-const second = timeFormat({ timeStyle: 'medium' }, 'en-GB')
 
 /** Hours and minutes where the reader is. */
-export const clockText = (ts: string): string => inMinutes(new Date(ts))
+export const clockText = (ts: string): string => clock.minute(new Date(ts))
 
 /** The same, with the day where it is not today: `26 Nov 19:45`. */
 export function whenText(ts: string, now = new Date()): string {
   const at = new Date(ts)
-  return isSameDay(at, now) ? inMinutes(at) : `${day(at)}${yearText(at, now)} ${inMinutes(at)}`
+  return isSameDay(at, now) ? clock.minute(at) : `${day(at)}${yearText(at, now)} ${clock.minute(at)}`
 }
 
 const yearText = (at: Date, now: Date): string =>
@@ -144,12 +172,12 @@ export function dayText(ts: string, now = new Date()): string {
 
 /** Date, hours and minutes where the reader is. */
 export const dateText = (ts: string): string =>
-  new Date(ts).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' })
+  new Date(ts).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short', hourCycle: clock.hourCycle })
 
 /** Day and time to the second where the reader is, such as `22 Nov 12:01:33`. */
 export const momentText = (ts: string): string => {
   const at = new Date(ts)
-  return `${day(at)} ${second(at)}`
+  return `${day(at)} ${clock.second(at)}`
 }
 
 /** `1 tool`, `3 tools`. */

@@ -16,11 +16,9 @@ const AuditBadge = lazy(() => import('./audit/audit-badge.js').then(({ AuditBadg
 
 interface HeaderProps {
   readonly session: Session
-  readonly theme: string
-  readonly setTheme: (theme: string) => void
   readonly show: (detail: Detail) => void
   readonly leave: () => void
-  readonly help: () => void
+  readonly openSettings: () => void
   /** On small screens: whether what has no room there shows in place of the view. */
   readonly isMenuOpen: boolean
   readonly openMenu: (isOpen: boolean) => void
@@ -29,25 +27,16 @@ interface HeaderProps {
   readonly openTime: (isOpen: boolean) => void
 }
 
-const themes = [
-  { name: 'auto', next: 'light' },
-  { name: 'light', next: 'dark' },
-  { name: 'dark', next: 'auto' },
-] as const
-
 export function Header({
   session,
-  theme,
-  setTheme,
   show,
   leave,
-  help,
+  openSettings,
   isMenuOpen,
   openMenu,
   isTimeOpen,
   openTime,
 }: HeaderProps): VNode {
-  const { name, next } = themes.find((each) => each.name === theme) ?? themes[0]
   const me = session.welcome?.you.id
   return (
     <header class="top">
@@ -89,10 +78,7 @@ export function Header({
             openMenu(false)
           }}
         />
-        <IconButton sign={name} label={`Theme: ${name}`} onClick={() => setTheme(next)} />
-        <button type="button" title="Keys" aria-label="Help" onClick={help}>
-          ?
-        </button>
+        <IconButton sign="settings" label="Settings" onClick={openSettings} />
         <button type="button" class="quiet" onClick={leave}>
           {me !== undefined && `${me} · `}sign out
         </button>

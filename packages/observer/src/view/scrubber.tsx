@@ -1,10 +1,10 @@
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { speeds } from '../connect/time-travel.js'
-import { countText, momentText } from '../model/index.js'
 import { updateAddress } from './shared/hooks.js'
-import { IconButton } from './shared/parts.js'
+import { lazy } from './shared/lazy.js'
 import { useSpace } from './shared/use-space.js'
+
+const TimeBar = lazy(() => import('./time-bar.js').then(({ TimeBar }) => TimeBar))
 
 /** Milliseconds that a moment is looked at before the address names it: browsers take only so many changes. */
 const addressDelayMs = 400
@@ -20,69 +20,11 @@ interface ScrubberProps {
 export function Scrubber({ linked, isOpen }: ScrubberProps): VNode | null {
   const { session } = useSpace()
   const { time, present } = session
-  const { first, last } = present.log
-  const { seq, isPast, isPlaying } = time
-  const isRunning = isPlaying || !isPast
   useMoment(linked)
   // What was loaded since belongs into the past as well.
   useEffect(() => time.refresh(), [time, present.log.envelopes])
-  if (!isOpen && !isPast) return null
-  const shown = present.log.envelopes[present.log.countThrough(seq) - 1]
-  const moment = shown === undefined ? '' : momentText(shown.ts)
-  return (
-    <fieldset class={`scrubber ${isPast ? 'past' : ''}`} aria-label="Time">
-      <IconButton
-        sign="start"
-        label="To the beginning"
-        disabled={last === 0}
-        onClick={() => time.toStart()}
-      />
-      <IconButton
-        sign={isRunning ? 'stop' : 'play'}
-        label={isRunning ? 'Stop' : 'Play'}
-        title={isRunning ? 'Stop (space)' : 'Play (space)'}
-        disabled={last === 0}
-        onClick={() => time.togglePlay()}
-      />
-      <select
-        aria-label="Speed"
-        value={time.speed}
-        onChange={(event) => time.setSpeed(Number(event.currentTarget.value))}
-      >
-        {speeds.map((speed) => (
-          <option key={speed} value={speed}>
-            {speed}×
-          </option>
-        ))}
-      </select>
-      <input
-        type="range"
-        aria-label="Moment"
-        aria-valuetext={isPast ? `#${seq}, ${moment}` : 'live'}
-        min={first}
-        max={Math.max(last, first + 1)}
-        value={seq}
-        disabled={last === 0}
-        onInput={(event) => time.toMoment(Number(event.currentTarget.value))}
-      />
-      {isPast && (
-        <span class="moment">
-          #{seq} · {moment}
-          {time.progress < 1 && ` · ${Math.floor(time.progress * 100)} %`}
-        </span>
-      )}
-      <button
-        type="button"
-        class={isPast || session.stage.at !== 'live' ? 'live' : 'live now'}
-        aria-pressed={!isPast}
-        title="To the present (.)"
-        onClick={() => time.toPresent()}
-      >
-        <span aria-hidden="true">●</span> LIVE
-        {time.news > 0 && <span class="news"> {countText(time.news, 'new envelope')}</span>}
-      </button>
-    </fieldset>
-  )
+  if (!isOpen && !time.isPast) return null
+  return <TimeBar />
 }
 
 /** The moment that the address names is shown when it is loaded; then the address names the one that is. */

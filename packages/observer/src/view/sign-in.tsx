@@ -10,10 +10,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { hasOtherToken, loadLastSpace, loadToken } from '../connect/storage.js'
 import { Alert, Checkbox } from './shared/parts.js'
 
-/** The gateway that has served the page. */
-export const url = location.origin
-
 interface EntranceProps {
+  /** The gateway that has served the page. */
+  readonly url: string
   /** One-time code to be exchanged. */
   readonly code: string | undefined
   /** Space that the address names. */
@@ -27,7 +26,7 @@ interface EntranceProps {
 }
 
 /** Signs in: with a link, with a token, or as a guest. */
-export function Entrance({ code, space, problem, enter, stay }: EntranceProps): VNode {
+export function Entrance({ url, code, space, problem, enter, stay }: EntranceProps): VNode {
   const [isBusy, setBusy] = useState(code !== undefined)
   const [requestError, setRequestError] = useState<string | undefined>()
   const [invitation, setInvitation] = useState<ExchangedLink | undefined>()

@@ -1,57 +1,59 @@
 import { ToolError } from '@meup/agent-sdk/watch'
-import { type Capability, type Envelope, Kind } from '@meup/protocol'
+import { type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { formatError } from '../connect/errors.js'
 import { readOne } from '../connect/history.js'
 import type { Detail, Session } from '../connect/session.js'
-import { isFiltering, type Row, type RowList, readRoute } from '../model/index.js'
-import { MessageBox } from './conversation/message-box.js'
-import { isDecidable } from './decide/decision.js'
+import {
+  findPart,
+  getPartKey,
+  getText,
+  isFiltering,
+  type RowList,
+  readRoute,
+  splitText,
+} from '../model/index.js'
+import { Beside, LoadingBack } from './beside.js'
+import { isDecidable } from './decide/is-decidable.js'
 import { UndoToast } from './decide/undo-toast.js'
+import { Empty, isQuiet, NothingPasses } from './empty.js'
 import { Filters, HiddenList } from './filters/filters.js'
 import { useHighlights } from './find/use-highlights.js'
 import { Header } from './header.js'
-import { createKeymap, Help, type Keymap, listenToKeys } from './keymap.js'
+import { createKeymap, type Keymap, listenToKeys } from './keymap.js'
+import type { Target } from './palette.js'
 import { People } from './participants/people.js'
 import { Scrubber } from './scrubber.js'
-import { updateAddress, useCatchingUp, useScrollPosition, useStored } from './shared/hooks.js'
+import { updateAddress, useCatchingUp, useScrollPosition } from './shared/hooks.js'
 import { lazy, loadAll } from './shared/lazy.js'
 import { openInPlace } from './shared/opened.js'
-import { Avatar, Name } from './shared/parts.js'
+import { useSetting } from './shared/settings.js'
 import { useUnread } from './shared/unread.js'
-import { type Panel, type SpaceActions, SpaceProvider, useSpace, useViewFilter } from './shared/use-space.js'
+import {
+  type Composer,
+  type Panel,
+  type SpaceActions,
+  SpaceProvider,
+  useViewFilter,
+} from './shared/use-space.js'
 import type { Reveal, RowsHandle } from './shared/virtual-rows.js'
 import { Announcements, StatusLine } from './status-line.js'
-import { panelId, tabId, useView, ViewTabs, views } from './view-tabs.js'
-import { WhyPanel } from './why/why-panel.js'
+import { panelId, tabId, useView, ViewTabs, viewNames, views } from './view-tabs.js'
+import { MessageBox } from './write/message-box.js'
 
-const Inspector = lazy(() => import('./audit/inspector.js').then(({ Inspector }) => Inspector))
-const Inbox = lazy(() => import('./decide/inbox.js').then(({ Inbox }) => Inbox))
-const FindPanel = lazy(() => import('./find/find-panel.js').then(({ FindPanel }) => FindPanel))
-const PersonPanel = lazy(() => import('./participants/person.js').then(({ PersonPanel }) => PersonPanel))
+const Help = lazy(() => import('./help.js').then(({ Help }) => Help))
+const Palette = lazy(() => import('./palette.js').then(({ Palette }) => Palette))
+const SettingsDialog = lazy(() => import('./settings-dialog.js').then(({ SettingsDialog }) => SettingsDialog))
 
 interface SpacePageProps {
   readonly session: Session
-  readonly theme: string
-  readonly setTheme: (theme: string) => void
   readonly leave: () => void
   /** Seq of the envelope that the address names. */
   readonly linked: number | undefined
   /** Seq of the moment that it names. */
   readonly moment: number | undefined
   readonly redraw: () => void
-}
-
-/** Whether there are only a few events, and no messages or reasoning. That programs ask what tools there are is none. */
-function isQuiet(list: RowList): boolean {
-  const isEvent = (row: Row): boolean =>
-    row.type === 'batch'
-      ? row.calls.every(isEvent)
-      : row.type === 'call'
-        ? row.envelope.payload.method !== 'tools/call'
-        : row.type === 'said' && row.tone === 'event'
-  return list.slots.length < 20 && list.slots.every((slot) => isEvent(list.getRow(slot)))
 }
 
 const nextDetail: Readonly<Record<Detail, Detail>> = {
@@ -62,15 +64,7 @@ const nextDetail: Readonly<Record<Detail, Detail>> = {
 }
 
 /** The page of a space: participants, stream, proposals, and the panels beside them. */
-export function SpacePage({
-  session,
-  theme,
-  setTheme,
-  leave,
-  linked,
-  moment,
-  redraw,
-}: SpacePageProps): VNode {
+export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageProps): VNode {
   const { model } = session
   /** Key of the line that the keys are for. */
   const [current, setCurrent] = useState<string | undefined>()
@@ -78,11 +72,12 @@ export function SpacePage({
     readRoute(location.hash).query === undefined ? undefined : { at: 'find' },
   )
   const [requestError, setRequestError] = useState<string | undefined>()
-  const [isHelpOpen, setHelpOpen] = useState(false)
+  const [dialog, openDialog] = useState<'help' | 'settings' | 'palette' | undefined>()
   const [isMenuOpen, openMenu] = useState(false)
   const [isTimeOpen, openTime] = useState(false)
-  const [keys, setKeys] = useStored('meup-keys', 'on')
+  const keys = useSetting('keys')
   const shown = useRef<RowsHandle | undefined>(undefined)
+  const composer = useRef<Composer | undefined>(undefined)
   const [view, turn] = useView()
   const View = views[view].component
   const isLive = session.client !== undefined
@@ -100,13 +95,16 @@ export function SpacePage({
   const query = session.finder.sought.text
   useHighlights(query)
   useEffect(() => updateAddress({ query: query === '' ? undefined : query }), [query])
-  /** Brings the row of an envelope into view, or the one before it where it has none. Whether it has one. */
-  const showRow = (id: string, how: Reveal): boolean => {
+  /**
+   * Brings the row of an envelope into view, or the one before it where it has none. Returns whether it has one. `part`: of a message, the
+   * index of its part.
+   */
+  const showRow = (id: string, how: Reveal, part = 0): boolean => {
     const envelope = session.model.log.get(id)
     const line = envelope === undefined ? id : session.model.getLineId(envelope)
     if (line !== id) openInPlace(line) // It is a result: it shows where its call is opened.
     session.model.unfold(line)
-    const key = shown.current?.reveal(line, how)
+    const key = shown.current?.reveal(envelope && part > 0 ? getPartKey(envelope, part) : line, how)
     const before = key === undefined && envelope && findBefore(shown.current?.list, envelope)
     if (before) shown.current?.reveal(before, 'shown')
     if (key !== undefined) setCurrent(key)
@@ -131,9 +129,14 @@ export function SpacePage({
         if (panel !== undefined && isList && isShown) setPanel({ ...panel, isLow: true })
         else setPanel({ at: 'envelope', id })
       },
-      reveal({ id, seq }) {
-        if (session.model.log.get(id) !== undefined) {
-          if (!showRow(id, 'shown')) setPanel({ at: 'envelope', id })
+      reveal(hit) {
+        const { id, seq } = hit
+        const envelope = session.model.log.get(id)
+        if (envelope !== undefined) {
+          const part = findPart(splitText(getText(envelope)), hit)
+          // A long thought shows its beginning.
+          if (part > 0) openInPlace(`text ${id}`)
+          if (!showRow(id, 'shown', envelope.kind === Kind.chat ? part : 0)) setPanel({ at: 'envelope', id })
           else if (panel !== undefined) setPanel({ ...panel, isLow: true })
           return
         }
@@ -149,11 +152,12 @@ export function SpacePage({
         session.model.cycle(context)
         redraw()
       },
-      open(context) {
-        session.model.choose(context, 'all')
+      choose(context, level) {
+        session.model.choose(context, level)
         redraw()
       },
       viewFilter,
+      composer,
       act,
     }),
     [session, isLive, session.rights, panel, unread?.key, unread?.count],
@@ -213,6 +217,23 @@ export function SpacePage({
     return () => small.removeEventListener('change', turned)
   }, [])
 
+  /** Another one may have taken its place. */
+  const closeDialog = (which: typeof dialog) => (): void =>
+    openDialog((now) => (now === which ? undefined : now))
+  const targets = (): readonly Target[] => [
+    ...viewNames.map((name) => ({
+      ...{ key: `view ${name}`, label: name, about: views[name].title },
+      go: () => turn(name),
+    })),
+    {
+      ...{ key: 'inbox', label: 'inbox', about: 'what waits for a decision' },
+      go: () => setPanel({ at: 'inbox' }),
+    },
+    { ...{ key: 'search', label: 'search', about: 'the whole log' }, go: toSearch },
+    { ...{ key: 'settings', label: 'settings', about: 'of this browser' }, go: () => openDialog('settings') },
+    { ...{ key: 'keys', label: 'keys', about: 'what single letters do' }, go: () => openDialog('help') },
+  ]
+
   const keymap = useRef<() => Keymap>(() => ({}))
   keymap.current = () => {
     const list = shown.current?.list ?? model.lists.stream
@@ -231,7 +252,7 @@ export function SpacePage({
       playOrStop: () => session.time.togglePlay(),
       turn,
       turnThoughts: () => show(nextDetail[session.detail]),
-      search: () => document.querySelector<HTMLElement>('.find-box input')?.focus(),
+      search: toSearch,
       why: () => {
         const id = slots[at]?.envelope.id
         if (id !== undefined) setPanel({ at: 'why', id })
@@ -240,12 +261,19 @@ export function SpacePage({
       inbox: () => setPanel(panel?.at === 'inbox' ? undefined : { at: 'inbox' }),
       undo: () => session.held.undo(),
       toFilters,
-      help: () => setHelpOpen(true),
+      help: () => openDialog('help'),
       notify: (notice: string) => session.setNotice(notice),
     }
     return { Escape: close, ...(keys === 'on' && createKeymap(actions)) }
   }
-  useEffect(() => listenToKeys(() => keymap.current()), [])
+  useEffect(
+    () =>
+      listenToKeys(
+        () => keymap.current(),
+        () => openDialog('palette'),
+      ),
+    [],
+  )
 
   return (
     <SpaceProvider value={space}>
@@ -253,8 +281,8 @@ export function SpacePage({
         class={`page ${panel === undefined || panel.at === 'inbox' ? '' : 'inspecting'} ${panel?.isLow ? 'low' : ''} ${isLive ? '' : 'offline'} ${isMenuOpen ? 'menu-open' : ''}`}
       >
         <Header
-          {...{ session, theme, setTheme, show, leave, isMenuOpen, openMenu, isTimeOpen, openTime }}
-          help={() => setHelpOpen(true)}
+          {...{ session, show, leave, isMenuOpen, openMenu, isTimeOpen, openTime }}
+          openSettings={() => openDialog('settings')}
         />
         <div class="side" role={isMenuOpen ? 'main' : undefined}>
           <People />
@@ -280,26 +308,20 @@ export function SpacePage({
                 }}
               />
             )}
-            {linked !== undefined && found === undefined && !isAbsent && (
-              <p class="loading-back" role="status">
-                Loading back to #{linked}…
-              </p>
-            )}
+            {linked !== undefined && found === undefined && !isAbsent && <LoadingBack seq={linked} />}
           </div>
           <footer>
             <StatusLine {...{ session, requestError, leave, redraw }} />
             <Scrubber linked={moment} isOpen={isTimeOpen} />
-            <MessageBox help={() => setHelpOpen(true)} />
+            <MessageBox help={() => openDialog('help')} />
           </footer>
         </main>
         {panel !== undefined && <Beside panel={panel} close={close} />}
-        {isHelpOpen && (
-          <Help
-            hasKeys={keys === 'on'}
-            setKeys={(hasKeys) => setKeys(hasKeys ? 'on' : 'off')}
-            close={() => setHelpOpen(false)}
-          />
+        {dialog === 'help' && <Help close={closeDialog('help')} />}
+        {dialog === 'settings' && (
+          <SettingsDialog showKeys={() => openDialog('help')} close={closeDialog('settings')} />
         )}
+        {dialog === 'palette' && <Palette targets={targets()} close={closeDialog('palette')} />}
         <UndoToast />
         <Announcements model={model} />
       </div>
@@ -311,107 +333,7 @@ export function SpacePage({
 const findBefore = (list: RowList | undefined, { seq = 0 }: Envelope): string | undefined =>
   list?.slots.findLast(({ envelope }) => (envelope.seq ?? 0) <= seq)?.envelope.id
 
-/** What stands beside the view. */
-function Beside({ panel, close }: { panel: Panel; close: () => void }): VNode | null {
-  const { model } = useSpace().session
-  switch (panel.at) {
-    case 'envelope': {
-      const envelope = panel.envelope ?? model.log.get(panel.id)
-      return envelope === undefined ? null : <Inspector envelope={envelope} close={close} />
-    }
-    case 'why':
-      return <WhyPanel key={panel.id} id={panel.id} close={close} />
-    case 'person':
-      return <PersonPanel key={panel.id} id={panel.id} capability={panel.capability} close={close} />
-    case 'inbox':
-      return <Inbox close={close} />
-    case 'find':
-      return <FindPanel close={close} />
-  }
-}
+const toSearch = (): void => document.querySelector<HTMLElement>('.find-box input')?.focus()
 
 /** Puts the focus on the first filter. */
 const toFilters = (): void => document.querySelector<HTMLElement>('.filters button')?.focus()
-
-/** What there is to do where there is nothing to see. */
-function Empty({ session }: { session: Session }): VNode {
-  const { stage, place } = session
-  if (stage.at === 'connecting') {
-    return (
-      <p class="empty dim" role="status">
-        Connecting to {place.space}…
-      </p>
-    )
-  }
-  if (stage.at === 'ended') {
-    return (
-      <div class="empty">
-        <h2>The space cannot be reached</h2>
-        <p>
-          Look whether the gateway runs, and whether this machine reaches it. What you have written is kept.
-        </p>
-        <button type="button" class="primary" onClick={() => void session.reconnect()}>
-          Try again
-        </button>
-      </div>
-    )
-  }
-  return (
-    <div class="empty">
-      <h2>Nothing has happened here yet</h2>
-      <Suggestions />
-      <p class="dim">Or write below. From a terminal, in the folder of the space:</p>
-      <pre>meup join</pre>
-    </div>
-  )
-}
-
-/** Agents that questions are offered for. */
-const maxSuggestions = 4
-
-/** Questions to begin with, for the agents that are here; a click asks. */
-function Suggestions(): VNode {
-  const { session, isLive, can } = useSpace()
-  const { model, welcome } = session
-  const agents = model.members
-    .infos(Date.now())
-    .filter(({ id, status }) => status === 'present' && id !== welcome?.you.id)
-    .filter(({ capabilities }) => capabilities.some(isToReason))
-    .slice(0, maxSuggestions)
-  const ask = (id: string): void => session.outbox.send({ message: question, mention: [id] })
-  const mayAsk = isLive && can({ kind: Kind.chat, payload: { message: question } })
-  if (agents.length === 0) return <p>No agent is here yet: what is said is kept for when one comes.</p>
-  return (
-    <ul class="suggestions">
-      {agents.map(({ id }) => (
-        <li key={id}>
-          <button type="button" disabled={!mayAsk} onClick={() => ask(id)}>
-            <Avatar id={id} kind="small" />
-            <span>
-              Ask <Name id={id} />: {question}
-            </span>
-          </button>
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-const question = 'What can you do?'
-
-/** Whether it lets its holder reason, as agents are: tools that answer calls alone have nothing to say. */
-function isToReason(capability: Capability): boolean {
-  const kind = typeof capability === 'string' ? capability : 'kind' in capability ? capability.kind : ''
-  return [kind].flat().some((each) => each === 'reasoning.*' || each === Kind.reasoningStart)
-}
-
-/** Where a reader's own filter lets nothing through. */
-const NothingPasses = ({ widen }: { widen: () => void }): VNode => (
-  <div class="empty">
-    <h2>Nothing of it matches your filter</h2>
-    <p>What comes and matches shows here.</p>
-    <button type="button" class="primary" onClick={widen}>
-      Show everything
-    </button>
-  </div>
-)

@@ -13,13 +13,13 @@ interface View {
 }
 
 const Lanes = lazy(() => import('./conversation/lanes.js').then(({ Lanes }) => Lanes))
-const Waterfall = lazy(() => import('./conversation/waterfall.js').then(({ Waterfall }) => Waterfall))
+const Trace = lazy(() => import('./trace/trace.js').then(({ Trace }) => Trace))
 
 /** The ways to look at a space, in the order of their tabs and keys. */
 export const views = {
   stream: { mark: '≡', title: 'Everything in its order', component: Stream },
   lanes: { mark: '▥', title: 'One lane for each agent', component: Lanes },
-  waterfall: { mark: '▤', title: 'Contexts and tool calls over time', component: Waterfall },
+  trace: { mark: '▤', title: 'What each question led to, over time', component: Trace },
 } satisfies Readonly<Record<string, View>>
 export type ViewName = keyof typeof views
 export const viewNames = Object.keys(views) as readonly ViewName[]

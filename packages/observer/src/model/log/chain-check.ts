@@ -22,6 +22,7 @@ export interface CheckResult {
 
 /** The log was changed. */
 export class BrokenChain extends Error {
+  override readonly name = 'BrokenChain'
   /** Seq of the first envelope that is changed or missing; `undefined` where that is not known. */
   readonly seq: number | undefined
 

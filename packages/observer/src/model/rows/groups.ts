@@ -6,6 +6,7 @@ import { type CreateSlots, RowList } from './row-list.js'
 export interface Group<Key> {
   readonly key: Key
   readonly list: RowList
+  readonly blocks: readonly Block[]
   /** How many runs, calls and messages there are in it. */
   readonly size: number
 }
@@ -126,6 +127,6 @@ export class Groups<Key> {
   }
 }
 
-/** As a rule its first block shows, and the others need not be looked at. */
-const isThere = <Key>({ blocks: [first], list }: Filled<Key>): boolean =>
-  first !== undefined && (list.slotsFor(first).length > 0 || list.slots.length > 0)
+/** As a rule one of its first blocks shows, and the others need not be looked at. */
+const isThere = <Key>({ blocks, list }: Filled<Key>): boolean =>
+  blocks.some((block) => list.slotsFor(block).length > 0)

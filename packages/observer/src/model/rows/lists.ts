@@ -1,14 +1,15 @@
 import { GATEWAY } from '@meup/protocol'
 import type { Block } from './blocks.js'
 import { type Group, type GroupOptions, Groups } from './groups.js'
+import type { Totals } from './questions.js'
 import type { Slot, Sources } from './row.js'
 import { type CreateSlots, RowList } from './row-list.js'
 import { createSlotsInBatches, getOrigin } from './slots.js'
-import { createTimedSlots } from './waterfall.js'
+import { createTimedSlots, withOpenContexts } from './trace.js'
 
 /** What one participant thinks and does; `null`: the conversation. */
 export type Lane = Group<string | null>
-/** What goes back to one question, or to a run that nobody asked for, by its id. */
+/** A question, or a run that nobody asked for, with all that goes back to it, by its id. */
 export type Question = Group<string>
 type Rows = RowList | Groups<string | null> | Groups<string>
 
@@ -24,9 +25,11 @@ const blocksPerStep = 16
 export class Lists {
   readonly stream: RowList
   readonly #blocks: () => readonly Block[]
-  readonly #sources: Sources
+  readonly sources: Sources
   #lanes: Groups<string | null> | undefined
-  #waterfall: Groups<string> | undefined
+  #questions: Groups<string> | undefined
+  /** What blocks of questions came to, until they are different: see `countQuestion`. */
+  readonly totals = new WeakMap<Block, Totals>()
   /** Makes all rows again, a few at a time, while the previous ones still show. */
   #renewal: Generator<undefined, Prepared> | undefined
   /** Blocks that changed during the renewal. */
@@ -35,7 +38,7 @@ export class Lists {
   /** `blocks`: in the order of the log. */
   constructor(blocks: () => readonly Block[], sources: Sources) {
     this.#blocks = blocks
-    this.#sources = sources
+    this.sources = sources
     this.stream = new RowList(blocks, sources, createSlotsInBatches)
   }
 
@@ -46,29 +49,34 @@ export class Lists {
     return [...lanes.filter(({ key }) => key === null), ...lanes.filter(({ key }) => key !== null)]
   }
 
-  /** One waterfall for each question; kept from when they are first asked for. */
-  get waterfalls(): readonly Question[] {
-    this.#waterfall ??= this.#newGroups(
-      (block, sources) =>
-        block.type === 'context' || block.type === 'event' ? getOrigin(block, sources) : undefined,
+  /** Those that have led to something that takes time; kept from when they are first asked for. */
+  get questions(): readonly Question[] {
+    this.#questions ??= this.#newGroups(
+      (block, sources) => (block.type === 'arrivals' ? undefined : getOrigin(block, sources)),
       createTimedSlots,
+      withOpenContexts(this.sources),
     )
-    return this.#waterfall.all
+    return this.#questions.all
   }
 
-  #newGroups<Key>(keyOf: GroupOptions<Key>['keyOf'], createSlots: CreateSlots): Groups<Key> {
-    return new Groups({ blocks: this.#blocks, sources: this.#sources, keyOf, createSlots })
+  #newGroups<Key>(
+    keyOf: GroupOptions<Key>['keyOf'],
+    createSlots: CreateSlots,
+    sources = this.sources,
+  ): Groups<Key> {
+    return new Groups({ blocks: this.#blocks, sources, keyOf, createSlots })
   }
 
   /** Frees the rows of a view that is no longer shown. */
-  drop(view: 'lanes' | 'waterfalls'): void {
+  drop(view: 'lanes' | 'questions'): void {
     if (view === 'lanes') this.#lanes = undefined
-    else this.#waterfall = undefined
+    else this.#questions = undefined
   }
 
   /** These blocks are new or different. */
   touch(blocks: readonly Block[]): void {
     if (this.isBehind) for (const block of blocks) this.#touched.add(block)
+    for (const block of blocks) this.totals.delete(block)
     for (const list of this.#kept) list.touch(blocks)
   }
 
@@ -84,7 +92,7 @@ export class Lists {
     if (blocks.length <= maxBlocksAtOnce) this.clear()
     else {
       this.#touched.clear()
-      this.#renewal = this.prepare([...blocks], this.#sources, blocksPerStep)
+      this.#renewal = this.prepare([...blocks], this.sources, blocksPerStep)
     }
   }
 
@@ -124,7 +132,7 @@ export class Lists {
   }
 
   get #kept(): readonly Rows[] {
-    return [this.stream, this.#lanes ?? [], this.#waterfall ?? []].flat()
+    return [this.stream, this.#lanes ?? [], this.#questions ?? []].flat()
   }
 }
 

@@ -242,11 +242,16 @@ function withoutReturns(envelopes: readonly Envelope[]): readonly Envelope[] {
   return envelopes.filter((each) => left.has(each))
 }
 
+/** A call failed, or the command that it ran did. */
+export const hasFailed = ({ isError, response }: CallEntry): boolean =>
+  isError === true || (response !== undefined && (getExitCode(response.payload) ?? 0) !== 0)
+
 function callLine(
-  { envelope, response }: CallEntry,
+  entry: CallEntry,
   { getProposal, isOpenElicitation }: Pick<Sources, 'getProposal' | 'isOpenElicitation'>,
   isMuted: boolean,
 ): Unplaced<CallRow> {
+  const { envelope, response } = entry
   const proposal = correlations(envelope)
     .map((id) => getProposal(id))
     .find((each) => isBySomebodyElse(each, envelope))
@@ -260,7 +265,7 @@ function callLine(
     rationale: isMuted ? null : printable(proposal?.rationale ?? getRationale(envelope) ?? '') || null,
     result,
     size: response === undefined ? '' : getSizeText(response),
-    hasFailed: result?.outcome === 'error' || (exitCode ?? 0) !== 0,
+    hasFailed: hasFailed(entry),
     exitCode,
     response: response ?? null,
     answeredAt: response?.ts ?? null,
@@ -318,6 +323,6 @@ export function isPressing(
 }
 
 /** A thought about an error, or something that the gateway did not let pass. */
-const isProblem = ({ kind, payload }: Envelope): boolean =>
+export const isProblem = ({ kind, payload }: Envelope): boolean =>
   (isThought(kind) && payload.phase === 'error') ||
   (kind === Kind.systemDecision && payload.decision !== 'review')

@@ -54,10 +54,10 @@ export class RowList {
     return this.slots.map((slot) => this.getRow(slot))
   }
 
-  /** Index of the row that shows this envelope; -1 = none does. */
+  /** Index of the first row that shows this envelope, or of the row with this key; -1 = none does. */
   indexOf(id: string): number {
     return this.slots.findIndex(
-      ({ envelope, calls }) => envelope.id === id || calls?.some((call) => call.envelope.id === id) === true,
+      ({ key, calls }) => key === id || calls?.some((call) => call.envelope.id === id) === true,
     )
   }
 

@@ -169,7 +169,7 @@ export interface Slot {
 
 /** What rows are made from. */
 export interface Sources {
-  readonly folding: Folding
+  readonly folding: Pick<Folding, 'getLevel' | 'choices'>
   getContext(context: string): ContextView | undefined
   /** How much was thought there that was not sent. */
   getSummary(context: string): ThoughtSummary | undefined

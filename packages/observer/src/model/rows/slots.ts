@@ -1,4 +1,4 @@
-import { contextDepth, contextParent, isThought } from '@meup/protocol'
+import { contextDepth, contextParent, type Envelope, isThought } from '@meup/protocol'
 import type { Block, ContextBlock, Entry } from './blocks.js'
 import type { Row, Slot, Sources } from './row.js'
 import { arrivalsText, countParts, isCarriedOut, isPressing } from './row-content.js'
@@ -47,10 +47,12 @@ function slotsOf(block: Block, sources: Sources, getHeight: GetHeight): readonly
   if (block.type === 'arrivals') return [place({ type: 'said', of: block, depth: 0 }, getHeight)]
   const { envelope } = block
   return Array.from({ length: countParts(envelope) }, (_, part) => {
-    const key = part === 0 ? envelope.id : `${envelope.id}:${part}`
-    return place({ type: 'message', of: block, depth: 0, part, key }, getHeight)
+    return place({ type: 'message', of: block, depth: 0, part, key: getPartKey(envelope, part) }, getHeight)
   })
 }
+
+/** Key of the row of a part of a message. */
+export const getPartKey = ({ id }: Envelope, part: number): string => (part === 0 ? id : `${id}:${part}`)
 
 function contextSlots(block: ContextBlock, sources: Sources, getHeight: GetHeight): readonly Slot[] {
   const { root, envelope, entries } = block

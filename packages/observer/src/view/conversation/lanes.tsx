@@ -7,6 +7,7 @@ import { useSpace } from '../shared/use-space.js'
 import { type RowProps, type RowsHandle, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
 import { BeingWritten, LiveAnswerText, WhyOfAnswer } from './message.js'
 import { RowContent } from './rows.js'
+import '../../style/lanes.css'
 
 /** Pixels of a lane, at least. */
 const minLaneWidthPx = 320

@@ -1,11 +1,13 @@
 import type { LiveAnswer } from '@meup/folds'
-import { type Envelope, Kind } from '@meup/protocol'
+import { correlations, type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
-import { type MessageRow, writeRoute } from '../../model/index.js'
+import { useState } from 'preact/hooks'
+import { dropHalfLink, type Log, type MessageRow, toggled, writeRoute } from '../../model/index.js'
 import { Markdown, PlainText } from '../shared/markdown.js'
 import { Chip, CopyButton } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { WhyButton } from '../why/why-button.js'
+import { toCancel } from '../write/take-back.js'
 import { Asked } from './asked.js'
 
 /** What somebody says, or one part of it. */
@@ -36,7 +38,7 @@ function useIsMarkdown({ from, payload }: Envelope): boolean {
 export const LiveAnswerText = ({ answer: { to, text } }: { answer: LiveAnswer }): VNode => (
   <div class="message-text">
     <Asked to={to} mentions={[]} text={text} />
-    <Markdown text={text} />
+    <Markdown text={dropHalfLink(text)} />
   </div>
 )
 
@@ -55,12 +57,9 @@ export const WhyOfAnswer = ({ envelope }: { envelope: Envelope }): VNode | null 
   envelope.correlationId === undefined ? null : <WhyButton id={envelope.id} />
 
 /** What can be done with a message; it shows over the row that the pointer or the keys are at. */
-export function MessageActions({ row: { text, message, envelope } }: { row: MessageRow }): VNode {
-  const { session, isLive, can, act, inspect } = useSpace()
-  const { id, from, to } = envelope
+export function MessageActions({ row: { text, envelope } }: { row: MessageRow }): VNode {
+  const { session, can, composer } = useSpace()
   const { space } = session.place
-  const cancel = { kind: Kind.chatCancel, correlationId: id, payload: {}, ...(to && { to }) }
-  const isOwn = from === session.welcome?.you.id
   return (
     <div class="toolbar">
       <CopyButton text={text} what="the message" />
@@ -69,26 +68,86 @@ export function MessageActions({ row: { text, message, envelope } }: { row: Mess
         what="a link to it"
         label="link"
       />
-      <WhyOfAnswer envelope={envelope} />
-      {isOwn && !message.isTakenBack && can(cancel) && (
-        <button
-          type="button"
-          class="link"
-          disabled={!isLive}
-          onClick={() => act('It was not taken back', async () => session.client?.send(cancel))}
-        >
-          take back
+      {can({ kind: Kind.chat, payload: { message: '' } }) && (
+        <button type="button" class="link" onClick={() => composer.current?.reply(envelope)}>
+          reply
         </button>
       )}
-      <button
-        type="button"
-        class="link"
-        aria-label="Envelope"
-        title="Envelope (Enter)"
-        onClick={() => inspect(id)}
-      >
-        ⋯
-      </button>
+      <WhyOfAnswer envelope={envelope} />
+      <MoreActions envelope={envelope} />
     </div>
   )
 }
+
+/** What is seldom done with a message, in a menu. */
+function MoreActions({ envelope }: { envelope: Envelope }): VNode {
+  const { session, isLive, can, act, inspect, viewFilter } = useSpace()
+  const [isOpen, open] = useState(false)
+  const { cut } = session.subscription
+  const run = isOpen ? findRun(session.model.log, envelope) : undefined
+  const cancel = toCancel(envelope)
+  const isOwn = envelope.from === session.welcome?.you.id
+  const isTakenBack = session.model.log
+    .answersTo(envelope.id)
+    .some((id) => session.model.log.get(id)?.kind === Kind.chatCancel)
+  const item = (label: string, work: () => void): VNode => (
+    <button
+      type="button"
+      role="menuitem"
+      class="link"
+      onClick={() => {
+        open(false)
+        work()
+      }}
+    >
+      {label}
+    </button>
+  )
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only closes what its button opens.
+    <span
+      class="more-actions"
+      onFocusOut={({ currentTarget, relatedTarget }) => {
+        if (!currentTarget.contains(relatedTarget as Node | null)) open(false)
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || !isOpen) return
+        event.stopPropagation()
+        open(false)
+      }}
+    >
+      <button
+        type="button"
+        class="link"
+        aria-label="More"
+        title="More"
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        onClick={() => open(!isOpen)}
+      >
+        ⋯
+      </button>
+      {isOpen && (
+        <div class="menu" role="menu">
+          {item('Envelope', () => inspect(envelope.id))}
+          {isOwn &&
+            !isTakenBack &&
+            isLive &&
+            can(cancel) &&
+            item('Take back', () => act('It was not taken back', async () => session.client?.send(cancel)))}
+          {run !== undefined &&
+            isLive &&
+            item(cut.contexts.includes(run) ? 'Unmute its run' : 'Mute its run', () =>
+              viewFilter.cut({ ...cut, contexts: toggled(cut.contexts, run) }),
+            )}
+        </div>
+      )}
+    </span>
+  )
+}
+
+/** The run that led to an answer; `undefined` = none that is loaded. */
+const findRun = (log: Log, answer: Envelope): string | undefined =>
+  correlations(answer)
+    .flatMap((id) => log.answersTo(id).map((each) => log.get(each)))
+    .findLast((each) => each?.kind === Kind.reasoningStart && each.from === answer.from)?.id

@@ -14,8 +14,6 @@ import {
   sizeText,
   splitText,
 } from '../../model/index.js'
-import { ElicitationCard } from '../decide/elicitation-card.js'
-import { ProposalCard } from '../decide/proposal-card.js'
 import { AllowButton } from '../participants/allow-button.js'
 import { lazy } from '../shared/lazy.js'
 import { Markdown } from '../shared/markdown.js'
@@ -26,9 +24,13 @@ import { What } from '../shared/what.js'
 import { WhyButton } from '../why/why-button.js'
 import { MessageText } from './message.js'
 import { RunHeading } from './run-heading.js'
-import { ThoughtActions } from './thought-box.js'
 
+const ThoughtActions = lazy(() => import('./thought-box.js').then(({ ThoughtActions }) => ThoughtActions))
 const CallDetails = lazy(() => import('./call-details.js').then(({ CallDetails }) => CallDetails))
+const ProposalCard = lazy(() => import('../decide/proposal-card.js').then(({ ProposalCard }) => ProposalCard))
+const ElicitationCard = lazy(() =>
+  import('../decide/elicitation-card.js').then(({ ElicitationCard }) => ElicitationCard),
+)
 
 /** The content of a row, in any view. */
 export function RowContent({ row }: { row: Row }): VNode {
@@ -181,9 +183,9 @@ const EndLine = ({ row: { text, isCancelled, envelope } }: { row: EndRow }): VNo
 )
 
 function MoreLine({ row: { context, count } }: { row: MoreRow }): VNode {
-  const { open } = useSpace()
+  const { choose } = useSpace()
   return (
-    <button type="button" class="more" onClick={() => open(context)}>
+    <button type="button" class="more" onClick={() => choose(context, 'all')}>
       {countText(count, 'earlier line')}
     </button>
   )

@@ -1,7 +1,9 @@
 import type { ProposalView } from '@meup/folds'
+import { correlations, Kind } from '@meup/protocol'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from '../../connect/session.js'
-import { nameText } from '../../model/index.js'
+import { nameText, questionText } from '../../model/index.js'
+import { getSetting, type SettingName } from '../shared/settings.js'
 
 const icon = (): HTMLLinkElement | null => document.querySelector('link[rel=icon]')
 const ownIcon = icon()?.getAttribute('href') ?? ''
@@ -17,22 +19,52 @@ export function useAlerts(session: Session, waiting: number, mine: readonly Prop
   useEffect(() => {
     const isMore = waiting > before.current
     before.current = waiting
-    if (!isMore || !document.hidden || getPermission() !== 'granted') return
+    if (!isMore) return
     const latest = mine.at(-1)
     const elicitation = session.model.elicitations(session.welcome?.you.id).at(-1)
-    const proposed = latest === undefined ? '' : describeProposal(session, latest)
-    const body = elicitation === undefined ? proposed : `${elicitation.from} asks you something`
-    try {
-      new Notification(`${space}: ${waiting} to decide`, { body, tag: `meup-${space}` })
-    } catch (error) {
-      console.info('no notification was shown:', error) // Some phones have them for installed pages alone.
-    }
+    const title = `${space}: ${waiting} to decide`
+    if (elicitation !== undefined || latest === undefined)
+      notify('notify-decision', title, `${elicitation?.from ?? 'somebody'} asks you something`)
+    else describeProposal(session, latest).then((body) => notify('notify-decision', title, body), reportError)
   }, [waiting])
+  useMessageAlerts(session)
+}
+
+/** Notifies of the latest message that answers this reader, or asks them. */
+function useMessageAlerts({ present: { log }, place: { space }, welcome }: Session): void {
+  const me = welcome?.you.id ?? ''
+  const seen = useRef(log.last)
+  useEffect(() => {
+    const before = seen.current
+    seen.current = log.last
+    if (before === 0 || !document.hidden) return
+    const said = log.envelopes
+      .slice(log.countThrough(before))
+      .filter(({ kind, from }) => kind === Kind.chat && from !== me)
+    const answer = said.findLast((each) => correlations(each).some((id) => log.get(id)?.from === me))
+    const asking = said.findLast(({ to, payload: { mentions } }) =>
+      [to ?? mentions ?? []].flat().includes(me),
+    )
+    if (answer !== undefined) notify('notify-answer', `${answer.from} answers`, questionText(answer))
+    else if (asking !== undefined)
+      notify('notify-mention', `${asking.from} asks you in ${space}`, questionText(asking))
+  }, [log, log.last, me])
+}
+
+/** Shows a notification that this reader has asked for, where the page is not in view. */
+function notify(setting: SettingName, title: string, body: string): void {
+  if (!document.hidden || getPermission() !== 'granted' || getSetting(setting) !== 'on') return
+  try {
+    new Notification(title, { body, tag: `meup-${setting}` })
+  } catch (error) {
+    console.info('no notification was shown:', error) // Some phones have them for installed pages alone.
+  }
 }
 
 /** `coder proposes delete_file. Its server says that the tool may delete or overwrite.` */
-function describeProposal({ model }: Session, proposal: ProposalView): string {
-  const { risk } = model.judge(proposal)
+async function describeProposal({ model }: Session, proposal: ProposalView): Promise<string> {
+  const { judge } = await import('../../model/inbox.js')
+  const { risk } = judge(model, proposal)
   const warning = risk.level === 'destructive' ? `Destructive: ${risk.reason}` : risk.reason
   return `${proposal.source.from} proposes ${nameText(proposal.tool)}. ${warning}`
 }

@@ -1,29 +1,11 @@
-import { type Draft, getAlwaysCapability, type ProposedRequest } from '@meup/agent-sdk/watch'
+import { getAlwaysCapability, type ProposedRequest } from '@meup/agent-sdk/watch'
 import type { ProposalView, Risk } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Session } from '../../connect/session.js'
 import { useSpace } from '../shared/use-space.js'
 import { AlwaysForm } from './always-form.js'
-
-/** The request that carries a proposal out. */
-const toRequest = ({ to, context, payload }: Envelope): Draft => ({
-  kind: Kind.mcpRequest,
-  payload,
-  ...(to && { to }),
-  ...(context !== undefined && { context }),
-})
-
-/** Whether this reader may approve a proposal. Those reject who could approve [MEUP-3.11]. */
-export function isDecidable(
-  { id, source }: ProposalView,
-  session: Session,
-  can: (draft: Draft) => boolean,
-): boolean {
-  const envelope = session.model.log.get(id)
-  return envelope !== undefined && source.from !== session.welcome?.you.id && can(toRequest(envelope))
-}
+import { isDecidable } from './is-decidable.js'
 
 /** Milliseconds after a card or a step has come in which nothing is decided: the second of two clicks was for what stood there. */
 const settleMs = 400

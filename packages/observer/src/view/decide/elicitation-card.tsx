@@ -1,9 +1,10 @@
-import { type Filled, type Form, type FormField, printable, readFilled, readForm } from '@meup/folds'
+import { type Filled, type Form, printable, readForm } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useReducer, useState } from 'preact/hooks'
 import { clockText } from '../../model/index.js'
-import { Checkbox, Name, Said } from '../shared/parts.js'
+import { FormFields, readContent } from '../shared/form-fields.js'
+import { Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** What forms were filled in with so far: kept here, since rows that are out of view are not in the document. */
@@ -79,17 +80,6 @@ const toResponse = ({ id, from, context, payload }: Envelope, result: object) =>
   payload: { jsonrpc: '2.0', id: payload.id ?? id, result },
 })
 
-function readContent(fields: readonly FormField[], filled: ReadonlyMap<string, Filled>) {
-  const content: Record<string, unknown> = {}
-  const wrong = new Map<string, string>()
-  for (const field of fields) {
-    const read = readFilled(field, filled.get(field.name) ?? field.initial)
-    if ('problem' in read) wrong.set(field.name, read.problem)
-    else if (read.value !== undefined) content[field.name] = read.value
-  }
-  return { content, wrong }
-}
-
 interface FieldsProps {
   readonly form: Form
   readonly filled: Map<string, Filled>
@@ -103,89 +93,6 @@ const Fields = ({ form, filled, problems, redraw }: FieldsProps): VNode => (
     <section class="asked" tabIndex={0} aria-label="What it asks">
       <Said text={printable(form.message)} />
     </section>
-    {form.fields.map((field) => {
-      const { name, label, description } = field
-      const problem = problems.get(name)
-      const set = (value: Filled): void => {
-        filled.set(name, value)
-        redraw()
-      }
-      return (
-        <div key={name} class="field">
-          <Field field={field} filled={filled.get(name) ?? field.initial} set={set} />
-          {description !== '' && <span class="dim said">{printable(description)}</span>}
-          {problem !== undefined && (
-            <span class="problem" role="alert">
-              {printable(label)} {problem}
-            </span>
-          )}
-        </div>
-      )
-    })}
+    <FormFields fields={form.fields} {...{ filled, problems, redraw }} />
   </>
 )
-
-interface FieldProps {
-  readonly field: FormField
-  readonly filled: Filled
-  readonly set: (filled: Filled) => void
-}
-
-const inputTypes = { email: 'email', uri: 'url', date: 'date', 'date-time': 'text' } as const
-
-function Field({ field, filled, set }: FieldProps): VNode {
-  const { type, label, isRequired, format, options } = field
-  const title = `${printable(label)}${isRequired || type === 'boolean' ? '' : ' (may be empty)'}`
-  if (type === 'boolean') {
-    return (
-      <Checkbox checked={filled === true} set={set}>
-        {title}
-      </Checkbox>
-    )
-  }
-  if (type === 'choices') {
-    const chosen = Array.isArray(filled) ? filled : []
-    return (
-      <fieldset>
-        <legend>{title}</legend>
-        {options.map(({ value, label }) => (
-          <Checkbox
-            key={value}
-            checked={chosen.includes(value)}
-            set={(isChosen) => set(isChosen ? [...chosen, value] : chosen.filter((each) => each !== value))}
-          >
-            {printable(label)}
-          </Checkbox>
-        ))}
-      </fieldset>
-    )
-  }
-  const text = String(filled)
-  if (type === 'choice') {
-    return (
-      <label>
-        {title}{' '}
-        <select value={text} onChange={(event) => set(event.currentTarget.value)}>
-          <option value="">–</option>
-          {options.map(({ value, label }) => (
-            <option key={value} value={value}>
-              {printable(label)}
-            </option>
-          ))}
-        </select>
-      </label>
-    )
-  }
-  return (
-    <label>
-      {title}{' '}
-      <input
-        type={format === undefined ? 'text' : inputTypes[format]}
-        inputMode={type === 'text' ? undefined : 'decimal'}
-        value={text}
-        spellcheck={false}
-        onInput={(event) => set(event.currentTarget.value)}
-      />
-    </label>
-  )
-}

@@ -5,8 +5,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import {
   ageText,
   countText,
+  judge,
   likenessOf,
   nameText,
+  sortWaiting,
   splitTarget,
   summarizeCall,
   type Waiting,
@@ -18,6 +20,7 @@ import { ElicitationCard } from './elicitation-card.js'
 import { GroupReview } from './group-review.js'
 import { ProposalCard } from './proposal-card.js'
 import { type Pending, usePending } from './use-pending.js'
+import '../../style/inbox.css'
 
 /** Proposals of one participant for one tool of the same owner. */
 interface Group {
@@ -246,7 +249,7 @@ function Others({ list, chosen, choose }: Chooser & { readonly list: Pending['ot
           <ProposalLine
             key={proposal.id}
             {...{ proposal, chosen, choose }}
-            risk={model.judge(proposal).risk}
+            risk={judge(model, proposal).risk}
           />
         ))}
       </ul>
@@ -285,7 +288,7 @@ function useSteadyOrder(mine: readonly ProposalView[]): {
   const { model } = useSpace().session
   const order = useRef<readonly string[]>([])
   const known = new Set(order.current)
-  const sorted = model.sortWaiting(mine)
+  const sorted = sortWaiting(model, mine)
   if (!mine.some(({ id }) => known.has(id))) order.current = sorted.map(({ proposal }) => proposal.id)
   const places = new Map(order.current.map((id, place) => [id, place]))
   const placeOf = ({ proposal: { id, source } }: Waiting): number =>
@@ -302,9 +305,7 @@ function useSteadyOrder(mine: readonly ProposalView[]): {
 /** Asks the browser for notifications, for who wants them. */
 function Notifications(): VNode | null {
   const { state, ask } = useNotifications()
-  if (state === 'granted') return <span class="dim">The browser notifies you when something waits.</span>
-  if (state === 'denied') return <span class="dim">The browser shows no notifications of this page.</span>
-  if (state === 'unknown') return null
+  if (state !== 'default') return null
   return (
     <button type="button" class="link" onClick={ask}>
       Notify me when something waits

@@ -19,6 +19,7 @@ import {
   countText,
   type DiffLine,
   describeCard,
+  judge,
   type Mark,
   nameText,
   type ProposalRow,
@@ -94,7 +95,7 @@ function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const changeBox = useSeenToEnd<HTMLPreElement>(content('change', change), () => see('change'))
   const settingsBox = useSeenToEnd<HTMLDivElement>(content('settings', settings), () => see('settings'))
   const exactBox = useSeenToEnd<HTMLPreElement>(content('exact', exact), () => see('exact'))
-  const { risk, marks, origin } = model.judge(proposal)
+  const { risk, marks, origin } = judge(model, proposal)
   return (
     <fieldset
       class="card"

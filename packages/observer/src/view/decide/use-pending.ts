@@ -1,7 +1,7 @@
 import type { ProposalView } from '@meup/folds'
 import { useNow } from '../shared/hooks.js'
 import { useSpace } from '../shared/use-space.js'
-import { isDecidable } from './decision.js'
+import { isDecidable } from './is-decidable.js'
 
 /** Proposals that wait: those that this reader may approve and has not decided yet, and those of others. */
 export interface Pending {

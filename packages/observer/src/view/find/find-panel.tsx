@@ -6,6 +6,7 @@ import { momentText, nameText, sortNames, sorts, whenText } from '../../model/in
 import { Alert, Name } from '../shared/parts.js'
 import { StepsHeader } from '../shared/steps.js'
 import { useSpace } from '../shared/use-space.js'
+import '../../style/find.css'
 
 /** What was found in the whole log, newest first, and what narrows it. */
 export function FindPanel({ close }: { close: () => void }): VNode {

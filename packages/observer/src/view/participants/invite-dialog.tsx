@@ -6,6 +6,7 @@ import { readCapabilities } from '../../model/index.js'
 import { CloseDialog, CopyButton, Dialog, Problem } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { CapabilityWarnings, useWarnings } from './granted-capabilities.js'
+import '../../style/person.css'
 
 /** What most people and agents are invited to do. */
 const presets = [

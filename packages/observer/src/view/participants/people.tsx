@@ -3,7 +3,7 @@ import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { ageText, nameText, type Person, type Status, splitTarget } from '../../model/index.js'
-import { isDecidable } from '../decide/decision.js'
+import { isDecidable } from '../decide/is-decidable.js'
 import { useNow } from '../shared/hooks.js'
 import { Avatar, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
@@ -153,9 +153,14 @@ function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): 
       {isMe && <span class="dim">you</span>}
       {load > 0 && <Doing id={id} load={load} />}
       {used !== undefined && (
-        <span class="load" title="How full its context is">
-          {used} %
-        </span>
+        <meter
+          class={`context ${used >= nearlyFull ? 'warn' : ''}`}
+          min={0}
+          max={100}
+          value={used}
+          aria-label={`How full the context of ${id} is`}
+          title={`Its context is ${used} % full`}
+        />
       )}
       {status?.asks === false && (
         <span
@@ -234,6 +239,9 @@ function Doing({ id, load }: { id: string; load: number }): VNode {
     </>
   )
 }
+
+/** Per cent of its context from which an agent forgets soon. */
+const nearlyFull = 80
 
 /** How much of its context an agent says to have used, in per cent. */
 function getContextUsage(status: Status | undefined): number | undefined {

@@ -1,14 +1,13 @@
-import { printable } from '@meup/folds'
-import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
-import { clockText, nameText, type Person, toggled, toolEffects, valuePart } from '../../model/index.js'
-import { ContentPart } from '../shared/content.js'
+import { clockText, nameText, type Person, toggled } from '../../model/index.js'
 import { Checkbox, CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Control } from './control.js'
 import { GrantedCapabilities, GrantForm } from './granted-capabilities.js'
 import { stateMarks, useStateText } from './people.js'
+import { Tools } from './tools.js'
 import { useGranted } from './use-granted.js'
+import '../../style/person.css'
 
 /** Everything about one participant: what it is at, what this reader sees of it, and what it may do. */
 export function PersonPanel({
@@ -126,39 +125,6 @@ function Rights({ id, capability = '' }: { id: string; capability: string | unde
       <h3>May do</h3>
       {granted === undefined ? <p class="dim">nothing</p> : <GrantedCapabilities granted={granted} />}
       <GrantForm key={`${id} ${capability}`} recipient={id} initial={capability} />
-    </section>
-  )
-}
-
-/** The tools of a participant, with their descriptions and what they take. */
-function Tools({ id }: { id: string }): VNode | null {
-  const { session, isLive, can, act } = useSpace()
-  const { tools } = session.present
-  const known = tools.list(id)
-  const mayAsk = can({ kind: Kind.mcpRequest, to: [id], payload: { method: 'tools/list' } })
-  if (known.length === 0 && (tools.knows(id) || !mayAsk)) return null
-  return (
-    <section class="tools" aria-label={`Tools of ${id}`}>
-      <h3>Tools</h3>
-      {known.map(({ name, description, inputSchema, effect }) => (
-        <details key={name}>
-          <summary>
-            <code class="tool">{printable(name)}</code> <span class="dim">{toolEffects[effect]}</span>
-          </summary>
-          {description !== '' && <p class="said">{printable(description)}</p>}
-          <ContentPart part={valuePart(inputSchema ?? {})} isWhole={false} />
-        </details>
-      ))}
-      {known.length === 0 && (
-        <button
-          type="button"
-          class="link"
-          disabled={!isLive}
-          onClick={() => act(`${id} did not tell its tools`, () => session.askForTools(id))}
-        >
-          Ask {id} for its tools
-        </button>
-      )}
     </section>
   )
 }

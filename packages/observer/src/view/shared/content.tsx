@@ -1,10 +1,18 @@
 import { indentJson } from '@meup/folds'
 import { getNumberText, stringifyExact } from '@meup/protocol'
-import type { ComponentChildren, Ref, VNode } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { type DiffLine, type Part, type Settings, sizeText, type TextPart } from '../../model/index.js'
+import type { Ref, VNode } from 'preact'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import {
+  type DiffLine,
+  markWords,
+  type Part,
+  type Settings,
+  sizeText,
+  type TextPart,
+} from '../../model/index.js'
 import { Code } from './code.js'
 import { End } from './parts.js'
+import { TableBox } from './table-box.js'
 
 /** A part of arguments or of a result. `isWhole`: all of it shows, however long it is. */
 export function ContentPart({ part, isWhole }: { part: Part; isWhole: boolean }): VNode {
@@ -68,13 +76,16 @@ export function DiffView({
   isWhole?: boolean
   box?: Ref<HTMLPreElement>
 }): VNode {
+  const words = useMemo(() => markWords(lines), [lines])
+  const isNumbered = lines.some(({ line }) => line !== undefined)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it.
-    <pre class="code diff" dir="ltr" tabIndex={0} ref={box ?? null}>
-      {lines.slice(0, isWhole ? lines.length : maxLines).map(({ sign, text }, index) => (
-        <span key={index} class={signs[sign]}>
-          {sign === '@' ? ' ' : sign}
-          {text}
+    <pre class={`code diff ${isNumbered ? 'numbered' : ''}`} dir="ltr" tabIndex={0} ref={box ?? null}>
+      {lines.slice(0, isWhole ? lines.length : maxLines).map((line, index) => (
+        <span key={index} class={signs[line.sign]} data-line={line.line}>
+          {line.sign === '@' ? ' ' : line.sign}
+          {words.get(line)?.map(({ text, isChanged }, at) => (isChanged ? <b key={at}>{text}</b> : text)) ??
+            line.text}
           {'\n'}
         </span>
       ))}
@@ -128,14 +139,6 @@ function TableView({
     </TableBox>
   )
 }
-
-/** A table that scrolls by itself where it is wider than what is around it. */
-export const TableBox = ({ children }: { children: ComponentChildren }): VNode => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it.
-  <section class="table" tabIndex={0} aria-label="Table">
-    <table>{children}</table>
-  </section>
-)
 
 /** Formats that a browser draws and nothing else. */
 const images: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from '../../connect/session.js'
-import { loadChoices, loadSetting, saveChoices, saveSetting } from '../../connect/storage.js'
+import { loadChoices, saveChoices } from '../../connect/storage.js'
 import { type Route, readRoute, type SpaceModel, writeRoute } from '../../model/index.js'
 import type { RowsHandle } from './virtual-rows.js'
 
@@ -56,16 +56,6 @@ const isAtEnd = ({ scrollTop, scrollLeft, scrollHeight, scrollWidth, clientHeigh
   scrollHeight > 0 &&
   scrollTop + clientHeight >= scrollHeight - 1 &&
   Math.abs(scrollLeft) + clientWidth >= scrollWidth - 1
-
-/** A value that is kept in this browser. */
-export function useStored(name: string, otherwise: string): [string, (value: string) => void] {
-  const [value, setValue] = useState(() => loadSetting(name) ?? otherwise)
-  const keep = (next: string): void => {
-    saveSetting(name, next)
-    setValue(next)
-  }
-  return [value, keep]
-}
 
 /** Milliseconds of each frame spent on rebuilding rows. */
 const frameBudgetMs = 12

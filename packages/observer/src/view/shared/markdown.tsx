@@ -3,9 +3,9 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { countText, findDefinitions, namesHost, splitText } from '../../model/index.js'
 import { CodeBlock } from './code.js'
-import { TableBox } from './content.js'
 import { useOpened } from './opened.js'
 import { memo, Said } from './parts.js'
+import { TableBox } from './table-box.js'
 
 /** How deep a text may be nested; what is deeper shows as written. */
 const maxDepth = 8

@@ -42,6 +42,19 @@ interface Place {
   readonly isOpen: boolean | undefined
 }
 
+/** Roles of a table of which only some rows are in the document. */
+export const table = {
+  table: (label: string, count: number) => ({
+    ...{ role: 'table' as const, 'aria-label': label, 'aria-rowcount': count },
+  }),
+  group: { role: 'rowgroup' as const },
+  row: (index: number) => ({ role: 'row' as const, 'aria-rowindex': index }),
+  head: (isSorted: boolean) => ({
+    ...{ role: 'columnheader' as const, 'aria-sort': isSorted ? ('descending' as const) : ('none' as const) },
+  }),
+  cell: { role: 'cell' as const },
+}
+
 /** Roles of a tree in rows and columns. It is no table: only some of its rows are in the document. */
 export const grid = {
   tree: (label: string, count: number) => ({

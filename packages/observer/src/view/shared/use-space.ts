@@ -5,7 +5,15 @@ import { createContext } from 'preact'
 import { useContext, useEffect, useMemo } from 'preact/hooks'
 import type { Session } from '../../connect/session.js'
 import { type Choices, loadChoices, saveChoices } from '../../connect/storage.js'
-import { type Cut, everything, type Filter, isSort, type Row, readRoute } from '../../model/index.js'
+import {
+  type Cut,
+  everything,
+  type Filter,
+  isSort,
+  type Level,
+  type Row,
+  readRoute,
+} from '../../model/index.js'
 import { updateAddress } from './hooks.js'
 import type { Unread } from './unread.js'
 
@@ -19,6 +27,13 @@ export type Panel = {
   | { readonly at: 'inbox' | 'find' }
 )
 
+/** Writes into the message box, and gives it the focus. */
+export interface Composer {
+  write(text: string): void
+  /** What is written next answers this message. */
+  reply(envelope: Envelope): void
+}
+
 /** What components can read and do in the current space. See `useSpace`. */
 export interface SpaceActions {
   readonly session: Session
@@ -30,7 +45,7 @@ export interface SpaceActions {
   /** Brings an envelope into view, and opens it in the panel. */
   inspect(id: string): void
   /** Brings what was found into view, loaded here or not. */
-  reveal(hit: Pick<SearchHit, 'id' | 'seq'>): void
+  reveal(hit: SearchHit): void
   /** Messages that came while the reader was away. */
   readonly unread: Unread | undefined
   markRead(): void
@@ -41,7 +56,10 @@ export interface SpaceActions {
   readonly viewFilter: ViewFilterActions
   /** Opens the next level of a context. */
   cycle(context: string): void
-  open(context: string): void
+  /** Opens a context, or closes it. */
+  choose(context: string, level: Level): void
+  /** The message box, while there is one. */
+  readonly composer: { current: Composer | undefined }
   /** Runs an action; an error is shown in the status line, after `what`. */
   act(what: string, work: () => Promise<unknown>): void
 }

@@ -102,7 +102,7 @@ function usePrinting(): boolean {
 }
 
 /** Rows that are printed, and those of them above what is seen. */
-const [maxPrinted, maxPrintedAbove] = [2000, 1000]
+const [maxPrinted, maxPrintedAbove] = [10_000, 5000]
 
 function getPrinted(seen: number, length: number): { start: number; end: number } {
   const start = length <= maxPrinted ? 0 : Math.max(seen - maxPrintedAbove, 0)

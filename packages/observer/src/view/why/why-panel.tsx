@@ -1,7 +1,7 @@
 import { brief, describe, sentence, type Why, type WhyStep, whySignalTexts } from '@meup/folds'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { noRedaction, stripMarkdown, whenText } from '../../model/index.js'
+import { explainEnvelope, noRedaction, stripMarkdown, whenText } from '../../model/index.js'
 import { Chip, Name } from '../shared/parts.js'
 import { StepsHeader } from '../shared/steps.js'
 import { useSpace } from '../shared/use-space.js'
@@ -9,7 +9,7 @@ import { useSpace } from '../shared/use-space.js'
 /** Why there is an envelope: what led to it, across agents, step by step. */
 export function WhyPanel({ id, close }: { id: string; close: () => void }): VNode {
   const { session, inspect } = useSpace()
-  const why = session.model.explain(id)
+  const why = explainEnvelope(session.model, id)
   const steps = why?.steps ?? []
   const [chosen, choose] = useState<string | undefined>()
   const goTo = (step: string): void => {

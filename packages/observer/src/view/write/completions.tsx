@@ -1,5 +1,7 @@
 import type { VNode } from 'preact'
+import { type Completion, completeName } from '../../model/index.js'
 import { Avatar } from '../shared/parts.js'
+import type { Command } from './commands.js'
 
 /** A name or a command that completes what is typed. */
 export interface CompletionItem {
@@ -42,3 +44,26 @@ export const Completions = ({ items, chosen, complete }: CompletionsProps): VNod
     ))}
   </div>
 )
+
+/** What completes a name or a command that is being typed. */
+export function completionItems(
+  { sign, query }: Completion,
+  people: Parameters<typeof completeName>[1],
+  me: string | undefined,
+  commands: readonly Command[],
+): readonly CompletionItem[] {
+  if (sign === '/')
+    return commands
+      .filter(({ name }) => name.startsWith(query))
+      .map(({ name, takes, about }) => ({ key: name, insert: `/${name}`, label: `/${name} ${takes}`, about }))
+  return completeName(
+    query,
+    people.filter(({ id }) => id !== me),
+  ).map(({ id, role, isPresent }) => ({
+    key: id,
+    insert: `@${id}`,
+    label: id,
+    person: id,
+    about: isPresent ? role : `${role}, away`,
+  }))
+}

@@ -1,8 +1,6 @@
 import { contextParent } from '@meup/protocol'
-import type { VNode } from 'preact'
 import type { Level, RowList, Slot, SpaceModel } from '../model/index.js'
 import { updateAddress } from './shared/hooks.js'
-import { Checkbox, CloseDialog, Dialog } from './shared/parts.js'
 import { type ViewName, viewNames } from './view-tabs.js'
 
 /** What the keys of the page act on. */
@@ -84,12 +82,11 @@ function moveInQueue(by: number): boolean {
   return next !== undefined
 }
 
-/** Presses a button of the focused line only, so that a key never decides on a line that is not in view. Whether there is one. */
+/** Presses a button of the focused line, or of its detail, so that a key never decides on a line that is not in view. Whether there is one. */
 function press(key: string): boolean {
   const row = document.activeElement?.closest('[aria-current="true"]')
-  const button = (document.querySelector('.review') ?? row)?.querySelector<HTMLButtonElement>(
-    `[data-key-press="${key}"]`,
-  )
+  const shown = document.querySelector('.review') ?? (row && document.querySelector('.trace-detail')) ?? row
+  const button = shown?.querySelector<HTMLButtonElement>(`[data-key-press="${key}"]`)
   button?.click()
   return button != null
 }
@@ -118,9 +115,13 @@ function foldKeys({ model, list, at, goTo, redraw }: Actions): Keymap {
     model.choose(context, level)
     redraw()
   }
+  // Views differ in what is open by itself.
+  const heading = list.slots.find((each) => each.type === 'heading' && each.context === context)
+  const row = heading && list.getRow(heading)
+  const level = row?.type === 'heading' ? row.level : 'all'
   const close = (): void => {
     if (context === undefined) return
-    if (slot?.type === 'heading' && model.getLevel(context) === 'closed') {
+    if (slot?.type === 'heading' && level === 'closed') {
       const outer = contextParent(context)
       if (outer !== undefined) toHeading(outer)
       return
@@ -133,7 +134,7 @@ function foldKeys({ model, list, at, goTo, redraw }: Actions): Keymap {
     redraw()
   }
   return {
-    l: () => choose(context !== undefined && model.getLevel(context) === 'closed' ? 'some' : 'all'),
+    l: () => choose(level === 'closed' ? 'some' : 'all'),
     h: close,
     ']': () => all('all'),
     '[': () => all('closed'),
@@ -159,9 +160,14 @@ const isElsewhere = (target: EventTarget | null): boolean =>
   target instanceof Element &&
   target.closest('input:not([type=range], [type=checkbox]), textarea, select, dialog') !== null
 
-/** Listens to keys without modifiers. Returns a function that stops listening. */
-export function listenToKeys(keymap: () => Keymap): () => void {
+/** Listens to keys without modifiers, and to the one of the palette. Returns a function that stops listening. */
+export function listenToKeys(keymap: () => Keymap, openPalette: () => void): () => void {
   const pressed = (event: KeyboardEvent): void => {
+    if ((event.ctrlKey || event.metaKey) && event.key === 'k') {
+      event.preventDefault()
+      openPalette()
+      return
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
     if (isElsewhere(event.target)) {
       if (event.key === 'Escape' && event.target instanceof HTMLElement) event.target.blur()
@@ -179,56 +185,4 @@ export function listenToKeys(keymap: () => Keymap): () => void {
   }
   addEventListener('keydown', pressed)
   return () => removeEventListener('keydown', pressed)
-}
-
-/** What the help says of each key. */
-const keyHelp = [
-  ['j k', 'next, previous line'],
-  [viewNames.map((_, index) => index + 1).join(' '), viewNames.join(', ')],
-  ['l h', 'unfold, fold'],
-  ['] [', 'unfold, fold everything'],
-  ['Enter', 'open a call, else look at the envelope'],
-  ['/', 'search'],
-  ['f', 'to the filters'],
-  ['.', 'to the present, and the live end'],
-  ['Space', 'stop time, or play'],
-  ['p', 'to what waits for a decision'],
-  ['c', 'write a message: @ asks somebody, / commands'],
-  ['y n', 'approve, reject: on the card of a proposal'],
-  ['i', 'the inbox: everything that waits'],
-  ['u', 'undo what was decided together'],
-  ['w', 'why: what led to this line'],
-  ['r', 'thoughts of others: all, starts and ends, none'],
-  ['y', 'copy a link to any other line'],
-  ['Escape', 'close what is open'],
-] as const
-
-interface HelpProps {
-  readonly hasKeys: boolean
-  readonly setKeys: (hasKeys: boolean) => void
-  readonly close: () => void
-}
-
-export function Help({ hasKeys, setKeys, close }: HelpProps): VNode {
-  return (
-    <Dialog label="Keys" close={close}>
-      <h2>Keys</h2>
-      <dl>
-        {keyHelp.map(([key, meaning]) => (
-          <div key={key}>
-            <dt>
-              {key.split(' ').map((each) => (
-                <kbd key={each}>{each}</kbd>
-              ))}
-            </dt>
-            <dd>{meaning}</dd>
-          </div>
-        ))}
-      </dl>
-      <Checkbox checked={hasKeys} set={setKeys}>
-        Use these keys
-      </Checkbox>
-      <CloseDialog />
-    </Dialog>
-  )
 }

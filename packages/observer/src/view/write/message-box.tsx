@@ -1,23 +1,26 @@
-import { Kind } from '@meup/protocol'
+import { type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { MessageDraft } from '../../connect/storage.js'
-import { loadDraft, saveDraft } from '../../connect/storage.js'
 import {
   type Completion,
-  completeName,
   findCompletion,
   findNames,
   type NamedPart,
+  questionText,
+  readCommand,
+  unknownName,
 } from '../../model/index.js'
-import { useNow } from '../shared/hooks.js'
-import { Icon, memo } from '../shared/parts.js'
+import { Icon, Name } from '../shared/parts.js'
+import { useSetting } from '../shared/settings.js'
 import { useSpace } from '../shared/use-space.js'
-import { commands, readCommand, unknownCommand, unknownName } from './commands.js'
-import { type CompletionItem, Completions } from './completions.js'
-
-/** Milliseconds after which what is written is kept in the tab. */
-const keepMs = 300
+import { Addressees, maxListed } from './addressees.js'
+import { type CompletionItem, Completions, completionItems } from './completions.js'
+import { toCancel } from './take-back.js'
+import { Typing } from './typing.js'
+import { loadCommands, useCommands } from './use-commands.js'
+import { useDraft } from './use-draft.js'
+import { useOwnRuns } from './use-own-runs.js'
 
 const levels = [
   ['', 'think as set'],
@@ -33,7 +36,7 @@ const typingMs = 3000
 /** Where a reader says something: to everybody, asking those whom it names, or to one participant alone. */
 export function MessageBox({ help }: { help: () => void }): VNode {
   const space = useSpace()
-  const { session, isLive, can } = space
+  const { session, isLive, can, composer } = space
   const box = useRef<HTMLTextAreaElement>(null)
   const [text, setText] = useDraft(session.place.space)
   /** Who alone is to read it; `''` = everybody. */
@@ -42,18 +45,23 @@ export function MessageBox({ help }: { help: () => void }): VNode {
   const [typed, setTyped] = useState<Completion | undefined>()
   const [chosen, choose] = useState(0)
   const [problem, setProblem] = useState('')
+  /** The message that this one answers. */
+  const [replied, setReplied] = useState<Envelope | undefined>()
   const { runs, isStopping, stop } = useOwnRuns()
+  const entersSend = useSetting('enter') === 'on'
   const { people } = session.model
   const me = session.welcome?.you.id
   const known = useKnown(people)
   const names = findNames(text, known)
   const message = text.trim()
   const command = readCommand(message)
-  const mention = [...new Set(names.flatMap(({ id }) => (id === undefined || id === me ? [] : [id])))]
-  const draft = toDraft(message.startsWith('//') ? message.slice(1) : message, to, mention, level)
+  const commands = useCommands(text.startsWith('/'))
+  const named = [replied?.from, ...names.map(({ id }) => id)]
+  const mention = [...new Set(named.flatMap((id) => (id === undefined || id === me ? [] : [id])))]
+  const draft = toDraft(message.startsWith('//') ? message.slice(1) : message, to, mention, level, replied)
   const payload = { message: draft.message, ...(draft.mention && { mentions: draft.mention }) }
   const mayChat = can({ kind: Kind.chat, payload, ...(draft.to && { to: draft.to }) })
-  const items = typed === undefined ? [] : completionItems(typed, people, me)
+  const items = typed === undefined ? [] : completionItems(typed, people, me, commands)
 
   const stranger =
     command === undefined && items.length === 0 ? names.find(({ id }) => id === undefined) : undefined
@@ -85,6 +93,23 @@ export function MessageBox({ help }: { help: () => void }): VNode {
     box.current?.setSelectionRange(caret.current, caret.current)
     caret.current = undefined
   }, [text])
+  composer.current = {
+    write(next) {
+      write(next)
+      box.current?.focus()
+    },
+    reply(envelope) {
+      setReplied(envelope)
+      setTo(envelope.to === undefined || envelope.from === me ? '' : envelope.from)
+      box.current?.focus()
+    },
+  }
+  useEffect(
+    () => () => {
+      composer.current = undefined
+    },
+    [composer],
+  )
   const complete = ({ insert }: CompletionItem): void => {
     if (typed === undefined) return
     const end = typed.start + 1 + typed.query.length
@@ -95,14 +120,14 @@ export function MessageBox({ help }: { help: () => void }): VNode {
     setTyped(undefined)
     box.current?.focus()
   }
-  const runCommand = ({ name, argument, command: found }: NonNullable<typeof command>): void => {
+  const runCommand = async ({ name, argument }: NonNullable<typeof command>): Promise<void> => {
+    const { findCommand, unknownCommand } = await loadCommands()
+    const found = findCommand(name)
     const wrong =
       found === undefined
         ? unknownCommand(name)
         : found.run(argument, {
-            space,
-            stop,
-            help,
+            ...{ space, stop, help },
             setLevel: (next) => setLevel(next as Level),
             sendPrivately: (whom, said) => session.outbox.send({ message: said, to: [whom] }),
           })
@@ -112,23 +137,42 @@ export function MessageBox({ help }: { help: () => void }): VNode {
   const send = (): void => {
     if (message === '' || !isLive) return
     if (command !== undefined) {
-      runCommand(command)
+      space.act('The commands could not be loaded', () => runCommand(command))
       return
     }
     if (!mayChat) return
     session.outbox.send(draft)
+    setReplied(undefined)
     write('')
+  }
+  /** Brings back what this reader said last; what nobody has answered yet is taken back, to be said otherwise. */
+  const recall = (): void => {
+    const { log } = session.model
+    const last = log.envelopes.findLast(({ kind, from }) => kind === Kind.chat && from === me)
+    if (last === undefined) return
+    write(String(last.payload.message))
+    const answers = log.answersTo(last.id).map((id) => log.get(id)?.kind)
+    if (answers.includes(Kind.chat) || answers.includes(Kind.chatCancel)) return
+    const cancel = toCancel(last)
+    if (!can(cancel)) return
+    setProblem('Taken back: change it, and send it again.')
+    space.act('It was not taken back', async () => session.client?.send(cancel))
   }
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.isComposing) return
     if (items.length > 0 && onListKey(event)) return
-    if (event.key === 'Enter' && !event.shiftKey) {
+    const isSending = entersSend ? !event.shiftKey : event.ctrlKey || event.metaKey
+    if (event.key === 'Enter' && isSending) {
       event.preventDefault()
       send()
     }
     if (event.key === 'ArrowUp' && text === '') {
-      const last = session.model.log.envelopes.findLast(({ kind, from }) => kind === Kind.chat && from === me)
-      if (last !== undefined) write(String(last.payload.message))
+      event.preventDefault()
+      recall()
+    }
+    if (event.key === 'Escape' && replied !== undefined) {
+      event.stopPropagation()
+      setReplied(undefined)
     }
   }
   /** Whether the key was for the list of completions. */
@@ -164,6 +208,7 @@ export function MessageBox({ help }: { help: () => void }): VNode {
     >
       <Typing />
       {items.length > 0 && <Completions items={items} chosen={chosen} complete={complete} />}
+      {replied !== undefined && <Replied to={replied} drop={() => setReplied(undefined)} />}
       <div class="writing">
         <div class="mirror" aria-hidden="true" dir="auto">
           <Marked text={text} names={names} />
@@ -226,59 +271,39 @@ export function MessageBox({ help }: { help: () => void }): VNode {
   )
 }
 
-/** Who else is writing. */
-function Typing(): VNode | null {
-  const { session } = useSpace()
-  const { typists } = session.present
-  const now = useNow(typists.list(Date.now()).length > 0)
-  const ids = typists.list(Math.max(now, Date.now()))
-  const [first, second] = ids
-  if (first === undefined || session.time.isPast) return null
-  const text =
-    second === undefined
-      ? `${first} is writing…`
-      : ids.length === 2
-        ? `${first} and ${second} are writing…`
-        : `${ids.length} are writing…`
-  return <p class="typing dim">{text}</p>
-}
-
 function getPlaceholder(isPast: boolean, mayChat: boolean, to: string): string {
   if (isPast) return 'This is the past: LIVE brings you back'
   if (!mayChat) return 'You may not chat here'
   return to === '' ? 'Message… @ asks somebody, / commands' : `Only ${to} reads this`
 }
 
+/** What a message answers. */
+const Replied = ({ to, drop }: { to: Envelope; drop: () => void }): VNode => (
+  <p class="replied dim">
+    ↳ <Name id={to.from} />
+    <span class="said">{questionText(to)}</span>
+    <button type="button" class="link" aria-label="Do not reply to it" onClick={drop}>
+      ✕
+    </button>
+  </p>
+)
+
 /** Names in a private message ask those alone who read it. */
-function toDraft(message: string, to: string, mention: readonly string[], level: Level): MessageDraft {
+function toDraft(
+  message: string,
+  to: string,
+  mention: readonly string[],
+  level: Level,
+  replied: Envelope | undefined,
+): MessageDraft {
   const asked = to === '' ? mention : []
   return {
     message,
     ...(to !== '' && { to: [to] }),
     ...(asked.length > 0 && { mention: asked }),
     ...(level !== '' && { thinkingLevel: level }),
+    ...(replied && { correlationId: replied.id }),
   }
-}
-
-function completionItems(
-  { sign, query }: Completion,
-  people: Parameters<typeof completeName>[1],
-  me: string | undefined,
-): readonly CompletionItem[] {
-  if (sign === '/')
-    return commands
-      .filter(({ name }) => name.startsWith(query))
-      .map(({ name, takes, about }) => ({ key: name, insert: `/${name}`, label: `/${name} ${takes}`, about }))
-  return completeName(
-    query,
-    people.filter(({ id }) => id !== me),
-  ).map(({ id, role, isPresent }) => ({
-    key: id,
-    insert: `@${id}`,
-    label: id,
-    person: id,
-    about: isPresent ? role : `${role}, away`,
-  }))
 }
 
 /** The same text with the names in it marked, behind the field: a field cannot mark a part of its text. */
@@ -320,110 +345,9 @@ function Note({ mention, to, problem }: NoteProps): VNode {
   )
 }
 
-/** What is written, kept in the tab. */
-function useDraft(space: string): readonly [string, (text: string) => void] {
-  const [text, setText] = useState(() => loadDraft(space))
-  const latest = useRef(text)
-  latest.current = text
-  useEffect(() => {
-    const timer = setTimeout(() => saveDraft(space, text), keepMs)
-    return () => clearTimeout(timer)
-  }, [text])
-  useEffect(() => {
-    const keep = (): void => saveDraft(space, latest.current)
-    addEventListener('pagehide', keep)
-    return () => {
-      keep()
-      removeEventListener('pagehide', keep)
-    }
-  }, [space])
-  return [text, setText]
-}
-
 /** Whether somebody of the space is called so. */
 function useKnown(people: readonly { readonly id: string }[]): (id: string) => boolean {
   const ids = useRef<{ readonly of: unknown; readonly set: ReadonlySet<string> }>({ of: [], set: new Set() })
   if (ids.current.of !== people) ids.current = { of: people, set: new Set(people.map(({ id }) => id)) }
   return (id) => ids.current.set.has(id)
 }
-
-/** Runs that go on because of what this reader asked, and what stops them. */
-function useOwnRuns() {
-  const { session, can, act } = useSpace()
-  const { model, welcome } = session
-  const [stopped, setStopped] = useState<ReadonlySet<string>>(new Set())
-  const isOwn = (context: string): boolean => {
-    const start = model.log.get(context)
-    const origin = start && model.getOrigin(start)
-    return origin !== undefined && origin !== context && model.log.get(origin)?.from === welcome?.you.id
-  }
-  const runs = session.time.isPast
-    ? []
-    : model
-        .runs()
-        .flatMap(({ context }) =>
-          isOwn(context) && can({ kind: Kind.reasoningCancel, context }) ? [context] : [],
-        )
-  return {
-    runs,
-    isStopping: runs.length > 0 && runs.every((context) => stopped.has(context)),
-    stop(): void {
-      setStopped(new Set(runs))
-      act('Not all runs could be stopped', () =>
-        Promise.all(runs.map(async (context) => session.client?.interrupt(context))).catch(
-          (error: unknown) => {
-            setStopped(new Set())
-            throw error
-          },
-        ),
-      )
-    },
-  }
-}
-
-/** So many are offered to choose from; beyond that names are written. */
-const maxListed = 100
-
-interface AddresseesProps {
-  readonly to: string
-  readonly choose: (to: string) => void
-  readonly people: readonly { readonly id: string }[]
-  readonly me: string | undefined
-}
-
-/** Who reads a message: everybody, or one alone. */
-const Addressees = memo(({ to, choose, people, me }: AddresseesProps): VNode => {
-  const others = people.filter(({ id }) => id !== me)
-  if (others.length <= maxListed) {
-    return (
-      <select aria-label="Who reads it" value={to} onChange={(event) => choose(event.currentTarget.value)}>
-        <option value="">everybody reads it</option>
-        {others.map(({ id }) => (
-          <option key={id} value={id}>
-            only {id}
-          </option>
-        ))}
-      </select>
-    )
-  }
-  const like = others.filter(({ id }) => to !== '' && id.startsWith(to)).slice(0, 20)
-  return (
-    <>
-      <input
-        class="addressee"
-        aria-label="Who reads it"
-        placeholder="everybody, or who alone"
-        list="addressees"
-        spellcheck={false}
-        autocomplete="off"
-        value={to}
-        onInput={(event) => choose(event.currentTarget.value.trim())}
-      />
-      <datalist id="addressees">
-        {like.map(({ id }) => (
-          <option key={id} value={id} />
-        ))}
-      </datalist>
-    </>
-  )
-})

@@ -1,6 +1,7 @@
 import { suggest } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { Detail } from '../../connect/session.js'
+import { unknownName } from '../../model/index.js'
 import type { SpaceActions } from '../shared/use-space.js'
 
 /** What commands of the message box act on. */
@@ -14,7 +15,7 @@ interface CommandTarget {
   help(): void
 }
 
-interface Command {
+export interface Command {
   readonly name: string
   readonly takes: string
   readonly about: string
@@ -44,11 +45,6 @@ function withNamed(
     )
   act([first, ...others])
   return undefined
-}
-
-export function unknownName(name: string, known: readonly string[]): string {
-  const meant = suggest(name, known)
-  return `Nobody here is called ${name}.${meant === undefined ? '' : ` Did you mean @${meant}?`}`
 }
 
 /** Shows or hides the thoughts of the latest run of a participant, for everybody. */
@@ -169,15 +165,7 @@ export const commands: readonly Command[] = [
   { name: 'help', takes: '', about: 'keys', run: (_, { help }) => help() },
 ]
 
-/** Reads a line that begins with a slash; `undefined` = it is a message. `//` says what begins with a slash. */
-export function readCommand(
-  text: string,
-): { readonly command: Command | undefined; readonly name: string; readonly argument: string } | undefined {
-  const [, name, argument = ''] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text) ?? []
-  return name === undefined
-    ? undefined
-    : { name, argument: argument.trim(), command: commands.find((each) => each.name === name) }
-}
+export const findCommand = (name: string): Command | undefined => commands.find((each) => each.name === name)
 
 export function unknownCommand(name: string): string {
   const meant = suggest(

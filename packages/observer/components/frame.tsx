@@ -1,0 +1,67 @@
+import type { ComponentChildren, VNode } from 'preact'
+import { useReducer, useRef, useState } from 'preact/hooks'
+import { Session } from '../src/connect/session.js'
+import { type Composer, type Panel, type SpaceActions, SpaceProvider } from '../src/view/shared/use-space.js'
+import { type Script, welcome } from '../test/support.js'
+
+const people = ['ana', 'planner', 'security', 'tools', 'eve']
+
+/** A session that shows a log without any gateway. Whatever it sends is never answered. */
+function createSession(script: Script, space: string, onChange: () => void): Session {
+  const session = new Session({ url: location.origin, space, token: '' }, onChange)
+  const given = welcome(people, script.envelopes.length)
+  const silent = new Proxy(
+    { proposals: { get: () => undefined } },
+    { get: (known, name) => Reflect.get(known, name) ?? (() => new Promise(() => {})) },
+  )
+  Object.defineProperties(session, {
+    client: { get: () => silent },
+    welcome: { get: () => given },
+    can: { value: () => true },
+  })
+  session.stage = { at: 'live' }
+  const last = script.envelopes.at(-1)?.ts ?? new Date().toISOString()
+  session.present.onWelcome(given, Date.now(), Date.parse(last) + 1000)
+  session.present.append(script.envelopes, Date.now())
+  return session
+}
+
+interface FrameProps {
+  readonly name: string
+  readonly script: Script
+  /** Where drafts and choices are kept; default: those of all frames. */
+  readonly space?: string
+  readonly isTall?: boolean
+  readonly panel?: Panel
+  readonly children: ComponentChildren
+}
+
+/** One state of a part of the page, over a log of its own. */
+export function Frame({ name, script, space = 'demo', isTall = false, panel, children }: FrameProps): VNode {
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
+  const [session] = useState(() => createSession(script, space, () => redraw()))
+  const composer = useRef<Composer | undefined>(undefined)
+  const nothing = (): void => {}
+  const actions: SpaceActions = {
+    ...{ session, isLive: true, can: () => true, composer, panel, unread: undefined },
+    ...{ select: nothing, inspect: nothing, reveal: nothing, markRead: nothing, showPanel: nothing },
+    viewFilter: { narrow: nothing, widen: nothing, mute: nothing, cut: nothing },
+    cycle(context) {
+      session.model.cycle(context)
+      redraw()
+    },
+    choose(context, level) {
+      session.model.choose(context, level)
+      redraw()
+    },
+    act: (_, work) => void work().catch(reportError),
+  }
+  return (
+    <section class="state" id={name.replaceAll(' ', '-')}>
+      <h2>{name}</h2>
+      <div class={`page ${isTall ? 'tall' : ''}`}>
+        <SpaceProvider value={actions}>{children}</SpaceProvider>
+      </div>
+    </section>
+  )
+}

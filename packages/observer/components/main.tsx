@@ -1,0 +1,72 @@
+import { render, type VNode } from 'preact'
+import { useReducer } from 'preact/hooks'
+import { saveDraft } from '../src/connect/storage.js'
+import { Lanes } from '../src/view/conversation/lanes.js'
+import { Stream } from '../src/view/conversation/stream.js'
+import { Inbox } from '../src/view/decide/inbox.js'
+import { getSetting, setSetting } from '../src/view/shared/settings.js'
+import { Trace } from '../src/view/trace/trace.js'
+import { MessageBox } from '../src/view/write/message-box.js'
+import { Frame } from './frame.js'
+import { conversation, decisions, nothing } from './logs.js'
+
+const ignore = (): void => {}
+const view = { current: undefined, handle: ignore }
+
+saveDraft('box-empty', '')
+saveDraft('box-names', '@planner and @nobody: is it done?')
+saveDraft('box-command', '/pauze planner')
+
+/** Every state that is worth a look, in both themes and at any width. */
+function Components(): VNode {
+  const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
+  const theme = getSetting('theme')
+  document.documentElement.dataset.theme = theme
+  return (
+    <main>
+      <h1>Components</h1>
+      <p>
+        {['auto', 'light', 'dark'].map((each) => (
+          <button
+            key={each}
+            type="button"
+            aria-pressed={each === theme}
+            onClick={() => {
+              setSetting('theme', each)
+              redraw()
+            }}
+          >
+            {each}
+          </button>
+        ))}
+      </p>
+      <Frame name="conversation and tool calls" script={conversation()} isTall={true}>
+        <Stream {...view} />
+      </Frame>
+      <Frame name="cards" script={decisions()} isTall={true}>
+        <Stream {...view} />
+      </Frame>
+      <Frame name="inbox" script={decisions()} isTall={true} panel={{ at: 'inbox' }}>
+        <Inbox close={ignore} />
+      </Frame>
+      <Frame name="empty inbox" script={nothing()} panel={{ at: 'inbox' }}>
+        <Inbox close={ignore} />
+      </Frame>
+      {['empty', 'names', 'command'].map((each) => (
+        <Frame key={each} name={`message box ${each}`} script={conversation()} space={`box-${each}`}>
+          <MessageBox help={ignore} />
+        </Frame>
+      ))}
+      <Frame name="lanes" script={conversation()} isTall={true}>
+        <Lanes {...view} />
+      </Frame>
+      <Frame name="trace" script={conversation()} isTall={true}>
+        <Trace {...view} />
+      </Frame>
+    </main>
+  )
+}
+
+const root = document.getElementById('root')
+if (root === null) throw new Error('the page has no root')
+render(<Components />, root)

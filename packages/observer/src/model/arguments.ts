@@ -1,0 +1,59 @@
+import { hasUnseen, isObject, onOneLine } from '@meup/folds'
+import { saysNothing } from './change.js'
+import { nameText } from './text.js'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Fields of a call that are shown as a list, and characters of each. */
+const [maxSettings, maxSettingChars] = [8, 120]
+
+/** Arguments as names and texts. */
+export type Settings = readonly (readonly [name: string, text: string])[]
+
+/** Whether a call has more than its name, its arguments and its kind. */
+export function hasAsides({ params }: Fields): boolean {
+  const { name: _, arguments: __, ...others } = isObject(params) ? params : {}
+  return !saysNothing(others)
+}
+
+/** The arguments of a call, where names and texts say all of them and say it unmistakably. */
+export function readSettings({ params }: Fields): Settings | undefined {
+  if (!isObject(params)) return undefined
+  const { name, arguments: args } = params
+  if (typeof name !== 'string' || !isObject(args)) return undefined
+  const settings = Object.entries(args)
+  const isPlain = settings.every(
+    ([name, value]) =>
+      isPlainName(name) && (isPlainValue(value) || (name === 'command' && isPlainCommand(value))),
+  )
+  if (!isPlain || settings.length === 0 || settings.length > maxSettings) return undefined
+  const texts = settings.map(([name, value]): [string, string] => [name, String(value)])
+  return texts.sort(([one], [other]) => Number(other === 'command') - Number(one === 'command'))
+}
+
+const maxCommandChars = 1000
+
+/** Its prompt tells a command line from a number. What blanks or line breaks may hide shows as JSON. */
+const isPlainCommand = (value: unknown): boolean =>
+  typeof value === 'string' &&
+  value.length <= maxCommandChars &&
+  value.trim() === value &&
+  value !== '' &&
+  onOneLine(value) === value &&
+  !hasUnseen(value)
+
+const isPlainName = (name: string): boolean => /^[\w-]{1,40}$/.test(name)
+
+/** Whether it is a number, or a text that cannot be taken for one, nor for anything else. */
+function isPlainValue(value: unknown): boolean {
+  // Other numbers may not be what was sent: they are read as what a double can hold.
+  if (typeof value !== 'string') return Number.isSafeInteger(value) || typeof value === 'boolean'
+  const isOther = /^(?:[-+.\d].*|true|false|null|undefined)?$/i.test(value)
+  return (
+    !isOther &&
+    value.length <= maxSettingChars &&
+    value.trim() === value &&
+    nameText(value) === value &&
+    !hasUnseen(value)
+  )
+}

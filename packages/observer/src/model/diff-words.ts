@@ -1,0 +1,54 @@
+import { diffArrays } from 'diff'
+import type { DiffLine } from './change.js'
+
+/** A piece of a line; `isChanged`: the line that it is compared with has another one. */
+interface Piece {
+  readonly text: string
+  readonly isChanged: boolean
+}
+
+/** Characters of a line that is compared word by word, and lines of one change. */
+const [maxLineChars, maxLines] = [400, 20]
+/** Lines that have less than this part in common are other lines. */
+const minCommon = 0.3
+
+const splitWords = (text: string): string[] => text.match(/[\p{L}\p{N}_]+|\s+|./gu) ?? []
+
+/** The pieces of lines that take the place of others, by the line; other lines have none. */
+export function markWords(lines: readonly DiffLine[]): ReadonlyMap<DiffLine, readonly Piece[]> {
+  const pieces = new Map<DiffLine, readonly Piece[]>()
+  for (let at = 0; at < lines.length; at++) {
+    const removed = takeWhile(lines, at, '-')
+    const added = takeWhile(lines, at + removed.length, '+')
+    if (removed.length > 0 && removed.length === added.length && removed.length <= maxLines) {
+      for (const [index, old] of removed.entries()) {
+        const now = added[index]
+        const compared = now && compareWords(old.text, now.text)
+        if (now === undefined || compared === undefined) continue
+        pieces.set(old, compared[0])
+        pieces.set(now, compared[1])
+      }
+    }
+    at += Math.max(removed.length + added.length - 1, 0)
+  }
+  return pieces
+}
+
+function takeWhile(lines: readonly DiffLine[], from: number, sign: DiffLine['sign']): readonly DiffLine[] {
+  let end = from
+  while (lines[end]?.sign === sign) end++
+  return lines.slice(from, end)
+}
+
+function compareWords(old: string, now: string): readonly [Piece[], Piece[]] | undefined {
+  if (Math.max(old.length, now.length) > maxLineChars) return undefined
+  const parts = diffArrays(splitWords(old), splitWords(now))
+  const toPieces = (side: 'added' | 'removed'): Piece[] =>
+    parts.flatMap((part): Piece[] => {
+      const isChanged = part.added || part.removed
+      return isChanged && !part[side] ? [] : [{ text: part.value.join(''), isChanged }]
+    })
+  const common = parts.flatMap(({ added, removed, value }) => (added || removed ? [] : value)).join('')
+  if (common.trim().length < minCommon * Math.max(old.trim().length, now.trim().length)) return undefined
+  return [toPieces('removed'), toPieces('added')]
+}

@@ -1,0 +1,163 @@
+import { isObject, printable } from '@meup/folds'
+import { parseExact, stringifyExact } from '@meup/protocol'
+import { type DiffLine, getPath, isDiff, readDiff, readDiffs } from './change.js'
+
+/** A part of arguments or of a result, by how it is shown. */
+export type Part = TextPart | DiffPart | JsonPart | TablePart | MediaPart | LinkPart
+
+export interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  /** Name of a language that it is highlighted in, where it is known. */
+  readonly language?: string
+}
+
+interface DiffPart {
+  readonly type: 'diff'
+  readonly lines: readonly DiffLine[]
+}
+
+interface JsonPart {
+  readonly type: 'json'
+  readonly value: unknown
+}
+
+interface TablePart {
+  readonly type: 'table'
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+/** Bytes; only images are shown. */
+interface MediaPart {
+  readonly type: 'media'
+  readonly mimeType: string
+  /** Base64. */
+  readonly data: string
+}
+
+interface LinkPart {
+  readonly type: 'link'
+  readonly name: string
+  readonly uri: string
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** What a JSON-RPC response brought. `args`: of the request, whose file names its language. */
+export function resultParts({ result, error }: Fields, args: unknown): readonly Part[] {
+  if (error !== undefined && error !== null) return errorParts(error)
+  if (!isObject(result)) return result === undefined ? [] : [valuePart(result)]
+  const { content, structuredContent, isError: _, _meta, ...rest } = result
+  const language = languageOf(getPath(args))
+  const list = content === undefined ? [] : Array.isArray(content) ? content : [content]
+  const blocks = list.filter(isObject)
+  const { changed, structured: value } = splitChanges(structuredContent)
+  const isNew = value !== undefined && !isWrapped(value, blocks)
+  const structured = isNew ? [valuePart(value)] : []
+  const repeated = stringifyExact(value)
+  const parts = blocks
+    .filter(({ text }) => structured.length === 0 || !isSameJson(text, repeated))
+    .map((block) => blockPart(block, language))
+  const others = Object.keys(rest).length === 0 ? [] : [valuePart(rest)]
+  const loose = list.filter((each) => !isObject(each)).map((each) => valuePart(each))
+  return [...parts, ...loose, ...changed, ...structured, ...others]
+}
+
+/** What coding agents tell of the files that they changed, and the rest. */
+function splitChanges(structured: unknown): { changed: readonly Part[]; structured: unknown } {
+  const lines = isObject(structured) ? readDiffs(structured.diffs) : undefined
+  if (lines === undefined) return { changed: [], structured }
+  const { diffs: _, ...rest } = structured as Fields
+  return { changed: [{ type: 'diff', lines }], structured: rest }
+}
+
+/** Whether it is the one text of a result in a field, as servers do that were not asked for structured content. */
+function isWrapped(structured: unknown, [block, ...others]: readonly Fields[]): boolean {
+  if (!isObject(structured) || block === undefined || others.length > 0) return false
+  const [value, ...more] = Object.values(structured)
+  return more.length === 0 && typeof value === 'string' && value === block.text
+}
+
+function errorParts(error: unknown): readonly Part[] {
+  if (!isObject(error) || typeof error.message !== 'string') return [valuePart(error)]
+  const { message, data } = error
+  return [textPart(message), ...(data === undefined ? [] : [valuePart(data)])]
+}
+
+function isSameJson(text: unknown, json: string | undefined): boolean {
+  if (typeof text !== 'string') return false
+  const value = readJson(text)
+  return value !== undefined && stringifyExact(value) === json
+}
+
+function blockPart(block: Fields, language: string | undefined): Part {
+  const { type, text, resource, data, mimeType, uri, name } = block
+  if (typeof text === 'string') return textPart(text, language)
+  if (isObject(resource)) return resourcePart(resource)
+  if (typeof data === 'string' && typeof mimeType === 'string') return { type: 'media', mimeType, data }
+  if (type === 'resource_link' && typeof uri === 'string') {
+    return { type: 'link', uri: printable(uri), name: typeof name === 'string' ? printable(name) : '' }
+  }
+  return valuePart(block)
+}
+
+function resourcePart(resource: Fields): Part {
+  const { text, blob, mimeType = 'application/octet-stream', uri } = resource
+  if (typeof text === 'string') return textPart(text, languageOf(typeof uri === 'string' ? uri : undefined))
+  if (typeof blob === 'string') return { type: 'media', mimeType: String(mimeType), data: blob }
+  return valuePart(resource)
+}
+
+/** Characters of a text that is read as JSON or as a diff. */
+const maxReadChars = 200_000
+
+/** A text as what it is: JSON, a table, a diff, or text. */
+export function textPart(text: string, language?: string): Part {
+  if (text.length <= maxReadChars) {
+    const value = readJson(text)
+    if (value !== undefined) return valuePart(value)
+    if (isDiff.test(text)) return { type: 'diff', lines: readDiff(text) }
+  }
+  return { type: 'text', text: printable(text), ...(language !== undefined && { language }) }
+}
+
+/** Only objects and lists: a number or a quoted text is a text all the same. */
+function readJson(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  try {
+    return parseExact(text)
+  } catch {
+    return undefined
+  }
+}
+
+const maxTable = { rows: 200, columns: 12 }
+
+/** A list of flat objects with the same few fields is a table. */
+export function valuePart(value: unknown): Part {
+  const rows = Array.isArray(value) && value.length > 1 && value.length <= maxTable.rows ? value : []
+  const columns = isObject(rows[0]) ? Object.keys(rows[0]) : []
+  const isTable =
+    columns.length > 0 &&
+    columns.length <= maxTable.columns &&
+    rows.every((row) => isObject(row) && isFlat(row) && Object.keys(row).join() === columns.join())
+  if (!isTable) return { type: 'json', value }
+  return {
+    type: 'table',
+    columns: columns.map(printable),
+    rows: rows.map((row: Fields) => columns.map((name) => printable(String(row[name] ?? '')))),
+  }
+}
+
+const isFlat = (row: Fields): boolean =>
+  Object.values(row).every((each) => typeof each !== 'object' || each === null)
+
+const languages: Readonly<Record<string, string>> = {
+  ...{ ts: 'typescript', tsx: 'typescript', js: 'javascript', mjs: 'javascript', jsx: 'javascript' },
+  ...{ py: 'python', rs: 'rust', go: 'go', java: 'java', rb: 'ruby', sh: 'bash', sql: 'sql', css: 'css' },
+  ...{ yaml: 'yaml', yml: 'yaml', html: 'xml', xml: 'xml', md: 'markdown', c: 'c', h: 'c', cpp: 'cpp' },
+}
+
+const languageOf = (path: string | undefined): string | undefined =>
+  languages[/\.(\w{1,5})$/.exec(path ?? '')?.[1]?.toLowerCase() ?? '']

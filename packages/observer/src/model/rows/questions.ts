@@ -1,0 +1,143 @@
+import { isObject } from '@meup/folds'
+import type { Envelope } from '@meup/protocol'
+import type { Block, Entry } from './blocks.js'
+import type { Lists, Question } from './lists.js'
+import type { Sources } from './row.js'
+import { hasFailed, isProblem } from './row-content.js'
+import { decidedAt } from './trace.js'
+
+/** Tokens that models have read and written, as their agents say. `cached`: part of the input, `reasoning`: part of the output. */
+export interface Tokens {
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+  readonly reasoning: number
+}
+
+/** What a run says of itself when it ends. */
+export interface Usage {
+  readonly tokens: Tokens
+  /** US dollars; `undefined` = it does not say. */
+  readonly cost: number | undefined
+  readonly model: string | undefined
+}
+
+/** What became of something and of all that it led to. */
+export interface Totals extends Omit<Usage, 'model'> {
+  /** Milliseconds by the gateway's clock. */
+  readonly from: number
+  /** When the last of it ended; `undefined`: it goes on. */
+  readonly to: number | undefined
+  readonly calls: number
+  /** Calls and commands that failed, thoughts about an error, and refusals. */
+  readonly errors: number
+  readonly models: readonly string[]
+}
+
+const count = (value: unknown): number => (typeof value === 'number' && value > 0 ? value : 0)
+
+/** `metadata`: of a conclusion. */
+export function readUsage(metadata: unknown): Usage {
+  const { tokens, cost, model } = isObject(metadata) ? metadata : {}
+  const { input, output, cached, reasoning } = isObject(tokens) ? tokens : {}
+  return {
+    tokens: {
+      input: count(input),
+      output: count(output),
+      cached: count(cached),
+      reasoning: count(reasoning),
+    },
+    cost: typeof cost === 'number' ? cost : undefined,
+    model: typeof model === 'string' ? model : undefined,
+  }
+}
+
+const noTokens: Tokens = { input: 0, output: 0, cached: 0, reasoning: 0 }
+const nothing: Omit<Totals, 'from' | 'to'> = {
+  ...{ tokens: noTokens, cost: undefined, calls: 0, errors: 0, models: [] },
+}
+
+/** What a question came to. Blocks that are as they were are not counted again. */
+export function countQuestion({ blocks }: Question, { totals, sources }: Lists): Totals {
+  return addTotals(
+    blocks.map((block) => {
+      const known = totals.get(block) ?? countBlock(block, sources)
+      totals.set(block, known)
+      return known
+    }),
+  )
+}
+
+/** What one block of a question came to. */
+function countBlock(block: Block, sources: Sources): Totals {
+  const from = Date.parse(block.envelope.ts)
+  if (block.type === 'event') return countEntry(block.entry, sources, false)
+  if (block.type !== 'context') return { ...nothing, from, to: from }
+  const { root, entries } = block
+  const view = sources.getContext(root)
+  const end = view?.ending?.source.id
+  const { payload } = entries.findLast(({ envelope }) => envelope.id === end)?.envelope ?? {}
+  const { tokens, cost, model } = readUsage(payload?.metadata)
+  const models = model === undefined ? [] : [model]
+  const isLive = view?.state === 'open' && sources.isGoingOn(root)
+  const ended = view?.endedAt ?? entries.at(-1)?.envelope.ts
+  const itself = { ...nothing, from, to: isLive ? undefined : Date.parse(ended ?? block.envelope.ts) }
+  const others = entries.map((each) => countEntry(each, sources, !isLive))
+  return addTotals([{ ...itself, tokens, cost, models }, ...others])
+}
+
+/** `isOver`: its run has ended, and a call without an answer with it. */
+function countEntry(entry: Entry, { getProposal }: Sources, isOver: boolean): Totals {
+  const { type, envelope } = entry
+  const from = Date.parse(envelope.ts)
+  if (type === 'proposal') {
+    const proposal = getProposal(envelope.id)
+    return { ...nothing, from, to: proposal === undefined ? from : decidedAt(proposal) }
+  }
+  if (type !== 'call') return { ...nothing, from, to: from, errors: isProblem(envelope) ? 1 : 0 }
+  const { response } = entry
+  const to = response === undefined ? (isOver ? from : undefined) : Date.parse(response.ts)
+  return { ...nothing, from, to, calls: 1, errors: hasFailed(entry) ? 1 : 0 }
+}
+
+/** All of them together. */
+function addTotals(parts: readonly Totals[]): Totals {
+  let [from, to, calls, errors] = [Number.POSITIVE_INFINITY, 0 as number | undefined, 0, 0]
+  let [cost, tokens] = [undefined as number | undefined, noTokens]
+  const models = new Set<string>()
+  for (const part of parts) {
+    from = Math.min(from, part.from)
+    to = to === undefined || part.to === undefined ? undefined : Math.max(to, part.to)
+    calls += part.calls
+    errors += part.errors
+    if (part.cost !== undefined) cost = (cost ?? 0) + part.cost
+    if (part.tokens !== noTokens) tokens = addTokens(tokens, part.tokens)
+    for (const model of part.models) models.add(model)
+  }
+  return { from, to, tokens, cost, calls, errors, models: [...models] }
+}
+
+const addTokens = (one: Tokens, other: Tokens): Tokens => ({
+  input: one.input + other.input,
+  output: one.output + other.output,
+  cached: one.cached + other.cached,
+  reasoning: one.reasoning + other.reasoning,
+})
+
+/** What is not exceeded by this share of the values; `undefined` where there are none. */
+export function percentile(values: readonly number[], share: number): number | undefined {
+  const sorted = [...values].sort((one, other) => one - other)
+  return sorted[Math.max(Math.ceil(share * sorted.length) - 1, 0)]
+}
+
+/** The first and the last message of a question, where they are loaded. */
+export function getMessages(blocks: readonly Block[]): {
+  readonly question: Envelope | undefined
+  readonly answer: Envelope | undefined
+} {
+  const said = blocks.filter(({ type }) => type === 'message')
+  const [first] = blocks
+  const question = first?.type === 'message' ? first.envelope : undefined
+  const answer = said.findLast(({ envelope }) => envelope !== question && envelope.from !== question?.from)
+  return { question, answer: answer?.envelope }
+}

@@ -1,0 +1,82 @@
+import type { ProposalView } from '@meup/folds'
+import { type Envelope, isThought } from '@meup/protocol'
+import type { Log } from '../log/log.js'
+import type { Block, Entry } from './blocks.js'
+import type { Level } from './folding.js'
+import type { HeadingRow, Row, Slot, Sources } from './row.js'
+import { createSlots } from './slots.js'
+
+/** Pixels of a row with a bar. */
+const height = 28
+
+/** What of an entry has a beginning and an end: contexts, calls, and proposals, which wait for a decision. */
+const isTimed = (entry: Entry): boolean => entry.type !== 'said'
+
+/** The rows of a block in which something takes time. */
+export function createTimedSlots(
+  block: Block,
+  sources: Sources,
+  getHeight: (key: string) => number | undefined,
+): readonly Slot[] {
+  const known = (key: string): number => getHeight(key) ?? height
+  if (block.type === 'event') return isTimed(block.entry) ? createSlots(block, sources, known) : []
+  if (block.type !== 'context') return []
+  return createSlots({ ...block, entries: block.entries.filter(isTimed) }, withOpenContexts(sources), known)
+}
+
+/** The same, where every context is open that its reader has not closed. */
+export function withOpenContexts(sources: Sources): Sources {
+  const { folding } = sources
+  const getLevel = (context: string): Level => (folding.choices.get(context) === 'closed' ? 'closed' : 'all')
+  return { ...sources, folding: { getLevel, choices: folding.choices } }
+}
+
+/** When something began and ended, in milliseconds by the gateway's clock; no end: it goes on. */
+export interface Span {
+  readonly from: number
+  readonly to: number | undefined
+}
+
+/** `undefined`: the row stands for nothing that takes time. */
+export function getSpan(row: Row): Span | undefined {
+  const from = Date.parse(row.type === 'heading' ? row.startedAt : row.envelope.ts)
+  switch (row.type) {
+    case 'heading':
+      return { from, to: row.isLive ? undefined : from + (row.duration ?? 0) }
+    case 'call':
+      return { from, to: row.answeredAt === null ? undefined : Date.parse(row.answeredAt) }
+    case 'proposal':
+      return { from, to: decidedAt(row.proposal) }
+    default:
+      return undefined
+  }
+}
+
+/** When a proposal came to its end; `undefined`: it waits. */
+export function decidedAt(proposal: ProposalView): number | undefined {
+  const { state, fulfilments, rejections, withdrawal, expiresAt, proposedAt } = proposal
+  if (state === 'open') return undefined
+  const by = {
+    fulfilled: fulfilments.at(-1)?.ts,
+    rejected: rejections.at(-1)?.ts,
+    withdrawn: withdrawal?.ts,
+    expired: expiresAt,
+  }[state]
+  return Date.parse(by ?? proposedAt)
+}
+
+/** Thoughts of a context that are marked on its bar. */
+const maxThoughts = 200
+
+/** What was thought in a context itself; of much the latest. */
+export function listThoughts(
+  log: Pick<Log, 'envelopes' | 'countThrough' | 'get'>,
+  { context, envelope, end }: HeadingRow,
+): readonly Envelope[] {
+  const last = end === null ? undefined : log.get(end)?.seq
+  const count = last === undefined ? log.envelopes.length : log.countThrough(last)
+  return log.envelopes
+    .slice(log.countThrough(envelope.seq ?? 0), count)
+    .filter((each) => each.context === context && isThought(each.kind))
+    .slice(-maxThoughts)
+}

@@ -1,0 +1,22 @@
+import type { Draft } from '@meup/agent-sdk/watch'
+import type { ProposalView } from '@meup/folds'
+import { type Envelope, Kind } from '@meup/protocol'
+import type { Session } from '../../connect/session.js'
+
+/** The request that carries a proposal out. */
+const toRequest = ({ to, context, payload }: Envelope): Draft => ({
+  kind: Kind.mcpRequest,
+  payload,
+  ...(to && { to }),
+  ...(context !== undefined && { context }),
+})
+
+/** Whether this reader may approve a proposal. Those reject who could approve [MEUP-3.11]. */
+export function isDecidable(
+  { id, source }: ProposalView,
+  session: Session,
+  can: (draft: Draft) => boolean,
+): boolean {
+  const envelope = session.model.log.get(id)
+  return envelope !== undefined && source.from !== session.welcome?.you.id && can(toRequest(envelope))
+}

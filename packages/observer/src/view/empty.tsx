@@ -1,0 +1,100 @@
+import { type Capability, Kind } from '@meup/protocol'
+import type { VNode } from 'preact'
+import type { Session } from '../connect/session.js'
+import type { Row, RowList } from '../model/index.js'
+import { Avatar, Name } from './shared/parts.js'
+import { useSpace } from './shared/use-space.js'
+
+/** Whether there are only a few events, and no messages or reasoning. That programs ask what tools there are is none. */
+export function isQuiet(list: RowList): boolean {
+  const isEvent = (row: Row): boolean =>
+    row.type === 'batch'
+      ? row.calls.every(isEvent)
+      : row.type === 'call'
+        ? row.envelope.payload.method !== 'tools/call'
+        : row.type === 'said' && row.tone === 'event'
+  return list.slots.length < 20 && list.slots.every((slot) => isEvent(list.getRow(slot)))
+}
+
+/** What there is to do where there is nothing to see. */
+export function Empty({ session }: { session: Session }): VNode {
+  const { stage, place } = session
+  if (stage.at === 'connecting') {
+    return (
+      <p class="empty dim" role="status">
+        Connecting to {place.space}…
+      </p>
+    )
+  }
+  if (stage.at === 'ended') {
+    return (
+      <div class="empty">
+        <h2>The space cannot be reached</h2>
+        <p>
+          Look whether the gateway runs, and whether this machine reaches it. What you have written is kept.
+        </p>
+        <button type="button" class="primary" onClick={() => void session.reconnect()}>
+          Try again
+        </button>
+      </div>
+    )
+  }
+  return (
+    <div class="empty">
+      <h2>Nothing has happened here yet</h2>
+      <Suggestions />
+      <p class="dim">Or write below. From a terminal, in the folder of the space:</p>
+      <pre>meup join</pre>
+    </div>
+  )
+}
+
+/** Agents that questions are offered for. */
+const maxSuggestions = 4
+
+/** Questions to begin with, for the agents that are here; a click asks. */
+function Suggestions(): VNode {
+  const { session, isLive, can } = useSpace()
+  const { model, welcome } = session
+  const agents = model.members
+    .infos(Date.now())
+    .filter(({ id, status }) => status === 'present' && id !== welcome?.you.id)
+    .filter(({ capabilities }) => capabilities.some(isToReason))
+    .slice(0, maxSuggestions)
+  const ask = (id: string): void => session.outbox.send({ message: question, mention: [id] })
+  const mayAsk = isLive && can({ kind: Kind.chat, payload: { message: question } })
+  if (agents.length === 0) return <p>No agent is here yet: what is said is kept for when one comes.</p>
+  return (
+    <ul class="suggestions">
+      {agents.map(({ id }) => (
+        <li key={id}>
+          <button type="button" disabled={!mayAsk} onClick={() => ask(id)}>
+            <Avatar id={id} kind="small" />
+            <span>
+              Ask <Name id={id} />: {question}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const question = 'What can you do?'
+
+/** Whether it lets its holder reason, as agents are: tools that answer calls alone have nothing to say. */
+function isToReason(capability: Capability): boolean {
+  const kind = typeof capability === 'string' ? capability : 'kind' in capability ? capability.kind : ''
+  return [kind].flat().some((each) => each === 'reasoning.*' || each === Kind.reasoningStart)
+}
+
+/** Where a reader's own filter lets nothing through. */
+export const NothingPasses = ({ widen }: { widen: () => void }): VNode => (
+  <div class="empty">
+    <h2>Nothing of it matches your filter</h2>
+    <p>What comes and matches shows here.</p>
+    <button type="button" class="primary" onClick={widen}>
+      Show everything
+    </button>
+  </div>
+)

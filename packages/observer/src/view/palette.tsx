@@ -1,0 +1,115 @@
+import type { VNode } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { questionText, whenText } from '../model/index.js'
+import { Dialog } from './shared/parts.js'
+import { type SpaceActions, useSpace } from './shared/use-space.js'
+import { commands } from './write/commands.js'
+import { type CompletionItem, Completions } from './write/completions.js'
+
+/** Something to go to, or to do. */
+export interface Target extends Omit<CompletionItem, 'insert'> {
+  go(): void
+}
+
+/** Things that the list has room for, and questions that are offered. */
+const [maxShown, maxQuestions] = [12, 500]
+
+interface PaletteProps {
+  /** Views, and what the page itself does. */
+  readonly targets: readonly Target[]
+  readonly close: () => void
+}
+
+/** Goes to a participant, a run, a question, a view or a command, by a few letters of its name. */
+export function Palette({ targets, close }: PaletteProps): VNode {
+  const space = useSpace()
+  const [sought, setSought] = useState('')
+  const [chosen, choose] = useState(0)
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => field.current?.focus(), [])
+  const words = sought.toLowerCase().split(/\s+/).filter(Boolean)
+  const all = [...targets, ...listTargets(space)]
+  const found = all.filter((each) => matches(each, words)).slice(0, maxShown)
+  const go = (key: string): void => {
+    const target = found.find((each) => each.key === key)
+    if (target === undefined) return
+    // The dialog gives the focus back when it closes: what the target focuses comes after.
+    field.current?.closest('dialog')?.close()
+    target.go()
+  }
+  return (
+    <Dialog label="Go to" kind="palette" close={close}>
+      <input
+        ref={field}
+        role="combobox"
+        aria-label="Go to"
+        aria-expanded={true}
+        aria-controls="completions"
+        aria-activedescendant={`completion-${chosen}`}
+        placeholder="A name, a question, a view, a command…"
+        spellcheck={false}
+        autocomplete="off"
+        value={sought}
+        onInput={(event) => {
+          setSought(event.currentTarget.value)
+          choose(0)
+        }}
+        onKeyDown={(event) => {
+          const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+          if (by !== undefined && found.length > 0) choose((chosen + by + found.length) % found.length)
+          else if (event.key === 'Enter') go(found[chosen]?.key ?? '')
+          else return
+          event.preventDefault()
+        }}
+      />
+      <Completions
+        items={found.map((each) => ({ ...each, insert: '' }))}
+        chosen={chosen}
+        complete={({ key }) => go(key)}
+      />
+      {found.length === 0 && <p class="dim">Nothing is called so.</p>}
+    </Dialog>
+  )
+}
+
+const matches = ({ label, about }: Target, words: readonly string[]): boolean => {
+  const text = `${label} ${about}`.toLowerCase()
+  return words.every((word) => text.includes(word))
+}
+
+/** What the space has to go to: its participants, the runs that go on, commands, and questions, the latest first. */
+function listTargets({ session, showPanel, inspect, composer }: SpaceActions): readonly Target[] {
+  const { model } = session
+  const people = model.people.map(({ id, role, isPresent }) => ({
+    ...{ key: `person ${id}`, label: id, person: id, about: isPresent ? role : `${role}, away` },
+    go: () => showPanel({ at: 'person' as const, id }),
+  }))
+  const runs = model.runs().map(({ context, owner }) => {
+    const start = model.log.get(context)
+    const about = start === undefined ? 'goes on' : `goes on: ${questionText(start)}`
+    return {
+      key: `run ${context}`,
+      label: `run of ${owner}`,
+      person: owner,
+      about,
+      go: () => inspect(context),
+    }
+  })
+  const own = commands.map(({ name, takes, about }) => ({
+    ...{ key: `/${name}`, label: `/${name} ${takes}`, about },
+    go: () => composer.current?.write(`/${name}${takes === '' ? '' : ' '}`),
+  }))
+  const questions = model.lists.stream.slots
+    .filter(({ type, origin, envelope }) => type === 'message' && origin === envelope.id)
+    .slice(-maxQuestions)
+    .reverse()
+    .map(({ key, envelope }) => ({
+      ...{
+        key: `question ${key}`,
+        label: questionText(envelope),
+        about: `${envelope.from}, ${whenText(envelope.ts)}`,
+      },
+      go: () => inspect(envelope.id),
+    }))
+  return [...runs, ...people, ...own, ...questions]
+}

@@ -1,0 +1,178 @@
+import { formatDuration } from '@meup/folds'
+import type { Envelope } from '@meup/protocol'
+import type { ComponentChildren, VNode } from 'preact'
+import {
+  type CallRow,
+  countQuestion,
+  getMessages,
+  getText,
+  type HeadingRow,
+  listThoughts,
+  nameText,
+  type Question,
+  type Row,
+  readUsage,
+  type Totals,
+} from '../../model/index.js'
+import { CallDetails } from '../conversation/call-details.js'
+import { RowContent } from '../conversation/rows.js'
+import { ProposalCard } from '../decide/proposal-card.js'
+import { useNow } from '../shared/hooks.js'
+import { Markdown } from '../shared/markdown.js'
+import { Name } from '../shared/parts.js'
+import { useSpace } from '../shared/use-space.js'
+import { What } from '../shared/what.js'
+import { WhyButton } from '../why/why-button.js'
+import { costText } from './totals-text.js'
+
+/** What was given and what came of it: of the step that is chosen, else of the question. */
+export function TraceDetail({ question, row }: { question: Question; row: Row | undefined }): VNode {
+  return (
+    <section class="trace-detail" aria-label="Detail" key={row?.key ?? question.key}>
+      {row === undefined ? <QuestionDetail question={question} /> : <RowDetail row={row} />}
+    </section>
+  )
+}
+
+function RowDetail({ row }: { row: Row }): VNode {
+  switch (row.type) {
+    case 'heading':
+      return <RunDetail row={row} />
+    case 'call':
+      return <CallDetail row={row} />
+    case 'proposal':
+      return (
+        <>
+          <Title envelope={row.envelope}>Decision</Title>
+          <ProposalCard row={row} />
+        </>
+      )
+    default:
+      return <RowContent row={row} />
+  }
+}
+
+/** Its name, and the ways to its envelope and to what led to it. */
+function Title({ envelope, children }: { envelope: Envelope; children: ComponentChildren }): VNode {
+  const { inspect } = useSpace()
+  return (
+    <header>
+      <h2>{children}</h2>
+      <WhyButton id={envelope.id} />
+      <button type="button" class="link" title="Envelope (Enter)" onClick={() => inspect(envelope.id)}>
+        #{envelope.seq}
+      </button>
+    </header>
+  )
+}
+
+function CallDetail({ row }: { row: CallRow }): VNode {
+  return (
+    <>
+      <Title envelope={row.envelope}>
+        <What summary={row.summary} tool={row.tool} />
+      </Title>
+      <CallDetails row={row} />
+    </>
+  )
+}
+
+function RunDetail({ row }: { row: HeadingRow }): VNode {
+  const { session } = useSpace()
+  const { model } = session
+  const now = useNow(row.isLive)
+  const start = model.log.get(row.envelope.id) ?? row.envelope
+  const asked = model.log.get([start.correlationId].flat()[0] ?? '')
+  const end = row.end === null ? undefined : model.log.get(row.end)
+  const answer = row.answer === null ? undefined : model.log.get(row.answer)
+  const usage = readUsage(end?.payload.metadata)
+  const thoughts = listThoughts(model.log, row)
+  return (
+    <>
+      <Title envelope={row.envelope}>
+        <Name id={row.owner} />
+      </Title>
+      <TotalsList
+        totals={{
+          ...usage,
+          from: Date.parse(row.startedAt),
+          to: row.isLive ? undefined : Date.parse(row.startedAt) + (row.duration ?? 0),
+          models: usage.model === undefined ? [] : [usage.model],
+        }}
+        now={model.gatewayTime(now)}
+      />
+      <Said title="Input" envelope={asked ?? start} />
+      <Said title="Output" envelope={answer ?? end} />
+      {thoughts.length > 0 && (
+        <details>
+          <summary>{thoughts.length} thoughts</summary>
+          {thoughts.map((thought) => (
+            <Markdown key={thought.id} text={getText(thought)} />
+          ))}
+        </details>
+      )}
+    </>
+  )
+}
+
+function QuestionDetail({ question }: { question: Question }): VNode {
+  const { model } = useSpace().session
+  const totals = countQuestion(question, model.lists)
+  const now = useNow(totals.to === undefined)
+  const { question: asked, answer } = getMessages(question.blocks)
+  const [first] = question.blocks
+  return (
+    <>
+      {first !== undefined && (
+        <Title envelope={first.envelope}>
+          <Name id={first.envelope.from} /> asks
+        </Title>
+      )}
+      <TotalsList totals={totals} now={model.gatewayTime(now)} />
+      <Said title="Input" envelope={asked} />
+      <Said title="Output" envelope={answer} />
+    </>
+  )
+}
+
+/** What somebody said, below what it is here. */
+export function Said({ title, envelope }: { title: string; envelope: Envelope | undefined }): VNode | null {
+  const text = envelope === undefined ? '' : getText(envelope)
+  if (text === '') return null
+  return (
+    <section>
+      <h3>{title}</h3>
+      <Markdown text={text} />
+    </section>
+  )
+}
+
+type Shown = Pick<Totals, 'from' | 'to' | 'tokens' | 'cost' | 'models'> & Partial<Totals>
+
+const count = (number: number): string => (number === 0 ? '' : number.toLocaleString('en'))
+
+/** Names and texts of what something came to; what is not known is left out. */
+export function listTotals(totals: Shown, now: number): readonly (readonly [name: string, text: string])[] {
+  const { from, to, tokens, cost, models, calls = 0, errors = 0 } = totals
+  const all = [
+    ['took', `${formatDuration(Math.max((to ?? now) - from, 0))}${to === undefined ? '…' : ''}`],
+    ['model', models.map(nameText).join(', ')],
+    ['tokens in', count(tokens.input)],
+    ['of these cached', count(tokens.cached)],
+    ['tokens out', count(tokens.output)],
+    ['of these thought', count(tokens.reasoning)],
+    ['cost', cost === undefined ? '' : costText(cost)],
+    ['calls', count(calls)],
+    ['errors', count(errors)],
+  ] as const
+  return all.filter(([, text]) => text !== '')
+}
+
+const TotalsList = ({ totals, now }: { totals: Shown; now: number }): VNode => (
+  <dl>
+    {listTotals(totals, now).map(([name, text]) => [
+      <dt key={name}>{name}</dt>,
+      <dd key={`${name}:`}>{text}</dd>,
+    ])}
+  </dl>
+)

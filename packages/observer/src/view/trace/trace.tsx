@@ -1,0 +1,99 @@
+import type { VNode } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { Question } from '../../model/index.js'
+import { useSpace } from '../shared/use-space.js'
+import type { RowsHandle, ViewProps } from '../shared/virtual-rows.js'
+import { Comparison } from './comparison.js'
+import { QuestionTable } from './question-table.js'
+import { TraceDetail } from './trace-detail.js'
+import { TraceTree } from './trace-tree.js'
+import '../../style/trace.css'
+
+/** Questions with what each came to; of one, what it led to over time; and the step that is chosen. */
+export function Trace({ current, handle }: ViewProps): VNode {
+  const { session } = useSpace()
+  const { model } = session
+  const { questions } = model.lists
+  /** `undefined` = the latest, whichever that is. */
+  const [chosen, choose] = useState(() => {
+    const envelope = current === undefined ? undefined : model.log.get(current)
+    return envelope && model.getOrigin(envelope)
+  })
+  /** Keys of the questions to compare, two at most. */
+  const [compared, compare] = useState<readonly string[]>([])
+  const rows = useRef<RowsHandle | undefined>(undefined)
+  /** An envelope that is looked for in a question that is not drawn yet. */
+  const wanted = useRef<string | undefined>(undefined)
+  const question = questions.find(({ key }) => key === chosen) ?? questions.at(-1)
+  useEffect(() => () => model.lists.drop('questions'), [model])
+  useLayoutEffect(() => {
+    handle({
+      get list() {
+        return rows.current?.list ?? model.lists.stream
+      },
+      toEnd() {
+        choose(undefined)
+        rows.current?.toEnd()
+      },
+      focus: (at) => rows.current?.focus(at),
+      reveal(id, how) {
+        const envelope = model.log.get(id)
+        const origin = envelope && model.getOrigin(envelope)
+        const other = questions.find(({ key }) => key === origin)
+        if (other === undefined || other === question) return rows.current?.reveal(id, how)
+        choose(origin)
+        wanted.current = id
+        return other.list.slots[other.list.indexOf(id)]?.key
+      },
+    })
+    if (wanted.current !== undefined && question?.list.indexOf(wanted.current) !== -1) {
+      rows.current?.reveal(wanted.current)
+      wanted.current = undefined
+    }
+  })
+  if (question === undefined) return <p class="empty dim">Nobody has thought or called a tool yet.</p>
+  const pair = compared.flatMap((key) => questions.find((each) => each.key === key) ?? [])
+  const [one, other] = pair
+  const slot = question.list.slots.find(({ key }) => key === current)
+  return (
+    <div class="trace">
+      <div class={`trace-panes ${other === undefined ? '' : 'comparing'}`}>
+        <QuestionTable
+          questions={questions}
+          shown={question.key}
+          choose={(key) => {
+            compare([])
+            choose(key === questions.at(-1)?.key ? undefined : key)
+          }}
+          compared={pair.map(({ key }) => key)}
+          compare={(key, isCompared) =>
+            compare((now) => (isCompared ? [...now, key].slice(-2) : now.filter((each) => each !== key)))
+          }
+        />
+        {one !== undefined && other !== undefined ? (
+          <Comparison pair={inOrder(one, other, questions)} close={() => compare([])} />
+        ) : (
+          <>
+            <TraceTree
+              key={question.key}
+              list={question.list}
+              current={current}
+              handle={(next) => {
+                rows.current = next
+              }}
+            />
+            <TraceDetail question={question} row={slot && question.list.getRow(slot)} />
+          </>
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** The earlier one first. */
+const inOrder = (
+  one: Question,
+  other: Question,
+  questions: readonly Question[],
+): readonly [Question, Question] =>
+  questions.indexOf(one) <= questions.indexOf(other) ? [one, other] : [other, one]

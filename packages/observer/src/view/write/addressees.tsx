@@ -1,0 +1,49 @@
+import type { VNode } from 'preact'
+import { memo } from '../shared/parts.js'
+
+/** So many are offered to choose from; beyond that names are written. */
+export const maxListed = 100
+
+interface AddresseesProps {
+  readonly to: string
+  readonly choose: (to: string) => void
+  readonly people: readonly { readonly id: string }[]
+  readonly me: string | undefined
+}
+
+/** Who reads a message: everybody, or one alone. */
+export const Addressees = memo(({ to, choose, people, me }: AddresseesProps): VNode => {
+  const others = people.filter(({ id }) => id !== me)
+  if (others.length <= maxListed) {
+    return (
+      <select aria-label="Who reads it" value={to} onChange={(event) => choose(event.currentTarget.value)}>
+        <option value="">everybody reads it</option>
+        {others.map(({ id }) => (
+          <option key={id} value={id}>
+            only {id}
+          </option>
+        ))}
+      </select>
+    )
+  }
+  const like = others.filter(({ id }) => to !== '' && id.startsWith(to)).slice(0, 20)
+  return (
+    <>
+      <input
+        class="addressee"
+        aria-label="Who reads it"
+        placeholder="everybody, or who alone"
+        list="addressees"
+        spellcheck={false}
+        autocomplete="off"
+        value={to}
+        onInput={(event) => choose(event.currentTarget.value.trim())}
+      />
+      <datalist id="addressees">
+        {like.map(({ id }) => (
+          <option key={id} value={id} />
+        ))}
+      </datalist>
+    </>
+  )
+})

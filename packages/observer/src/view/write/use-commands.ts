@@ -1,0 +1,27 @@
+import { useEffect, useState } from 'preact/hooks'
+
+type Commands = typeof import('./commands.js')
+
+let loading: Promise<Commands> | undefined
+
+/** The commands of the box; their code comes when somebody begins to write one. */
+export function loadCommands(): Promise<Commands> {
+  loading ??= import('./commands.js').catch((error: unknown) => {
+    loading = undefined
+    throw error
+  })
+  return loading
+}
+
+/** The commands as soon as they are there. */
+export function useCommands(isNeeded: boolean): Commands['commands'] {
+  const [commands, setCommands] = useState<Commands['commands']>([])
+  useEffect(() => {
+    if (isNeeded && commands.length === 0)
+      loadCommands().then(
+        (loaded) => setCommands(loaded.commands),
+        (error: unknown) => console.info('the commands are not known:', error),
+      )
+  }, [isNeeded, commands])
+  return commands
+}

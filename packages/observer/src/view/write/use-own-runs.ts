@@ -1,0 +1,37 @@
+import { Kind } from '@meup/protocol'
+import { useState } from 'preact/hooks'
+import { useSpace } from '../shared/use-space.js'
+
+/** Runs that go on because of what this reader asked, and what stops them. */
+export function useOwnRuns() {
+  const { session, can, act } = useSpace()
+  const { model, welcome } = session
+  const [stopped, setStopped] = useState<ReadonlySet<string>>(new Set())
+  const isOwn = (context: string): boolean => {
+    const start = model.log.get(context)
+    const origin = start && model.getOrigin(start)
+    return origin !== undefined && origin !== context && model.log.get(origin)?.from === welcome?.you.id
+  }
+  const runs = session.time.isPast
+    ? []
+    : model
+        .runs()
+        .flatMap(({ context }) =>
+          isOwn(context) && can({ kind: Kind.reasoningCancel, context }) ? [context] : [],
+        )
+  return {
+    runs,
+    isStopping: runs.length > 0 && runs.every((context) => stopped.has(context)),
+    stop(): void {
+      setStopped(new Set(runs))
+      act('Not all runs could be stopped', () =>
+        Promise.all(runs.map(async (context) => session.client?.interrupt(context))).catch(
+          (error: unknown) => {
+            setStopped(new Set())
+            throw error
+          },
+        ),
+      )
+    },
+  }
+}
