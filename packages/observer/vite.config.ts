@@ -8,9 +8,9 @@ export default defineConfig({
     // The policy of the page lets nothing be written into it.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // One file for all that the page begins with: several do not compress as well.
+    // The initial code is one file, since several files compress worse.
     rolldownOptions: {
-      // Its instances of comparisons that nobody uses are made when it loads.
+      // It creates unused comparison instances when it is loaded.
       treeshake: { moduleSideEffects: [{ test: /\/diff\/libesm\//, sideEffects: false }] },
       output: { codeSplitting: { groups: [{ name: 'page', tags: ['$initial'] }] } },
     },

@@ -98,9 +98,7 @@ export class ExportChain {
 
   /** Why the export is incomplete. */
   get lack(): string {
-    return this.#epoch === undefined
-      ? 'there is nothing in it'
-      : `its end is missing, after seq ${this.#last}`
+    return this.#epoch === undefined ? 'it is empty' : `its end is missing, after seq ${this.#last}`
   }
 
   async add(record: ExportRecord): Promise<string | undefined> {

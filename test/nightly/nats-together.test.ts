@@ -12,7 +12,7 @@ import { needing } from '../verifies.js'
 /** How often the leader is killed. */
 const rounds = times(1, 10)
 const withNats = needing('nats-server in the PATH, or NATS_SERVER_BIN', natsServer)
-/** Where the space `demo` is kept. */
+/** The stream of the space `demo`. */
 const stream = 'MEUP_2'
 /** Envelopes of each sender in a burst, and milliseconds between bursts. */
 const [burst, gap, loadMs] = [2, 10, 1000]

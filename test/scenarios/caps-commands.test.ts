@@ -57,8 +57,8 @@ describe('caps', { timeout: 60_000 }, () => {
     await ana.pause(['helper'])
     expect(await explain('helper', json)).toEqual([
       'helper may not call steal of shop.',
-      'What it holds for mcp.request does not cover that: call buy of shop.',
-      'It may propose it, for somebody else to approve.',
+      'Its capabilities for mcp.request do not cover that: call buy of shop.',
+      'It may propose it for approval.',
       'ana has paused it: until it is resumed, it may only answer.',
       `{"tool":"shop/steal"} would allow it. Add it in space.yaml, or: meup caps grant helper '{"tool":"shop/steal"}'`,
       '',
@@ -69,7 +69,7 @@ describe('caps', { timeout: 60_000 }, () => {
       {
         participant: 'guard',
         allowed: false,
-        sentences: ['guard may not send messages to ana.', 'It holds nothing for chat.'],
+        sentences: ['guard may not send messages to ana.', 'It has no capability for chat.'],
         missing: { kind: 'chat', to: 'ana' },
       },
     ])

@@ -120,7 +120,7 @@ const proposing = `${demoInMemory}participants:
   bot: { kind: agent, capabilities: [chat, mcp.proposal, mcp.withdraw] }
   tool: { kind: agent, capabilities: [mcp.response] }
 `
-const nobodyWaits = `${endText}; nobody waits for the result`
+const nobodyWaits = `${endText}; no one waits for the result`
 
 test(
   'whoever may approve a proposal is told that its program has ended: in lists, on the page and in the terminal',

@@ -123,9 +123,7 @@ test('a task that may only be proposed says so, and is carried out once it is ap
   const id = await begin('shop__buy')
   await vi.waitFor(() => expect(ana.proposals.get(id)).toMatchObject({ from: 'trainee' }), within)
   await vi.waitFor(async () => {
-    expect((await tasks.getTask(id)).statusMessage).toBe(
-      `proposed as ${id}: it waits until somebody approves it`,
-    )
+    expect((await tasks.getTask(id)).statusMessage).toBe(`proposed as ${id}: it waits for approval`)
   }, within)
   await ana.proposals.approve(id)
   expect(await result(id)).toMatchObject({ content: [{ type: 'text', text: 'sold' }] })
@@ -186,7 +184,7 @@ test('a task is found again by a server that was started anew', async () => {
   expect(await traineeAgain.tasks.getTask(proposed)).toMatchObject({ status: 'working' })
   await ana.proposals.approve(proposed)
   expect(await traineeAgain.result(proposed)).toMatchObject({ content: [{ text: 'sold' }] })
-  await expect(again.tasks.getTask(proposed)).rejects.toThrow(`There is no task "${proposed}"`)
+  await expect(again.tasks.getTask(proposed)).rejects.toThrow(`The task "${proposed}" is unknown`)
 })
 
 test('a task of before can be cancelled, and a client has a bounded number of open ones', async () => {

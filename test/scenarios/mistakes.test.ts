@@ -244,7 +244,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
       'space.yaml': config('  bot: { kind: agent, capabilities: [chatt] }'),
     }),
     code: 0,
-    cause: /bot: "chatt" is no kind of MEUP/,
+    cause: /bot: "chatt" is not a kind of MEUP/,
     next: /did you mean "chat"\?/,
   },
   'a space that runs already': {

@@ -9,7 +9,7 @@ const texts = (page: DrivenPage, selector: string): Promise<string[]> =>
 
 const questions = '.question-line:not(.head) .question-text'
 
-/** Three questions: one that takes a call, one that takes more tokens and a call that fails, one that goes on. */
+/** Three questions: one that takes a call, one that takes more tokens and a call that fails, one that is still running. */
 async function askThree(gateway: PageGateway) {
   const { planner } = await crew(gateway)
   const ana = await gateway.enter('ana')

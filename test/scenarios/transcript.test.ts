@@ -126,7 +126,7 @@ verifies(
     const broken = await meup(['transcript', 'verify'], { cwd })
     expect([broken.code, broken.stdout]).toEqual([
       8,
-      expect.stringMatching(/^reviewer: commit 12 \([\da-f]{12}\): its content is not what its hash says\n$/),
+      expect.stringMatching(/^reviewer: commit 12 \([\da-f]{12}\): its content does not match its hash\n$/),
     ])
   },
 )

@@ -102,7 +102,7 @@ describe('proposals', { timeout: 60_000 }, () => {
     ]
     for (const { call } of late) {
       expect(await call.ended).toBe(6)
-      expect(call.said.stderr).toContain('nobody approved the proposal in time')
+      expect(call.said.stderr).toContain('the proposal was not approved in time')
     }
 
     const { id, call } = await propose(space, 'tea')

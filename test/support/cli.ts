@@ -146,7 +146,7 @@ export async function startMeup(
 }
 
 /** What a gateway logs of a rejection that nobody handled. */
-const unhandled = 'nobody handled a rejected promise'
+const unhandled = 'a rejected promise was not handled'
 
 /** Rejections that nobody handled, as a gateway counts them; 0 where it has ended, or does not answer any more. */
 async function countUnhandledRejections(url: string): Promise<number> {

@@ -5,7 +5,7 @@ import type { Prompt } from './prompt.js'
 const endings: Readonly<Partial<Record<StopReason, string>>> = {
   max_tokens: 'the model reached its limit of tokens',
   max_turn_requests: 'the agent reached its limit of requests to the model',
-  refusal: 'the agent refused to go on',
+  refusal: 'the agent refused to continue',
 }
 
 /** The answer to a prompt. Throws if there is none. */

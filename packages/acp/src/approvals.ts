@@ -134,7 +134,7 @@ export class Approvals {
       const { id } = this.#space
       return failed(
         correlations(request).length > 0
-          ? `${id} does not wait for this any more: nothing was done`
+          ? `${id} no longer waits for a decision: nothing was done`
           : `only ${id} starts its own tools: ask it in a message`,
       )
     }
@@ -166,7 +166,7 @@ export class Approvals {
         ...(rationale !== undefined && { rationale }),
       })
     } catch (error) {
-      return { state: 'rejected', reason: `nobody could be asked: ${getMessage(error)}` }
+      return { state: 'rejected', reason: `no one could be asked: ${getMessage(error)}` }
     }
     return new Promise((resolve) => {
       const withdraw = (): void => {

@@ -265,7 +265,7 @@ class Bridge implements CodingAgent {
     }
     opened
       .then((prompt) => prompt.onUpdate(update, true))
-      .catch((error: unknown) => this.#log(`what a sub-agent does is missing: ${getMessage(error)}`))
+      .catch((error: unknown) => this.#log(`updates of a sub-agent are missing: ${getMessage(error)}`))
   }
 
   async #onStrayPermission(request: PermissionRequest): Promise<RequestPermissionResponse> {
@@ -286,7 +286,7 @@ class Bridge implements CodingAgent {
     this.#unknown.add(sessionId)
     const running = `${this.#prompting.length} prompts run`
     this.#log(
-      `it speaks of a session ${JSON.stringify(cut(sessionId, maxShownChars))} that was not opened here: ${what}; ${running}`,
+      `it named a session ${JSON.stringify(cut(sessionId, maxShownChars))} that was not opened here: ${what}; ${running}`,
     )
   }
 
@@ -330,7 +330,7 @@ class Bridge implements CodingAgent {
     for (const session of this.#sessions.values()) session.onProcessEnded()
     const isBusy = [...this.#sessions.values()].some((session) => session.isBusy)
     this.#log(
-      `${this.#command.command} ended: ${reason}${isBusy ? '' : '; it is started again when somebody asks'}`,
+      `${this.#command.command} ended: ${reason}${isBusy ? '' : '; it is started again for the next question'}`,
     )
   }
 
@@ -356,7 +356,7 @@ class Bridge implements CodingAgent {
       correlationId: isStopped ? turn.trigger.id : run,
       payload: { message },
     })
-    await announced?.catch((error: unknown) => this.#log(`nobody could be informed: ${getMessage(error)}`))
+    await announced?.catch((error: unknown) => this.#log(`no one could be informed: ${getMessage(error)}`))
     if (!isStopped) return
     abortTurn(turn, `it ran ${name} without asking`)
     await this.#stop(`it ran ${name} without asking, and without the capability for it`, true)

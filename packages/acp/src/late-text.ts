@@ -43,8 +43,6 @@ export class LateText {
     if (text === '') return
     this.#sent++
     const { send, log } = this.#parts
-    send(text).catch((error: unknown) =>
-      log(`what it wrote behind its answer is missing: ${getMessage(error)}`),
-    )
+    send(text).catch((error: unknown) => log(`text after its answer is missing: ${getMessage(error)}`))
   }
 }

@@ -41,7 +41,7 @@ export function createStream(
   const read = (line: string): Message | undefined => {
     const message = parse(line)
     if (message === undefined) {
-      if (line.trim() !== '') onFault('it is no JSON-RPC', show(line))
+      if (line.trim() !== '') onFault('it is not JSON-RPC', show(line))
       return undefined
     }
     if (typeof message.method === 'string') {

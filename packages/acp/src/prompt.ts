@@ -398,7 +398,7 @@ export class Prompt {
     if (chosen === undefined) return this.#parts.approvals.choose(own, options, signal)
     if ('failure' in chosen) {
       const names = cut(options.map(({ name }) => name).join(', '), maxToldChars)
-      return { state: 'rejected', reason: `a choice between ${names}, which nobody made: ${chosen.failure}` }
+      return { state: 'rejected', reason: `a choice between ${names}, which no one made: ${chosen.failure}` }
     }
     const call = { ...own, arguments: withChoice(own.arguments, chosen.name) }
     return { ...(await this.#parts.approvals.decide(call, signal)), option: chosen.id }
@@ -430,7 +430,7 @@ export class Prompt {
     } catch (error) {
       if (!isDenied(error)) return this.#log.onError(error)
       tracked.resolve(failed('this call was not allowed'))
-      this.#log.report(`ran without asking, and without the capability for it: ${what}\n${came}`.trim())
+      this.#log.report(`ran without asking, and without a capability: ${what}\n${came}`.trim())
       this.#parts.onUnasked(call)
     }
   }

@@ -25,7 +25,7 @@ import { Stopper } from './stopper.js'
 const envelopeBytes = 8 * 1024
 /** The note to an agent, and the report to the space, when a session is lost. */
 const lostNote = 'You were started again, and what was said before is lost.'
-const lostReport = 'lost its session: it begins anew, without memory of what was said before'
+const lostReport = 'lost its session: it starts again, without memory of earlier messages'
 
 /** The agent's response to opening a session. */
 type SessionState = Partial<NewSessionResponse>
@@ -201,13 +201,13 @@ export class Session {
         const ways = (info.authMethods ?? []).map(({ name, description }) => description || name)
         const how = login ?? ways.join(', or ')
         throw new Error(
-          `it opens no session: ${getMessage(error)}${how && `; where it wants to know who uses it: ${how}`}`,
+          `it cannot open a session: ${getMessage(error)}${how && `; if it asks for a login: ${how}`}`,
         )
       },
     )
     const { sessionId } = opened
     if (typeof sessionId !== 'string')
-      throw new Error(`it opens no session: its id is ${JSON.stringify(sessionId)}`)
+      throw new Error(`it cannot open a session: its id is ${JSON.stringify(sessionId)}`)
     this.#id = sessionId
     return opened
   }

@@ -168,7 +168,7 @@ async function postRun(
     if (run.isTurnOver) getRuns(space).end(chat.id)
   })
   const { timeoutSeconds, cancelOnDisconnect } = input.settings
-  const late = `No answer came in ${timeoutSeconds} s. Send the same message again to go on waiting.`
+  const late = `No answer came in ${timeoutSeconds} s. Send the same message again to continue waiting.`
   const stop = at(space.clock.now() + timeoutSeconds * 1000, () => feed.fail('timeout', late), space.clock)
   const { ended } = events
   const cancel = async (): Promise<void> => {
@@ -187,7 +187,7 @@ async function postRun(
     .catch((err: unknown) => options.logger.warn({ participant, err }, 'a run of AG-UI was not cancelled'))
   follow(feed, { visitor, question: { id: chat.id, agent }, grant, after: asked.seq - 1, ended }).catch(
     (err: unknown) => {
-      options.logger.error({ space: space.config.name, participant, err }, 'a run of AG-UI cannot go on')
+      options.logger.error({ space: space.config.name, participant, err }, 'a run of AG-UI cannot continue')
       feed.fail('unavailable', 'The log cannot be read. Send the same message again later.')
     },
   )

@@ -292,7 +292,7 @@ function interruptFor(
 ): Interrupt {
   const shown = isWhole
     ? `All that is carried out, exactly:\n${text}`
-    : `It is too long to be shown here, and can only be rejected here. \`meup proposals show ${id}\` and the page of the space show all of it.`
+    : `It is too long to be shown here, so it can only be rejected here. \`meup proposals show ${id}\` and the page of the space show all of it.`
   return {
     id,
     reason: 'tool_call',

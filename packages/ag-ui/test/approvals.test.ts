@@ -99,7 +99,7 @@ describe('an interrupt', () => {
     const presence = async () => (await asking(url, 'ana').history('kind=system.presence')).envelopes
     await expect.poll(async () => JSON.stringify(await presence())).toContain('"event":"ended"')
     expect(await interrupts()).toMatchObject([
-      { message: expect.stringContaining('ben stopped: its program ended; nobody waits for the result.') },
+      { message: expect.stringContaining('ben stopped: its program ended; no one waits for the result.') },
     ])
   })
 

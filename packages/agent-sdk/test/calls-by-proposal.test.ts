@@ -171,7 +171,7 @@ describe('a call that is not approved', () => {
     await vi.advanceTimersByTimeAsync(100_000)
     expect(await call).toMatchObject({
       name: 'ProposalError',
-      message: 'nobody approved the proposal in time',
+      message: 'the proposal was not approved in time',
       outcome: { state: 'expired' },
     })
   })

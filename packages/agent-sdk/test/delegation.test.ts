@@ -155,7 +155,7 @@ describe('an agent that asks another one', () => {
     asked.catch(() => {})
     await expect.poll(() => chats(anaReads)).toContain('desk: is the draft right?')
     await ana.send({ kind: Kind.chatCancel, correlationId: 'first' })
-    await expect.poll(() => stopped).toEqual(['nobody waits for the answer any more'])
+    await expect.poll(() => stopped).toEqual(['no one waits for the answer any more'])
   })
 })
 

@@ -331,7 +331,7 @@ describe('a tool as a value', () => {
 
   test('with a wrong schema is refused when it is made', () => {
     expect(() => tool('weather', { input: { type: 'objekt' } }, () => 'sun')).toThrow(
-      /^the tool weather cannot be offered: its input is no JSON Schema: \/type must be one of /,
+      /^the tool weather cannot be offered: its input is not a JSON Schema: \/type must be one of /,
     )
   })
 })

@@ -58,7 +58,7 @@ describe('a question that the gateway cannot take at present', () => {
     client.close()
   })
 
-  test('is not sent again when nobody waits for it any more', async () => {
+  test('is not sent again when no one waits for it any more', async () => {
     const { client, sent, refuse, settle } = await asking()
     const answer = client.ask('why?', { to: ['bot'], timeoutMs: 300 })
     answer.catch(() => {}) // Awaited below.

@@ -265,7 +265,7 @@ describe('approving', () => {
     expect(await proposal.outcome).toMatchObject({ state: 'approved' })
   })
 
-  test('goes on when nobody waits for it any more', async () => {
+  test('goes on when no one waits for it any more', async () => {
     await using here = await cast()
     here.tools.serve(async (_, signal) => {
       await here.ana.chat('meanwhile')

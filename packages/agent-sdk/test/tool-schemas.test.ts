@@ -286,7 +286,7 @@ describe('an input that is no schema that checks arguments', () => {
     [
       'one whose JSON Schema is a text',
       describing('object'),
-      /its input has a JSON Schema that is no object/,
+      /its input has a JSON Schema that is not an object/,
     ],
   ])('%s is refused at once, and hides no other tool', async (_, input, why) => {
     await using space = await createTestSpace({ participants })

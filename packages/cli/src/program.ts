@@ -52,7 +52,7 @@ export function createProgram(): Command {
     .hook('preAction', (command) => changeDirectory(command.opts().C))
     .exitOverride()
     .configureOutput({
-      // The hint where help is found is no JSON.
+      // The hint at the help is not JSON.
       writeErr: (text) => void (printsJson() || process.stderr.write(text)),
       outputError: (text, write) =>
         printsJson()

@@ -127,7 +127,7 @@ test('where nobody takes the traces the gateway goes on, with one warning', asyn
   const warned: unknown[] = []
   const warn = (_: object, message: string): void => void warned.push(message)
   const { say, stop } = await start(new Map(), { ...silent, warn })
-  const lost = 'traces cannot be exported; this is told once'
+  const lost = 'traces cannot be exported; this is logged once'
   for (const round of ['one', 'two']) {
     await say('reasoning.start', { id: round })
     await say('reasoning.conclusion', { context: round })

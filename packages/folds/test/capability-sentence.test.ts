@@ -69,14 +69,14 @@ test('what is refused is told with what comes near it, and with what would allow
     missing: { tool: 'shop/buy' },
     sentences: [
       'bot may not call buy of shop.',
-      'What it holds for mcp.request does not cover that: call buy of shop where what is tea; call read_* of files.',
-      'It may propose it, for somebody else to approve.',
+      'Its capabilities for mcp.request do not cover that: call buy of shop where what is tea; call read_* of files.',
+      'It may propose it for approval.',
     ],
   })
   expect(explain({ kind: 'space.kick', payload: { participantId: 'ana' } })).toEqual({
     isAllowed: false,
     missing: 'space.kick',
-    sentences: ['bot may not remove participants.', 'It holds nothing for space.kick.'],
+    sentences: ['bot may not remove participants.', 'It has no capability for space.kick.'],
   })
   expect(explain({ kind: 'mcp.response', payload: {} }).sentences.at(-1)).toBe(
     'Without a capability it may answer a request that is addressed to it.',

@@ -32,11 +32,11 @@ test('misspelt kinds are warned of, and tools that are taken for kinds; kinds of
     'space.earse',
   ]
   expect(find(wrong)).toEqual([
-    '"chatt" is no kind of MEUP; did you mean "chat"?',
-    '"resoning.*" is no kind of MEUP; did you mean "reasoning.*"?',
-    '"mcp.reqest" is no kind of MEUP; did you mean "mcp.request"?',
+    '"chatt" is not a kind of MEUP; did you mean "chat"?',
+    '"resoning.*" is not a kind of MEUP; did you mean "reasoning.*"?',
+    '"mcp.reqest" is not a kind of MEUP; did you mean "mcp.request"?',
     '"files/edit_file" is a kind; the tool of that name is {"tool":"files/edit_file"}',
-    '"space.earse" is no kind of MEUP; did you mean "space.erase"?',
+    '"space.earse" is not a kind of MEUP; did you mean "space.erase"?',
   ])
   const fine: Capability[] = [
     '*',
@@ -61,9 +61,9 @@ test('a name that is nearly that of a participant is warned of; patterns, and wh
     { kind: 'chat', to: ['ana', 'anna'] },
   ]
   expect(find(wrong)).toEqual([
-    '"flies" is no participant of this space; did you mean "files"?',
-    '"file" is no participant of this space; did you mean "files"?',
-    '"anna" is no participant of this space; did you mean "ana"?',
+    '"flies" is not a participant of this space; did you mean "files"?',
+    '"file" is not a participant of this space; did you mean "files"?',
+    '"anna" is not a participant of this space; did you mean "ana"?',
   ])
   const fine: Capability[] = [{ tool: 'file*/x' }, { kind: 'chat', to: ['!file', 're:fil?es', 'weather'] }]
   expect(find(fine)).toEqual([])

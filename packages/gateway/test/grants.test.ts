@@ -209,13 +209,13 @@ describe('what is refused', () => {
     await give('root', 253)
     const last = await root.accepted(grant('ann', ['work.x']))
     expect(await root.refused(grant('ann', []))).toMatchObject({
-      message: '256 grants of root stand already. Revoke some first.',
+      message: '256 grants of root are open already. Revoke some first.',
     })
     await give('lead', 256)
     await give('ann', 256)
     await give('ben', 232)
     expect(await ben.refused(grant('root', []))).toMatchObject({
-      message: '1000 grants stand in this space already. Revoke some first.',
+      message: '1000 grants are open in this space already. Revoke some first.',
     })
     await root.accepted(revoke('ann', { grantId: last.id }))
     await root.accepted(grant('ann', []))

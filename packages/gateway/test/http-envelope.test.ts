@@ -104,7 +104,7 @@ test('what was pruned or erased is named as that', () => {
   } as unknown as Space
   const detail = (ref: string) => refuseMissing(ref, space).message
   for (const ref of ['#9', '9'])
-    expect(detail(ref)).toBe('What is older than seq 10 was pruned. Ask about something later.')
+    expect(detail(ref)).toBe('Envelopes before seq 10 were pruned. Ask about a later one.')
   for (const ref of ['#12', '12', 'erased']) expect(detail(ref)).toContain(`The envelope ${ref} was erased.`)
   for (const ref of ['#13', '#21', '0', '#0', 'abc', '', '9'.repeat(40)])
     expect(detail(ref)).toBe(

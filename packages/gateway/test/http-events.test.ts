@@ -75,7 +75,7 @@ describe('GET events', () => {
     ['after=x', { 'last-event-id': '3' }, 'after must be'],
     ['after=5', {}, 'after needs the epoch'],
     ['after=5&epoch=', { 'last-event-id': 'x' }, 'Last-Event-ID must be'],
-    ['limit=3', {}, 'There is no parameter limit here. Use after, epoch, kind'],
+    ['limit=3', {}, 'Parameter limit does not exist here. Use after, epoch, kind'],
     ['reasoning=x', {}, 'reasoning must be full or boundaries or none'],
   ])('refuses %s and %o', async ([query, headers, says]) => {
     const { bob } = await fiveMessages()

@@ -196,7 +196,7 @@ describe('GET audit/export', () => {
   test.for([
     ['format=html', 'format must be jsonl or markdown, not html.'],
     ['format=jsonl&format=jsonl', 'format must be jsonl or markdown, not jsonl&jsonl.'],
-    ['before=3', 'There is no parameter before here. Use format, after, thread_id, turn, limit.'],
+    ['before=3', 'Parameter before does not exist here. Use format, after, thread_id, turn, limit.'],
     ['after=1000', 'The log ends at seq 2. Use at most that as after.'],
     [
       'format=markdown&after=1',

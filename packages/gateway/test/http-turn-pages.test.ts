@@ -94,7 +94,7 @@ describe('a query for turns', () => {
     ['thread_id=test/ben&before=99999999999999999999', 'before must be a whole number from 1, not 9999'],
     ['thread_id=test/ben&limit=0', 'limit must be'],
     ['thread_id=test/ben&limit=1001', 'limit must be'],
-    ['thread_id=test/ben&turn=1', 'There is no parameter turn here'],
+    ['thread_id=test/ben&turn=1', 'Parameter turn does not exist here'],
     ['', 'thread_id is required'],
     ['thread_id=', 'thread_id must be a thread'],
     ['thread_id=ben', 'thread_id must be a thread'],

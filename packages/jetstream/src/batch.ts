@@ -105,6 +105,6 @@ const absent = (fields: Fields): Fields => fields.map((field) => field ?? undefi
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
 function foreign(place: string, cause?: unknown): LogError {
-  const advice = 'Somebody else wrote to it, or it was damaged. Remove what is foreign from the stream.'
-  return new LogError('corrupt', `${place} is no batch of a log. ${advice}`, { cause })
+  const advice = 'Another program wrote to it, or it was damaged. Remove foreign messages from the stream.'
+  return new LogError('corrupt', `${place} is not a batch of a log. ${advice}`, { cause })
 }

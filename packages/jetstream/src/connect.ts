@@ -137,7 +137,7 @@ function logDurability(version: string, logger: Logger): void {
     : 'unless the servers have sync_interval: always, which a client cannot see, they write to the disk later'
   logger.info(
     { version, durability: 'process' },
-    `connected to NATS; what is acknowledged survives the end of processes, but not of the power of most servers: ${missing}`,
+    `connected to NATS; acknowledged envelopes survive the end of processes, but not a power loss of most servers: ${missing}`,
   )
 }
 

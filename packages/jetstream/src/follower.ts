@@ -81,7 +81,7 @@ export class Follower {
     const replica = this.#replica
     const tip = await this.#subject.tip()
     if (tip === undefined)
-      throw this.#other(`has nothing of this space, and there were ${replica.head} envelopes`)
+      throw this.#other(`has no envelopes of this space, of which there were ${replica.head}`)
     this.#assertOurs(tip.head)
     const last = getLastSeq(tip.head)
     if (last < replica.head) {
@@ -159,7 +159,7 @@ export class Follower {
 
   #other(what: string): LogError {
     const { stream, subject } = this.#subject.place
-    const advice = `Somebody has purged it, written to it or made it anew: restore it from a copy`
+    const advice = `It was purged, recreated, or another program wrote to it: restore it from a copy`
     return new LogError('corrupt', `The stream ${stream} (${subject}) ${what}. ${advice}.`)
   }
 }

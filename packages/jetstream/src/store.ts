@@ -116,8 +116,7 @@ async function match(
   const tip = (await subject.tip()) ?? (await begin(subject, prunings, known))
   if (known !== undefined && known.epoch !== tip.head.epoch) {
     const message = `The stream ${subject.place.stream} has another log of ${space} than the replica on this machine.`
-    const advice =
-      'Somebody has made it anew: restore it from a copy, or give this gateway another storage.path.'
+    const advice = 'It was recreated: restore it from a copy, or give this gateway another storage.path.'
     throw new LogError('corrupt', `${message} ${advice}`)
   }
   return replicaFile.openSpace(space, tip.head.epoch)
@@ -133,8 +132,8 @@ async function begin(
   const had = Math.max(known?.head ?? 0, pruned?.through ?? 0)
   if (had > 0) {
     const { stream, subject: name } = subject.place
-    const message = `The stream ${stream} has nothing of ${name}, and there were ${had} envelopes.`
-    throw new LogError('corrupt', `${message} Somebody has purged it: restore it from a copy.`)
+    const message = `The stream ${stream} has no envelopes of ${name}, of which there were ${had}.`
+    throw new LogError('corrupt', `${message} It was purged: restore it from a copy.`)
   }
   const [epoch, nonce] = [known?.epoch ?? nanoid(), nanoid()]
   const data = encodeBatch({ epoch, nonce, first: 1 }, [], genesis(epoch))

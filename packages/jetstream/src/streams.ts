@@ -101,7 +101,7 @@ export function assertAsNeeded(found: StreamConfig, replicas: number): void {
   other.push(...limits.filter((key) => found[key] > 0))
   if (other.length === 0) return
   const differences = other.map((key) => `${key} is ${JSON.stringify(found[key as keyof StreamConfig])}`)
-  const advice = `Change it (nats stream edit), or what the configuration asks for (replicas: ${config.num_replicas})`
+  const advice = `Change it (nats stream edit), or the configuration (replicas: ${config.num_replicas})`
   throw new LogError(
     'server',
     `The stream ${found.name} is not as needed: ${differences.join(', ')}. ${advice}.`,

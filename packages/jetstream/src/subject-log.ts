@@ -177,7 +177,7 @@ export async function removeMessage({ manager }: Nats, stream: string, at: numbe
 const isUnavailable = (error: unknown): boolean => error instanceof LogError && error.code === 'unavailable'
 
 function fenced(subject: string, cause: unknown): LogError {
-  const message = `Another gateway has written to ${subject}. This one reads what that wrote before it goes on.`
+  const message = `Another gateway has written to ${subject}. This one reads its envelopes before it continues.`
   return new LogError('fenced', message, { cause })
 }
 

@@ -78,7 +78,7 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
     const call = callers.findElicited()
     if (call !== undefined) return ask(call, params, taken)
     log(
-      'a question of the server was declined: several participants call it, and it does not say whom it asks',
+      'a question of the server was declined: several participants call it, and the question does not name one',
     )
     return declined
   }
@@ -123,7 +123,7 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
 }
 
 function describeNotification({ method, params }: McpRequestPayload): string {
-  return `${method}, told to no caller: ${JSON.stringify(params)}`.slice(0, maxLogChars).toWellFormed()
+  return `${method}, sent to no caller: ${JSON.stringify(params)}`.slice(0, maxLogChars).toWellFormed()
 }
 
 const declined = { action: 'decline' } as const

@@ -153,7 +153,7 @@ const tests: Record<keyof typeof clientHabits, (raw: Raw) => Promise<void>> = {
     expect(await ask(say({}, {}))).toEqual(failed(null, -32600, /\/id is an object/))
   },
   async notJson({ send, ask }) {
-    expect(await send('hello')).toEqual([failed(null, -32700, /it is no JSON/)])
+    expect(await send('hello')).toEqual([failed(null, -32700, /it is not JSON/)])
     expect(await send('{"jsonrpc":"2.0","id":1,')).toEqual([failed(null, -32700, /broken JSON/)])
     expect(await ask(say(1, {}))).toMatchObject(said({}))
   },

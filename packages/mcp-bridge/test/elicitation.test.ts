@@ -101,7 +101,7 @@ test('where a server does not say whom it asks, nobody is asked while several ca
   const declined = await ana.request('hall', 'tools/call', { name: 'ask', arguments: ask }, { onElicitation })
   expect(declined).toMatchObject({ answer: { result: { action: 'decline' } } })
   expect(onElicitation).not.toHaveBeenCalled()
-  expect(lines.join()).toContain('it does not say whom it asks')
+  expect(lines.join()).toContain('the question does not name one')
 })
 
 test('nobody is asked what a call may be about that another has given up', async () => {

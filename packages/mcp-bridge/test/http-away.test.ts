@@ -125,7 +125,7 @@ describe('a server that cannot be connected to', () => {
       'asks for authorization (HTTP 401); give a valid one in its headers',
       () => new Response('', { status: 401 }),
     ],
-    ['denies access (HTTP 403); check what its headers say', () => new Response('', { status: 403 })],
+    ['denies access (HTTP 403); check its headers', () => new Response('', { status: 403 })],
     ['answered HTTP 404; is this the address of an MCP server?', () => new Response('', { status: 404 })],
     ['answered HTTP 405; is this the address of an MCP server?', () => new Response('', { status: 405 })],
     ['answered HTTP 500: boom', () => new Response('boom', { status: 500 })],
@@ -176,7 +176,7 @@ describe('a server that cannot be connected to', () => {
     ['file:///tmp/x', 'the tool server "remote" needs an address such as https://tools.example/mcp'],
     [
       'http://me:secret@127.0.0.1/',
-      'the address of the tool server "remote" holds a password; give it in a header',
+      'the address of the tool server "remote" contains a password; set it in a header',
     ],
   ])('because its address is none: %s', async ([url = '', message]) => {
     expect(await getStartError({ url })).toBe(message)
@@ -185,7 +185,7 @@ describe('a server that cannot be connected to', () => {
   test('because its headers cannot be sent; what they hold is not told', async () => {
     const headers = { 'x-key': 'line one\nsecret line two' }
     expect(await getStartError({ url: 'http://127.0.0.1:9/', headers })).toBe(
-      'the header x-key for the tool server "remote" holds what no header can',
+      'the header x-key for the tool server "remote" contains characters that a header cannot have',
     )
   })
 })

@@ -66,12 +66,12 @@ describe('a message is read as what it means for certain', () => {
 describe('a message that cannot be read', () => {
   const deep = '['.repeat(5000) + ']'.repeat(5000)
   test.for([
-    ['Server is listening!', { problem: 'it is no JSON' }],
+    ['Server is listening!', { problem: 'it is not JSON' }],
     ['{"cut":', { problem: 'it is broken JSON' }],
     ['\0\0{}', { problem: expect.stringContaining('NUL') }],
     ['null', { problem: 'it is no object but null' }],
     ['[]', { problem: 'it is no object but an array' }],
-    ['{"level":30,"id":1000,"msg":"hi"}', { problem: 'it has no jsonrpc, and is no answer without it' }],
+    ['{"level":30,"id":1000,"msg":"hi"}', { problem: 'it has no jsonrpc, which an answer requires' }],
     ['{"jsonrpc":"2.0","id":{},"result":1}', { problem: '/id is an object', kind: '/id' }],
     ['{"jsonrpc":"2.0","result":1}', { problem: '/id is missing', kind: '/id' }],
     ['{"jsonrpc":"2.0","method":5}', { problem: '/method is 5', kind: '/method' }],

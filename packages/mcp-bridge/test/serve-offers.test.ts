@@ -179,7 +179,7 @@ describe.each(['legacy', 'auto'] as const)('clients have what participants offer
     const result = client.callTool(find, { onprogress: ({ message }) => progress.push(message) })
     const { id } = await approve('approve')
     expect(await result).toMatchObject({ structuredContent: { pages: 635 } })
-    expect(progress).toContain(`proposed as ${id}: it waits until somebody approves it`)
+    expect(progress).toContain(`proposed as ${id}: it waits for approval`)
     const refused = client.callTool(find)
     await approve('reject')
     expect(await refused).toMatchObject({ isError: true, _meta: { 'meup/code': 'rejected' } })

@@ -57,7 +57,7 @@ async function stage(mode: Era, fillIn: (form: Form) => object = () => ({ action
   return { url, propose, call, ask, done, forms, endProgram }
 }
 
-const leftText = 'eve stopped: its program ended; nobody waits for the result'
+const leftText = 'eve stopped: its program ended; no one waits for the result'
 
 const isKnown = (space: SpaceClient, id: string): Promise<void> =>
   expect.poll(() => space.proposals.get(id)).toBeDefined() as never

@@ -29,7 +29,7 @@ function createSession(script: Script, space: string, onChange: () => void): Ses
 interface FrameProps {
   readonly name: string
   readonly script: Script
-  /** Where drafts and choices are kept; default: those of all frames. */
+  /** Namespace of stored drafts and choices; default: shared by all frames. */
   readonly space?: string
   readonly isTall?: boolean
   readonly panel?: Panel

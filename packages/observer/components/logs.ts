@@ -31,7 +31,7 @@ function call(script: Script, context: string, name: string, args: object) {
   return script.say({ from: 'planner', to: ['tools'], kind: 'mcp.request', context, payload })
 }
 
-/** A question with a run of several calls, an answer of all sorts of Markdown, and a run that goes on. */
+/** A question with a run of several calls, an answer with various Markdown, and a running run. */
 export function conversation(): Script {
   const script = new Script()
   const question = script.chat('ana', 'Why is the pool slow?')

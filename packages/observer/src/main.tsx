@@ -10,7 +10,7 @@ import { SpacePage } from './view/space-page.js'
 
 const Entrance = lazy(() => import('./view/sign-in.js').then(({ Entrance }) => Entrance))
 
-/** The gateway that has served the page. */
+/** The gateway that served the page. */
 const url = location.origin
 
 const codePattern = /^#\/open\/([\w-]{1,128})$/
@@ -32,10 +32,10 @@ function App(): VNode {
   const [session, setSession] = useState<Session | undefined>()
   const [route, setRoute] = useState(() => readRoute(location.hash))
   const [code, setCode] = useState(firstCode)
-  /** Where one was when a link was opened. */
+  /** The space that was open before a link was followed. */
   const [before, setBefore] = useState<HttpTarget | undefined>()
   const [theme, density, clock] = [useSetting('theme'), useSetting('density'), useSetting('clock')]
-  /** Whether the browser is to keep the token. */
+  /** Whether to store the token in the browser. */
   const keeps = useRef(false)
   const saved = useRef<Session | undefined>(undefined)
 
@@ -84,7 +84,7 @@ function App(): VNode {
   const { stage } = session ?? {}
   useEffect(() => {
     if (session === undefined || stage === undefined) return
-    // Once: somebody may sign out in another tab.
+    // Once, because another tab may sign out.
     if (stage.at === 'live' && saved.current !== session) {
       saved.current = session
       saveToken(session.place, keeps.current)

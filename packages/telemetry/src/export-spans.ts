@@ -86,7 +86,7 @@ function watchExporter(inner: SpanExporter, log: Log) {
         const hasFailed = result.code !== exported
         if (!hasFailed) count += spans.length
         if (hasFailed && !isFailing)
-          log.warn(describeFailure(result.error), 'traces cannot be exported; this is told once')
+          log.warn(describeFailure(result.error), 'traces cannot be exported; this is logged once')
         else if (!hasFailed && isFailing) log.info({}, 'traces are exported again')
         isFailing = hasFailed
         done(result)

@@ -24,7 +24,7 @@ function exporting(variables: Record<string, string>) {
   return { spans: exportSpans({ info: notify, warn: notify }), received }
 }
 
-const isTold = 'traces cannot be exported; this is told once'
+const isTold = 'traces cannot be exported; this is logged once'
 const isLost = 'spans were lost on their way to the collector'
 
 test('a span arrives with all that it has', async () => {

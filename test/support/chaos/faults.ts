@@ -188,7 +188,7 @@ export const faults = [
     of: 'coding agent',
     name: 'exit',
     happens: 'it ends while it answers',
-    operator: 'one line with the cause; it is started again when somebody asks',
+    operator: 'one line with the cause; it is started again for the next question',
     asker: '"I could not answer: the agent ended: …"',
     space: 'its run is cancelled with the reason',
   },

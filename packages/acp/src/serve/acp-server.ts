@@ -209,7 +209,7 @@ export class AcpServer {
     const present = agents.filter(({ status }) => status === 'present')
     const names = agents.map(({ id }) => id)
     if (to !== undefined && !names.includes(to))
-      throw new Error(`nobody here is called ${to}; the agents of this space are: ${names.join(', ')}`)
+      throw new Error(`this space has no agent ${to}; its agents are: ${names.join(', ')}`)
     const current = [wanted, to, present[0]?.id, names[0]].find(
       (id) => id !== undefined && names.includes(id),
     )

@@ -68,7 +68,7 @@ export function describePermission(proposal: OpenProposal): { toolCall: ShownCal
   const { text, isWhole } = exactText(proposal, maxExactChars)
   const exact = isWhole
     ? `All that is carried out, exactly:\n\`\`\`json\n${text}\n\`\`\``
-    : `It is too long to be shown here, and cannot be approved here. \`meup proposals show ${proposal.id}\` and the page of the space show all of it.`
+    : `It is too long to be shown and approved here. \`meup proposals show ${proposal.id}\` and the page of the space show all of it.`
   return {
     isWhole,
     toolCall: {
@@ -87,7 +87,7 @@ export function describePermission(proposal: OpenProposal): { toolCall: ShownCal
 export function formatDecision(decision: CallDecision): string {
   const { state } = decision
   if (state === 'approved') return `approved by ${decision.by}`
-  if (state === 'expired') return 'expired: nobody decided in time'
+  if (state === 'expired') return 'expired without a decision'
   if (state === 'abandoned') return state
   const { reason, message } = { message: undefined, ...decision }
   const why = guarded(message === undefined ? reason : `${reason} (${message})`, defaultGuard)

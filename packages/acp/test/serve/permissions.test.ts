@@ -159,7 +159,7 @@ test('nobody decides in time: it is no longer asked', async () => {
     await turn.reply(await call.then(String, (error: Error) => error.message))
   })
   await prompt('Write it')
-  expect(editor.said).toBe('nobody approved the proposal in time')
+  expect(editor.said).toBe('the proposal was not approved in time')
   await expect.poll(() => editor.withdrawn).toHaveLength(1)
   expect(editor.shown).toContainEqual(
     expect.stringMatching(/^… failed: coder asks: so \| (withdrawn: )?expired/),
@@ -317,7 +317,7 @@ test('an editor that cannot ask leaves the decision to others', async () => {
   expect(await prompted).toEqual({ stopReason: 'end_turn' })
 })
 
-const leftText = 'ben stopped: its program ended; nobody waits for the result'
+const leftText = 'ben stopped: its program ended; no one waits for the result'
 
 /** A proposal of a program of ben's, which ends when it is closed. */
 async function proposeFromProgram({ space }: Awaited<ReturnType<typeof stage>>) {

@@ -47,7 +47,7 @@ test('without a name it asks an agent that is there', async () => {
 
 test('an unknown name, and a space without agents, are told when a session begins', async () => {
   const { editor } = await among(['ana', 'coder', 'helper'], 'codre')
-  await expect(editor.begin()).rejects.toThrow(/nobody here is called codre; .*: coder, helper/)
+  await expect(editor.begin()).rejects.toThrow(/this space has no agent codre; .*: coder, helper/)
   const alone = await among(['ana'])
   await expect(alone.editor.begin()).rejects.toThrow('this space has no agent')
 })

@@ -97,7 +97,7 @@ function readToken(folder: string, space: string, as: string | undefined): strin
   const names = existsSync(own) ? readdirSync(own) : []
   if (names.length === 1 && names[0] !== undefined) return readFileSync(join(own, names[0]), 'utf8').trim()
   if (names.length === 0) return undefined
-  throw missing('whom to be', `set MEUP_PARTICIPANT or \`as\` to one of ${names.join(', ')}`)
+  throw missing('the participant', `set MEUP_PARTICIPANT or \`as\` to one of ${names.join(', ')}`)
 }
 
 const missing = (what: string, remedy: string): ConnectionError =>

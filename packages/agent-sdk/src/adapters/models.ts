@@ -58,7 +58,7 @@ async function openRecorder(
     const store = options.transcriptStore ?? (await openFile(id, request, now))
     return store && new Recorder(store, { space, mode, mask, now, onError })
   } catch (error) {
-    onError(new Notice(`there is no transcript: ${getErrorMessage(error)}`, { cause: error }))
+    onError(new Notice(`no transcript is kept: ${getErrorMessage(error)}`, { cause: error }))
     return undefined
   }
 }

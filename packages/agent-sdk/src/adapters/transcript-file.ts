@@ -345,7 +345,7 @@ async function whenFree(attempt: () => void): Promise<void> {
 function mustBeTranscript(db: Database.Database, path: string): void {
   const isOne = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'commits_turn'`).get()
   if (isOne !== undefined && db.pragma('user_version', { simple: true }) === format) return
-  throw new Error(`${path} is no transcript of this version`)
+  throw new Error(`${path} is not a transcript of this version`)
 }
 
 /** Time and turn of a commit, from its metadata. */
@@ -360,12 +360,12 @@ function findProblem(row: Row, parent: string | null, number: number): string | 
   if (row.parent !== parent) return 'it does not follow the commit before it'
   try {
     const body = parseExact(row.body) as Body
-    if (hashCommit({ parent, ...body }) !== row.hash) return 'its content is not what its hash says'
+    if (hashCommit({ parent, ...body }) !== row.hash) return 'its content does not match its hash'
     const { at, turn } = readPlace(body.metadata)
     const isSame = row.at === at && row.turn === turn && row.type === body.content.content_type
-    return isSame ? undefined : 'its columns are not what its content says'
+    return isSame ? undefined : 'its columns do not match its content'
   } catch {
-    return 'its content is no commit'
+    return 'its content is not a commit'
   }
 }
 

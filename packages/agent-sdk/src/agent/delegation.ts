@@ -82,7 +82,7 @@ async function takeBack(space: BaseClient, about: Pick<Draft, 'to' | 'correlatio
   const cancel = {
     ...about,
     kind: Kind.chatCancel,
-    payload: { reason: 'nobody waits for the answer any more' },
+    payload: { reason: 'no one waits for the answer any more' },
   }
   try {
     await space.sendPaced(cancel)

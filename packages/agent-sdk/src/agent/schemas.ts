@@ -117,11 +117,11 @@ const rethrowAs =
 function readPlain(schema: unknown, adapt: Adapt): ReadSchema {
   if (!isObject(schema) || !hasKeyword(schema)) {
     const advice = 'use Type.Object({ … }) of @sinclair/typebox, z.object({ … }) of zod, or a JSON Schema'
-    throw new TypeError(`is no schema; ${advice}`)
+    throw new TypeError(`is not a schema; ${advice}`)
   }
   const plain = toData(schema)
   const fault = findSchemaFault(plain)
-  if (fault !== undefined) throw new TypeError(`is no JSON Schema: ${fault}`)
+  if (fault !== undefined) throw new TypeError(`is not a JSON Schema: ${fault}`)
   const adapted = adapt(plain)
   const validator = compileJsonSchema(adapted).catch(rethrowAs('is no JSON Schema'))
   return {
@@ -134,5 +134,5 @@ function readPlain(schema: unknown, adapt: Adapt): ReadSchema {
 function toData(schema: unknown): JsonSchema {
   const data: unknown = describing(() => JSON.parse(JSON.stringify(schema)))
   if (isObject(data)) return data
-  throw new TypeError('has a JSON Schema that is no object')
+  throw new TypeError('has a JSON Schema that is not an object')
 }

@@ -287,7 +287,7 @@ function readTool(participant: string, each: unknown): SpaceTool | undefined {
 }
 
 function findProblem({ name, inputSchema }: SpaceTool): string | undefined {
-  if (!isPlainName(name)) return 'its name cannot stand in a prompt'
+  if (!isPlainName(name)) return 'its name cannot be used in a prompt'
   const { length } = JSON.stringify(inputSchema)
   return length > maxSchemaChars
     ? `the schema of ${name} has more than ${maxSchemaChars} characters`

@@ -232,7 +232,7 @@ export class Connection {
     line.unwatch = watchSilence(limitMs, transport.received, () => {
       // A page sees a large frame only when it is complete.
       if (this.#isOwed) this.#patience = Math.min(2 * this.#patience, maxPatience)
-      this.#giveUp(line, `nothing came for ${limitMs} ms`)
+      this.#giveUp(line, `nothing was received for ${limitMs} ms`)
     })
   }
 
@@ -422,7 +422,7 @@ class Pending {
       throw new TypeError(`another envelope with the id ${id} is on its way; use a fresh id`)
     }
     if (known === undefined && this.#sent.size >= maxPending) {
-      const message = `${maxPending} envelopes wait for their acknowledgement; await what send() returns`
+      const message = `${maxPending} envelopes are unacknowledged; await the promises of send()`
       throw new ConnectionError('queue_full', message)
     }
     return new Promise((resolve, reject) => {

@@ -94,7 +94,7 @@ export function createResponse({ id, payload }: Request, outcome: object): objec
 }
 
 const malformed = (problem: string): ConnectionError =>
-  new ConnectionError('malformed', `the gateway sent a frame that is no envelope: ${problem}`)
+  new ConnectionError('malformed', `the gateway sent an invalid frame: ${problem}`)
 
 /** Name of the first invalid field. */
 const firstWrong = (value: Json, checks: Readonly<Record<string, Check>>): string | undefined =>

@@ -57,7 +57,7 @@ export class OutboundSafety {
     this.#guard ??= getGuards()?.createGuard(this.#settings)
     if (this.#guard === undefined) {
       const why = getErrorMessage(this.#failure)
-      throw new ConnectionError('unreachable', `what finds secrets in texts could not be loaded: ${why}`)
+      throw new ConnectionError('unreachable', `the scanner for secrets could not be loaded: ${why}`)
     }
     const seen = this.#guard.guard(utterance, payload)
     if (seen.rationale === undefined && seen.payload === undefined) return text

@@ -99,7 +99,7 @@ export class ProposalError extends Error {
 }
 
 function describe(outcome: Refused): string {
-  if (outcome.state === 'expired') return 'nobody approved the proposal in time'
+  if (outcome.state === 'expired') return 'the proposal was not approved in time'
   const { reason, message } = outcome
   const why = message === undefined ? reason : `${reason} (${message})`
   return outcome.state === 'rejected' ? `rejected by ${outcome.by}: ${why}` : `withdrawn: ${why}`

@@ -198,7 +198,7 @@ export class Replies implements ClientHandler {
       },
       () => {
         for (const [asked, { waiter }] of this.#waiting) if (waiter === own) this.#waiting.delete(asked)
-        over.abort('nobody waits for it any more')
+        over.abort('no one waits for it any more')
       },
     )
     return (await answer) as EnvelopeOf<K>

@@ -113,7 +113,7 @@ export async function* readExportBody(
     }
   } catch (cause) {
     if (signal?.aborted) throw toAbortError(signal)
-    const advice = 'the log may have been pruned meanwhile, or the line has broken; export it again'
+    const advice = 'the log may have been pruned, or the connection was lost; export it again'
     throw new ConnectionError('closed', `the export broke off before its end: ${advice}`, { cause })
   } finally {
     await reader.cancel().catch(() => {})

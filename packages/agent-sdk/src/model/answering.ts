@@ -119,7 +119,7 @@ export class Answering {
   async #answer(run: Run, record: TurnRecorder | undefined): Promise<Said | undefined> {
     const { clock, limits } = this.#parts.options
     const time = new AbortController()
-    const late = new NoAnswerError(`there was no answer within ${limits.turnMs} ms`)
+    const late = new NoAnswerError(`no answer within ${limits.turnMs} ms`)
     const cancel = clock.after(limits.turnMs, () => time.abort(late))
     const stop = AbortSignal.any([run.signal, time.signal])
     const live = this.#turn.write()
@@ -202,9 +202,7 @@ export class Answering {
       record?.results(results)
       if (this.#turn.isAnswered) return undefined
       if (misuses.length > 0 && wasMisused) {
-        throw new NoAnswerError(
-          `the model keeps calling tools in ways that make no sense: ${misuses.join('; ')}`,
-        )
+        throw new NoAnswerError(`the model keeps making invalid tool calls: ${misuses.join('; ')}`)
       }
       wasMisused = misuses.length > 0
     }
@@ -304,7 +302,7 @@ class TurnBudget {
   /** Throws `NoAnswerError` if another answer of the model would exceed the limit. */
   step(): void {
     const { steps } = this.#limits
-    if (this.#steps === steps) throw new NoAnswerError(`there was no answer after ${steps} steps`)
+    if (this.#steps === steps) throw new NoAnswerError(`no answer after ${steps} steps`)
     this.#steps++
   }
 
@@ -323,8 +321,7 @@ class TurnBudget {
   checkTokens(): void {
     const { input, output } = this.#spent
     const { tokens } = this.#limits
-    if (input + output >= tokens)
-      throw new NoAnswerError(`there was no answer after ${input + output} tokens`)
+    if (input + output >= tokens) throw new NoAnswerError(`no answer after ${input + output} tokens`)
   }
 
   getUsage() {

@@ -108,7 +108,9 @@ export async function runModelAgent(
   const onUnseen = (model: string): void => {
     if (wasUnseen) return
     wasUnseen = true
-    report(new Notice(`what ${model} thinks is raw, and nobody sees it; reasoningIsSummary: true shows it`))
+    report(
+      new Notice(`what ${model} thinks is raw, and hidden from everyone; reasoningIsSummary: true shows it`),
+    )
   }
   space.on('envelope', onEnvelope)
   space.on('lost', forget)

@@ -139,7 +139,10 @@ export function toChain(record: TranscriptRecord): Chain {
   const verdict = verifyCommits(commits, head)
   if (!verdict.ok) {
     const { at, problem } = verdict
-    throw new TranscriptError('invalid_record', `it was changed: at commit ${at}, the ${problem} is wrong`)
+    throw new TranscriptError(
+      'invalid_record',
+      `the record was changed: at commit ${at}, the ${problem} is wrong`,
+    )
   }
   const chain = new Chain()
   for (const commit of commits) {
@@ -148,7 +151,8 @@ export function toChain(record: TranscriptRecord): Chain {
   }
   const known = new Set(commits.map((commit) => commit.hash))
   for (const { hash, annotation, usage } of notes) {
-    if (!known.has(hash)) throw new TranscriptError('invalid_record', `a note on ${hash}, which is no commit`)
+    if (!known.has(hash))
+      throw new TranscriptError('invalid_record', `a note refers to ${hash}, which is not a commit`)
     if (annotation !== undefined) chain.annotate(hash, annotation)
     if (usage !== undefined) chain.record(hash, usage)
   }

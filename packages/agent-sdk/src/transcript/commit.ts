@@ -49,7 +49,9 @@ function freezeJson<Value>(value: Value): Value {
   try {
     return frozenJson(value)
   } catch (cause) {
-    throw new TranscriptError('invalid_content', `this cannot be said in JSON: ${String(cause)}`, { cause })
+    throw new TranscriptError('invalid_content', `this cannot be serialized as JSON: ${String(cause)}`, {
+      cause,
+    })
   }
 }
 

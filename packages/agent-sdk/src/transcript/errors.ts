@@ -2,10 +2,10 @@ const hints = {
   unknown_commit: 'take the hash of a commit of this transcript',
   out_of_order: 'commit what the message asks for first',
   invalid_content: 'see the content records of the transcript',
-  invalid_record: 'take the record from where it was not changed',
+  invalid_record: 'use an unchanged copy of the record',
   unconfirmed_address: 'give that address as baseURL to send the prompts there',
   nothing_to_answer: 'commit a user message or the result of a tool call first',
-  busy: 'await the call that goes on',
+  busy: 'await the running call',
   no_client: 'open the transcript with a client',
   unreadable_response: 'give the client a response of a known provider, a text, or { text, toolCalls }',
 } as const

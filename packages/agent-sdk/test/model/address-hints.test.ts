@@ -140,7 +140,7 @@ test.each<[name: string, headers: Record<string, string>]>([
 ])('a header with %s is told as one', async (_, headers) => {
   const { text, all } = await failAt(lost, (root) => `${root}/v1`, { settings: { headers } })
   expect(text).toBe(
-    '*/v1 could not be asked: a header holds a character that no header can; check the API key and the headers for line breaks, quotation marks and the like',
+    '*/v1 could not be asked: a header contains an invalid character; check the API key and the headers for line breaks, quotation marks and the like',
   )
   expect(all).not.toContain('7731')
 })

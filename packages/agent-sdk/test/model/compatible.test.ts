@@ -119,7 +119,7 @@ describe('a model at a baseURL', () => {
   ])('is not begun at an address that nothing can be fetched from: %s', async (baseURL) => {
     await using here = await stage([])
     const begun = here.bot.agent({ model: 'qwen3', baseURL })
-    await expect(begun).rejects.toThrow(`the baseURL ${baseURL} is no URL that begins with http:// or https`)
+    await expect(begun).rejects.toThrow(`the baseURL ${baseURL} does not begin with http:// or https`)
   })
 
   test.each([

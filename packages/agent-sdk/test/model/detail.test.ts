@@ -89,6 +89,8 @@ test.for([
   await here.ask()
   const notices = here.troubles.filter((each) => Object(each).name === 'Notice')
   expect(notices.map((each) => Object(each).message)).toEqual(
-    Array(count).fill('what script thinks is raw, and nobody sees it; reasoningIsSummary: true shows it'),
+    Array(count).fill(
+      'what script thinks is raw, and hidden from everyone; reasoningIsSummary: true shows it',
+    ),
   )
 })

@@ -15,7 +15,7 @@ test('what is adapted, and what is left out, is printed for the operator in one 
   void here.desk.agent({ model: 'm', baseURL, tools: ['bob/*'] })
   expect((await here.ana.ask('Hello?', { to: ['desk'] })).text).toBe('It is 5.')
   expect(printed.mock.calls).toEqual([
-    ['agent error:', 'a tool of bob is left out: its name cannot stand in a prompt'],
+    ['agent error:', 'a tool of bob is left out: its name cannot be used in a prompt'],
     ['agent error:', `m at ${baseURL} takes no tools, and answers without them.`],
   ])
 })

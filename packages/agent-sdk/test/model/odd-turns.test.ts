@@ -111,7 +111,7 @@ describe('a model that never stops thinking', () => {
     const { baseURL, requests } = await serveModel([{ body: thoughts(toDelta) }])
     const clock = new FakeClock()
     await using here = await stage([], { model: 'm', baseURL, clock, limits: { turnMs: 5000 } })
-    const why = 'there was no answer within 5000 ms'
+    const why = 'no answer within 5000 ms'
     const asked = here.ask()
     await eventually(() => expect(requests).toHaveLength(1))
     clock.advance(5000)

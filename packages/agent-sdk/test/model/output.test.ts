@@ -59,7 +59,7 @@ describe('the schema may be', () => {
   test('none: that ends the agent', async () => {
     await using here = await stage([], { output: { type: 'objekt' } })
     await expect(here.ended).rejects.toThrow(
-      /^an agent cannot have this output: it is no JSON Schema: \/type must be one of /,
+      /^an agent cannot have this output: it is not a JSON Schema: \/type must be one of /,
     )
   })
 })

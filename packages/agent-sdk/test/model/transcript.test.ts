@@ -400,7 +400,7 @@ describe('a file', () => {
     writeFileSync(folder, '')
     await using here = await stage([answering('a'), answering('b')], { transcripts: folder })
     expect([await here.ask(), await here.ask()]).toEqual(['a', 'b'])
-    expect(here.troubles).toMatchObject([{ message: expect.stringContaining('there is no transcript') }])
+    expect(here.troubles).toMatchObject([{ message: expect.stringContaining('no transcript is kept') }])
   })
 
   test('that cannot be written any more: the same', async () => {
@@ -466,7 +466,7 @@ describe('a file', () => {
     const path = join(aFolder(), 'a.db')
     new Sqlite(path).exec('CREATE TABLE mine (x)').close()
     const bytes = readFileSync(path)
-    await expect(TranscriptFile.open(path)).rejects.toThrow('is no transcript of this version')
+    await expect(TranscriptFile.open(path)).rejects.toThrow('is not a transcript of this version')
     expect(readFileSync(path).equals(bytes)).toBe(true)
   })
 })

@@ -37,6 +37,6 @@ test('a rejection is told to the model, with its reason', async () => {
 test('a proposal that nobody decides on is over in time', async () => {
   await using here = await stage(script, { capabilities, limits: { approvalMs: 2000 } })
   expect(await here.ask()).toBe('So be it.')
-  const value = 'This needed an approval, and got none: nobody approved the proposal in time'
+  const value = 'This needed an approval, and got none: the proposal was not approved in time'
   expect(getToolResult(here)).toMatchObject([{ output: { type: 'error-text', value } }])
 })

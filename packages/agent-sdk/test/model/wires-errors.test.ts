@@ -27,7 +27,7 @@ const halfCall = [
 
 describe('over the wire of a provider', () => {
   const title = 'claude-sonnet-4-5 of anthropic'
-  const nonsense = `${title} sent what makes no sense`
+  const nonsense = `${title} sent an invalid response`
   const broken = `${title} broke off its answer without a finish reason; ask again`
   test.for<[name: string, answer: string, why: string]>([
     ['a stream that breaks off in a thought', halfThought, broken],

@@ -99,7 +99,7 @@ test(
     execFileSync('mount', ['-o', 'remount,ro', folder])
     const { ask, troubles } = await agentIn(folder)
     for (let n = 0; n < 2; n++) expect(await ask()).toBe(long)
-    const reason = /^there is no transcript: .*read-only/i
+    const reason = /^no transcript is kept: .*read-only/i
     expect(troubles).toMatchObject([{ message: expect.stringMatching(reason) }])
   }),
 )

@@ -127,7 +127,7 @@ export class AuditFile {
       .map(({ last, ...turn }) => ({ ...turn, seq: getUlidSeq(last) }))
   }
 
-  /** How many steps tell of envelopes that the log has erased. They stay: a file only grows. */
+  /** The number of steps about envelopes that the log has erased since. They stay: a file only grows. */
   countErased(erasures: readonly Pick<Erasure, 'seq' | 'id'>[]): number {
     if (erasures.length === 0) return 0
     const seqs = JSON.stringify(erasures.map(({ seq }) => seq))

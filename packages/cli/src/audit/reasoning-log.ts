@@ -24,7 +24,7 @@ export interface AuditEntry extends StepRow {
   readonly input_source: string
 }
 
-/** Each part that is present narrows the result further. */
+/** Each present part narrows the result further. */
 export interface AuditFilter {
   /** Epoch of a log. */
   readonly sessionId?: string
@@ -48,7 +48,7 @@ const defaultKeepDays = 30
 export class ReasoningLog {
   readonly #db: Database.Database
   readonly #insert: Database.Statement<(string | number | null)[]>
-  /** For steps that have no id yet. */
+  /** Creates ids for steps without one. */
   readonly #ulid = createUlids('')
   #last = { milliseconds: 0, index: -1 }
 

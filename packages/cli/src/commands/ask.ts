@@ -52,7 +52,7 @@ export function addAsk(program: Command): void {
     })
 }
 
-/** A question with what is piped in, or stdin alone for `-`. */
+/** A question with piped input, or only stdin for `-`. */
 async function withInput(question: string): Promise<string> {
   const isAlone = question === stdinWord
   if (!isAlone && !hasPipedInput()) return question
@@ -63,14 +63,14 @@ async function withInput(question: string): Promise<string> {
 
 interface Request {
   readonly text: string
-  /** Those who are asked; none = the front desk, or everyone. */
+  /** The addressees; none = the front desk, or everyone. */
   readonly names: readonly string[]
   readonly asked: Pick<ChatOptions, 'to' | 'mention'>
   readonly timeoutMs: number
   readonly isJson: boolean
 }
 
-/** Asks, and prints the answer. Throws `ExitError` if it says that there is none. */
+/** Asks, and prints the answer. Throws `ExitError` if the addressee declines. */
 async function askSpace(
   space: SpaceClient,
   { text, names, asked, timeoutMs, isJson }: Request,
@@ -131,7 +131,7 @@ async function askSpace(
   }
 }
 
-/** Characters of a reason why there is no answer. */
+/** Maximum characters of the reason for a missing answer. */
 const maxReasonChars = 2000
 
 /** Agents answer what is asked while they are here. */
@@ -159,10 +159,10 @@ async function whenAnyHere(space: SpaceClient, options: WaitOptions): Promise<vo
   }
 }
 
-/** Writes one answer as it comes. It appends alone: what turns out to be no part of the answer stays, and is marked. */
+/** Writes one answer while it arrives. It only appends: text that turns out not to be part of the answer stays, and is marked. */
 class AnswerWriter {
   #agent: string | undefined
-  /** What was written since the answer began. */
+  /** The written part of the answer. */
   #written = ''
 
   write(event: Extract<TurnEvent, { readonly type: 'delta' | 'answer' }>): void {
@@ -188,7 +188,7 @@ class AnswerWriter {
   #append(text: string, isNew: boolean): void {
     if (isNew && this.#written !== '') process.stdout.write('\n(that was not the answer)\n\n')
     if (isNew) this.#written = ''
-    // White space at its ends is no part of an answer.
+    // White space at the ends is not part of an answer.
     const said = this.#written === '' ? printable(text).trimStart() : printable(text)
     process.stdout.write(keepOffMargin(said, furtherLine))
     this.#written += said

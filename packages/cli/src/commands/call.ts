@@ -48,7 +48,7 @@ export function addCall(program: Command): void {
             ...(flags.why && { why: flags.why }),
             signal,
             ...(onElicitation && { onElicitation }),
-            onProgress: () => {}, // Asks for progress, which starts --timeout anew.
+            onProgress: () => {}, // Asks for progress, which restarts --timeout.
             onProposal: ({ id }) => printNotice(`waiting for approval of proposal ${id}`),
           })
         // The call cancels itself, in this turn of the event loop; what is sent before the end of a connection arrives.
@@ -67,7 +67,7 @@ export function addCall(program: Command): void {
 /** Characters of the names of tools that are listed. */
 const maxListChars = 300
 
-/** The failure of a call, or that there is no such tool. */
+/** The failure of a call; a different error if the tool does not exist. */
 async function explainMissing(space: SpaceClient, tool: string, failure: ToolError): Promise<Error> {
   const owner = tool.slice(0, tool.indexOf('/'))
   const name = tool.slice(owner.length + 1)
@@ -82,7 +82,7 @@ async function explainMissing(space: SpaceClient, tool: string, failure: ToolErr
   return new UsageError(onOneLine(`${owner} has no tool ${name}; ${hint}`))
 }
 
-/** In milliseconds. */
+/** Both in milliseconds. */
 function parseTimeouts({ timeout, approvalTimeout }: CallFlags): { timeoutMs: number; approvalMs: number } {
   const timeoutMs = parseTimeout(timeout ?? '60s', '--timeout')
   const approvalMs = parseTimeout(approvalTimeout ?? timeout ?? '10m', '--approval-timeout')

@@ -63,7 +63,7 @@ export function completionScript(program: Command, shell: Shell): string {
 /** Without the signs of a shell, which names that others chose may hold. */
 const onlyNames = "tr -cd 'A-Za-z0-9._/\\n-'"
 
-/** Asks the running space; where its gateway has gone, no program is started. */
+/** Asks the running space; if its gateway has gone, no program is started. */
 const askSpace = (what: keyof typeof offers): string => {
   const pid = `$(sed -nE 's/.*"pid":([0-9]+).*/\\1/p' .meup/gateway.json)`
   return `sh -c "kill -0 ${pid.replaceAll(/[$"\\]/g, '\\$&')} && meup completion bash --offer ${what}" 2>/dev/null </dev/null | ${onlyNames}`

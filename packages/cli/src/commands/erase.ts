@@ -21,7 +21,7 @@ async function erase(
   { reason, ...flags }: ConnectionFlags & { readonly reason: string },
 ): Promise<void> {
   const http = createHttpClient(flags)
-  // An envelope can be erased by somebody who may not read it: a seq is not looked up.
+  // An eraser may lack the right to read the envelope, so a seq is not looked up.
   const seq = isSeq(ref) ? parseSeq(ref, '<envelope>') : (await http.readEnvelope(ref)).seq
   if (seq === undefined) throw new UsageError(`<envelope> takes a seq or an id, not ${ref}`)
   const receipt = await http.erase(seq, reason)

@@ -64,7 +64,7 @@ interface ServeFlags extends ConnectionFlags {
 
 const configFile = 'space.yaml'
 
-/** The names of the gateway of this folder; none where it has none. */
+/** The host names of this folder's gateway; empty without a configuration. */
 function readGatewayHosts(): readonly string[] {
   if (!existsSync(configFile)) return []
   try {

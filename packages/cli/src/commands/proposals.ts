@@ -109,8 +109,8 @@ const describeExactly = (proposal: OpenProposal): string[] => [
 ]
 
 /**
- * Shows a person all that is carried out, and asks. A script that names an id has decided itself; so has `--yes`. Resolves to
- * whether to go on.
+ * Shows a person everything that would be carried out, and asks. A script that names an id has already decided, as has `--yes`.
+ * Resolves to whether to continue.
  */
 async function isWanted(proposal: OpenProposal, flags: ApproveFlags): Promise<boolean> {
   if (flags.yes || !process.stdin.isTTY || !process.stderr.isTTY) return true
@@ -180,7 +180,7 @@ async function decide(
   }
 }
 
-/** Throws why there is no such proposal to be decided by this participant. */
+/** Throws the reason why this participant cannot decide such a proposal. */
 async function explainMissing(start: string, by: string, flags: ConnectionFlags): Promise<never> {
   const { id } = findOpenProposal(await readProposals(createHttpClient(flags)), start, Date.now())
   throw new ProtocolError('forbidden', `${by} has rejected ${id} already; leave it to others`)
@@ -214,7 +214,7 @@ function awaitProposalResult(space: SpaceClient, proposal: string, timeoutMs: nu
       }
     })
   })
-  result.catch(() => {}) // If the request is refused, nobody awaits the result.
+  result.catch(() => {}) // If the request is refused, no one awaits the result.
   return result
 }
 

@@ -54,7 +54,7 @@ export function addSend(program: Command): void {
     })
 }
 
-/** Resolves a reference to an id; an id that the log lacks stays as it is written. */
+/** Resolves a reference to an id; an id that is not in the log is left unchanged. */
 async function findId(http: HttpClient, ref: string): Promise<string> {
   try {
     return (await http.readEnvelope(ref)).id

@@ -5,7 +5,7 @@ import type { Flags } from '../transcript/transcript.js'
 
 const load = () => import('../transcript/transcript.js')
 
-/** `meup transcript …`: what models were sent, thought and answered, as it is kept beside their agents. Loaded when it runs. */
+/** `meup transcript …`: requests to models, and their thoughts and answers, as kept next to their agents. Loaded when it runs. */
 export function addTranscript(program: Command): void {
   const group = program
     .command('transcript')

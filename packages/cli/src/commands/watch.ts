@@ -95,7 +95,7 @@ class EarlierCalls {
     this.#http = http
   }
 
-  /** Those that were not seen yet; what this reader may not read, or is pruned, is left out. */
+  /** The new ones; skips envelopes that are pruned, or that this reader may not read. */
   async find(envelope: AnyEnvelope): Promise<AnyEnvelope[]> {
     this.#known.set(envelope.id, true)
     const unknown =

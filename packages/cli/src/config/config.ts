@@ -104,9 +104,9 @@ export interface AcpProgram extends Command, StartLimit {
   /** The mode of its sessions. */
   readonly mode?: string
   readonly sessions: 'shared' | 'asker'
-  /** What becomes of it if it runs a tool without asking, and without the capability. */
+  /** What happens if it runs a tool without asking and without the capability. */
   readonly unasked: 'stop' | 'report'
-  /** The npm package that it is in, where that is known. */
+  /** Its npm package, if known. */
   readonly package?: string
 }
 
@@ -226,7 +226,7 @@ function toCallLimit({ limits }: Extract<FileParticipant, { kind: 'mcp' }>): Cal
   return limits?.callMs === undefined ? {} : { callMs: limits.callMs }
 }
 
-/** What is not given is as the agent that is named has it. */
+/** Defaults come from the named agent. */
 function toCodingAgent(
   participant: Extract<FileParticipant, { kind: 'acp' }>,
   directory: string,

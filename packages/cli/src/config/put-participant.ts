@@ -11,8 +11,8 @@ interface Placement {
 }
 
 /**
- * The text of a space.yaml with this participant added or replaced. Every other line stays as it is written where the participants
- * are a block; a flow map such as `{ ana: … }` has the file written anew, with its comments. `undefined`: they are an alias, to
+ * The text of a space.yaml with this participant added or replaced. If the participants are a block, every other line is
+ * unchanged; with a flow map such as `{ ana: … }` the file is rewritten, with its comments. `undefined`: they are an alias, to
  * which nothing can be added.
  */
 export function putParticipant(text: string, placement: Placement): string | undefined {
@@ -43,7 +43,7 @@ function tryToRead(text: string): unknown {
   return problems.length === 0 ? plainValue(source) : undefined
 }
 
-/** Changes the lines of the participant alone. */
+/** Changes only the lines of the participant. */
 function splice(
   text: string,
   { document }: Source,
@@ -71,7 +71,7 @@ function splice(
 
 const getStart = (key: unknown): number | undefined => (isScalar(key) ? key.range?.[0] : undefined)
 
-/** Behind the last character of a participant; a comment on its line stands behind that. */
+/** The end of a participant, including a comment on its last line. */
 function findEnd(text: string, { key, value }: YAMLMap['items'][number]): number {
   const node = value ?? key
   return text.slice(0, isNode(node) ? node.range?.[1] : 0).trimEnd().length

@@ -99,7 +99,7 @@ const shape = map({
 })
 export type FileSafety = Static<typeof shape>
 
-/** Rules can only be tried where they have the right shape. */
+/** Rules can only be tried if they have the right shape. */
 const usable = checked('meup.safety', (value) =>
   Value.Check(shape, value) ? safetyProblems(toRules(value)) : [],
 )
@@ -181,7 +181,7 @@ const common = {
   description: Type.Optional(description),
 }
 
-/** Of every participant that `meup up` starts. */
+/** Keys of every participant that `meup up` starts. */
 const started = { startTimeout: Type.Optional(duration) }
 
 const variable = Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' })
@@ -219,7 +219,7 @@ const codingAgent = {
   unasked: Type.Optional(oneOf('stop', 'report')),
 }
 
-/** Of an MCP server; beside its rates. */
+/** Limits of an MCP server besides its rates. */
 const serverLimits = {
   limits: Type.Optional(map({ rates: Type.Optional(rates), callMs: Type.Optional(atLeast(1)) })),
 }

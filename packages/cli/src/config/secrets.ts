@@ -4,7 +4,7 @@ import { makeTokenFolder, replaceFile } from './tokens.js'
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/** Beside the configuration file; `.meup/secrets/<NAME>` has the value of `${NAME}`. */
+/** The folder next to the configuration file whose file `<NAME>` has the value of `${NAME}`. */
 export const getSecretFolder = (directory: string): string => join(directory, '.meup', 'secrets')
 
 /** Values for variables of space.yaml, by name. Throws errors of the file system. */

@@ -40,7 +40,7 @@ export const named = <T extends TSchema>(name: TString, names: string, values: T
 export const byKind = <T extends TSchema[]>(kinds: string, variants: [...T]) =>
   Type.Union(variants, { kinds, description: 'a map of keys and values' })
 
-/** A key that may not be there; the description is all that there is to say. */
+/** A key that is not allowed; only its description matters. */
 export const refused = (description: string) => Type.Optional(Type.Never({ description }))
 
 /** Defines a custom schema; `problemsIn` lists the mistakes in a value. */

@@ -5,7 +5,7 @@ import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { type Check, fail, pass } from './check.js'
 import { byKind, map, oneOf, word } from './shapes.js'
 
-/** A storage backend: its settings in `space.yaml`, and what commands do with it. Loaded only where it is used. */
+/** A storage backend: its settings in `space.yaml`, and its operations for commands. Loaded on demand. */
 interface Backend<Schema extends TObject, Settings> {
   readonly schema: Schema
   /** Fills in the defaults; paths become absolute. */
@@ -13,7 +13,7 @@ interface Backend<Schema extends TObject, Settings> {
   /** For `meup check` and `meup doctor`. */
   format(settings: Settings): string
   load(settings: Settings, logger: Logger): Promise<() => Promise<LogStore>>
-  /** What `meup doctor` checks beside the file at `path`. */
+  /** Checks of `meup doctor` in addition to the file at `path`. */
   check?(settings: Settings, spaces: readonly string[]): Promise<Check[]>
 }
 
@@ -124,7 +124,7 @@ export const storage = byKind(
   Object.values(backends).map(({ schema }) => schema) as [Backends[StorageKind]['schema']],
 )
 
-/** Whatever backend it is, its functions take the settings of that kind. */
+/** Each backend's functions take the settings of its own kind. */
 const backendOf = ({ kind }: { kind: StorageKind }) =>
   backends[kind] as unknown as Omit<Backend<TObject, StorageSettings>, 'settings'> & {
     settings(file: FileStorage, directory: string): StorageSettings

@@ -52,7 +52,7 @@ function explainVariants(error: ValueError, value: Record<string, unknown>, path
   const chosen = variants.flatMap(({ properties: { kind } }, i) =>
     kind && Value.Check(kind, value.kind) ? [toFindings(error.errors[i] ?? [])] : [],
   )
-  // Of several variants of a kind, the one with the fewest mistakes is meant.
+  // Among variants of one kind, the one with the fewest mistakes is assumed.
   const [inside] = chosen.sort((a, b) => a.length - b.length)
   if (inside !== undefined) return inside
   const missing = value.kind === undefined
@@ -73,7 +73,7 @@ function explainKey(schema: TSchema, path: Path): Finding {
   return unknownKey(path, offeredKeys(schema))
 }
 
-/** The keys of a map, without those that the schema has only to reject them. */
+/** The keys of a map, except those that the schema only lists to reject them. */
 function offeredKeys({ properties }: TSchema): string[] {
   return Object.keys(properties).filter((key) => !KindGuard.IsNever(properties[key]))
 }

@@ -1,14 +1,14 @@
 import { exitCodes } from './exit-codes.js'
 
-/** What a newcomer may meet, by the section of docs/troubleshooting.md that lists it. */
+/** A failure that newcomers may meet, listed in a section of docs/troubleshooting.md. */
 export interface FailureRow {
   readonly when: 'start' | 'files' | 'connect' | 'agents'
-  /** What is printed; `{name}` stands for a value. */
+  /** The printed message; `{name}` is a placeholder for a value. */
   readonly says: string
   readonly cause: string
-  /** The next step, in Markdown; it is printed, too, where this command writes the message. */
+  /** The next step, in Markdown; also printed if this command writes the message. */
   readonly remedy: string
-  /** Exit code of this command, where it ends with the failure; absent = 1. */
+  /** The exit code, if the failure ends the command; absent = 1. */
   readonly exit?: (typeof exitCodes)[keyof typeof exitCodes]
 }
 

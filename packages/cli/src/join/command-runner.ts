@@ -167,7 +167,7 @@ export class CommandRunner {
     if (act !== undefined) view.print(formatExplanation(await explainAct(this.#http, act), this.#http))
   }
 
-  /** As the gateway lists them: who may not read what is addressed to others does not learn of each pause otherwise. */
+  /** The participants as the gateway lists them: without the right to read envelopes to others, pauses would be missed otherwise. */
   async #participants(start: string): Promise<string[]> {
     const { space } = this.#context
     const { participants } = await this.#http.readParticipants()
@@ -216,7 +216,7 @@ export class CommandRunner {
     const { view, pending } = this.#context
     const proposal = findByPrefix(pending.list(), start, 'proposal')
     if (proposal !== undefined && !pending.isShown(proposal.id)) return view.notify(notShown)
-    // What is not open any more is said by who decides.
+    // For a proposal that is no longer open, the decider is shown.
     view.notify(await this.#decisions.approve(proposal?.id ?? start, pending))
   }
 
@@ -271,7 +271,7 @@ export class CommandRunner {
     return Promise.resolve(undefined)
   }
 
-  /** With which arguments, the narrowest first, and until when; `undefined` = not at all. */
+  /** The arguments to allow, the narrowest first, and the expiry; `undefined` = not at all. */
   async #askTerms(
     recipient: string,
     capability: Capability,
@@ -281,7 +281,7 @@ export class CommandRunner {
     const { value } = redact(args, defaultGuard)
     const shown = isObject(value) ? value : {}
     const values = Object.entries(isObject(args) ? args : {}).filter(
-      // What is masked or cut is nothing to choose by.
+      // Masked or shortened values cannot be compared.
       (entry): entry is [string, string | number | boolean] =>
         ['string', 'number', 'boolean'].includes(typeof entry[1]) && shown[entry[0]] === entry[1],
     )
@@ -315,7 +315,7 @@ export class CommandRunner {
     )
   }
 
-  /** Hides what the owner of a run thinks from everybody, or shows it again. */
+  /** Hides the thoughts of a run's owner from everyone, or shows them again. */
   async #setVisibility(named: string | undefined, isShown: boolean): Promise<void> {
     const { space, view } = this.#context
     const owner = named?.replace(/^@/, '')
@@ -324,14 +324,14 @@ export class CommandRunner {
     if (runs.length === 0) return view.notify('nobody thinks at present')
     const verb = isShown ? 'show' : 'hide'
     const names = runs.map((run) => `${verb} what ${run.owner} thinks ${isShown ? 'to' : 'from'} everyone`)
-    // Where nothing can be asked, it has to be named.
+    // Without a prompt, the name is required.
     const isNamed = view.lines === undefined && owner !== undefined
     const at = isNamed ? runs.length - 1 : await view.ask('for everyone?', names)
     const run = at === undefined ? undefined : runs[at]
     if (run !== undefined) await space.setVisibility(run.context, isShown)
   }
 
-  /** Asks about a thought, apart from the run that it is in. */
+  /** Asks about a thought, in a separate run. */
   async #askAbout(argument: string): Promise<void> {
     const [, ref = '', text = ''] = /^(#\d+)\s+([\s\S]*)$/.exec(argument) ?? []
     if (text.trim() === '') throw new UsageError('/ask #<seq of a thought> <question>')
@@ -367,13 +367,13 @@ export class CommandRunner {
     if (agent === undefined)
       throw new UsageError('nobody has answered anybody here yet; /compact @agent says whose memory you mean')
     this.#known([agent])
-    // What was asked, and that it was done, is read in the conversation.
+    // The request and its result are shown in the conversation.
     space.requestCompact(agent, { timeoutMs: compactMs }).catch((error: unknown) => {
       if (space.ended === undefined) view.notify(`✗ ${formatError(error)}`)
     })
   }
 
-  /** Throws `Failure` for a name that nobody has. */
+  /** Throws `Failure` for an unknown name. */
   #known(names: readonly string[]): readonly string[] {
     mustKnow(this.#context.space, names)
     return names
@@ -384,7 +384,7 @@ export class CommandRunner {
     this.#context.view.notify(await this.#decisions.reject(start, why.join(' ')))
   }
 
-  /** Grants what a refused call lacked: of the refusal with this seq, or of the last one of somebody else. */
+  /** Grants the missing capability of a refused call: of the refusal with this seq, or of the last refusal of another participant. */
   async #allow(number: string | undefined): Promise<void> {
     const { space, view } = this.#context
     const form = '/allow [refusal], with its number in the log'

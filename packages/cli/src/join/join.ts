@@ -55,7 +55,7 @@ export async function join(flags: JoinFlags): Promise<void> {
     style: getStdoutStyle(),
     atWork,
     previews: view.lines !== undefined,
-    // Where calls were shown as they were made, one line is enough.
+    // If calls were shown as they were made, one line is enough.
     isWhole: () => view.lines === undefined || flags.reasoning === true || !view.showsThoughts,
   })
   const { head } = space.welcome.space
@@ -87,7 +87,7 @@ export async function join(flags: JoinFlags): Promise<void> {
   )
   if (!flags.json) announcePending(pending, view, head, () => pending.read(http)).catch(complain)
   const lines = view.lines ?? createInterface({ input: process.stdin })
-  /** A line that names nobody who is known: it is said when it comes again. */
+  /** The last line with an unknown name: it is sent if entered again. */
   let doubted: string | undefined
   let lastCommand = Promise.resolve()
   try {
@@ -114,7 +114,7 @@ export async function join(flags: JoinFlags): Promise<void> {
     view.notify(`✗ ${formatError(error)}`)
   }
 
-  /** Runs what a key stands for. */
+  /** Runs the action of a key. */
   function run(typed: Act): void {
     onTyped(typed).catch(complain)
   }
@@ -147,7 +147,7 @@ export async function join(flags: JoinFlags): Promise<void> {
   }
 }
 
-/** Lines of the conversation that are shown to who enters, and messages among which they are. */
+/** Earlier lines of the conversation to show on entering, and the number of messages to take them from. */
 const [earlierLines, earlierChats] = [10, 20]
 
 /** Shows how the conversation stood when the head of the log was `head`. */
@@ -187,7 +187,7 @@ function calledTool({ kind, to = [], payload }: AnyEnvelope): string | undefined
 const readDecision = (said: string): 'y' | 'n' | undefined =>
   said.trim() === 'y' ? 'y' : said.trim() === 'n' ? 'n' : undefined
 
-/** Whom a line names comes before whom the command does, in whose conversation everything is private. */
+/** Names in the line take precedence over those of the command, which makes everything private. */
 function addressed(
   { to, mention }: Extract<Typed, { readonly say: string }>,
   all: readonly string[] | undefined,
@@ -219,7 +219,7 @@ const listIds = ({ participants }: SpaceClient): string[] => participants.map(({
 
 const listOthers = (space: SpaceClient): string[] => listIds(space).filter((id) => id !== space.id)
 
-/** Says that a line names nobody who is known. `to`: who reads it if it is meant even so. */
+/** Warns about an unknown name in a line. `to`: the readers if the line is sent anyway. */
 function describeStranger(name: string, ids: readonly string[], to: readonly string[]): string {
   const meant = suggest(name, ids)
   const near = meant === undefined ? '' : `; did you mean ${meant}?`
@@ -227,7 +227,7 @@ function describeStranger(name: string, ids: readonly string[], to: readonly str
   return `✗ nobody is called ${brief(onOneLine(name), maxNameChars)}${near || '.'} ${next}`
 }
 
-/** Characters of a name that nobody has. */
+/** Maximum characters of an unknown name. */
 const maxNameChars = 60
 
 /** Handles lines as they are typed. Resolves when the user leaves and all lines are handled; rejects when one fails. */
@@ -274,7 +274,7 @@ export class Feed {
 
   onEnvelope(envelope: AnyEnvelope): void {
     if (isLiveKind(envelope.kind)) {
-      this.#view.show(envelope) // It is about the present, and stands in no order with what is printed.
+      this.#view.show(envelope) // It is about the present, so its order among printed lines does not matter.
       return
     }
     const follow = this.#follow(envelope)

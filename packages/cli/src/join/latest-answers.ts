@@ -1,7 +1,7 @@
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { lexer } from 'marked'
 
-/** The latest message of somebody else, for `/copy`. */
+/** The latest message of another participant, for `/copy`. */
 export class LatestAnswers {
   readonly #own: string
   #text: string | undefined
@@ -17,7 +17,7 @@ export class LatestAnswers {
     if (isMessage && typeof message === 'string') this.#text = message
   }
 
-  /** Absent = nobody else has said anything yet. */
+  /** Absent = no message of others so far. */
   get text(): string | undefined {
     return this.#text
   }

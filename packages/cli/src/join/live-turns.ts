@@ -11,7 +11,7 @@ import {
 import { type AnyEnvelope, correlations, GATEWAY, Kind, ProtocolError } from '@meup/protocol'
 import type { Following } from '../render/agent-lines.js'
 
-/** Requests for the reasons of turns at once, of those that a gateway answers for one participant. */
+/** Maximum concurrent requests for the reasons of turns, fewer than a gateway accepts from one participant. */
 const maxConcurrentBlocks = 4
 /** Time to wait for the lines that follow an envelope. */
 const followTimeoutMs = 10_000
@@ -25,7 +25,7 @@ interface LiveTurnOptions {
   readonly atWork: readonly string[]
   /** Whether tool results are followed by a preview. */
   readonly previews: boolean
-  /** Whether the reasons follow in full; else one line says where they are. */
+  /** Whether the reasons follow in full; otherwise one line names the command that shows them. */
   readonly isWhole: () => boolean
 }
 

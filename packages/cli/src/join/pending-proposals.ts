@@ -32,10 +32,10 @@ import { getResultText } from '../lib/result-text.js'
 /** Characters of a reason. */
 const maxReasonChars = 2000
 
-/** What is known of the space: the exact text of proposals that this connection has received. */
+/** Known parts of the space: the exact text of proposals that this connection has received. */
 type KnownSpace = Pick<SpaceClient, 'id' | 'proposals'>
 
-/** What is asked for, in lines; `isWhole`: nothing of it is left out. */
+/** The proposed call in lines; `isWhole`: nothing is omitted. */
 interface Card {
   readonly lines: readonly string[]
   readonly isWhole: boolean
@@ -46,9 +46,9 @@ export class PendingProposals {
   readonly #space: KnownSpace
   #view = this.#createView()
   readonly #requests = new Map<string, AnyEnvelope>()
-  /** When each was shown whole, in milliseconds since the epoch: nobody approves what they have not seen. */
+  /** Time at which each was shown in full, in milliseconds since the epoch: a proposal has to be seen before it can be approved. */
   readonly #shown = new Map<string, number>()
-  /** What `y` and `n` decide, and since when; before that, what they decided, and until when. */
+  /** The proposal for `y` and `n`, and since when; before that, the previous one, and until when. */
   #offered: { readonly id: string; readonly since: number } | undefined
   #endedAt = 0
   /** Envelopes that came before the log was read. */
@@ -63,7 +63,7 @@ export class PendingProposals {
     return new SpaceView({ participants: new Participants(), proposals })
   }
 
-  /** Reads earlier proposals from the log. Envelopes that arrive meanwhile are applied once. */
+  /** Reads earlier proposals from the log. Envelopes that arrive in the meantime are applied once. */
   async read(http: HttpClient): Promise<void> {
     try {
       for await (const envelope of http.readLog({ kind: proposalKinds })) this.#apply(envelope)
@@ -128,12 +128,12 @@ export class PendingProposals {
           : ['y/n · ', '/always']
     const { source, parameters, rationale, programEnded } = shown
     const left = programEnded ? `${proposerEndedText(source.from)} · ` : ''
-    // A command says more than the name of the tool that runs it.
+    // A command is more informative than the name of its tool.
     const act = brief(shortenArguments(parameters) ?? formatTarget(shown), 60)
     return `⚠ ${open.length} pending · ${left}${keys}${source.from}: ${act} — ${brief(reasonText(rationale), 60)} · ${more}`
   }
 
-  /** What a proposal asks for, to be printed below its line at once; `size`: when it comes, or when all of it is asked for. */
+  /** A proposed call, to be printed below its line at once; `size`: on arrival, or when shown in full. */
   card(id: string, now = Date.now(), size: CardOptions['size'] = 'card'): readonly string[] {
     // A proposal that arrives while the log is being read is in neither fold nor map yet.
     const request = this.#requests.get(id) ?? this.#early?.find((each) => each.id === id)
@@ -167,7 +167,7 @@ export class PendingProposals {
     ])
   }
 
-  /** What the proposer sent. */
+  /** The proposer's envelope. */
   request(id: string): AnyEnvelope | undefined {
     return this.#requests.get(id)
   }
@@ -182,7 +182,7 @@ export class PendingProposals {
   }
 }
 
-/** Why a proposal is destructive by its arguments; what its tool says of itself is not known here. */
+/** Why a proposal is destructive by its arguments; the annotations of its tool are not known here. */
 export function findDanger({ tool, parameters }: ProposalView): string | undefined {
   const { level, reason } = assessRisk({ tool, parameters, effects: ['writes'] })
   return level === 'destructive' ? `⚠ destructive: ${brief(reason, maxRiskChars)}` : undefined
@@ -197,7 +197,7 @@ function toCall({ to, context, payload }: AnyEnvelope, { usesLeft, expiresAt }: 
   return { to, context, method, params, usesLeft, expiresAt }
 }
 
-/** Rows of a terminal of 80 columns that a card may take when it comes, so that its line stays on the screen. */
+/** Maximum rows, in a terminal of 80 columns, of a card on arrival, so that its line stays on the screen. */
 const [maxCardRows, rowChars] = [40, 72]
 /** Rows of what is too long, as a first look. */
 const maxCutRows = 12
@@ -207,7 +207,7 @@ const maxExactChars = 16_000
 interface CardOptions {
   /** Only they see what is masked elsewhere. */
   readonly mayDecide: boolean
-  /** `card`: when it comes; `all`: when all of it is asked for. */
+  /** `card`: on arrival; `all`: when shown in full. */
   readonly size: 'card' | 'all'
 }
 
@@ -233,7 +233,7 @@ const firstRows = (lines: readonly string[]): string[] =>
 
 interface ExactLines {
   readonly lines: readonly string[]
-  /** Whether they say what is sent, to the last digit. */
+  /** Whether they are exact, to the last digit. */
   readonly isExact: boolean
 }
 
@@ -259,14 +259,14 @@ function cardLines({ payload }: AnyEnvelope, call: ProposedCall): ExactLines {
   return { lines: [what, ...changed, ...terms], isExact: true }
 }
 
-/** For those who decide nothing: secrets are masked. */
+/** For participants that cannot decide: secrets are masked. */
 function maskedLines({ payload }: AnyEnvelope, call: ProposedCall): ExactLines {
   const { value } = redact(payload, defaultGuard)
   const masked = isObject(value) ? value : {}
   return cardLines({ payload: masked } as unknown as AnyEnvelope, { ...call, params: masked.params })
 }
 
-/** In which context, how often, and until when; what is not limited is left out. */
+/** The context, the number of uses and the expiry; omits absent limits. */
 function formatTerms({ context, usesLeft = 1, expiresAt }: ProposedCall): string[] {
   const terms = [
     ...(context === undefined ? [] : [`in ${spellOut(context)}`]),

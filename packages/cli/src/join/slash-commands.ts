@@ -157,11 +157,11 @@ export type CommandName = (typeof slashCommands)[number]['name']
 
 /** The meaning of a typed line. */
 export type Typed =
-  /** `mention`: who is asked, for everyone to read; `to`: who alone reads it. */
+  /** `mention`: the addressees, while everyone reads it; `to`: the only readers. */
   | { readonly say: string; readonly mention?: readonly string[]; readonly to?: readonly string[] }
   | { readonly command: CommandName; readonly argument: string }
   | { readonly unknown: string }
-  /** It is for somebody of a name that nobody has. */
+  /** The addressee is unknown. */
   | { readonly stranger: string; readonly isPrivate: boolean }
 
 /**
@@ -215,7 +215,7 @@ export function helpLines(): string[] {
   return ['What you type is said; // says what begins with a slash. Ctrl+D leaves.', ...titled]
 }
 
-/** What to say of a command that there is not. */
+/** The message for an unknown command. */
 export function unknownCommand(word: string): string {
   const meant = suggest(word, names)
   return `✗ there is no ${word}; ${meant === undefined ? '/help says what there is' : `did you mean ${meant}?`}`

@@ -10,7 +10,7 @@ import { parseObject } from './options.js'
 export const parseCapabilities = (words: readonly string[]): Capability[] =>
   words.map((word) => (word.startsWith('{') ? (parseObject(word, 'a capability') as Capability) : word))
 
-/** The warnings for everybody of a configuration, each with whom it is about. */
+/** The warnings about a configuration, each with the participants that it concerns. */
 export const findConfigWarnings = (config: Pick<Config, 'spaces'>): string[] =>
   config.spaces.flatMap(({ config: { participants, guest }, programs }) => [
     ...Object.entries(programs).flatMap(([id, program]) =>
@@ -38,7 +38,10 @@ function findProgramWarnings(program: Program): string[] {
   ]
 }
 
-/** Explains what `*` leaves out to those who have it: `"*" of ana leaves out observe.targeted (read what is addressed to others), …`. */
+/**
+ * Explains to holders of `*` what it does not include: `"*" of ana leaves out observe.targeted (read what is addressed to
+ * others), …`.
+ */
 export function describeStar(config: Pick<Config, 'spaces'>): string[] {
   return config.spaces.flatMap(({ config: { participants } }) =>
     Object.entries(participants).flatMap(([id, { capabilities }]) => {
@@ -51,8 +54,8 @@ export function describeStar(config: Pick<Config, 'spaces'>): string[] {
 }
 
 /**
- * Reads what somebody could send: `chat`, `chat ben` (to whom), `mcp.request files/edit_file` or `files/edit_file` (a call), or an
- * envelope or a call as JSON. Throws `UsageError`.
+ * Parses an attempt: `chat`, `chat ben` (to whom), `mcp.request files/edit_file` or `files/edit_file` (a call), or an envelope
+ * or a call as JSON. Throws `UsageError`.
  */
 export function parseAttempt(words: readonly string[]): Subject {
   const text = words.join(' ').trim()

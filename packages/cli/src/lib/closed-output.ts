@@ -16,7 +16,7 @@ export function endWithReader(): void {
   process.stderr.on('error', () => {})
 }
 
-/** For a command that runs something: what closes it in order, before this process ends with that code. */
+/** Registers how a running command closes in order, before this process ends with that code. */
 export function onReaderGone(listener: () => void): void {
   close = listener
 }

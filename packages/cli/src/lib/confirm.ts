@@ -1,4 +1,4 @@
-/** Whether somebody sits at a terminal and can be asked. */
+/** Whether a person at a terminal can be asked. */
 export const canAsk = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true
 
 /** Asks on stderr: stdout has results. Leaving the question is a no, which is also what Enter gives. */

@@ -41,7 +41,7 @@ export async function enterSpace(
   return space
 }
 
-/** Says when the connection is lost, and when it is back. */
+/** Notifies when the connection is lost and restored. */
 export function announceConnection(space: SpaceClient, notify: (line: string) => void): void {
   space.on('reconnecting', (inMs, reason) =>
     notify(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
@@ -68,7 +68,7 @@ function buildConnectOptions(flags: ConnectionFlags): ConnectOptions {
   mustRun(flags)
   const as = flags.as ?? defaultPerson(space)
   const token = tokenFile === undefined ? undefined : readToken(tokenFile)
-  // Commands show, answer nothing, and take over from nobody.
+  // Commands only show: they answer no requests, and replace no other session.
   return omitUndefined({ url, space, as, token, unhandled: 'decline' as const, session: false as const })
 }
 
@@ -103,7 +103,7 @@ function readText(path: string): string {
   }
 }
 
-/** Throws `Failure` for a name that nobody of the space has. */
+/** Throws `Failure` for a name that is not in the space. */
 export function mustKnow(
   { participants }: Pick<SpaceClient, 'participants'>,
   names: readonly string[],

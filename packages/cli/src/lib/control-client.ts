@@ -5,7 +5,7 @@ import { UsageError } from './exit.js'
 import { getControlPath } from './own-folder.js'
 import { isRunning, readGatewayFile } from './running-gateway.js'
 
-/** What `meup up` answers: a result, or why there is none. */
+/** The answer of `meup up`: a result, or the reason for a failure. */
 export interface ControlAnswer {
   readonly error?: { readonly code: string; readonly [detail: string]: unknown }
   readonly [field: string]: unknown

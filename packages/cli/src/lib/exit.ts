@@ -109,7 +109,7 @@ function explainError(error: unknown): string {
   if (!(error instanceof ProtocolError)) return formatError(error)
   if (error.code === 'payload_too_large')
     return `${formatError(error)}; send a part of it, or raise limits.maxEnvelopeBytes in space.yaml`
-  // The gateway advises those who write clients.
+  // The gateway's advice is for authors of clients.
   const [what = ''] = error.message.split('. ')
   if (what.startsWith('A token is required')) return `${what}; ${getRemedy('no_token')} (${error.code})`
   if (what.startsWith('Invalid token')) return `${what}; ${getRemedy('wrong_token')} (${error.code})`

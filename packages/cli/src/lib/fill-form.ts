@@ -13,7 +13,7 @@ import {
 } from '@meup/folds'
 import { furtherLine, printNotice } from './output.js'
 
-/** Where questions are put. */
+/** Asks questions. */
 export interface Prompter {
   print(lines: readonly string[]): void
   /** `undefined`: the user does not answer, or the question was taken back. */
@@ -53,7 +53,7 @@ export class FormFiller {
     }
     const { message, fields } = form
     const isPublic = this.#space.welcome.mcp.visibility === 'everyone'
-    // A further line that stood at the margin could be taken for one of somebody else.
+    // A further line at the margin could be mistaken for another participant's.
     const asked = keepOffMargin(printable(message), furtherLine)
     print(`? ${who} asks: ${asked}`, ...(isPublic ? ['    everyone here can read what you answer'] : []))
     const content: Record<string, unknown> = {}
@@ -96,13 +96,13 @@ export class FormFiller {
 const declined: ElicitResult = { action: 'decline' }
 const cancelled: ElicitResult = { action: 'cancel' }
 
-/** For a question without fields. */
+/** The field for a question without fields. */
 const confirmation: FormField = {
   ...{ name: '', label: 'Go on', description: '', isRequired: true, type: 'boolean', format: undefined },
   ...{ options: [], initial: '', min: 0, max: 0 },
 }
 
-/** An empty line is the default; a number stands for the choice that has it. */
+/** An empty line means the default; a number means the choice with that number. */
 function fromLine({ type, initial, options }: FormField, line: string): Filled {
   if (line === '') return initial
   if (type === 'choice') return options[Number(line) - 1]?.value ?? line
@@ -110,7 +110,7 @@ function fromLine({ type, initial, options }: FormField, line: string): Filled {
   return line.split(/[\s,]+/).map((word) => options[Number(word) - 1]?.value ?? word)
 }
 
-/** Of a default in a prompt. */
+/** Maximum characters of a default in a prompt. */
 const maxDefaultChars = 80
 
 function hint({ type, initial, isRequired, format }: FormField): string {
@@ -128,7 +128,7 @@ function hint({ type, initial, isRequired, format }: FormField): string {
   return `${kind}${enter}`
 }
 
-/** For commands that print a result: asks at the terminal, if there is one. */
+/** Asks at the terminal, if there is one, for commands that print a result. */
 export function promptForms(space: SpaceClient, who: string): OnElicitation | undefined {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined
   const filler = new FormFiller(space, {

@@ -3,7 +3,7 @@ import { type LogLevel, type OperatorLog, secretNames } from './logger.js'
 
 const secrets = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 
-/** Lines that follow each other on stderr within so many milliseconds are one event, such as a stack; up to so many characters. */
+/** Lines on stderr within this many milliseconds are one event, such as a stack; up to this many characters. */
 const [blockMs, maxBlockChars] = [20, 64 * 1024]
 
 /** The operator's log as JSON lines on stderr. A file of its own, so that pino is loaded only if needed. */

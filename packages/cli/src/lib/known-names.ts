@@ -7,13 +7,13 @@ import { UsageError } from './exit.js'
 interface Names {
   readonly from?: readonly string[] | undefined
   readonly kind?: readonly string[] | undefined
-  /** As `participant/tool`, or its name alone. */
+  /** As `participant/tool`, or only the tool's name. */
   readonly tool?: string | undefined
 }
 
 /**
- * Throws for a name that neither the space nor its log has, with the nearest one: what is misspelt would look like what never
- * happened. Call it where nothing was found, or before waiting for what is to come.
+ * Throws for a name that is neither in the space nor in its log, with the nearest one: a misspelt name would look like a lack
+ * of events. Call it when nothing was found, or before waiting for events.
  */
 export async function checkNames(http: HttpClient, { from = [], kind = [], tool }: Names): Promise<void> {
   const isLogged = async (query: { from: string[] } | { kind: string[] }): Promise<boolean> =>

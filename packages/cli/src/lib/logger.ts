@@ -17,7 +17,7 @@ export interface OperatorLog extends Logger {
   /** Logged at every level except `silent`. */
   notice(fields: object, message: string): void
   output(line: OutputLine): void
-  /** What has happened to a program: a line with its time, at every level except `silent`. */
+  /** Logs an event of a program: a line with its time, at every level except `silent`. */
   program(level: 'notice' | 'warn' | 'error', fields: object, message: string): void
 }
 

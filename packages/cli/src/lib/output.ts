@@ -6,12 +6,12 @@ import { colourStyle, keepOffMargin, plainStyle, printable, printableJson, type 
 export const print = (line: string): boolean => process.stdout.write(`${line}\n`)
 export const printNotice = (line: string): boolean => process.stderr.write(`${printable(line)}\n`)
 
-/** Before the further lines of somebody's text in a terminal. */
+/** Indentation of further lines of a participant's text in a terminal. */
 export const furtherLine = '    '
 
 /**
- * Prints a text of a participant. In a terminal its further lines are indented: at the margin, one could be taken for a notice or
- * for somebody else's. A pipe or a file gets the text as it is.
+ * Prints a text of a participant. In a terminal its further lines are indented: at the margin, they could be mistaken for a
+ * notice or for another participant's text. A pipe or a file gets the text unchanged.
  */
 export const printText = (text: string): boolean =>
   print(process.stdout.isTTY ? keepOffMargin(printable(text), furtherLine) : printable(text))

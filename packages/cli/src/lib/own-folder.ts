@@ -6,7 +6,7 @@ import { join } from 'node:path'
 /** Length of `sun_path` on macOS, with the zero at its end; Linux has four more. */
 const maxPathBytes = 103
 
-/** The socket of the `meup up` of a folder: in `.meup/run`, or in a folder for temporary files where that path is too long. */
+/** The socket of a folder's `meup up`: in `.meup/run`, or in a folder for temporary files if that path is too long. */
 export function getControlPath(directory: string): string {
   const own = join(directory, '.meup', 'run', 'control.sock')
   if (Buffer.byteLength(own) <= maxPathBytes) return own
@@ -17,7 +17,7 @@ export function getControlPath(directory: string): string {
 export const hashDirectory = (directory: string): string =>
   createHash('sha256').update(directory).digest('hex').slice(0, 16)
 
-/** Makes a folder that this user alone may use. Throws if another user has made it first. */
+/** Creates a folder that only this user may use. Throws if another user has created it first. */
 export function makeOwnFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const { uid, mode } = lstatSync(folder)

@@ -47,9 +47,7 @@ export function findOpenProposal(
   throw new ProtocolError('proposal_not_found', message)
 }
 
-/**
- * Runs what decides a proposal. Where somebody else was faster, throws an error that says who did what, instead of the gateway's.
- */
+/** Decides a proposal. If someone else was faster, throws an error with their decision instead of the gateway's error. */
 export async function decideOpen<Value>(
   http: HttpClient,
   id: string,
@@ -76,7 +74,7 @@ export function formatProposal(proposal: ProposalView, now: number): string[] {
   ]
 }
 
-/** Formats the arguments, and states if they are truncated: nobody should approve what they cannot see. */
+/** Formats the arguments, and states if they are truncated: unseen arguments should not be approved. */
 function formatArguments(parameters: unknown, maxChars: number): string {
   const text = printableJson(parameters)
   const isCut = text.length > maxChars || text.includes('"…":"…"')

@@ -1,7 +1,7 @@
 import type { SpaceClient } from '@meup/agent-sdk'
 import { type AnyEnvelope, type DecisionPayload, Kind } from '@meup/protocol'
 
-/** Returns `true` if this participant may grant what somebody else's refused call lacked. */
+/** Whether this participant may grant the missing capability of another one's refused call. */
 export const mayAllow = (
   space: Pick<SpaceClient, 'id' | 'can'>,
   { kind, to, payload }: AnyEnvelope,

@@ -20,7 +20,7 @@ export async function isRunning({ pid, url }: GatewayFile): Promise<boolean> {
   return answer instanceof Error ? answer.name === 'TimeoutError' : answer.ok
 }
 
-/** What the gateway of this folder has written, if its process lives; it need not answer. */
+/** The file of this folder's gateway, if its process lives; it may be unresponsive. */
 export function findGatewayProcess(directory: string): GatewayFile | undefined {
   const file = readGatewayFile(directory)
   return file !== undefined && isAlive(file.pid) ? file : undefined
@@ -72,7 +72,7 @@ export interface GatewayFile {
   readonly pid: number
   /** The people of each space; commands act for the first by default. */
   readonly people: Readonly<Record<string, readonly string[]>>
-  /** The socket by which `meup up` takes commands; a gateway alone has none. */
+  /** The socket of `meup up` for commands; absent for `meup gateway`. */
   readonly control?: string
 }
 

@@ -2,12 +2,12 @@ import { fstatSync } from 'node:fs'
 import { UsageError } from './exit.js'
 import { formatBytes, printNotice } from './output.js'
 
-/** The word that stands for stdin. */
+/** Argument that means stdin. */
 export const stdinWord = '-'
 
 /** Bytes of stdin that are read at most; the gateway takes fewer in an envelope. */
 const maxBytes = 64 * 1024 * 1024
-/** Milliseconds without input after which a notice says what is awaited. */
+/** Milliseconds without input before a notice names the awaited input. */
 const noticeMs = 3000
 
 /**
@@ -23,7 +23,7 @@ export function hasPipedInput(): boolean {
   }
 }
 
-/** Reads stdin to its end, without white space at its ends. Throws `UsageError` for what is no text. */
+/** Reads stdin to its end, without white space at its ends. Throws `UsageError` for binary data. */
 export async function readStdin(): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -66,7 +66,7 @@ const nearDays: Readonly<Record<string, number>> = { today: 0, yesterday: -1, to
 const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
 const minWeekdayChars = 3
 
-/** `undefined` = it is no such time. */
+/** `undefined` = not a time of this form. */
 function readCalendar(text: string, now: number, isAhead: boolean): number | undefined {
   const [, day = '', clock = ''] = /^(\S+?)??(?:(?:^|t|\s+)(\d{1,2}:\d{2}(?::\d{2})?))?$/.exec(text) ?? []
   const time = readClock(clock)

@@ -22,7 +22,7 @@ export interface AddFlags extends Omit<ServerRequest, 'name' | 'target'> {
   readonly C?: string
 }
 
-/** `meup add`: writes an MCP server into space.yaml, and has a running `meup up` start it. `words`: what stands behind the name. */
+/** `meup add`: writes an MCP server into space.yaml, and has a running `meup up` start it. `words`: the arguments after the name. */
 export async function add(
   name: string,
   { words, isCommand }: { readonly words: readonly string[]; readonly isCommand: boolean },
@@ -149,7 +149,7 @@ function describeStart(name: string, { gateway, program }: Announced): string {
   return `✗ ${name} does not start: ${lastError}; correct it with meup add ${name} --replace, or look at what meup up prints`
 }
 
-/** Who may use a server, and what the others need for it. */
+/** The participants that may use a server, and what the others need. */
 function describeUsers(name: string, participants: SpaceEntry['config']['participants']): string {
   const listing = { kind: Kind.mcpRequest, to: [name], payload: { method: 'tools/list' } }
   const users = Object.entries(participants)

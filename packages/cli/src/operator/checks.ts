@@ -65,13 +65,13 @@ async function readinessCheck(url: string): Promise<Check> {
   return fail('ready', `the gateway takes no envelopes: ${reason}`, advice)
 }
 
-/** What a problem [RFC 9457] says. */
+/** The detail of a problem [RFC 9457]. */
 function readDetail(body: string): string | undefined {
   try {
     const { detail } = JSON.parse(body) as { readonly detail?: unknown }
     return typeof detail === 'string' ? detail : undefined
   } catch {
-    return undefined // It is no problem of a gateway; its status is told instead.
+    return undefined // Not a problem of a gateway; its status is shown instead.
   }
 }
 
@@ -98,7 +98,7 @@ export function logCheck(
   const path = logPath(storage)
   if (path === undefined) return { check: pass('log', 'is kept in memory: it ends with the gateway') }
   try {
-    loadSqlite() // Also if there is no file yet.
+    loadSqlite() // Checked even without a file.
     for (const file of logFiles(path)) accessSync(file, constants.R_OK | constants.W_OK)
     const report = inspectLog(path)
     if (report === undefined) return { check: pass('log', `${path} is made at the first start`) }
@@ -111,7 +111,7 @@ export function logCheck(
   }
 }
 
-/** What a gateway writes for a log, as far as it is there: its folder, or the one that the folder is made in, first. */
+/** The existing files that a gateway writes for a log; first its folder, or the parent in which the folder will be created. */
 function logFiles(path: string): string[] {
   const files = ['', '-wal', '-shm', '.lock', '.index.db', '.index.db-wal'].map((end) => `${path}${end}`)
   return [existingFolder(path), ...files.filter((file) => existsSync(file))]
@@ -133,7 +133,7 @@ export function diskCheck(path: string, read: (path: string) => FreeSpace = stat
   const free = bavail * bsize
   const remedy = 'make room: the gateway takes nothing once the disk is full'
   if (free < minFreeBytes) return fail('disk', `${formatBytes(free)} are free for ${path}`, remedy)
-  // Some file systems have no limit of files, and say 0 of 0.
+  // Some file systems have no limit of files, and report 0 of 0.
   if (files > 0 && ffree === 0) return fail('disk', `no more files can be made for ${path}`, remedy)
   return pass('disk', `${formatBytes(free)} are free`)
 }
@@ -162,7 +162,7 @@ function findLockHolder(file: string): number | undefined {
   return pid === undefined ? undefined : Number(pid)
 }
 
-/** As in `engines` of package.json. */
+/** As `engines` in package.json. */
 export const oldestNode = '20.19'
 
 export function nodeCheck(version: string): Check {

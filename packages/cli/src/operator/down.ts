@@ -15,7 +15,7 @@ export interface DownFlags {
 /** Milliseconds that a drain may take, and between looks whether it is over. */
 const [drainMs, lookMs] = [10_000, 50]
 
-/** `meup down`: ends the gateway of this folder and its programs in order. That nothing runs is no failure. */
+/** `meup down`: ends the gateway of this folder and its programs in order. Succeeds if nothing runs. */
 export async function down({ config, json }: DownFlags): Promise<void> {
   const directory = dirname(resolve(config))
   const pid = await findProcess(directory)

@@ -32,7 +32,7 @@ export function fillTemplate(name: TemplateName, names: Names, model?: ModelChoi
   }
 }
 
-/** Who is in the space of a template, apart from you and the agent. */
+/** The other participants in a template's space, besides you and the agent. */
 export function listOthers(name: TemplateName): string[] {
   const { participants } = parse(readFolder(name)['space.yaml'] ?? '') as { participants: object }
   return Object.keys(participants).filter((id) => id !== 'ana' && id !== templates[name].agent)
@@ -60,7 +60,7 @@ function readFolder(folder: string): Record<string, string> {
   )
 }
 
-/** Replaces words in YAML, which are whole scalars or stand before a slash; everything else stays as it is written. */
+/** Replaces words in YAML that are whole scalars or precede a slash; everything else is unchanged. */
 function renameIn(text: string, words: Readonly<Record<string, string>>): string {
   const edits: (readonly [from: number, to: number, name: string])[] = []
   visit(parseDocument(text), {

@@ -113,7 +113,7 @@ export async function init(folder: string, flags: InitFlags): Promise<void> {
 interface Contents {
   readonly model?: ModelChoice | undefined
   readonly servers?: Pick<ImportedServers, 'participants'>
-  /** The folder with our packages, where they are in no registry. */
+  /** The folder with our packages, if they are not published. */
   readonly archives?: string | undefined
 }
 
@@ -137,7 +137,7 @@ export function createFiles(
 const importedYaml = ([id, participant]: [string, object]): string =>
   `\n${stringify({ [id]: participant }).replace(/^(?=.)/gm, '  ')}`
 
-/** Where our packages are as files: in the folder that is given, or where `pnpm packs` puts them in a clone. */
+/** Our packages as files: in the given folder, or where `pnpm packs` puts them in a clone. */
 function findArchives(from: string | undefined): string | undefined {
   if (from === undefined) return clone && join(clone, 'packs')
   const [missing] = missingArchives(resolve(from))
@@ -184,7 +184,7 @@ function commandsFor(directory: string, isInstalled: boolean): string[] {
   ]
 }
 
-/** Which model, as the flags and, in a terminal, the person say. */
+/** Chooses the model from the flags and, in a terminal, by asking. */
 export async function chooseModel(
   template: TemplateName,
   { provider: given, model, baseUrl, key }: InitFlags,
@@ -235,7 +235,7 @@ const urlProblem = (value: string): string | undefined =>
     ? undefined
     : `${value} is no address such as ${localURL}`
 
-/** Says nothing of what was given: it may be the key itself. */
+/** Never quotes the input: it may be the key itself. */
 const keyProblem = (value: string): string | undefined =>
   /^[A-Za-z_][A-Za-z0-9_]*$/.test(value)
     ? undefined
@@ -322,7 +322,7 @@ function describeUse({ id, target, isRemote, variables }: ImportedServers['uses'
   return onOneLine(`${id} ${isRemote ? 'is at' : 'runs'} ${target}${gets}`)
 }
 
-/** What is wrong with these names, or `undefined`. */
+/** The problem with these names, or `undefined`. */
 export function findProblem(template: TemplateName, names: Names): string | undefined {
   const others = listOthers(template)
   const ids = [names.person, names.agent, ...others]

@@ -17,7 +17,7 @@ export function initSpace(folder: string, { json }: { json?: boolean }): void {
   const names = deriveNames(folder)
   mkdirSync(dirname(file), { recursive: true })
   try {
-    writeFileSync(file, '', { flag: 'wx' }) // Nothing else is written where it is there already.
+    writeFileSync(file, '', { flag: 'wx' }) // Writes nothing else if the file already exists.
     writeFileSync(file, placeSchema(dirname(file)) + spaceTemplate(names))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
@@ -110,7 +110,7 @@ const [ofPackage, copy] = ['node_modules/meup/schema/space.schema.json', 'space.
 /** The first line of a space.yaml in a folder with this package: editors complete and check the file by it. */
 export const schemaLine = `# yaml-language-server: $schema=./${ofPackage}\n`
 
-/** The same for any folder: without the package, the schema is copied beside the file. */
+/** Copies the schema next to the file if the package is not installed. */
 export function placeSchema(directory: string): string {
   if (existsSync(join(directory, ofPackage))) return schemaLine
   if (!existsSync(join(directory, copy))) copyFileSync(shipped, join(directory, copy))

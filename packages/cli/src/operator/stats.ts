@@ -42,7 +42,7 @@ interface SpaceStats {
   readonly unerased: number
   /** Envelopes since the gateway started, by error code. */
   readonly refused: Readonly<Record<string, number>>
-  /** Who belongs to it, without capabilities; `null` = they could not be read. */
+  /** The participants, without capabilities; `null` = they could not be read. */
   readonly participants: readonly ParticipantStats[] | null
 }
 
@@ -124,7 +124,7 @@ async function readGateway(
   return { url, uptimeMs, memoryBytes: last.sum('process_resident_memory_bytes'), spaces }
 }
 
-/** Metrics have no names: these are read with the token that commands in this folder use. `null` = that is told on stderr. */
+/** Metrics contain no names: these are read with this folder's token for commands. `null` = failed, as printed on stderr. */
 async function readParticipants(
   target: { readonly url: string; readonly space: string },
   running: GatewayFile | undefined,
@@ -199,7 +199,7 @@ function spaceLines(stats: SpaceStats): string[] {
 /** Participants in one list. */
 const maxListed = 20
 
-/** Those who are neither here nor away. */
+/** Rows of participants that are neither present nor away. */
 function participantRows(participants: readonly ParticipantStats[]): (readonly [string, string])[] {
   const states = participants.flatMap((participant) => {
     const { name, text } = describeState(participant, Date.now())
@@ -223,7 +223,7 @@ function fileLines(log: FileStats | undefined, isAlone: boolean): string[] {
   return [...(isAlone ? [...table(spaces), ''] : ['']), ...files]
 }
 
-/** What a gateway answers at `/metrics`, read from the text that Prometheus reads. */
+/** A gateway's answer at `/metrics`, parsed from the text format of Prometheus. */
 export class Metrics {
   readonly #values: readonly { readonly name: string; readonly labels: string; readonly value: number }[]
 
@@ -242,7 +242,7 @@ export class Metrics {
     return ready.map(({ labels }) => readLabel(labels, 'space'))
   }
 
-  /** The sum of the values of a metric, of one space where that is given. */
+  /** The sum of the values of a metric, of one space if given. */
   sum(name: string, space?: string): number {
     return this.#find(name, space).reduce((sum, { value }) => sum + value, 0)
   }

@@ -16,7 +16,7 @@ import { stringify } from 'yaml'
 export interface Package {
   readonly name: string
   readonly version: string
-  /** Where it is, in a clone. */
+  /** Its folder in a clone. */
   readonly folder?: string
 }
 
@@ -34,7 +34,7 @@ const readManifest = (folder: string): Manifest =>
 /** The package of this command. */
 const own = realpathSync(fileURLToPath(new URL('../..', import.meta.url)))
 
-/** Of a clone; in a registry they are replaced by versions. */
+/** Specifiers in a clone; published packages have versions instead. */
 const isLocal = (specifier: string): boolean => /^(?:workspace|catalog):/.test(specifier)
 
 /** The clone that this command is run from, whose packages are in no registry. */
@@ -65,7 +65,7 @@ function readSpecifier(name: string, specifier: string): Package {
   return { name: real, version }
 }
 
-/** Where a package is that another one uses. */
+/** The folder of a package that another one uses. */
 function findFolder(name: string, user: string): string {
   const places = createRequire(join(user, 'package.json')).resolve.paths(name) ?? []
   const place = places.map((path) => join(path, name)).find((path) => existsSync(join(path, 'package.json')))
@@ -81,7 +81,7 @@ function choose(packages: readonly Package[], name: string): Package {
 
 const isOurs = ({ name }: Package): boolean => name === 'meup' || name.startsWith('@meup/')
 
-/** What `pnpm pack` calls its file. */
+/** The file name that `pnpm pack` chooses. */
 const archiveOf = ({ name, version }: Package): string =>
   `${name.replace('@', '').replace('/', '-')}-${version}.tgz`
 
@@ -92,8 +92,8 @@ export interface Dependencies {
 }
 
 /**
- * Completes the `*` of package.json with versions. With `archives`, our own packages are files in this folder, also where they
- * use each other.
+ * Completes the `*` of package.json with versions. With `archives`, our own packages are files in this folder, also as
+ * dependencies of each other.
  */
 export function addVersions(files: Readonly<Record<string, string>>, archives?: string): Dependencies {
   const all = listPackages()
@@ -132,8 +132,8 @@ export const missingArchives = (folder: string): string[] =>
     .filter((file) => !existsSync(file))
 
 /**
- * Links packages and their commands into a folder, to run at once. Each has a package.json of its own, without dependencies and with a
- * version that nobody wants: npm would not understand those of a clone, and is to replace them all when it installs something.
+ * Links packages and their commands into a folder, to run at once. Each has its own package.json without dependencies and with
+ * an unused version: npm would not understand those of a clone, and should replace all links when it installs something.
  */
 export function linkPackages(packages: readonly Package[], directory: string): void {
   const modules = join(directory, 'node_modules')

@@ -1,12 +1,12 @@
 interface Template {
   readonly about: string
-  /** What the agent is called in its files. */
+  /** The agent's name in the template's files. */
   readonly agent: string
-  /** What to ask it first. */
+  /** A suggested first question. */
   readonly question: string
 }
 
-/** What `meup init` can make: folders of ../../templates. */
+/** Templates of `meup init`: folders of ../../templates. */
 export const templates = {
   hello: {
     about: 'an agent that reads a report, without a model',
@@ -38,11 +38,11 @@ export const templates = {
 
 export type TemplateName = keyof typeof templates
 
-/** Where a model is, and how its key gets to it. */
+/** The address of a model, and the source of its key. */
 export interface ModelChoice {
   readonly provider: ProviderName
   readonly model: string
-  /** Of `openai-compatible` alone. */
+  /** Only for `openai-compatible`. */
   readonly baseURL: string
   /** The environment variable with the key; '' = none is needed. */
   readonly key: string
@@ -58,7 +58,7 @@ export const providers = {
   'openai-compatible': { model: 'qwen3', key: '' },
 } as const
 
-/** The address that stands in model.ts: that of Ollama on this machine. */
+/** The address in model.ts: Ollama on this machine. */
 export const localURL = 'http://127.0.0.1:11434/v1'
 
 /** Names and address of a new space. */

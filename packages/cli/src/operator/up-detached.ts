@@ -44,7 +44,7 @@ export async function startDetached(flags: RunFlags): Promise<void> {
 
   async function waitForGateway(): Promise<GatewayFile> {
     for (;;) {
-      // Its output says why it has ended.
+      // Its output has the reason.
       if (ended !== undefined)
         throw new ExitError(
           'ended',

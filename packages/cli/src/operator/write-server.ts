@@ -38,13 +38,13 @@ export interface WrittenServer {
   readonly isStarted: boolean
   /** Variables whose values are in `.meup/secrets` now. */
   readonly secrets: readonly string[]
-  /** What is not as it was given. */
+  /** Differences from the input. */
   readonly notices: readonly string[]
 }
 
 /**
- * Writes a server into a configuration file, atomically and with its secrets beside it. A file that would not load is never written.
- * `folder`: what relative paths refer to. Throws `UsageError`, `ConfigError` and errors of the file system.
+ * Writes a server into a configuration file, atomically and with its secrets next to it. A file that would not load is never
+ * written. `folder`: base of relative paths. Throws `UsageError`, `ConfigError` and errors of the file system.
  */
 export function writeServer(path: string, request: ServerRequest, folder = process.cwd()): WrittenServer {
   const { name, replace = false } = request

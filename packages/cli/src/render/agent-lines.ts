@@ -36,7 +36,7 @@ import { measureWidth, truncate, wrapLine } from './width.js'
 
 type McpRequest = EnvelopeOf<typeof Kind.mcpRequest>
 
-/** What follows an envelope. */
+/** Lines that follow an envelope. */
 export interface Following {
   /** The beginning of a result. */
   readonly preview: readonly string[]
@@ -62,7 +62,7 @@ interface AgentLinesOptions {
 const maxIndentDepth = 3
 /** Limits of one text in characters and of a tool's output in lines. */
 const [maxTextChars, maxOutputLines] = [20_000, 200]
-/** Calls whose responses may still come, and calls that are over. */
+/** Limits of calls with an outstanding response, and of finished calls. */
 const maxCalls = 1000
 const spoken: ReadonlySet<string> = new Set(
   [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),
@@ -79,7 +79,7 @@ type Caller = Pick<AgentCall, 'agent' | 'context'>
 
 /**
  * Renders a conversation at a terminal. Each row begins with a name, except for the block below an answer. A call of a run has
- * one line, once it has ended: until then it stands in the footer.
+ * one line, once it has ended: until then it is shown in the footer.
  */
 export class AgentLines implements LineRenderer {
   /** Whether tool results are shown in full. */
@@ -116,7 +116,7 @@ export class AgentLines implements LineRenderer {
   /** Renders what follows an envelope: a preview of the tool output, and why the tools of its turn were called. */
   after(envelope: AnyEnvelope, { preview, block }: Following): string[] {
     const caller = this.#findCalls(envelope)[0] ?? { agent: envelope.from, context: envelope.context }
-    // Below an answer the owner of the tools is clear, so the block is printed as it is.
+    // Below an answer the owner of the tools is clear, so the block is printed unchanged.
     const isAnswer = envelope.kind === Kind.chat
     return [
       ...this.#status(preview, caller),
@@ -128,7 +128,7 @@ export class AgentLines implements LineRenderer {
     const { from, kind, context, seq } = envelope
     const said = this.#conversation.lines(shortened(envelope))
     const lines = this.#options.mayAllow?.(envelope) ? said.map((line) => `${line} · /allow ${seq}`) : said
-    // It is the gateway that says so.
+    // Sent by the gateway.
     if (!spoken.has(namespaceOf(kind)) || getStopWords(envelope) !== undefined) {
       return lines.flatMap((line) => wrapLine(line, this.#options.columns(), 2))
     }
@@ -143,7 +143,7 @@ export class AgentLines implements LineRenderer {
     return this.#block(from, [placed, ...below])
   }
 
-  /** A call outside of any run shows at once: nothing else tells that it was made. */
+  /** A call outside of any run is shown at once: nothing else shows that it was made. */
   #onCall({ id, context }: McpRequest): string[] {
     const call = context === undefined ? this.#calls.get(id) : undefined
     return call === undefined ? [] : this.#callLine(call.data, '○', '')
@@ -276,7 +276,7 @@ function wrapHanging(line: string, columns: number): string[] {
   return wrapLine(line.replaceAll('\t', '  '), columns, hang).map((row) => row.trimEnd())
 }
 
-/** The model of a run, and how much it is to think, as its agent says. */
+/** The model of a run and its amount of thinking, as reported by its agent. */
 function formatModel({ kind, context, payload }: AnyEnvelope): string {
   if (kind !== Kind.reasoningStart || context !== undefined) return ''
   const { provider, model, thinkingLevel } = (payload.metadata ?? {}) as Readonly<Record<string, unknown>>
@@ -294,7 +294,7 @@ const isEnd = (kind: string): boolean => kind === Kind.reasoningConclusion || ki
 const getIndent = (context: string | undefined): string =>
   '  '.repeat(context === undefined ? 0 : Math.min(contextDepth(context), maxIndentDepth))
 
-/** Truncates long texts: nobody reads a megabyte at a terminal. */
+/** Truncates long texts: a terminal is not for reading megabytes. */
 function shortened(envelope: AnyEnvelope): AnyEnvelope {
   const payload: Readonly<Record<string, unknown>> = { ...envelope.payload }
   const isLong = (value: unknown): value is string => typeof value === 'string' && value.length > maxTextChars

@@ -7,21 +7,21 @@ type Draw = (chat: AnyEnvelope, columns: number) => string[]
 
 /** The part of an answer that is in the scrollback. */
 interface Flow {
-  /** As it was written. */
+  /** The text as written. */
   readonly shown: string
-  /** As it is drawn, to draw the rest: with line ends where long lines were broken, and only its end if it is long. */
+  /** The text as drawn, needed to draw the rest: with breaks of long lines; only its end if it is long. */
   readonly head: string
 }
 
 const nothing: Flow = { shown: '', head: '' }
 
-/** Answers that are remembered until their chat comes. */
+/** Number of answers that are remembered until their chat arrives. */
 const maxFlows = 100
 /** Characters of a head: all of it is drawn again for each further line. */
 const maxHeadChars = 1500
 /** Characters of what is not in the scrollback that are drawn. */
 const maxTailChars = 2000
-/** Rows of a line that is not over which stay out of the scrollback, and those that stay once it is broken. */
+/** Maximum rows of an unfinished line outside the scrollback, and rows that stay there once it is broken. */
 const [maxOpenRows, openRows] = [4, 2]
 
 /**

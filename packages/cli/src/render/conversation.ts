@@ -71,7 +71,7 @@ export class Conversation implements LineRenderer {
   }
 }
 
-/** What is thought is Markdown unless its author says that it is not; what is said, if its author says that it is. */
+/** Thoughts are Markdown unless marked otherwise; messages, only if marked. */
 function isMarkdown({ payload }: AnyEnvelope, tone: Tone): boolean {
   const { format } = payload as { readonly format?: unknown }
   if (tone === 'message') return format === 'markdown'
@@ -96,7 +96,7 @@ export const isBackground = ({ kind, payload }: AnyEnvelope): boolean =>
   (kind === Kind.mcpRequest && isNotification(payload)) ||
   (kind === Kind.systemPresence && isQuiet(payload))
 
-/** That programs begin and end shows by who comes and leaves, and by their runs. */
+/** Starts and ends of programs are already visible as presence and runs. */
 const isQuiet = ({ event, program, session }: PresencePayload): boolean =>
   (program !== undefined && !isFailure(program)) ||
   (event === 'update' && session !== undefined && session.event !== 'replaced')
@@ -155,20 +155,20 @@ function styleLine(envelope: AnyEnvelope, description: Description): string {
   }
 }
 
-/** Characters of the names of those who are asked. */
+/** Maximum characters of the addressees' names. */
 const maxNamesChars = 60
 
-/** A message without the fields that are said in words: whom it asks, and that it is no answer. */
+/** A message without the fields that are shown in words: its addressees, and whether it is an answer. */
 export function messageAlone(envelope: AnyEnvelope): AnyEnvelope {
   if (envelope.kind !== Kind.chat) return envelope
   const { mentions: _, noAnswer: __, ...payload } = envelope.payload as ChatPayload & { noAnswer?: unknown }
   return { ...envelope, payload }
 }
 
-/** `true` if those whom it names read it alone. */
+/** Whether only the addressees read it. */
 export const isPrivate = ({ to }: Pick<AnyEnvelope, 'to'>): boolean => to !== undefined
 
-/** Whom a message asks, or is for alone: ` → bot`, ` → bot (private)`; `''` = nobody in particular. */
+/** The addressees or only readers of a message: ` → bot`, ` → bot (private)`; `''` = none in particular. */
 function formatAddressees(envelope: AnyEnvelope): string {
   const names = getAsked(envelope)
   if (names.length === 0) return ''

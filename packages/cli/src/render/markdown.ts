@@ -42,13 +42,13 @@ const [maxChars, maxDepth] = [20_000, 8]
 /** Columns that a cell of a table is padded to. */
 const maxColumnWidth = 40
 
-/** Lines for a terminal. The text must be printable: escape sequences in the lines are those of the style alone. */
+/** Lines for a terminal. The text must be printable: the only escape sequences in the lines are those of the style. */
 export function renderMarkdown(text: string, style: MarkdownStyle): string[] {
   if (text.length > maxChars) return text.split('\n')
   try {
     return withoutEdges(blocks(lexer(text, { gfm: true }), style, 0))
   } catch {
-    return text.split('\n') // As it was written.
+    return text.split('\n') // Unchanged.
   }
 }
 
@@ -126,7 +126,7 @@ function table({ header, rows }: Tokens.Table, style: MarkdownStyle, depth: numb
   )
 }
 
-/** What consists of parts of a line, or is a text. */
+/** An element with inline parts, or a text. */
 interface Inline {
   readonly tokens?: readonly Token[] | undefined
   readonly text?: string
@@ -159,7 +159,7 @@ function span(token: MarkedToken, style: MarkdownStyle, depth: number): string {
   }
 }
 
-/** The target stands beside the text, so that nobody has to trust the latter. */
+/** The target is shown next to the text, which could be misleading. */
 const link = ({ href, text, raw }: Tokens.Link, shown: string): string => {
   if (!/^https?:/i.test(href)) return raw
   return text === href || text === href.replace(/^https?:\/\//i, '') ? href : `${shown} (${href})`

@@ -81,7 +81,7 @@ function formatWhy(call: AnyEnvelope): string {
   return why === '' ? '' : `, ${why}`
 }
 
-/** Repeats the speaker on each line, so that no line can be attributed to somebody else. */
+/** Repeats the speaker on each line, so that no line can be attributed to another one. */
 function formatSpeech(envelope: AnyEnvelope, description: Description): string[] {
   const names = getAsked(envelope)
   const whom =

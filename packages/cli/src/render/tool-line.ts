@@ -66,13 +66,13 @@ function describeCall(request: Request): ShownCall {
   }
 }
 
-/** Of a question its text; what is to be filled in is for the one who is asked. */
+/** Of a question only its text; the form is for its addressee. */
 function getShown(payload: Request['payload']): unknown {
   const { params } = payload
   return isElicitation({ ...payload }) ? { message: params?.message } : getParameters({ ...payload })
 }
 
-/** A single text as it is, several as `name=value`. */
+/** A single text unchanged, several as `name=value`. */
 function formatArguments(value: unknown): string {
   if (!isObject(value)) return ''
   const members = Object.entries(value)

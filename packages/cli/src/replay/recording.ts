@@ -24,9 +24,9 @@ export interface RecordingExtent {
   /** Envelopes that the exporter was not allowed to read, and those that were erased. */
   readonly withheld: number
   readonly erased?: number
-  /** Of plain envelopes: the first missing seq before a present one. */
+  /** For plain envelopes: the first missing seq before a present one. */
   readonly gap?: number
-  /** Of an export. Plain envelopes have no proof of completeness. */
+  /** For an export. Plain envelopes have no proof of completeness. */
   readonly proof?: { readonly epoch: string; readonly hash: string }
 }
 
@@ -173,7 +173,7 @@ function readLine(bytes: Uint8Array): { readonly envelope: Envelope; readonly js
   return typeof envelope === 'string' ? envelope : { envelope, json }
 }
 
-/** Removes the seq. If it comes first, all other characters stay as they are; else the JSON is written again. */
+/** Removes the seq. If it comes first, all other characters are unchanged; otherwise the JSON is serialized again. */
 function removeSeq(json: string, { seq, ...envelope }: Envelope): string {
   const front = `{"seq":${seq},`
   return json.startsWith(front) ? `{${json.slice(front.length)}` : JSON.stringify(envelope)

@@ -25,7 +25,7 @@ export interface ProgramReport {
   readonly nextTry?: string
 }
 
-/** What `meup up` does on request. */
+/** The requests that `meup up` handles. */
 export function createControlRequests({ getSupervisor, getConfig, logs }: Controlled): ControlRequests {
   return {
     /** Lists the programs and how each is doing, and this process. `isStarting`: they are not started yet. */
@@ -85,7 +85,7 @@ const listReports = (supervisor: Supervisor | undefined): ProgramReport[] =>
     ...(status.nextTryAt !== undefined && { nextTry: new Date(status.nextTryAt).toISOString() }),
   }))
 
-/** The label of the program that NAME or SPACE/NAME stands for. */
+/** The label of the program named by NAME or SPACE/NAME. */
 function findProgram(name: string, supervisor: Supervisor | undefined, config: Config): string {
   if (supervisor === undefined) throw new ControlError('starting', {})
   const isMeant = (each: Parameters<typeof isNamed>[1]): boolean => isNamed(name, each)

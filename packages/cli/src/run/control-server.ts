@@ -4,7 +4,7 @@ import { createConnection } from 'node:net'
 import { dirname } from 'node:path'
 import { getControlPath, makeOwnFolder } from '../lib/own-folder.js'
 
-/** What commands on this machine may ask of a running `meup up`: `POST /<name>` with a JSON object. */
+/** Requests of commands on this machine to a running `meup up`: `POST /<name>` with a JSON object. */
 export type ControlRequests = Readonly<Record<string, (body: Readonly<Record<string, unknown>>) => unknown>>
 
 /** A refusal: its fields are the answer. */
@@ -19,7 +19,7 @@ export class ControlError extends Error {
 }
 
 export interface ControlServer {
-  /** Of the Unix socket. */
+  /** Path of the Unix socket. */
   readonly path: string
   close(): Promise<void>
 }
@@ -32,8 +32,8 @@ export class ControlInUseError extends Error {
 }
 
 /**
- * Takes requests on a Unix socket that its owner alone can use. Replaces the socket of a gateway that was killed; throws
- * `ControlInUseError` where one answers.
+ * Takes requests on a Unix socket that only its owner can use. Replaces the socket of a gateway that was killed; throws
+ * `ControlInUseError` if it is in use.
  */
 export async function serveControl(directory: string, requests: ControlRequests): Promise<ControlServer> {
   const path = getControlPath(directory)

@@ -9,7 +9,7 @@ import { type FailureCount, failureWindowMs, maxFailures, type Next } from './re
 export interface ProgramName {
   readonly space: string
   readonly participant: string
-  /** `participant`, or `space/participant` where there are several spaces. */
+  /** `participant`, or `space/participant` if there are several spaces. */
   readonly label: string
   /** Whether it is started again when its files change. */
   readonly isWatched: boolean
@@ -38,7 +38,7 @@ export function logProgramEvent(
 /** Characters of a reason, which may be what a program has printed. */
 const maxReasonChars = 500
 
-/** Says of an error that is repeated only how often it came. */
+/** For a repeated error, only states how often it occurred. */
 function describeEnding(
   label: string,
   { ending, failures }: Extract<ProgramEvent, { type: 'ended' }>,
@@ -75,11 +75,11 @@ function describeKick(label: string, { by, reason, until }: Kick): string {
   return describeFailure('kicked_program', { participant: label, by: `${by}${why}`, end })
 }
 
-/** Says that programs have not joined yet. */
+/** Lists programs that have not joined yet. */
 export const describeLate = (labels: readonly string[]): string =>
   describeFailure('waiting', { participants: formatList(labels) })
 
-/** Says that programs have joined, the last one after so many milliseconds. */
+/** Lists programs that have joined, the last one after this many milliseconds. */
 export const describeJoined = (labels: readonly string[], waitedMs: number): string =>
   `${formatList(labels)} ${labels.length === 1 ? 'is' : 'are'} up (${formatDuration(waitedMs)})`
 

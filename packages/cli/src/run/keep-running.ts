@@ -18,7 +18,7 @@ export interface Running {
 /** Why a program is started: for the first time, again by its policy, or because something has changed. */
 type StartCause = 'start' | 'failure' | 'files' | 'request' | 'kick_over'
 
-/** What happens to a program. */
+/** Events of a program. */
 export type ProgramEvent =
   | { readonly type: 'starting'; readonly cause: StartCause }
   /** The process runs, or the tool server answers; its participant may not have joined yet. */
@@ -28,7 +28,7 @@ export type ProgramEvent =
   | {
       readonly type: 'ended'
       readonly ending: Ending
-      /** Of a program that failed. */
+      /** Counts of a program that failed. */
       readonly failures?: FailureCount
       readonly next: Next
     }
@@ -40,8 +40,8 @@ export type ProgramEvent =
   | { readonly type: 'stop_failed'; readonly error: unknown }
 
 /**
- * `starting` → `running` when its participant has joined → `failed` until it is tried again → `restarting` → …, or `resting` until
- * somebody or something starts it.
+ * `starting` → `running` when its participant has joined → `failed` until it is tried again → `restarting` → …, or `resting`
+ * until it is started by hand.
  */
 type ProgramState = ProgramInfo['state']
 

@@ -4,7 +4,7 @@ import type { Config, Program } from '../config/config.js'
 interface ConfiguredProgram {
   readonly space: string
   readonly participant: string
-  /** `participant`, or `space/participant` where there are several spaces. */
+  /** `participant`, or `space/participant` if there are several spaces. */
   readonly label: string
   readonly program: Program
 }
@@ -17,7 +17,7 @@ export const listPrograms = ({ spaces, several }: Config): ConfiguredProgram[] =
     }),
   )
 
-/** Whether `participant` or `space/participant` stands for this one. */
+/** Whether `participant` or `space/participant` names this one. */
 export const isNamed = (
   name: string,
   { space, participant }: { readonly space: string; readonly participant: string },

@@ -1,6 +1,6 @@
 import type { OperatorLog, OutputLine } from '../lib/logger.js'
 
-/** A line that a program has printed, or that says what has happened to it. */
+/** A line printed by a program, or about an event of it. */
 export interface LogLine {
   /** Its place among all lines, from 1. */
   readonly seq: number
@@ -56,7 +56,7 @@ export class ProgramLogs {
     }
   }
 
-  /** In the order in which they came. */
+  /** In order of arrival. */
   read({ isMeant = () => true, after = 0, tail = Number.POSITIVE_INFINITY }: LogQuery = {}): LogLine[] {
     const lines = [...this.#kept.values()]
       .flatMap(({ lines }) => lines)

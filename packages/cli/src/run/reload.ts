@@ -6,8 +6,8 @@ import { print, printNotice } from '../lib/output.js'
 import type { RunningGateway, Tokens } from './start-gateway.js'
 
 /**
- * The terminal that this process was started in, if any. SIGHUP tells a service to reload, and a command that its window was
- * closed; only in the second case is the terminal gone.
+ * The terminal that this process was started in, if any. To a service SIGHUP means to reload; to a command, that its window was
+ * closed: only then the terminal is gone.
  */
 interface Terminal {
   readonly isGone: boolean

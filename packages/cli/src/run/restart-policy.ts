@@ -8,26 +8,26 @@ export interface Ending {
   /** Whether it ended before it was ready. */
   readonly isStart?: boolean
   readonly reason: string
-  /** What to do about it. */
+  /** Advice. */
   readonly remedy?: string
-  /** Where the reason comes from, if that is an error of this process. */
+  /** The cause, if it is an error of this process. */
   readonly error?: unknown
 }
 
 export type RestartPolicy = ProcessProgram['restart']
 
-/** The wait doubles with each try, and is random by a fifth, so that programs with one cause do not come back at once. */
+/** The wait doubles with each try and varies randomly by a fifth, so that programs with one cause do not all return at once. */
 const [firstWaitMs, maxWaitMs, randomPart] = [500, 60_000, 0.2]
-/** A run of at least so many milliseconds resets the wait. */
+/** A run of at least this many milliseconds resets the wait. */
 const settledMs = 30_000
 /** A program that fails so soon after its files changed is broken until they change again. */
 const brokenMs = 10_000
-/** A program rests after so many failures within so many milliseconds. */
+/** A program rests after this many failures within this many milliseconds. */
 export const [maxFailures, failureWindowMs] = [10, 600_000]
 
 /** How often a program failed in the last ten minutes. */
 export interface FailureCount {
-  /** With the last one. */
+  /** Including the last one. */
   readonly count: number
   /** Milliseconds since the first of them. */
   readonly sinceMs: number
@@ -35,12 +35,12 @@ export interface FailureCount {
   readonly isSame: boolean
 }
 
-/** What becomes of a program that has ended. `ended`: its `restart` does not ask for more; `broken`: trying cannot help. */
+/** The next step after a program has ended. `ended`: its `restart` does not ask for more; `broken`: trying again cannot help. */
 export type Next =
   | { readonly tryMs: number; readonly rests?: never }
   | { readonly rests: 'ended' | 'broken' | 'failures'; readonly tryMs?: never }
 
-/** What is known about a run that has ended. */
+/** Facts about a run that has ended. */
 interface Run {
   readonly ranMs: number
   /** Whether it was started because its files had changed. */

@@ -81,7 +81,7 @@ function mustStart(required: readonly string[], started: readonly string[]): voi
 /** Milliseconds that a required process has to join, unless its `startTimeout` says otherwise. */
 const requiredMs = 120_000
 
-/** The labels of programs, with the milliseconds that each has to join. Throws `UsageError` for a name that is no program. */
+/** The labels of programs, with the milliseconds that each has to join. Throws `UsageError` for an unknown program. */
 function findRequired(names: readonly string[], config: Config): Map<string, number> {
   const programs = listPrograms(config)
   return new Map(
@@ -123,7 +123,7 @@ function announceListening({ url, spaces }: RunningGateway, json: boolean): void
 /** Milliseconds that a drain may take before the process ends anyway. */
 const drainMs = 4500
 
-/** Waits for SIGINT or SIGTERM, or until nobody reads its events any more, then closes. A second signal ends the process at once. */
+/** Waits for SIGINT or SIGTERM, or until the reader of its events is gone, then closes. A second signal ends the process at once. */
 export async function untilSignal(close: () => Promise<void>): Promise<void> {
   await new Promise<void>((resolve) => {
     process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve())

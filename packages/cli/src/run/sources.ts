@@ -94,7 +94,7 @@ const script = /\.(?:[cm]?[jt]sx?|py|rb|sh|php|pl|lua|exs?|go|jar|wasm)$/
 /** Extensions of files that may have imports. */
 const importing = /\.[cm]?[jt]sx?$/
 const specifiers = /\b(?:from|import|require)\s*\(?\s*(['"`])(\.\.?(?:\/[^'"`\n?]*)?)(?:\?[^'"`\n]*)?\1/g
-/** Extensions in imports, and those that the file may have instead. */
+/** Extensions in imports, with alternatives for the file. */
 const written: Readonly<Record<string, readonly string[]>> = {
   '.js': ['.ts', '.tsx'],
   '.jsx': ['.tsx'],
@@ -160,7 +160,7 @@ function resolveImport(path: string): string[] {
   return there === undefined ? candidates.slice(0, -extensions.length) : [there]
 }
 
-/** The package.json that says what the files of a folder are; if there is none, where it may be written. */
+/** The package.json that determines the type of a folder's files; if there is none, its possible path. */
 function findManifest(folder: string, directory: string): string {
   for (let at = folder; at.startsWith(directory); at = dirname(at)) {
     const file = join(at, 'package.json')
@@ -169,7 +169,7 @@ function findManifest(folder: string, directory: string): string {
   return join(folder, 'package.json')
 }
 
-/** Of a package.json only `type` counts: it changes with each package that is installed. */
+/** Only `type` of a package.json counts: other parts change with each installed package. */
 function readManifest(file: string): Version {
   const { version, text } = read(file)
   if (text === undefined) return version

@@ -39,7 +39,7 @@ export interface RunningGateway {
   findKick(space: string, participant: string): Kick | undefined
   /** Records in the log how the program of a participant is doing; `undefined` = it has none. */
   setProgram(space: string, participant: string, program: ProgramInfo | undefined): void
-  /** Says that a program has ended, by the session that it was given. */
+  /** Reports that a program has ended, by the session that it was given. */
   endProgram(space: string, participant: string, session: string): void
   /** Whether another program of a participant has taken over from this one. */
   isReplaced(space: string, participant: string, session: string): boolean
@@ -168,7 +168,7 @@ export async function startGateway(
   }
 }
 
-/** Opens the log; if another gateway has it, says which. */
+/** Opens the log; names the other gateway if it is in use. */
 async function openOwnStore(open: () => Promise<LogStore>, config: Config): Promise<LogStore> {
   try {
     return await open()
@@ -192,7 +192,7 @@ async function choosePort(config: Config, logger: Logger): Promise<number> {
   return free
 }
 
-/** Throws `Failure` if the gateway of this folder runs already; at this port, where one is given. */
+/** Throws `Failure` if the gateway of this folder already runs; on this port, if given. */
 async function mustNotRun(
   { directory }: Config,
   { port, cause }: { readonly port?: number; readonly cause?: unknown },

@@ -60,7 +60,7 @@ function chooseRemedy(program: Program): FailureName {
 
 /** Variables of this process that every program gets. */
 const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ', 'MEUP_TRANSCRIPT'] as const
-/** What Python prints is shown at once, although its output is no terminal. */
+/** Python's output is shown at once, although it is not a terminal. */
 const preset = { PYTHONUNBUFFERED: '1' }
 
 function buildEnvironment({ env }: McpProgram | ProcessProgram | AcpProgram): Record<string, string> {
@@ -96,7 +96,7 @@ async function startMcp(
   }
 }
 
-/** What happened while the agent was away: it answers what nobody answered. */
+/** Events while the agent was away: it answers unanswered questions. */
 const replayed = { tail: 1000 }
 
 async function startAcp(program: AcpProgram, connection: ProgramConnection): Promise<Running> {
@@ -125,7 +125,7 @@ async function startAcp(program: AcpProgram, connection: ProgramConnection): Pro
 /** Milliseconds that a start may take to end once it is aborted. */
 const abortMs = 2000
 
-/** A start that goes on after it was aborted is left alone, and what it started is closed when it is ready. */
+/** A start that continues after it was aborted is closed when it is ready. */
 async function startUnlessAborted(start: () => Promise<Running>, signal: AbortSignal): Promise<Running> {
   signal.throwIfAborted()
   const starting = start()
@@ -139,7 +139,7 @@ async function startUnlessAborted(start: () => Promise<Running>, signal: AbortSi
     signal.removeEventListener('abort', giveUp)
     return running
   } catch (error) {
-    starting.then((running) => running.close()).catch(() => {}) // Nobody waits for it any more.
+    starting.then((running) => running.close()).catch(() => {}) // No one waits for it any more.
     throw error
   }
 }

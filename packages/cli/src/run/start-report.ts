@@ -20,10 +20,10 @@ export class StartReport {
   readonly #labels: readonly string[]
   /** Programs of the start that have neither joined nor failed, and are not late. */
   readonly #pending: Set<string>
-  /** Programs of the start that have neither started nor failed, and those that failed instead. */
+  /** Programs that have neither joined nor failed yet, and those that failed instead. */
   readonly #starting: Set<string>
   readonly #failed = new Set<string>()
-  /** What is to be reported: how long each took to join, and who is late. */
+  /** To report: the time that each took to join, and the late ones. */
   #joined = new Map<string, number>()
   #late: string[] = []
   readonly #waiting: RequiredPrograms
@@ -102,7 +102,7 @@ class RequiredPrograms {
     this.joined = new Promise((resolve, reject) => {
       this.#settle = (error) => (error === undefined ? resolve() : reject(error))
     })
-    this.joined.catch(() => {}) // Handled where it is awaited.
+    this.joined.catch(() => {}) // Handled by the awaiting code.
     this.#timers = [...required].map(([label, ms]) => setTimeout(() => this.#onTimeout(label, ms), ms))
     this.#settleIfDone()
   }
@@ -168,7 +168,7 @@ function toJsonEvent(
       return ['kicked', { ...about, by, ...(reason !== undefined && { reason }), ...end, resting: true }]
     }
     default:
-      return undefined // `ready` says who has joined.
+      return undefined // `ready` lists the joined programs.
   }
 }
 

@@ -54,9 +54,9 @@ interface Runner {
 /** Runs the programs of a gateway. A program's failure is an event of its own, and ends nothing else. */
 export class Supervisor {
   readonly #options: SupervisorOptions
-  /** By label. */
+  /** Runners by label. */
   readonly #runners = new Map<string, Runner>()
-  /** By label: resolves when the program that was stopped there has ended. */
+  /** By label: resolves when the stopped program has ended. */
   readonly #left = new Map<string, Promise<void>>()
 
   constructor(options: SupervisorOptions) {
@@ -85,7 +85,7 @@ export class Supervisor {
     return [...this.#runners.values()].map(({ name, keeper }) => ({ name, status: keeper.status }))
   }
 
-  /** Starts a program anew, whatever its state. */
+  /** Restarts a program, whatever its state. */
   restart(label: string): void {
     const runner = this.#runners.get(label)
     if (runner === undefined) return
@@ -120,7 +120,7 @@ export class Supervisor {
       },
     }
     const announce = createAnnouncer(name, this.#options)
-    let isForgotten = false // A program that is being started may still come and end after that.
+    let isForgotten = false // A program that is being started may still appear and end after that.
     const keeper: Keeper = keepRunning({
       restart: program.kind === 'process' ? program.restart : 'on-failure',
       lateMs: getLateMs(program),
@@ -180,8 +180,9 @@ export class Supervisor {
 }
 
 /**
- * Starts a program under a session of its own, and tells the gateway as soon as it has ended: it need not wait whether the program
- * comes back. One that another has replaced, wherever that was started, would replace it in its turn: it is not tried again.
+ * Starts a program with its own session, and notifies the gateway as soon as it has ended, so that no one waits for its return.
+ * A program that was replaced by another one, wherever that was started, is not tried again: the two would replace each other
+ * forever.
  */
 async function startNamed(
   { program, connection }: ProgramAssignment,
@@ -224,7 +225,7 @@ const fingerprint = ({ program, connection }: ProgramAssignment): string =>
 /** Milliseconds after which a program that has not joined is late. */
 const usualLateMs = 5000
 
-/** Of a `process`, `startTimeout` is when it is late; the others are given up then. */
+/** For a `process`, `startTimeout` only marks it as late; others are given up then. */
 const getLateMs = ({ kind, startTimeoutMs = usualLateMs }: Program): number =>
   kind === 'process' ? startTimeoutMs : Math.min(usualLateMs, startTimeoutMs)
 

@@ -3,7 +3,7 @@ import type { Entry, EnvelopeLog, GatewayOptions, Logger } from '@meup/gateway'
 import type { TraceFold, TraceSpan } from '@meup/telemetry'
 
 export interface Tracing {
-  /** For the gateway. */
+  /** Observes the gateway. */
   readonly observe?: GatewayOptions['observe']
   /** Sends the remaining spans, once the gateway is closed. */
   close(): Promise<void>
@@ -42,7 +42,7 @@ export async function traceSpaces(logger: Logger, env = process.env): Promise<Tr
     for await (const row of recent(log)) ended(fold, row) // Spans that ended before the start are not sent again.
     return (entries: readonly Entry[]) => {
       const traced = entries.flatMap((entry) => ended(fold, entry))
-      if (log.shared?.leads !== false) spans.add(traced) // Of several gateways only the leader sends spans.
+      if (log.shared?.leads !== false) spans.add(traced) // Among several gateways only the leader sends spans.
     }
   }
   return { observe, close: () => spans.close() }

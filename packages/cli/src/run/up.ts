@@ -45,7 +45,7 @@ export async function launch(
   if (control !== undefined) started.announceControl(control.path)
   const loading = import('./supervisor.js')
 
-  /** First of all: of two that are started in one folder, one goes on. */
+  /** Called first: if two are started in one folder, only one continues. */
   async function openControl(): Promise<ControlServer | undefined> {
     try {
       const requests = createControlRequests({

@@ -9,7 +9,7 @@ import { readWork } from './read-work.js'
 import type { Work } from './space-monitor.js'
 import { describeWork, type Programs, workTable } from './work-table.js'
 
-/** `meup ps`: how everybody in a space is doing. */
+/** `meup ps`: the state of all participants of a space. */
 export async function listWork(flags: ConnectionFlags): Promise<void> {
   const http = createHttpClient(flags)
   const { url, space } = http.target
@@ -21,7 +21,7 @@ export async function listWork(flags: ConnectionFlags): Promise<void> {
   for (const line of workTable(all, programs, { width, now })) print(line)
 }
 
-/** Columns of a table that is no terminal's. */
+/** Maximum columns of a table outside a terminal. */
 const maxColumns = 200
 
 /** The programs of the `meup up` of this folder, if it runs this space; none of a gateway elsewhere. */

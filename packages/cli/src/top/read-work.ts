@@ -33,7 +33,7 @@ async function readBack(
   return found.reverse()
 }
 
-/** How much everybody does at present. */
+/** The current activity of all participants. */
 export async function readWork(http: HttpClient): Promise<Work[]> {
   const [monitor, { participants }, { contexts }] = await Promise.all([
     readRecentWork(http),

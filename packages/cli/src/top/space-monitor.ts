@@ -37,7 +37,7 @@ export interface Work {
 export interface Thinking {
   readonly agent: string
   readonly runs: number
-  /** In milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly since: number
 }
 
@@ -82,7 +82,7 @@ export class SpaceMonitor {
     this.#countsOf(from).tokens.add(Date.parse(ts), sum)
   }
 
-  /** Everybody, those who do most first. `now`: in milliseconds by the gateway's clock. */
+  /** All participants, the busiest first. `now`: in milliseconds by the gateway's clock. */
   list(participants: readonly ParticipantDetails[], thinking: readonly Thinking[], now: number): Work[] {
     return participants.map((each) => this.#describe(each, thinking, now)).sort(compareWork)
   }
@@ -133,7 +133,7 @@ function describeLast(envelope: AnyEnvelope): string {
   return isThought(kind) && detail !== '' ? `· ${brief(onOneLine(detail), maxLastChars)}` : ''
 }
 
-/** States that somebody should look at. */
+/** States that need attention. */
 const troubled: ReadonlySet<StateText['name']> = new Set(['failed', 'restarting', 'resting', 'starting'])
 
 function compareWork(one: Work, other: Work): number {
@@ -153,7 +153,7 @@ function compareWork(one: Work, other: Work): number {
 /** A sum over a window of time that ends now. */
 class WindowSum {
   readonly #partMs: number
-  /** By the number of its part of time. */
+  /** Sums by the number of their time slot. */
   readonly #sums = new Map<number, number>()
 
   constructor(windowMs: number) {

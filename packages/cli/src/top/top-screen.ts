@@ -7,7 +7,7 @@ export interface TopParts {
   readonly heading: string
   readonly work: readonly Work[]
   readonly programs: Programs
-  /** Whose row the keys act on. */
+  /** The participant whose row the keys act on. */
   readonly selected: string | undefined
   /** The line below: a question, a notice, or the keys. */
   readonly footer: string
@@ -19,7 +19,7 @@ export interface TopLayout {
   readonly columns: number
   readonly rows: number
   readonly now: number
-  /** Makes the selected row stand out. */
+  /** Highlights the selected row. */
   mark(text: string): string
 }
 
@@ -37,7 +37,7 @@ export function renderTop(parts: TopParts, layout: TopLayout): string[] {
   ].slice(-rows)
 }
 
-/** Colours of a page are no columns, so that only plain rows are cut. */
+/** Colours take up no columns, so only plain rows are cut. */
 const truncateRow = (line: string, columns: number): string =>
   line.includes('\u001B') ? line : truncate(line, columns)
 

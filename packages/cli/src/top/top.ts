@@ -49,7 +49,7 @@ class TopScreen {
   #monitor: SpaceMonitor | undefined
   #programs: Programs = new Map()
   #selected: string | undefined
-  /** Set once the reader has chosen, or somebody was busy: then the row stays the same. */
+  /** Set once the reader has chosen, or a participant was busy: then the row stays the same. */
   #isChosen = false
   #notice = { text: '', until: 0 }
   #page: readonly string[] | undefined

@@ -15,7 +15,7 @@ interface Column {
 
 const stateColumns = 24
 
-/** In the order in which they are shown; the first of `essential` are kept on a narrow screen. */
+/** In display order; the first of `essential` are kept on a narrow screen. */
 const columns = [
   { title: 'WHO', width: 12, text: ({ id }) => onOneLine(id) },
   {
@@ -31,7 +31,7 @@ const columns = [
 /** `paused by ana, 10 min left` has no room for its last word. */
 const shorten = (state: string): string => (state.length > stateColumns ? state.replace(/ left$/, '') : state)
 
-/** Columns by what is given up last where there is no room. */
+/** The columns that are dropped last for lack of room. */
 const essential: readonly string[] = ['WHO', 'STATE', 'MSG/S', 'TOKENS/H', 'CALLS/MIN']
 /** Columns of the last one, what was done last, below which it is left out. */
 const minLastColumns = 12

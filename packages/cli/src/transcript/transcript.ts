@@ -58,7 +58,7 @@ export const replay = (name: string, options: ReplayOptions, flags: Flags): Prom
     else printDiff(withoutPrompts(turn), withoutPrompts(entries))
   })
 
-/** A transcript may come from anybody: its address gets no prompt that nobody agreed to send there. */
+/** A transcript may come from anyone: its address gets no prompt without the user's consent. */
 async function confirmAddress(address: string): Promise<boolean> {
   const shown = onOneLine(address)
   if (canAsk()) return askConfirmation(`Send the prompts of this turn to ${shown}, without a key?`)
@@ -69,7 +69,7 @@ async function confirmAddress(address: string): Promise<boolean> {
 
 type Visit<Result> = (file: TranscriptFile, agent: string) => Result
 
-/** A file that cannot be read keeps nobody from the others. */
+/** An unreadable file does not prevent reading the others. */
 async function eachFile(flags: Flags, visit: Visit<void>): Promise<void> {
   for (const path of findFiles(flags)) {
     const agent = basename(path, '.db')
@@ -157,7 +157,7 @@ function getTurn(file: TranscriptFile, entry: KeptEntry): readonly KeptEntry[] {
   return file.entries({ turn }).filter((each) => metadataOf(each).context === context)
 }
 
-/** A hash stands for one request and what came of it, all else for its turn. */
+/** A hash refers to one request and its response, anything else to its turn. */
 async function readSide(flags: Flags, name: string): Promise<readonly KeptEntry[]> {
   let side: readonly KeptEntry[] = []
   await withCommit(flags, name, (file, entry) => {

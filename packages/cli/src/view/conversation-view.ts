@@ -131,7 +131,7 @@ class ConversationView implements View {
     if (rest !== undefined) this.#flowOn()
   }
 
-  /** Prints what has been written of an answer; lines with a time or a number come whole. */
+  /** Prints the written part of an answer; lines with a time or a number are printed whole. */
   #flowOn(): void {
     if (!(this.#lines instanceof AgentLines)) return
     const rows = this.#flow.flow(this.#activity.answers(), this.#surface.columns)
@@ -292,7 +292,7 @@ class ConversationView implements View {
     ].join(' · ')
   }
 
-  /** Whose thoughts are hidden from everybody, and by whom. */
+  /** Participants whose thoughts are hidden from everyone, and by whom. */
   #hiddenRuns(): string[] {
     const texts = this.#space.runs.flatMap(({ owner, hiddenBy }) =>
       hiddenBy ? [`thoughts of ${owner} hidden by ${hiddenBy.join(' and ')}`] : [],
@@ -326,7 +326,7 @@ class ConversationView implements View {
     })
   }
 
-  /** Thoughts of a run were hidden from everybody, or are shown again. */
+  /** Thoughts of a run were hidden from everyone, or shown again. */
   #onVisibility(isShown: boolean, since: number): void {
     if (!isShown) this.#screen.hide()
     else if (this.#thinking.isShown) this.#startReread(since)
@@ -340,7 +340,7 @@ class ConversationView implements View {
   async #reread(since: number): Promise<void> {
     try {
       const { envelopes } = await createHttpClient(this.#flags).readLogPage({ after: since, order: 'desc' })
-      // What is still hidden comes later.
+      // Hidden parts follow later.
       const isWhole = this.#space.runs.every(({ reasoningVisible }) => reasoningVisible)
       this.#screen.catchUp(
         envelopes.toReversed().filter((each) => this.#includes(each)),
@@ -367,7 +367,7 @@ class ConversationView implements View {
       this.#activity.reset(welcome, welcome.resume.status === 'lost')
       this.#surface.refresh()
     })
-    // In pipes, the lines must not depend on how far the reader is behind.
+    // In pipes, the lines must not depend on the reader's delay.
     const isWatched = this.#isLive || this.#flags.screenReader === true
     const since = space.welcome.resume.from - 1
     if (isWatched)

@@ -46,12 +46,12 @@ export class InputHistory {
     try {
       appendFileSync(this.#file, `${JSON.stringify(line)}\n`, { mode: 0o600 })
     } catch {
-      // The conversation goes on without it.
+      // The conversation continues without it.
     }
   }
 }
 
-/** Throws if the file is of somebody else, who could read or choose what is sent. */
+/** Throws if the file belongs to another user, who could read or choose what is sent. */
 function readLines(file: string): string[] {
   const stat = lstatSync(file, { throwIfNoEntry: false })
   if (stat === undefined) return []

@@ -12,7 +12,7 @@ interface KeyboardOptions {
   readonly history?: readonly string[]
   /** Returns `false` for a line that is not to be kept, such as an answer to a question. */
   isKept?(line: string): boolean
-  /** A line joins the history, as it is said. */
+  /** Adds a sent line to the history. */
   kept?(text: string): void
   /** The input line or its completions have changed. */
   changed(): void
@@ -42,7 +42,7 @@ export class Keyboard {
   #captor: ((key: string) => void) | undefined
   /** The text pasted so far; `undefined` = not pasting. */
   #paste: string | undefined
-  /** Runs while a paste comes that the terminal has not marked. */
+  /** Runs during a paste that the terminal does not mark. */
   #burst: NodeJS.Timeout | undefined
   #search: { text: string; at: number; readonly before: string } | undefined
 
@@ -181,7 +181,7 @@ export class Keyboard {
     this.#history = [...lines]
   }
 
-  /** Many lines in one read, or what follows them at once, are pasted: nobody types so fast. */
+  /** Many lines in one read, or text that follows them at once, are pasted: typing is slower. */
   #onData(chunk: Buffer): void {
     const isPasting = this.#paste !== undefined
     const isBurst = this.#burst !== undefined || countLineEnds(chunk) >= burstLines

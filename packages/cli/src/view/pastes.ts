@@ -6,7 +6,7 @@ const controls = /[^\P{Cc}\t]/gu
 
 /** A paste of more lines or characters is shown by its size. */
 const [maxLines, maxChars] = [8, 1500]
-/** Pastes that are kept; a line with an older one says its size alone. */
+/** Number of kept pastes; a line with an older one only shows its size. */
 const maxKept = 100
 
 /** Texts that were pasted into the input line, which shows long pastes as `[pasted 200 lines]`. */
@@ -14,7 +14,7 @@ export class Pastes {
   /** Pasted texts by their placeholders. */
   readonly #texts = new Map<string, string>()
 
-  /** Adds a pasted text; returns what stands for it in the line. */
+  /** Adds a pasted text; returns its placeholder for the line. */
   add(text: string): string {
     const encoded = this.encode(text)
     const lines = encoded.split(lineEnd).length

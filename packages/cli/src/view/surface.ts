@@ -67,7 +67,7 @@ interface LiveOptions {
   /** Whether there is an input line. */
   readonly echoes: boolean
   readonly completer: Completer | undefined
-  /** Those that return `false` had nothing to do. */
+  /** Keys that return `false` had nothing to do. */
   readonly keys: Readonly<Record<string, () => unknown>>
   readonly history?: InputHistory | undefined
 }

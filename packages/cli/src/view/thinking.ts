@@ -13,12 +13,12 @@ export interface ThoughtVisibilityOptions {
   cut(isCut: boolean): Promise<void>
 }
 
-/** Whether this view shows thoughts. It concerns this connection alone: nobody else notices [MEUP-9.1]. */
+/** Whether this view shows thoughts. It only concerns this connection: others do not notice [MEUP-9.1]. */
 export class ThoughtVisibility {
   isShown = true
   readonly #options: ThoughtVisibilityOptions
   #isAsking = false
-  /** What the gateway was asked for last. */
+  /** The last request to the gateway. */
   #isCut = false
 
   constructor(options: ThoughtVisibilityOptions) {
@@ -41,7 +41,7 @@ export class ThoughtVisibility {
     if (kind === Kind.reasoningStart && context === undefined) this.#start()
   }
 
-  /** What could not be asked for is asked for again. */
+  /** Repeats a request that failed. */
   onConnected(): void {
     this.#start()
   }
@@ -50,7 +50,7 @@ export class ThoughtVisibility {
     this.#synchronize().catch((error: unknown) => this.#options.failed(error))
   }
 
-  /** Sends one request at a time, so that the last toggle is sent last. Nothing is sent while nobody thinks. */
+  /** Sends one request at a time, so that the last toggle is sent last. Sends nothing while no participant thinks. */
   async #synchronize(): Promise<void> {
     const { space, cut, reread, failed } = this.#options
     if (this.#isAsking) return

@@ -74,7 +74,7 @@ export interface ViewOptions {
   /** Whether input is accepted. */
   readonly echoes: boolean
   readonly completer?: Completer
-  /** Those who alone read what is typed; absent = everyone. */
+  /** The only readers of the input; absent = everyone. */
   readonly audience?: readonly string[]
   /** A one-line summary of the open proposals. */
   readonly pending?: () => string | undefined
@@ -114,7 +114,7 @@ export function readFilter({ context, agent, kind, reasoning = 'full' }: FilterF
   })
   return {
     subscription: Object.keys(subscription).length === 0 ? undefined : subscription,
-    // Summaries come live alone.
+    // Summaries only arrive live.
     query: omitUndefined({
       reasoning: reasoning === 'summary' ? 'boundaries' : reasoning,
       context,

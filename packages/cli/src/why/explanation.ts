@@ -16,7 +16,7 @@ export interface Explanation {
 /** The model of the run in which it was done. */
 export interface ModelUse {
   readonly name: string
-  /** Tokens that the whole run has spent; absent while it goes on. */
+  /** Tokens of the whole run; absent while it is running. */
   readonly tokens?: number
   /** Hash of its transcript. */
   readonly transcript?: string

@@ -12,13 +12,14 @@ const minIdChars = 8
 const actKinds = [Kind.chat, Kind.mcpRequest, Kind.mcpReject, Kind.systemDecision]
 
 interface FindOptions {
-  /** Whose turn a number means. Default: of who answered last. */
+  /** The owner of a numbered turn. Default: the last to answer. */
   readonly thread?: string | undefined
 }
 
 /**
- * Finds the acts that a reference means, the newest first: an envelope by its id, the beginning of that, or `#seq`; the outcome of a turn, by
- * its number or as `bot turn 3`; or the acts that say all of some words. Without a text, the last act. Throws if there is none.
+ * Finds the acts that a reference means, the newest first: an envelope by its id, a prefix of it, or `#seq`; the outcome of a
+ * turn, by its number or as `bot turn 3`; or the acts that contain all given words. Without a text, the last act. Throws if
+ * there is none.
  */
 export async function findActs(
   http: HttpClient,

@@ -30,7 +30,7 @@ const labelColumns = 12
 const defaultColumns = 100
 /** Questions, results and other steps of a kind that are shown, and steps that are named as those to look at first. */
 const [maxAsked, maxResults, maxOthers, maxFirst] = [3, 3, 2, 3]
-/** Characters of the act itself, and lines of a refusal, which says what was lacking. */
+/** Maximum characters of the act itself, and lines of a refusal, which names the missing capability. */
 const [maxTextChars, maxRefusalLines] = [400, 3]
 
 const verbs: Readonly<Record<WhyRole, string>> = {

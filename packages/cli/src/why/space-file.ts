@@ -6,8 +6,8 @@ import { locate } from '../config/yaml-source.js'
 import { readGatewayFile } from '../lib/running-gateway.js'
 
 /**
- * The line of the space.yaml in this folder in which a participant has a capability, as explanations name it. `undefined`: the gateway
- * at `url` is not that of this folder, or the file says it in another way by now.
+ * The line of the space.yaml in this folder that gives a participant a capability, as explanations name it. `undefined`: the
+ * gateway at `url` is not that of this folder, or the file has changed since.
  */
 export function findCapabilityLine(
   { url, space }: { readonly url: string; readonly space: string },

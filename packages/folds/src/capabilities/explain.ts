@@ -51,9 +51,9 @@ export function explainCapability(granted: GrantedCapabilities, attempt: Subject
     sentences: [
       `${id} may not ${deed}.`,
       near.length === 0
-        ? `It holds nothing for ${kind}.`
-        : `What it holds for ${kind} does not cover that: ${nearText(near)}.`,
-      ...(mayPropose ? ['It may propose it, for somebody else to approve.'] : []),
+        ? `It has no capability for ${kind}.`
+        : `Its capabilities for ${kind} do not cover that: ${nearText(near)}.`,
+      ...(mayPropose ? ['It may propose it for approval.'] : []),
       ...(exemption === undefined ? [] : [`Without a capability it may ${exemption}.`]),
     ],
   }

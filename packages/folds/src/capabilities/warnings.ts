@@ -34,7 +34,9 @@ function explainKind(kind: string): string | undefined {
     return onOneLine(`"${name}" is a kind; the tool of that name is {"tool":${JSON.stringify(name)}}`)
   }
   const meant = suggest(name, knownNames)
-  return meant === undefined ? undefined : onOneLine(`"${name}" is no kind of MEUP; did you mean "${meant}"?`)
+  return meant === undefined
+    ? undefined
+    : onOneLine(`"${name}" is not a kind of MEUP; did you mean "${meant}"?`)
 }
 
 function listAddressees(capability: Capability): string[] {
@@ -48,7 +50,7 @@ function explainAddressee(name: string, participants: readonly string[]): string
   const meant = isPattern || participants.includes(name) ? undefined : suggest(name, participants)
   return meant === undefined
     ? undefined
-    : onOneLine(`"${name}" is no participant of this space; did you mean "${meant}"?`)
+    : onOneLine(`"${name}" is not a participant of this space; did you mean "${meant}"?`)
 }
 
 /** Names of tool arguments that are shell commands. */

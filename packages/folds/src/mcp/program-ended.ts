@@ -47,7 +47,7 @@ export const findStopWords = (reason: string): string | undefined =>
 
 /** Warns whoever decides a proposal that the program of its proposer has ended. */
 export const proposerEndedText = (proposer: string): string =>
-  `${programEndedText(proposer)}; nobody waits for the result`
+  `${programEndedText(proposer)}; no one waits for the result`
 
 /** The JSON-RPC error of a call to a participant whose program has ended. */
 export const programEnded = (participant: string) => ({

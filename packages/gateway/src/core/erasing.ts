@@ -55,7 +55,7 @@ export class Erasing implements SpaceListener {
     this.#recovery = new Recovery(space.clock, (err, retryMs) =>
       logger.error(
         { space: config.name, err, retryMs },
-        'what was erased is still in the log; this is tried again',
+        'erased envelopes are still in the log; removing them is tried again',
       ),
     )
   }
@@ -110,7 +110,7 @@ export class Erasing implements SpaceListener {
     if (space.state.erasures.seqs.has(seq))
       return refuse('not_found', `The envelope ${seq} is erased already.`)
     if (!isErasable(row.kind)) {
-      const message = `The envelope ${seq} is ${row.kind}, which builds the state of the space: what it says of rights, presence and pauses has to stay.`
+      const message = `The envelope ${seq} is ${row.kind}, which is part of the state of the space: rights, presence and pauses have to stay.`
       return refuse('invalid_request', message)
     }
     const { text } = space.safety.guard(reason)

@@ -271,7 +271,7 @@ export class LogUse {
       bytesLeft: Math.floor(left),
       bytesPerDay: perSecond * 86_400,
     }
-    if (isRefused) logger.warn(about, 'somebody has used up what it may add to the log; more is refused')
-    else logger.warn(about, 'somebody has used 80 % of what it may add to the log')
+    if (isRefused) logger.warn(about, 'a participant has used up its quota of the log; more is refused')
+    else logger.warn(about, 'a participant has used 80 % of its quota of the log')
   }
 }

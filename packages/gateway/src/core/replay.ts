@@ -53,7 +53,7 @@ function stateIn(kept: Checkpoint | 'damaged', { head }: Pick<EnvelopeLog, 'head
   if (kept === 'damaged') return 'it is damaged, or of another log'
   const { format, through } = kept
   if (format !== SpaceState.format) return `its format is ${format}; this gateway knows ${SpaceState.format}`
-  if (through > head) return `it tells of row ${through}, and the log ends at ${head}`
+  if (through > head) return `it covers rows up to ${through}, and the log ends at ${head}`
   return SpaceState.from(kept.bytes, through)
 }
 

@@ -84,7 +84,7 @@ export class EventStreams implements SpaceListener {
     this.#serve(session, received).catch((err: unknown) => {
       const { config, logger } = this.#space
       const { participant } = session
-      logger.error({ space: config.name, participant, err }, 'a stream of events cannot go on')
+      logger.error({ space: config.name, participant, err }, 'a stream of events cannot continue')
       session.close(closeCodes.draining, 'the log cannot be read; reconnect later')
     })
   }

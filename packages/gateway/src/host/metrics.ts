@@ -93,7 +93,7 @@ export const metricDefinitions: readonly MetricDefinition[] = [
     'Envelopes that were erased, whose bytes are not removed yet',
     ({ unerased }) => unerased,
   ),
-  gauge('meup_participants_present', 'Participants who are there', ({ present }) => present),
+  gauge('meup_participants_present', 'Present participants', ({ present }) => present),
   gauge(
     'meup_open_contexts',
     'Contexts that reasoning has opened and not closed',
@@ -111,10 +111,8 @@ export const metricDefinitions: readonly MetricDefinition[] = [
   counter('meup_envelopes_refused_total', 'Envelopes that were refused, by error code', (metrics) =>
     byKey('code', metrics.refused),
   ),
-  counter(
-    'meup_safety_findings_total',
-    'Envelopes in which the guard has found something, by what became of it',
-    (metrics) => byKey('action', metrics.findings),
+  counter('meup_safety_findings_total', 'Envelopes with findings of the guard, by outcome', (metrics) =>
+    byKey('action', metrics.findings),
   ),
   perSpace('histogram', commitSeconds, 'Seconds that the log took to commit one batch', ({ metrics }) =>
     listBuckets(commitSeconds, metrics.commits),
@@ -146,7 +144,7 @@ export const metricDefinitions: readonly MetricDefinition[] = [
   ),
   counter(
     'meup_reasoning_suppressed_total',
-    'Thoughts of hidden runs, which went to nobody but their sender',
+    'Thoughts of hidden runs, which were only sent to their sender',
     (metrics) => metrics.withheldThoughts,
   ),
   {
@@ -176,7 +174,7 @@ export const metricDefinitions: readonly MetricDefinition[] = [
   {
     name: 'meup_unhandled_rejections_total',
     type: 'counter',
-    help: 'Errors inside the gateway or its bridges that nothing handled; each is logged',
+    help: 'Unhandled errors inside the gateway or its bridges; each is logged',
     read: () => [{ labels: {}, value: countUnhandledRejections() }],
   },
 ]

@@ -13,7 +13,7 @@ export function logUnhandledRejections(logger: Logger): void {
   process.on('unhandledRejection', (reason) => {
     count++
     const origin = findOrigin(reason)
-    logger.error({ err: reason, ...(origin && { origin }) }, 'nobody handled a rejected promise')
+    logger.error({ err: reason, ...(origin && { origin }) }, 'a rejected promise was not handled')
   })
 }
 

@@ -78,13 +78,10 @@ export async function resolveEnvelope(
 export function refuseMissing(ref: string, space: Space): Refusal {
   const seq = space.log.heading(ref)?.seq ?? Number(ref.replace(/^#/, '') || 0)
   if (seq < space.log.oldest && seq >= 1)
-    return refuse(
-      'not_found',
-      `What is older than seq ${space.log.oldest} was pruned. Ask about something later.`,
-    )
+    return refuse('not_found', `Envelopes before seq ${space.log.oldest} were pruned. Ask about a later one.`)
   const name = ref.slice(0, 128)
   if (seq <= space.delivered && space.wasErased(seq)) {
-    const advice = 'The record of it says by whom and why: GET audit/verify lists such records.'
+    const advice = 'Its record has the eraser and the reason: GET audit/verify lists such records.'
     return refuse('not_found', `The envelope ${name} was erased. ${advice}`)
   }
   return refuse(

@@ -29,10 +29,7 @@ function checkRight(visitor: Caller): Refusal | undefined {
   const { participants, pauses } = space.state
   const pause = pauses.get(participant, space.clock.now())
   if (pause !== undefined)
-    return refuse(
-      'participant_paused',
-      `${pause.by} has paused ${participant}. Wait until somebody resumes it.`,
-    )
+    return refuse('participant_paused', `${pause.by} has paused ${participant}. Wait until it is resumed.`)
   if (!holdsLiteral(participants.capabilities(participant), ERASE)) {
     return {
       code: 'capability_violation',

@@ -82,9 +82,9 @@ const time = (meaning: string): Parameter<number> =>
 
 /** Every parameter of the routes that show what is in the log [MEUP-11.3, 11.4, 11.6]. */
 export const parameters = {
-  after: whole(0, 'only what has a greater seq'),
-  before: whole(1, 'only what has a smaller seq; of turns, a smaller number'),
-  limit: whole(1, 'at most so many of them; default 100, of turns and hits 20', 1000),
+  after: whole(0, 'only envelopes with a greater seq'),
+  before: whole(1, 'only envelopes with a smaller seq, or turns with a smaller number'),
+  limit: whole(1, 'maximum number; default 100, for turns and hits 20', 1000),
   order: oneOf(['asc', 'desc'], 'by seq; default asc'),
   epoch: single(
     {
@@ -97,13 +97,13 @@ export const parameters = {
   kind: names('a kind, such as chat', 'only these kinds', pattern(Envelope.properties.kind)),
   from: names(
     'a participant id',
-    'only what these participants sent',
+    'only envelopes from these participants',
     (text) => text === GATEWAY || isParticipant(text),
   ),
   context: single(
     {
       takes: 'a context, such as run or run/step',
-      meaning: 'only what is in this context or below it',
+      meaning: 'only envelopes in this context or below it',
       schema: { type: 'string' },
     },
     (text) => (parseContext(text, anyContext) === undefined ? undefined : text),
@@ -111,7 +111,7 @@ export const parameters = {
   correlationId: single(
     {
       takes: 'an envelope id',
-      meaning: 'only what answers this envelope',
+      meaning: 'only envelopes that answer this one',
       schema: { type: 'string' },
     },
     (text) => (isId(text) ? text : undefined),
@@ -120,8 +120,8 @@ export const parameters = {
     ['full', 'boundaries', 'none'],
     'full cuts no reasoning; boundaries all but starts, conclusions and cancels; none all but starts of runs',
   ),
-  since: time('only what is from then or later'),
-  until: time('only what is from before then'),
+  since: time('only envelopes from then on'),
+  until: time('only envelopes before then'),
   thread_id: single(
     {
       takes: 'a thread, such as demo/ben',
@@ -143,7 +143,7 @@ export const parameters = {
   text: single(
     {
       takes: `up to ${maxTextChars} characters`,
-      meaning: 'only what says all of these words, in any case',
+      meaning: 'only envelopes with all of these words, in any case',
       schema: { type: 'string', maxLength: maxTextChars },
     },
     (text) => (text.length <= maxTextChars ? text : undefined),
@@ -151,7 +151,7 @@ export const parameters = {
   tool: single(
     {
       takes: 'a tool, as participant/tool or by its name',
-      meaning: 'only calls of this tool, their results, and what was proposed or refused of it',
+      meaning: 'only calls of this tool, their results, proposals and refusals',
       schema: { type: 'string' },
     },
     (text) => (text.length <= maxTextChars ? text : undefined),
@@ -162,7 +162,7 @@ export const parameters = {
   ),
   sizes: oneOf(
     ['true', 'false'],
-    'whether each tool decision tells how much came back, and each turn the id of its answer; default false',
+    'whether each tool decision has the size of its result, and each turn the id of its answer; default false',
   ),
   phase: oneOf(phases, 'only steps of this phase'),
   format: oneOf(['jsonl', 'markdown'], 'how it is written; default jsonl'),
@@ -170,7 +170,7 @@ export const parameters = {
 
 /** Parameters of `GET /why/{ref}`. */
 export const whyParameters = {
-  limit: whole(1, `at most so many steps, those that rank first; default ${maxWhySteps}`, maxWhySteps),
+  limit: whole(1, `maximum number of steps, by rank; default ${maxWhySteps}`, maxWhySteps),
 }
 
 /** Parameters by their names. */
@@ -194,7 +194,7 @@ export function readParameters<Known extends QueryParameters>(
   for (const name of new Set(query.keys())) {
     const parameter = Object.hasOwn(known, name) ? known[name] : undefined
     if (parameter === undefined) {
-      const message = `There is no parameter ${show(name)} here. Use ${Object.keys(known).join(', ')}.`
+      const message = `Parameter ${show(name)} does not exist here. Use ${Object.keys(known).join(', ')}.`
       return refuse('invalid_request', message)
     }
     const texts = query.getAll(name)

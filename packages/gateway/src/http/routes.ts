@@ -43,7 +43,7 @@ export const gatewayRoutes: RouteModule = {
       auth: 'token or guest',
       parameters: pick('after', 'before', 'limit', 'order', ...filters),
       answer: {
-        description: 'envelopes as they were delivered; `Link: rel="next"` where there may be more',
+        description: 'envelopes as they were delivered; `Link: rel="next"` if there may be more',
         content: { ...json(schemaRef('history')), [ndjson]: text },
       },
       handler: getEnvelopes,
@@ -76,12 +76,12 @@ export const gatewayRoutes: RouteModule = {
       method: 'get',
       path: '/spaces/{space}/events',
       operationId: 'events',
-      summary: 'What is committed, as server-sent events',
+      summary: 'Committed envelopes as server-sent events',
       auth: 'token or guest',
       parameters: pick('after', 'epoch', ...filters),
       headers: {
         'Last-Event-ID':
-          'the id of the event to go on after: its seq, or seq.n between events of one seq; it counts more than `after`',
+          'the id of the last received event: its seq, or seq.n between events of one seq; takes precedence over `after`',
       },
       answer: {
         description: [
@@ -97,7 +97,7 @@ export const gatewayRoutes: RouteModule = {
       method: 'get',
       path: '/spaces/{space}/participants',
       operationId: 'participants',
-      summary: 'Who belongs to the space, and who is there',
+      summary: 'The participants of the space, and which of them are present',
       auth: 'token or guest',
       answer: { content: json(schemaRef('participants')) },
       handler: getParticipants,
@@ -115,8 +115,7 @@ export const gatewayRoutes: RouteModule = {
       method: 'get',
       path: '/spaces/{space}/contexts/{path}',
       operationId: 'context',
-      summary:
-        'One context and what is nested in it, or with format=markdown all that was said there, to read',
+      summary: 'One context with its nested contexts; with format=markdown, its whole text',
       auth: 'token or guest',
       parameters: pick('format'),
       answer: {
@@ -132,12 +131,12 @@ export const gatewayRoutes: RouteModule = {
       method: 'get',
       path: '/spaces/{space}/turns',
       operationId: 'turns',
-      summary: 'What an agent was asked and answered, and why it called which tools',
+      summary: 'Questions to an agent, its answers, and its tool calls with their reasons',
       auth: 'token or guest',
       parameters: pick('thread_id', 'before', 'limit', 'of', 'calls_before', 'sizes'),
       required: ['thread_id'],
       answer: {
-        description: 'the latest turns, in their order; `Link: rel="next"` where there may be earlier ones',
+        description: 'the latest turns, in their order; `Link: rel="next"` if there may be earlier ones',
         content: json(schemaRef('turns')),
       },
       handler: getTurns,
@@ -146,11 +145,11 @@ export const gatewayRoutes: RouteModule = {
       method: 'get',
       path: '/spaces/{space}/proposals',
       operationId: 'proposals',
-      summary: 'What may still be approved, with its params as they were proposed',
+      summary: 'Open proposals, with their params as proposed',
       auth: 'token or guest',
       parameters: pick('after', 'limit'),
       answer: {
-        description: 'open proposals, oldest first; `Link: rel="next"` where there are more',
+        description: 'open proposals, oldest first; `Link: rel="next"` if there are more',
         content: { ...json(schemaRef('proposals')), [ndjson]: text },
       },
       handler: getProposals,
@@ -172,7 +171,7 @@ export const gatewayRoutes: RouteModule = {
       method: 'get',
       path: '/spaces/{space}/why/{ref}',
       operationId: 'why',
-      summary: 'What led to an envelope, step by step across agents, and where to look first',
+      summary: 'The causes of an envelope, step by step across agents, with the most relevant steps',
       auth: 'token or guest',
       parameters: whyParameters,
       answer: {
@@ -186,11 +185,11 @@ export const gatewayRoutes: RouteModule = {
       path: '/spaces/{space}/audit',
       operationId: 'audit',
       summary:
-        'What agents did step by step, and what the gateway denied, blocked, limited or reviewed, newest first',
+        'Steps of agents, and envelopes that the gateway denied, blocked, limited or reviewed, newest first',
       auth: 'token or guest',
       parameters: pick('before', 'limit', 'from', 'since', 'until', 'thread_id', 'turn', 'phase'),
       answer: {
-        description: 'steps and decisions; `Link: rel="next"` where there may be more',
+        description: 'steps and decisions; `Link: rel="next"` if there may be more',
         content: json(schemaRef('audit')),
       },
       handler: getAudit,
@@ -228,7 +227,7 @@ export const gatewayRoutes: RouteModule = {
       body: schemaRef('erase'),
       answer: {
         status: 201,
-        description: 'nobody may read it any more; `removed`: its bytes are gone',
+        description: 'no one can read it any more; `removed`: its bytes are gone',
         content: json(schemaRef('erasure')),
       },
       refuses: [
@@ -252,7 +251,7 @@ export const gatewayRoutes: RouteModule = {
       auth: 'token',
       answer: {
         status: 201,
-        description: 'it stands for the token, once and for a minute',
+        description: 'it can be exchanged for the token, once and within a minute',
         content: json(schemaRef('link')),
       },
       handler: postLink,
@@ -270,7 +269,7 @@ export const gatewayRoutes: RouteModule = {
       method: 'post',
       path: '/links/exchange',
       operationId: 'exchange',
-      summary: 'Exchanges a one-time code for the token that it stands for',
+      summary: 'Exchanges a one-time code for its token',
       auth: 'code',
       answer: { description: 'the token, and whose it is', content: json(schemaRef('exchanged')) },
       handler: postExchange,
@@ -298,7 +297,7 @@ export const gatewayRoutes: RouteModule = {
       method: 'get',
       path: '/metrics',
       operationId: 'metrics',
-      summary: 'What the gateway counts',
+      summary: 'Metrics of the gateway',
       auth: 'none',
       answer: { description: 'text for Prometheus', content: { 'text/plain': text } },
       handler: getMetrics,
@@ -326,7 +325,7 @@ export const gatewayRoutes: RouteModule = {
       method: 'get',
       path: '/asyncapi.json',
       operationId: 'asyncapi',
-      summary: 'What goes over WebSockets',
+      summary: 'Messages over WebSockets',
       auth: 'none',
       answer: document,
       handler: getAsyncApi,

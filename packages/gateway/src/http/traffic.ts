@@ -155,7 +155,7 @@ function passTurn(account: Account): void {
 }
 
 function tooMany(who: string, maxRequests: number): Refusal {
-  const message = `${who} has ${maxRequests} requests under way. Wait for their answers.`
+  const message = `${who} has ${maxRequests} requests in progress. Wait for their answers.`
   return refuse('rate_limited', message, retryAfterMs)
 }
 

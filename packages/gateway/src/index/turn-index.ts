@@ -284,7 +284,7 @@ export class SqliteTurnIndex {
     try {
       if (memory !== null) this.#assigner.restore(JSON.parse(memory) as AssignSnapshot)
     } catch (cause) {
-      throw damaged('what it goes on with cannot be read', { cause })
+      throw damaged('its continuation cannot be read', { cause })
     }
     this.#savedAt = memory_seq
     this.#stored = { seq, ...(hash && { hash }) }

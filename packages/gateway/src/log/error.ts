@@ -59,7 +59,7 @@ export function rangeError(through: number, oldest: number, head: number): LogEr
 
 export function checkpointError(through: number, oldest: number, head: number): LogError {
   const kept = `This log has the rows ${oldest} to ${head}`
-  return new LogError('range', `${kept}; there can be no checkpoint at ${through}. Name one of them.`)
+  return new LogError('range', `${kept}; a checkpoint at ${through} is impossible. Name one of them.`)
 }
 
 export function occupiedError(space: string, path: string): LogError {
@@ -68,5 +68,5 @@ export function occupiedError(space: string, path: string): LogError {
 }
 
 export function closedError(what: string): LogError {
-  return new LogError('closed', `The ${what} has been closed. Open it again to go on.`)
+  return new LogError('closed', `The ${what} has been closed. Open it again.`)
 }

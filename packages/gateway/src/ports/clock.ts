@@ -57,7 +57,7 @@ export function steadyClock(clock: Clock, logger: Logger): SteadyClock {
     if (passed < 0) {
       ahead = latest - reading
       if (-passed >= minReportedMs) {
-        logger.warn({ backMs: -passed }, 'the clock was put back; envelopes go on from the time they had')
+        logger.warn({ backMs: -passed }, 'the clock was put back; envelopes continue from their last time')
       }
     } else {
       ahead -= Math.min(ahead, passed * slower)
@@ -91,7 +91,7 @@ export function logClock(
       const { ts } = last
       const aheadMs = steady.reach(Date.parse(ts))
       if (aheadMs < minReportedMs) return
-      const advice = 'its time goes on from there, a tenth slower, until the clock has caught up'
+      const advice = 'its time continues from there, a tenth slower, until the clock has caught up'
       logger.warn({ space, aheadMs, lastTs: ts }, `the log of a space is ahead of the clock; ${advice}`)
     },
   }

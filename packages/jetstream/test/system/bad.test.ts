@@ -59,7 +59,7 @@ test(
     await log.append(drafts(1, 2))
     const { js } = await stranger()
     await js.publish(subject, 'hello')
-    const foreign = refused('corrupt', stream, subject, 'Somebody else wrote')
+    const foreign = refused('corrupt', stream, subject, 'Another program wrote')
     await expect(log.append([draft(3)])).rejects.toMatchObject(foreign)
     await expect(log.recover()).rejects.toMatchObject(foreign)
     await one.close()

@@ -64,7 +64,7 @@ export function createClientLink(outer: Transport, log: (line: string) => void):
       problem = reading.problem
       return { jsonrpc: '2.0', id: message.id, error: { code: internalError, message: problem } }
     }
-    for (const each of reading.ignored) log(`ignored what the server says of itself: ${each}`)
+    for (const each of reading.ignored) log(`ignored a self-description of the server: ${each}`)
     return { jsonrpc: '2.0', id: message.id, result: reading.result }
   }
 

@@ -31,7 +31,7 @@ const isItMcp = 'is this the address of an MCP server?'
 
 function describeStatus({ status, data, message }: SdkHttpError): string {
   if (status === 401) return 'asks for authorization (HTTP 401); give a valid one in its headers'
-  if (status === 403) return 'denies access (HTTP 403); check what its headers say'
+  if (status === 403) return 'denies access (HTTP 403); check its headers'
   const answered = `answered HTTP ${status}`
   // The message contains the target of a redirect, followed by an option of the SDK.
   const text = status < 400 ? message.replace(/^.*?: | \(redirectPolicy.*\)$/g, '') : quote(data.text)

@@ -95,7 +95,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
       const id = headers.get('last-event-id') ?? sent?.lastEventId
       if (sent === undefined || typeof id !== 'string') return true
       if (sent.id !== undefined && !countCut(sent, id)) {
-        const message = `the stream of its reply was cut ${sent.cuts} times, and nothing came in between`
+        const message = `the stream of its reply was cut ${sent.cuts} times, without any message in between`
         transport.onmessage?.({ ...failure(RelayError.serverEnded, message), id: sent.id } as JSONRPCMessage)
         return false
       }

@@ -62,8 +62,8 @@ function parse(text: string): Read<{ readonly value: unknown }> {
     return { value: parseExact(text) }
   } catch (error) {
     const code = parseError
-    if (text.includes('\0')) return { code, problem: 'it holds NUL bytes; the output has to be UTF-8' }
-    if (!/^\s*[[{]/.test(text)) return { code, problem: 'it is no JSON' }
+    if (text.includes('\0')) return { code, problem: 'it contains NUL bytes; the output has to be UTF-8' }
+    if (!/^\s*[[{]/.test(text)) return { code, problem: 'it is not JSON' }
     return { code, problem: error instanceof SyntaxError ? 'it is broken JSON' : 'it is too much JSON' }
   }
 }
@@ -89,7 +89,7 @@ function readResponse(value: Record<string, unknown>, asked: RequestId | undefin
   const hasError = isGiven(error) && !(isGiven(result) && isEmpty(error))
   const hasNothing = result === undefined && !hasError
   if (jsonrpc !== '2.0' && (hasNothing || isLogLine(value)))
-    return { problem: 'it has no jsonrpc, and is no answer without it' }
+    return { problem: 'it has no jsonrpc, which an answer requires' }
   if (!isId(id)) return describeMember('/id', id)
   const members = replace(value, {
     jsonrpc: '2.0',

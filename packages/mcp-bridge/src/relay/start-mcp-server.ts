@@ -86,7 +86,7 @@ function readAddress(name: string, address: string): URL {
     throw new TypeError(`the tool server "${name}" needs an address such as https://tools.example/mcp`)
   }
   if (url.username || url.password) {
-    throw new TypeError(`the address of the tool server "${name}" holds a password; give it in a header`)
+    throw new TypeError(`the address of the tool server "${name}" contains a password; set it in a header`)
   }
   return url
 }
@@ -97,7 +97,9 @@ function checkHeaders(name: string, headers: Readonly<Record<string, string>>): 
     try {
       new Headers().set(header, value)
     } catch {
-      throw new TypeError(`the header ${header} for the tool server "${name}" holds what no header can`)
+      throw new TypeError(
+        `the header ${header} for the tool server "${name}" contains characters that a header cannot have`,
+      )
     }
   }
 }

@@ -65,9 +65,9 @@ export function createSpaceServer(
 
 const createInstructions = ({ space, uris }: SpaceService): string =>
   [
-    `A space where people, agents and tools work together. You act in it as ${space.id}, and may do what its capabilities allow.`,
-    'ask puts a question and waits for the answer; list_participants says who is there; why explains what happened. Tools of participants are named participant__tool; one that you may only propose to use waits until somebody approves the call.',
-    `What agents think is in ${uris.contexts} and ${uris.audit}.`,
+    `A space where people, agents and tools work together. You act in it as ${space.id}, with its capabilities.`,
+    'ask sends a question and waits for the answer; list_participants lists who is present; why explains what happened. Tools of participants are named participant__tool; calls that you may only propose wait for approval.',
+    `Thoughts of agents are in ${uris.contexts} and ${uris.audit}.`,
   ].join(' ')
 
 /** The SDK requires a timeout. Forms end when the proposal is settled. */
@@ -175,7 +175,7 @@ export function sendChanges(
   }
   const stop = changes.listen((changed) => {
     if (!server.isConnected()) return
-    send(changed)?.catch((error: Error) => log(`a change could not be told: ${error.message}`))
+    send(changed)?.catch((error: Error) => log(`a change could not be announced: ${error.message}`))
   })
   onceClosed(server, stop)
 }

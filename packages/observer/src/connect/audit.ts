@@ -1,25 +1,25 @@
 import { type HttpClient, ProtocolError } from '@meup/agent-sdk/http'
 import type { BrokenChain, ChainCheck, CheckResult, Log } from '../model/index.js'
 
-/** How far the check of a log has come. */
+/** Progress of checking a log. */
 type AuditState =
-  /** `isLong`: it is not begun by itself. */
+  /** `isLong`: the check does not start automatically. */
   | { readonly at: 'waiting'; readonly isLong: boolean }
   | { readonly at: 'checking' }
   | { readonly at: 'whole' }
-  /** `seq` = of the first envelope that is not what it was; absent where that is not known. */
+  /** `seq`: the first changed envelope; absent if unknown. */
   | { readonly at: 'broken'; readonly problem: string; readonly seq?: number }
-  /** It could not be checked. */
+  /** The check failed for another reason. */
   | { readonly at: 'unknown'; readonly problem: string }
 
-/** Milliseconds: between two looks whether there is more, between two checks, and of work in one go. */
+/** Milliseconds: between two polls for more envelopes, between two checks, and per slice of work. */
 const [pollMs, minPauseMs, sliceMs] = [1000, 8000, 10]
-/** Envelopes: that are checked without being asked to, and that come between two looks where history is loaded. */
+/** Envelopes: checked automatically, and arriving between two polls while history loads. */
 const [maxUnaskedEnvelopes, maxLoadingEnvelopes] = [200_000, 1500]
 
 /**
- * Computes the hash chain of a space's log in this page, from the export that the gateway makes for its reader, and
- * compares the envelopes in it with those that were shown. What comes later is checked from there on.
+ * Verifies the hash chain of a space's log in this page, from the gateway's export for its reader, and compares its envelopes
+ * with those that were shown. Later envelopes are checked from there on.
  */
 export class Audit {
   state: AuditState = { at: 'waiting', isLong: false }
@@ -29,14 +29,14 @@ export class Audit {
   #timer: ReturnType<typeof setInterval> | undefined
   #epoch: string | undefined
   #head = 0
-  /** Made when the first check begins: its code is no part of what the page begins with. */
+  /** Loaded with the first check, so that the page starts without its code. */
   #chain: ChainCheck | undefined
   /** When the last check ended. */
   #last = 0
   /** Seq of the last envelope at the last look. */
   #polledSeq = 0
   #stopped = new AbortController()
-  /** When the work began that goes on without a pause. */
+  /** Start of the current slice of work. */
   #began = 0
 
   constructor(http: HttpClient, log: () => Log, onChange: () => void) {
@@ -54,13 +54,13 @@ export class Audit {
     return Math.max(this.#log().last - (this.checked?.head ?? 0), 0)
   }
 
-  /** From 0 to 1. */
+  /** Checked share, from 0 to 1. */
   get progress(): number {
     const all = Math.max(this.#head, this.#log().last)
     return all === 0 ? 0 : Math.min(Math.max(this.#chain?.hashes.last ?? 0, 0) / all, 1)
   }
 
-  /** What the chain comes to at a seq, hexadecimal, as far as it holds. */
+  /** The hexadecimal hash at a seq, as far as verified. */
   getHash(seq: number): string | undefined {
     const { state, checked } = this
     const wrong = state.at === 'broken' ? (state.seq ?? 0) : Number.POSITIVE_INFINITY
@@ -78,7 +78,7 @@ export class Audit {
     this.#timer ??= setInterval(() => this.#poll(), pollMs)
   }
 
-  /** What was found stays. */
+  /** Keeps the result. */
   stop(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
@@ -166,7 +166,7 @@ export class Audit {
   }
 }
 
-/** By its name: the class comes with the rest of the check. */
+/** Compares the name: the class is loaded with the rest of the check. */
 const isBrokenChain = (error: unknown): error is BrokenChain =>
   error instanceof Error && error.name === 'BrokenChain'
 

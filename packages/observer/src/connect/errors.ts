@@ -1,6 +1,6 @@
 import { ConnectionError, ProtocolError } from '@meup/agent-sdk/watch'
 
-/** In words, with what to do about it where that is known. */
+/** The error as text, with advice if available. */
 export function formatError(error: unknown): string {
   if (error instanceof ConnectionError) return `${error.message} — ${error.hint}`
   if (error instanceof ProtocolError && error.code === 'unauthorized') {

@@ -2,14 +2,14 @@ import type { HttpClient, SearchHit, SearchOutcome, SearchPage } from '@meup/age
 import { type Sort, sortKinds } from '../model/index.js'
 import { formatError } from './errors.js'
 
-/** What is looked for. */
+/** The query. */
 export interface Sought {
   readonly text: string
   readonly from?: string | undefined
   readonly sort?: Sort | undefined
   readonly tool?: string | undefined
   readonly outcome?: SearchOutcome | undefined
-  /** Only what happened in the last so many minutes. */
+  /** Limits the search to events of the last minutes. */
   readonly minutes?: number | undefined
 }
 
@@ -18,21 +18,21 @@ export const nothingSought: Sought = { text: '' }
 export const isSeeking = ({ text, from, sort, tool, outcome, minutes }: Sought): boolean =>
   text.trim() !== '' || [from, sort, tool, outcome, minutes].some((each) => each !== undefined)
 
-/** Milliseconds without a key before a search begins. */
+/** Milliseconds after the last key before a search begins. */
 const typingMs = 150
-/** Pages that are read without a hit before a reader is asked whether to go on; hits of a page. */
+/** Pages without a hit before the reader is asked whether to continue, and hits per page. */
 const [maxEmptyPages, pageSize] = [20, 50]
 
-/** Searches the whole log at the gateway, the newest first, part by part. */
+/** Searches the whole log at the gateway, newest first, in parts. */
 export class Finder {
   readonly #http: HttpClient
   readonly #onChange: () => void
   sought: Sought = nothingSought
   hits: readonly SearchHit[] = []
-  /** Time of the oldest envelope that was looked at; `null` = of none. */
+  /** Time of the oldest searched envelope; `null` = none. */
   searchedTo: string | null = null
   isSearching = false
-  /** Whether all of the log was searched. */
+  /** Whether the whole log was searched. */
   isWhole = true
   problem: string | undefined
   #pages: AsyncGenerator<SearchPage, void> | undefined
@@ -44,7 +44,7 @@ export class Finder {
     this.#onChange = onChange
   }
 
-  /** Looks for something else. */
+  /** Starts another search. */
   find(sought: Sought): void {
     this.stop()
     this.sought = sought
@@ -60,7 +60,7 @@ export class Finder {
     this.#onChange()
   }
 
-  /** Goes back further, to the next hits. */
+  /** Continues to the next hits. */
   goOn(): void {
     if (this.isSearching || this.isWhole) return
     if (this.#pages === undefined) this.find(this.sought)

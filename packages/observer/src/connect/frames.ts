@@ -2,10 +2,10 @@
 const hiddenPageMs = 250
 /** Values per delivery, so that a long replay does not block the page. */
 const maxBatch = 2000
-/** Milliseconds between two deliveries: nobody reads faster, and each draws the page anew. */
+/** Minimum milliseconds between two deliveries: faster updates cannot be read, and each one redraws the page. */
 const leastMs = 40
 
-/** Collects values and delivers them: the first with the next frame, those that follow at once together after a rest. */
+/** Batches values: delivers the first with the next frame, and following ones together after a pause. */
 export class Batches<Value> {
   readonly #give: (batch: readonly Value[]) => void
   #waiting: Value[] = []

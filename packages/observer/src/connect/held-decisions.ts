@@ -10,18 +10,18 @@ interface HeldDecision {
   readonly isApproval: boolean
   /** `19 delete_file approved` */
   readonly label: string
-  /** For rejections: why, for everybody to read. */
+  /** For rejections: the public reason. */
   readonly message?: string
 }
 
 interface Decider {
-  /** `undefined` while there is no connection. */
+  /** `undefined` while disconnected. */
   readonly client: Pick<BaseClient, 'proposals'> | undefined
   readonly onChange: () => void
   setNotice(notice: string): void
 }
 
-/** Holds a decision about several proposals back until it can no longer be undone. Nothing is sent when the page is closed meanwhile. */
+/** Delays a decision about several proposals while it can be undone. Nothing is sent if the page is closed first. */
 export class HeldDecisions {
   readonly #decider: Decider
   #held: HeldDecision | undefined
@@ -39,7 +39,7 @@ export class HeldDecisions {
     return this.#held?.ids.includes(id) === true
   }
 
-  /** What was held before is sent at once. */
+  /** Sends an earlier held decision at once. */
   hold(decision: HeldDecision): void {
     this.#send()
     this.#held = decision

@@ -4,22 +4,22 @@ import type { SpaceModel } from '../model/index.js'
 import { formatError } from './errors.js'
 import { nextFrame } from './frames.js'
 
-/** Envelopes of a log that come first, over the socket: enough to look at. */
+/** Latest envelopes of a log that are loaded first, over the socket. */
 export const initialTail = 1000
-/** Envelopes before them that come by themselves: some soon, then all that the page keeps. */
+/** Earlier envelopes that are loaded automatically: some soon, then as many as the page keeps. */
 const backgroundEnvelopes = [9000, 90_000]
-/** Envelopes that come at once when a reader asks for still earlier ones. */
+/** Envelopes that are loaded when the reader scrolls beyond those. */
 const envelopesOnDemand = 10_000
 const envelopesPerPage = 1000
-/** Milliseconds of each frame in which rows are made of them. */
+/** Milliseconds per frame for creating rows. */
 const frameBudgetMs = 8
-/** Envelopes or blocks between two looks at the clock. */
+/** Envelopes or blocks between two checks of the clock. */
 const stepsPerCheck = 20
 
-/** What the history and the subscription use of their session. */
+/** The part of a session that history and subscription use. */
 export interface SessionHandle {
   readonly http: HttpClient
-  /** Another model once the log is another one. */
+  /** Replaced when the log is replaced. */
   readonly present: SpaceModel
   readonly client: BaseClient | undefined
   onChange(): void
@@ -30,10 +30,10 @@ export interface SessionHandle {
 /** Loads earlier envelopes without blocking the page. */
 export class History {
   readonly #session: SessionHandle
-  /** Whether the log has nothing before what was loaded. */
+  /** Whether the start of the log is loaded. */
   isWhole = false
   isLoading = false
-  /** Merges that are under way: one after the other. */
+  /** Pending merges, which are sequential. */
   #merging: Promise<void> = Promise.resolve()
   #isFilled = false
   #isOver = false
@@ -117,7 +117,7 @@ export async function readHistory(
   return { envelopes, isAll: true }
 }
 
-/** The envelope of this seq. Rejects with `not_found` where this participant may not see it. */
+/** The envelope with this seq. Rejects with `not_found` if this participant may not see it. */
 export async function readOne(http: HttpClient, seq: number): Promise<AnyEnvelope> {
   const { envelopes } = await http.readLogPage({ after: seq - 1, before: seq + 1, limit: 1 })
   const [found] = envelopes

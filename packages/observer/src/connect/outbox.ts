@@ -4,17 +4,17 @@ import { loadOutbox, type MessageDraft, type Outgoing, saveOutbox } from './stor
 
 interface Sender {
   readonly place: { readonly space: string }
-  /** `undefined` while there is no connection. */
+  /** `undefined` while disconnected. */
   readonly client: BaseClient | undefined
   readonly present: { readonly log: { get(id: string): unknown } }
   readonly onChange: () => void
 }
 
-/** Messages of this reader until the log shows them. What was not acknowledged survives a reload, and is sent again as it was. */
+/** This reader's messages until the log shows them. Unacknowledged ones survive a reload, and are resent unchanged. */
 export class Outbox {
   readonly #sender: Sender
   #list: readonly Outgoing[]
-  /** Ids of what the gateway has, though it does not show yet. */
+  /** Ids of acknowledged messages that are not shown yet. */
   readonly #accepted = new Set<string>()
 
   constructor(sender: Sender) {
@@ -36,7 +36,7 @@ export class Outbox {
     this.#post(outgoing)
   }
 
-  /** Sends it again under its id: the gateway takes it once. */
+  /** Resends a message under its id, which the gateway accepts once. */
   retry(id: string): void {
     const found = this.#list.find((each) => each.id === id)
     if (found === undefined) return
@@ -50,7 +50,7 @@ export class Outbox {
     this.#sender.onChange()
   }
 
-  /** What was accepted was in the log that is gone. */
+  /** Acknowledged messages belonged to the replaced log. */
   onLogLost(): void {
     this.#set(this.#list.filter(({ id }) => !this.#accepted.has(id)))
   }

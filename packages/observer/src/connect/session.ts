@@ -27,42 +27,42 @@ import { loadSession } from './storage.js'
 import { Subscription } from './subscription.js'
 import { TimeTravel } from './time-travel.js'
 
-/** How it stands with the space. */
+/** State of the connection to the space. */
 type Stage =
   | { readonly at: 'connecting' }
-  /** What was missed is on its way, up to the seq `to`. `isBack`: the connection had been lost. */
+  /** Missed envelopes are arriving, up to the seq `to`. `isBack`: after a lost connection. */
   | { readonly at: 'catching-up'; readonly from: number; readonly to: number; readonly isBack: boolean }
   | { readonly at: 'live' }
-  /** `until` = when the next try begins, in milliseconds by the clock of this machine. */
+  /** `until`: time of the next attempt, in milliseconds by the local clock. */
   | { readonly at: 'reconnecting'; readonly until: number; readonly reason: string }
-  /** `isRefused`: the gateway does not take this token. */
+  /** `isRefused`: the gateway refuses this token. */
   | { readonly at: 'ended'; readonly reason: string; readonly isRefused: boolean }
 
 export type Detail = NonNullable<SubscribePayload['reasoning']>
 
-/** Pages of a list of tools that are read. */
+/** Pages of a tool list that are read. */
 const maxToolPages = 20
-/** Milliseconds between two looks at how much the gateway keeps back. */
+/** Milliseconds between two polls of how much the gateway filters out. */
 const suppressedPollMs = 10_000
 
-/** One visit to a space: its connection, its model, and what the reader does in it. */
+/** A visit to a space: its connection, its model, and the reader's actions. */
 export class Session implements SessionHandle {
   readonly place: HttpTarget
   readonly http: HttpClient
-  /** The space as it is now. */
+  /** The present state of the space. */
   present = new SpaceModel()
-  /** Where in time its reader is. */
+  /** The time that the reader looks at. */
   readonly time: TimeTravel
-  /** What of the log was checked here. */
+  /** The verified part of the log. */
   readonly audit: Audit
   stage: Stage = { at: 'connecting' }
-  /** What has just happened to the connection. */
+  /** The latest event of the connection. */
   notice: string | undefined
-  /** Changes whenever what this reader may do does. */
+  /** Changes with the reader's rights. */
   rights = 0
-  /** What this reader has seen of open proposals. */
+  /** The parts of open proposals that this reader has seen. */
   readonly seen = new SeenParts()
-  /** What this reader does not want to be sent. */
+  /** The envelopes that this reader does not want to receive. */
   readonly subscription = new Subscription(this)
   #watcher: BaseClient | undefined
   #isOver = false
@@ -76,16 +76,16 @@ export class Session implements SessionHandle {
     this.#history.fill().catch(onError)
   })
   readonly #history = new History(this)
-  /** Messages of this reader that are under way. */
+  /** Pending messages of this reader. */
   readonly outbox: Outbox
-  /** What this reader has decided and can still undo. */
+  /** Decisions of this reader that can still be undone. */
   readonly held = new HeldDecisions(this)
-  /** What is looked for in the whole log. */
+  /** The search in the whole log. */
   readonly finder: Finder
 
   constructor(place: HttpTarget, onChange: () => void) {
     this.place = place
-    // No timeout: a gateway may take long for much history, and the page stays usable meanwhile.
+    // Without timeout: loading much history may take long, and the page stays usable.
     this.http = new HttpClient(place, { timeoutMs: Number.POSITIVE_INFINITY })
     this.onChange = onChange
     this.time = new TimeTravel(() => this.present, onChange)
@@ -94,17 +94,17 @@ export class Session implements SessionHandle {
     this.audit = new Audit(this.http, () => this.present.log, onChange)
   }
 
-  /** What is shown: the space as it is, or as it was at the moment that its reader looks at. */
+  /** The shown space: the present one, or at the moment that its reader looks at. */
   get model(): SpaceModel {
     return this.time.past ?? this.present
   }
 
-  /** Whether there may be envelopes before those that were loaded. */
+  /** Whether there may be earlier envelopes that are not loaded. */
   get hasEarlier(): boolean {
     return !this.#history.isWhole && this.present.log.first > 1
   }
 
-  /** Whether earlier ones are on their way. */
+  /** Whether earlier ones are loading. */
   get isLoading(): boolean {
     return this.#history.isLoading
   }
@@ -136,7 +136,7 @@ export class Session implements SessionHandle {
     await this.open()
   }
 
-  /** Connects at once, where the next attempt waits for its time. */
+  /** Makes the pending reconnect attempt now. */
   retryNow(): void {
     if (this.stage.at === 'reconnecting') this.#watcher?.reconnectNow()
   }
@@ -177,12 +177,12 @@ export class Session implements SessionHandle {
     return this.subscription.cut.detail
   }
 
-  /** Changes how much of others' thoughts this connection is shown; what was missed is fetched when it is all again. */
+  /** Sets how many of others' thoughts are received; after a return to all, fetches the missed ones. */
   setDetail(detail: Detail): Promise<void> {
     return this.subscription.change({ ...this.subscription.cut, detail })
   }
 
-  /** Asks a participant for its tools; the answer is in the log. */
+  /** Requests a participant's tools; the answer is in the log. */
   async askForTools(id: string): Promise<void> {
     const pages = new Pages()
     let asked: object | undefined = {}
@@ -198,7 +198,7 @@ export class Session implements SessionHandle {
     return this.#history.loadEarlier()
   }
 
-  /** What is asked of the log at first. */
+  /** The first part of the log to request. */
   #resume(): { readonly tail: number } | { readonly after: number; readonly epoch: string } {
     const { last } = this.present.log
     return last === 0 || this.welcome === undefined
@@ -239,7 +239,7 @@ export class Session implements SessionHandle {
     const isReplayed = status === 'live' || to < from || this.present.log.last >= to
     const wasBack = this.stage.at === 'catching-up' && this.stage.isBack
     if (isReplayed) this.#onCaughtUp(Number.POSITIVE_INFINITY)
-    // What comes of another log was not missed.
+    // Envelopes of another log were not missed.
     const isMissed = (isBack || wasBack) && status !== 'lost'
     this.stage = isReplayed ? { at: 'live' } : { at: 'catching-up', from, to, isBack: isMissed }
     this.subscription.onWelcome(welcome, isBack)
@@ -250,7 +250,7 @@ export class Session implements SessionHandle {
     this.onChange()
   }
 
-  /** All up to this seq is shown. */
+  /** Everything up to this seq is shown. */
   #onCaughtUp(seq: number): void {
     if (this.stage.at !== 'catching-up' || seq < this.stage.to) return
     const { from, to, isBack } = this.stage
@@ -258,7 +258,7 @@ export class Session implements SessionHandle {
     if (isBack) this.notice = `replayed ${from}–${to}`
   }
 
-  /** Starts over: the log that was shown was replaced. */
+  /** Restarts, because the shown log was replaced. */
   #onLogLost(): void {
     this.#batches.clear()
     this.time.toPresent()
@@ -269,12 +269,12 @@ export class Session implements SessionHandle {
     this.setNotice('The log that was shown here is gone; this is what the space has now.')
   }
 
-  /** Loads envelopes that were suppressed, after what is still on its way over the socket. */
+  /** Loads filtered-out envelopes, after those that are arriving over the socket. */
   async fetchMissing(asked: () => LogQuery, isWanted = (_: AnyEnvelope): boolean => true): Promise<void> {
     try {
       await this.#batches.drained()
       const { envelopes } = await readHistory(this.http, asked())
-      // What is earlier than all that was loaded comes when that is asked for, without a gap.
+      // Envelopes before the loaded ones are loaded on demand, without a gap.
       const { first } = this.present.log
       await this.#history.merge(envelopes.filter((each) => (each.seq ?? 0) >= first && isWanted(each)))
       this.onChange()
@@ -298,7 +298,7 @@ export class Session implements SessionHandle {
   }
 }
 
-/** Dials like a browser, which does not learn why a socket fails; the reason is then fetched over HTTP. */
+/** Connects like a browser, which gets no reason for a failed socket; fetches the reason over HTTP. */
 const dialAt =
   (http: HttpClient): Dial =>
   async (request, events, signal) => {

@@ -2,7 +2,7 @@ import type { HttpTarget } from '@meup/agent-sdk/http'
 import { type BaseClient, freshId } from '@meup/agent-sdk/watch'
 import { type Cut, isCutting, type Level, nothingCut } from '../model/index.js'
 
-/** What is kept, by key: in the browser, or in this page alone where the browser keeps nothing, as in some private windows. */
+/** Storage by key: in the browser, or in this page only if the browser stores nothing, as in some private windows. */
 interface Kept extends Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> {
   entries(): readonly (readonly [key: string, value: string])[]
 }
@@ -29,10 +29,10 @@ function open(name: 'localStorage' | 'sessionStorage'): Kept {
   }
 }
 
-/** In this tab; in this browser. */
+/** Storage of this tab, and of this browser. */
 const [tab, browser] = [open('sessionStorage'), open('localStorage')]
 
-/** A choice that is kept in this browser. */
+/** A setting stored in this browser. */
 export const loadSetting = (name: string): string | undefined => browser.getItem(name) ?? undefined
 export const saveSetting = (name: string, value: string): void => browser.setItem(name, value)
 
@@ -40,18 +40,18 @@ const tokenKey = (space: string): string => `meup-token:${space}`
 const lastSpace = 'meup-space'
 const sessionKey = 'meup-session'
 
-/** The token of this tab, else the one that the browser keeps. */
+/** The token of this tab, otherwise the one stored in the browser. */
 export const loadToken = (space: string): string | undefined =>
   tab.getItem(tokenKey(space)) ?? browser.getItem(tokenKey(space)) ?? undefined
 
-/** Keeps a token in this tab; `isKept`: in this browser as well, until somebody signs out. */
+/** Stores a token in this tab; `isKept`: also in this browser, until a sign-out. */
 export function saveToken({ space, token }: HttpTarget, isKept = false): void {
   if (token !== undefined) tab.setItem(tokenKey(space), token)
   if (token !== undefined && isKept) browser.setItem(tokenKey(space), token)
   browser.setItem(lastSpace, space)
 }
 
-/** Removes a token, wherever it is kept, and for whichever spaces. Who signs in next is another program. */
+/** Removes a token from all storage and spaces. The next sign-in is another program. */
 export function removeToken({ token }: HttpTarget): void {
   for (const kept of [tab, browser]) {
     for (const [key, value] of kept.entries())
@@ -60,7 +60,7 @@ export function removeToken({ token }: HttpTarget): void {
   tab.removeItem(sessionKey)
 }
 
-/** Whether this tab is signed in with another token, or this browser is for the space. */
+/** Whether this tab, or this browser for this space, uses another token. */
 export function hasOtherToken({ space, token }: { readonly space: string; readonly token: string }): boolean {
   const isOther = (kept: string | null): boolean => kept !== null && kept !== token
   return (
@@ -70,21 +70,21 @@ export function hasOtherToken({ space, token }: { readonly space: string; readon
 }
 export const loadLastSpace = (): string => browser.getItem(lastSpace) ?? ''
 
-/** This tab is one program, whatever it is reloaded [MEUP-2.14]. */
+/** This tab is one program, across reloads [MEUP-2.14]. */
 export function loadSession(): string {
   const session = tab.getItem(sessionKey) ?? freshId()
   tab.setItem(sessionKey, session)
   return session
 }
 
-/** The reader's choices. They are kept per tab, as the token is. */
+/** The reader's choices, stored per tab like the token. */
 export interface Choices {
-  /** Those whose thoughts are not shown. */
+  /** Participants whose thoughts are not shown. */
   readonly muted: readonly string[]
   readonly cut: Cut
-  /** Contexts that were folded or unfolded, the latest of them. */
+  /** Latest contexts that were folded or unfolded. */
   readonly folds: readonly (readonly [context: string, level: Level])[]
-  /** Id of the line at the top, where that is not the live end. */
+  /** Id of the top line, if not at the live end. */
   readonly top: string | undefined
 }
 
@@ -103,7 +103,7 @@ export function saveChoices(space: string, choices: Choices): void {
   else tab.setItem(choicesKey(space), JSON.stringify(choices))
 }
 
-/** How far somebody has read, and when. */
+/** How far a reader has read, and when. */
 export interface ReadMark {
   readonly seq: number
   /** RFC 3339. */
@@ -130,7 +130,7 @@ export function saveDraft(space: string, text: string): void {
   else tab.setItem(draftKey(space), text)
 }
 
-/** What a message says, and to whom. */
+/** Content and addressees of a message. */
 export type MessageDraft = Pick<
   NonNullable<Parameters<BaseClient['chat']>[1]>,
   'to' | 'mention' | 'thinkingLevel' | 'correlationId'
@@ -139,7 +139,7 @@ export type MessageDraft = Pick<
 /** A message of this reader that the log does not show yet. */
 export interface Outgoing extends MessageDraft {
   readonly id: string
-  /** Why it was not accepted; absent = it is under way. */
+  /** Why it was refused; absent = pending. */
   readonly failure?: string
 }
 

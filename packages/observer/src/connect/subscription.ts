@@ -3,31 +3,31 @@ import { type Cut, isCutAway, isCutting, nothingCut, toSubscribePayload } from '
 import { formatError } from './errors.js'
 import type { SessionHandle } from './history.js'
 
-/** What the gateway suppresses at the reader's request, and how it is fetched again [MEUP-9.1]. */
+/** The envelopes that the gateway filters out at the reader's request, and how they are fetched later [MEUP-9.1]. */
 export class Subscription {
   cut: Cut = nothingCut
   readonly #session: SessionHandle
-  /** Last seq before anything was cut that still may be missing. */
+  /** Last seq before the first filtered-out envelope that may be missing. */
   #wholeUntil = 0
-  /** What the gateway had counted when the cut began, and what it counted on connections before this one. */
+  /** The gateway's counts when filtering began, and those of earlier connections. */
   #before = { envelopes: 0, bytes: 0 }
   #carried = { envelopes: 0, bytes: 0 }
   #counted = { envelopes: 0, bytes: 0 }
-  /** What this reader had not received anyway. */
+  /** Envelopes that this reader may not read anyway. */
   #notPermitted = 0
 
   constructor(session: SessionHandle) {
     this.#session = session
   }
 
-  /** Envelopes and bytes that were kept back since the cut began [MEUP-9.4]. */
+  /** Envelopes and bytes filtered out since filtering began [MEUP-9.4]. */
   get saved(): { readonly envelopes: number; readonly bytes: number } {
     const sum = (name: 'envelopes' | 'bytes'): number =>
       this.#carried[name] + this.#counted[name] - this.#before[name]
     return { envelopes: sum('envelopes'), bytes: sum('bytes') }
   }
 
-  /** Of the envelopes that were not received, how many this reader does not want, and how many are for others. */
+  /** Missing envelopes: unwanted ones, and those for others. */
   get missing(): { readonly cut: number; readonly notPermitted: number } {
     const missing = this.#session.present.log.missing
     if (!isCutting(this.cut)) return { cut: 0, notPermitted: missing }
@@ -35,7 +35,7 @@ export class Subscription {
     return { cut: missing - notPermitted, notPermitted }
   }
 
-  /** Changes the subscription and fetches what is no longer suppressed. Rejects if the gateway refuses. */
+  /** Changes the subscription and fetches what is no longer filtered out. Rejects if the gateway refuses. */
   async change(next: Cut): Promise<void> {
     const client = this.#session.client
     if (client === undefined || JSON.stringify(next) === JSON.stringify(this.cut)) return
@@ -53,7 +53,7 @@ export class Subscription {
     this.#session.onChange()
   }
 
-  /** Subscribes again without a change: the gateway answers with how much it has suppressed. */
+  /** Subscribes again without a change, to get the counts. */
   async poll(): Promise<void> {
     const client = this.#session.client
     if (client === undefined || !isCutting(this.cut)) return
@@ -64,7 +64,7 @@ export class Subscription {
     }
   }
 
-  /** `isFresh`: of a new connection, whose counts start at 0. */
+  /** `isFresh`: a new connection, whose counts start at 0. */
   onWelcome({ subscription }: WelcomePayload, isFresh: boolean): void {
     if (isFresh) {
       this.#carried = this.saved
@@ -73,7 +73,7 @@ export class Subscription {
     this.#counted = subscription.suppressed
   }
 
-  /** Another log than before. */
+  /** The log was replaced. */
   onLogLost(): void {
     this.#begin()
     this.#wholeUntil = 0
@@ -86,7 +86,7 @@ export class Subscription {
     this.#before = this.#counted
   }
 
-  /** Fetches the ends of runs whose conclusions were suppressed. */
+  /** Fetches the ends of runs whose conclusions were filtered out. */
   async #fetchEnds({ contexts }: WelcomePayload): Promise<void> {
     const open = new Set(contexts.map(({ context }) => context))
     for (const { context } of this.#session.present.unended()) {

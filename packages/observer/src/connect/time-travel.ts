@@ -1,14 +1,14 @@
 import { Past, type SpaceModel } from '../model/index.js'
 import { requestFrame } from './frames.js'
 
-/** How many times as fast as it was. */
+/** Playback speeds. */
 export const speeds = [1, 4, 16, 64] as const
-/** Milliseconds of each frame that the past may take, while it plays and while its reader waits for it. */
+/** Milliseconds per frame for the past while it plays, and while the reader waits. */
 const frameBudgetMs = { playing: 12, seeking: 24 }
 /** Milliseconds: between two steps in a hidden page, and between two progress updates. */
 const [hiddenFrameMs, progressEveryMs] = [250, 100]
 
-/** The moment the reader looks at: the present, or the past, paused or playing. */
+/** The moment that the reader looks at: the present, or the past, paused or playing. */
 export class TimeTravel {
   speed: (typeof speeds)[number] = 1
   isPlaying = false
@@ -18,7 +18,7 @@ export class TimeTravel {
   /** Seq of the last envelope when the present was left. */
   #left = 0
   #isMoving = false
-  /** When it was last said how far it is. */
+  /** Time of the last progress update. */
   #notifiedAt = 0
 
   constructor(present: () => SpaceModel, onChange: () => void) {
@@ -30,28 +30,28 @@ export class TimeTravel {
     return this.#past !== undefined
   }
 
-  /** The space as it was at the moment; `undefined` in the present, and until it is known. */
+  /** The space at that moment; `undefined` in the present, and until computed. */
   get past(): SpaceModel | undefined {
     return this.#past?.model
   }
 
-  /** Seq of the last envelope that is shown, or will be. */
+  /** Seq of the last envelope that is, or will be, shown. */
   get seq(): number {
     return this.#past?.target ?? this.#present().log.last
   }
 
-  /** From 0 to 1 while the moment is looked for; 1 = it is shown. */
+  /** Progress from 0 to 1 while the moment is computed; 1 = shown. */
   get progress(): number {
     return this.#past === undefined || !this.#isMoving || this.isPlaying ? 1 : this.#past.progress
   }
 
-  /** Envelopes that came since the present was left. */
+  /** Envelopes that arrived since the present was left. */
   get news(): number {
     const { log } = this.#present()
     return this.#past === undefined ? 0 : log.envelopes.length - log.countThrough(this.#left)
   }
 
-  /** Shows the space as it was right after this envelope. */
+  /** Shows the space right after this envelope. */
   toMoment(seq: number): void {
     if (this.#present().log.last === 0) return
     if (this.#past === undefined) this.#left = this.#present().log.last

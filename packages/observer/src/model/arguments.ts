@@ -4,19 +4,19 @@ import { nameText } from './text.js'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Fields of a call that are shown as a list, and characters of each. */
+/** Listed fields of a call, and characters of each. */
 const [maxSettings, maxSettingChars] = [8, 120]
 
 /** Arguments as names and texts. */
 export type Settings = readonly (readonly [name: string, text: string])[]
 
-/** Whether a call has more than its name, its arguments and its kind. */
+/** Whether a call has more than its name, arguments and kind. */
 export function hasAsides({ params }: Fields): boolean {
   const { name: _, arguments: __, ...others } = isObject(params) ? params : {}
   return !saysNothing(others)
 }
 
-/** The arguments of a call, where names and texts say all of them and say it unmistakably. */
+/** The arguments of a call as names and texts, if those represent them completely and unambiguously. */
 export function readSettings({ params }: Fields): Settings | undefined {
   if (!isObject(params)) return undefined
   const { name, arguments: args } = params
@@ -33,7 +33,7 @@ export function readSettings({ params }: Fields): Settings | undefined {
 
 const maxCommandChars = 1000
 
-/** Its prompt tells a command line from a number. What blanks or line breaks may hide shows as JSON. */
+/** A prompt sign distinguishes a command line from a number. Hidden blanks or line breaks are shown as JSON. */
 const isPlainCommand = (value: unknown): boolean =>
   typeof value === 'string' &&
   value.length <= maxCommandChars &&
@@ -44,9 +44,9 @@ const isPlainCommand = (value: unknown): boolean =>
 
 const isPlainName = (name: string): boolean => /^[\w-]{1,40}$/.test(name)
 
-/** Whether it is a number, or a text that cannot be taken for one, nor for anything else. */
+/** Whether it is a number, or a text that cannot be mistaken for another value. */
 function isPlainValue(value: unknown): boolean {
-  // Other numbers may not be what was sent: they are read as what a double can hold.
+  // Other numbers were rounded to doubles, and may differ from those sent.
   if (typeof value !== 'string') return Number.isSafeInteger(value) || typeof value === 'boolean'
   const isOther = /^(?:[-+.\d].*|true|false|null|undefined)?$/i.test(value)
   return (

@@ -4,19 +4,19 @@ import { countText, nameText, noRedaction } from './text.js'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What a call does, as far as its tool and its arguments are known from coding agents. */
+/** The effect of a call, for known tools of coding agents. */
 export interface CallSummary {
   readonly sort: 'edit' | 'run' | 'read' | 'search' | 'other'
-  /** `Edit`; `undefined`: the name of the tool says it. */
+  /** `Edit`; `undefined`: the name of the tool suffices. */
   readonly verb: string | undefined
-  /** The file, the command, or what is looked for; `''` = that is not known. */
+  /** The file, command or query; `''` = unknown. */
   readonly object: string
-  /** Lines that come and go, where that is known. */
+  /** Added and removed lines, if known. */
   readonly added?: number
   readonly removed?: number
 }
 
-/** Characters of a command or of arguments on a line. */
+/** Characters of a command or arguments on one line. */
 const maxObjectChars = 200
 
 const summaries = new WeakMap<object, CallSummary>()
@@ -54,10 +54,10 @@ function readCall(payload: Fields): CallSummary {
   return { sort: 'other', verb: undefined, object: onLine(listArguments(args)) }
 }
 
-/** Arguments that are listed, and characters of each. */
+/** Listed arguments, and characters of each. */
 const [maxArguments, maxArgumentChars] = [8, 80]
 
-/** `version 1.4.2, notes […]`; of one argument the value alone. */
+/** `version 1.4.2, notes […]`; for a single argument only its value. */
 function listArguments(args: unknown): string {
   if (!isObject(args)) return ''
   const entries = Object.entries(args).slice(0, maxArguments)
@@ -74,7 +74,7 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 const onLine = (text: string): string => onOneLine(cut(text, maxObjectChars))
 const capitalized = (verb: string): string => verb.charAt(0).toUpperCase() + verb.slice(1)
 
-/** The kind of a call that coding agents name beside it. */
+/** The kind that coding agents add to a call. */
 function getKind({ params }: Fields): unknown {
   const meta = isObject(params) ? params._meta : undefined
   return isObject(meta) ? meta.kind : undefined
@@ -84,10 +84,10 @@ const reading = /^(?:read|view|open|cat)(?:[_-]?(?:text[_-]?)?file)?$/i
 const searching = /^(?:search|grep|find|glob|rg)\b/i
 const searchFields = ['pattern', 'query', 'regex', 'glob', 'q']
 
-/** The end of a path: the name of the file distinguishes it from others. */
+/** The last part of a path, which identifies the file. */
 const baseName = (path: string): string => /[^/\\]+[/\\]?$/.exec(path)?.[0] ?? path
 
-/** `edited 1 file, ran 2 commands, read 3 files`; `''` where nothing was called. */
+/** `edited 1 file, ran 2 commands, read 3 files`; `''` without calls. */
 export function summarizeCalls(payloads: readonly Fields[]): string {
   const summaries = payloads.map(summarizeCall)
   const count = (sort: CallSummary['sort']): number => summaries.filter((each) => each.sort === sort).length

@@ -12,9 +12,9 @@ import { dateText } from './text.js'
 
 export { explainCapability }
 
-/** Which right let a request pass, such as `by ana's grant until 2 Jan 2026, 18:00`; `undefined` = its envelope does not say. */
+/** The right that let a request pass, such as `by ana's grant until 2 Jan 2026, 18:00`; `undefined` = not logged. */
 export function explainRight(request: Envelope, rights: RightSources): string | undefined {
-  // A truncated request may match another capability than the whole one did.
+  // A truncated request may match other capabilities than the complete one.
   const isWhole = getFullSize(request) === undefined
   const sources = {
     find: (id: string) => rights.find(id),
@@ -24,7 +24,7 @@ export function explainRight(request: Envelope, rights: RightSources): string | 
   return right && rightText(right)
 }
 
-/** Warnings about capabilities, one a line; none while one of them is no capability yet. */
+/** Warnings about capabilities, one per line; none while one of them is incomplete. */
 export function findWarnings(text: string, participants: readonly string[]): string[] {
   try {
     return findCapabilityWarnings(readCapabilities(text), participants)

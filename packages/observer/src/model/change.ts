@@ -25,7 +25,7 @@ function createCounter(old: number, now: number): (line: DiffLine) => DiffLine {
   }
 }
 
-/** The lines of a unified diff. Only what its hunks count are changes: everything else stays as it is written. */
+/** The lines of a unified diff. Only lines counted by its hunks are changes; others stay unchanged. */
 export function readDiff(text: string): DiffLine[] {
   let [old, now] = [0, 0]
   let next = createCounter(1, 1)
@@ -48,7 +48,7 @@ export function readDiff(text: string): DiffLine[] {
     })
 }
 
-/** What a call would change, or has changed. */
+/** A change that a call would make, or has made. */
 export interface Change {
   /** `edit report.txt, 2 lines` */
   readonly sentence: string
@@ -56,16 +56,16 @@ export interface Change {
   readonly verb: string
   readonly name: string
   readonly lines: readonly DiffLine[]
-  /** Whether that is all that is asked: no other field, nothing shortened, and nothing that is not seen. */
+  /** Whether this is the complete request: no other field, nothing cut, and nothing invisible. */
   readonly isAll: boolean
 }
 
-/** A change, and the fields of the arguments that it shows whole. */
+/** A change, with the argument fields that it shows completely. */
 interface Found extends Pick<Change, 'sentence' | 'verb' | 'name' | 'lines'> {
   readonly fields: readonly string[]
 }
 
-/** Fields that tools for files have, by what they are for. */
+/** Argument fields of file tools, by purpose. */
 const fieldNames = {
   path: ['path', 'file_path', 'filePath', 'filename', 'file', 'uri', 'source'],
   before: ['oldText', 'old_string', 'old_str', 'oldString'],
@@ -76,7 +76,7 @@ const fieldNames = {
 } as const
 type FieldUse = keyof typeof fieldNames
 
-/** Field and text of each use; `undefined` where one use has two fields, since nobody knows which of them counts. */
+/** Field and text per purpose; `undefined` if two fields have the same purpose, because it is unclear which one counts. */
 function readFields(
   args: Fields,
 ): Partial<Record<FieldUse, readonly [name: string, text: string]>> | undefined {
@@ -90,24 +90,24 @@ function readFields(
   return read
 }
 
-/** The file that arguments are about. */
+/** The path in the arguments. */
 export const getPath = (args: unknown): string | undefined =>
   isObject(args) ? readFields(args)?.path?.[1] : undefined
 
 const changes = new WeakMap<object, Change | undefined>()
 
-/** What a call changes, where its arguments are those that tools for files have. `payload`: of a request or proposal. */
+/** The change that a call makes, if its arguments are those of known file tools. `payload`: of a request or proposal. */
 export function describeChange(payload: Fields): Change | undefined {
   if (!changes.has(payload)) changes.set(payload, readChange(payload))
   return changes.get(payload)
 }
 
-/** Kinds of calls, as coding agents name them beside what is called. */
+/** Kinds of calls, as added by coding agents. */
 const callKinds: ReadonlySet<unknown> = new Set(
   'read edit delete move search execute think fetch switch_mode other'.split(' '),
 )
 
-/** Whether nothing of this is to be seen: a call has no more than its kind beside its name and its arguments. */
+/** Whether there is nothing to show except name, arguments and kind. */
 export function saysNothing({ _meta, ...others }: Fields): boolean {
   if (Object.keys(others).length > 0) return false
   return (
@@ -162,7 +162,7 @@ function findChange(
   }
   if (before !== undefined && after !== undefined)
     return describeLines(verb, name, compare(before[1], after[1]).map(withoutNumber), [before[0], after[0]])
-  // A patch may name other files: it is shown beside what is sent.
+  // A patch may name other files, so it is shown in addition to the JSON.
   if (patch !== undefined)
     return isDiff.test(patch[1]) ? describeLines(verb, name, readDiff(patch[1]), []) : undefined
   if (whole !== undefined) {
@@ -181,10 +181,10 @@ function findChange(
 
 const diffFields: ReadonlySet<string> = new Set(['path', 'oldText', 'newText', 'deleted'])
 
-/** Whether there is no file any more. */
+/** Whether the file was deleted. */
 const isDeletion = ({ deleted, newText }: Fields): boolean => deleted === true && newText === ''
 
-/** Files as they were and as they are, each below its path; `undefined`: these are no such diffs. */
+/** Old and new contents of files, each below its path; `undefined` = not such diffs. */
 export function readDiffs(diffs: unknown): DiffLine[] | undefined {
   if (!Array.isArray(diffs) || diffs.length === 0) return undefined
   const compare = createComparison()
@@ -199,11 +199,11 @@ export function readDiffs(diffs: unknown): DiffLine[] | undefined {
   return files.every((lines) => lines !== undefined) ? files.flat() : undefined
 }
 
-/** Where in its file a replaced text stands is not known. */
+/** The position of a replaced text in its file is unknown. */
 const withoutNumber = (line: DiffLine): DiffLine =>
   line === elision ? line : { sign: line.sign, text: line.text }
 
-/** Replaced texts, where every edit is one and nothing else. */
+/** Replaced texts, if every edit is a replacement without other fields. */
 function readEdits(edits: unknown, compare: ReturnType<typeof createComparison>): DiffLine[][] | undefined {
   if (!Array.isArray(edits) || edits.length === 0) return undefined
   const diffs = edits.map((edit) => {
@@ -225,7 +225,7 @@ function describeLines(
   return { sentence: `${verb} ${name}, ${changed}`, verb, name, lines, fields }
 }
 
-/** `edit` of `edit_file`; `edit_and_push` as it is. */
+/** `edit` for `edit_file`; `edit_and_push` unchanged. */
 const verbOf = (tool: string): string =>
   /^(edit|write|create|delete|remove|move|rename|append)(?:[_-]?(?:text[_-]?)?(?:files?|text|director(?:y|ies)|folder))?$/i
     .exec(tool)?.[1]
@@ -234,10 +234,10 @@ const verbOf = (tool: string): string =>
 const joinDiffs = (diffs: readonly (readonly DiffLine[])[]): DiffLine[] =>
   diffs.flatMap((lines, at) => (at === 0 ? lines : [{ sign: '@' as const, text: '⋮' }, ...lines]))
 
-/** Milliseconds that comparisons may take together; then what is left is shown as taken out and put in. */
+/** Milliseconds for all comparisons together; the rest is shown as removed and added. */
 const compareMs = 100
 
-/** Compares texts line by line, all of them in one time. */
+/** Compares texts line by line within a shared time limit. */
 export function createComparison(): (before: string, after: string) => DiffLine[] {
   const end = performance.now() + compareMs
   return (before, after) => compareLines(before, after, Math.max(end - performance.now(), 0))
@@ -258,15 +258,15 @@ function compareLines(before: string, after: string, timeout: number): DiffLine[
   return withoutFarLines(lines.map(createCounter(1, 1)))
 }
 
-/** Stands for lines that are left out. */
+/** A placeholder for omitted lines. */
 const elision: DiffLine = { sign: '@', text: '…' }
 
 const isElided = (lines: readonly DiffLine[]): boolean => lines.includes(elision)
 
-/** Lines around a change that are shown. */
+/** Context lines around a change. */
 const aroundLines = 3
 
-/** Long stretches without a change are left out. */
+/** Omits long unchanged stretches. */
 function withoutFarLines(lines: readonly DiffLine[]): DiffLine[] {
   const isNear = lines.map(() => false)
   for (const [at, { sign }] of lines.entries()) {

@@ -5,10 +5,10 @@ import type { Log } from './log/log.js'
 import type { SpaceModel } from './space-model.js'
 import { noRedaction } from './text.js'
 
-/** Characters of explanations that are remembered: enough for the proposals that wait. */
+/** Characters of cached explanations: enough for the open proposals. */
 const maxExplainedChars = 8e6
 
-/** What led to envelopes, until others are loaded: what comes later changes nothing of it. */
+/** Cached explanations until further envelopes are loaded: later envelopes do not change them. */
 const explained = new WeakMap<readonly Envelope[], Bounded<Why>>()
 const grants = new WeakMap<Log, GrantIndex>()
 
@@ -17,7 +17,7 @@ const createExplained = (): Bounded<Why> =>
     steps.reduce((sum, { text }) => sum + 200 + text.length, 500),
   )
 
-/** The steps that led to an envelope, as far as the log is loaded. */
+/** The steps that led to an envelope, as far as loaded. */
 export function explainEnvelope({ log }: SpaceModel, id: string): Why | undefined {
   const known = explained.get(log.envelopes) ?? createExplained()
   explained.set(log.envelopes, known)

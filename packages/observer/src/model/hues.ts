@@ -1,10 +1,10 @@
 import { hashToBucket } from './text.js'
 
-/** Colours that are told apart at a glance. */
+/** Number of distinguishable colours. */
 const count = 12
 const taken = new Map<string, number>()
 
-/** The hue of a participant, in degrees: the same for as long as the page is open, and no other's while there are enough. */
+/** The hue of a participant in degrees: stable while the page is open, and unique while there are enough. */
 export function hueOf(id: string): number {
   const known = taken.get(id)
   if (known !== undefined) return (known * 360) / count

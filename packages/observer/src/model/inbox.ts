@@ -3,21 +3,21 @@ import { explainEnvelope } from './explain.js'
 import type { SpaceModel } from './space-model.js'
 import { nameText } from './text.js'
 
-/** Why a proposal deserves a second look. */
+/** A reason to look twice at a proposal. */
 export interface Mark {
   readonly kind: 'effect' | 'first' | 'outside'
   readonly label: string
   readonly why: string
-  /** The envelope that it is for. */
+  /** The envelope that it is about. */
   readonly id?: string
 }
 
-/** A proposal that waits, with what there is to know before it is decided. */
+/** An open proposal with the information for deciding it. */
 export interface Waiting {
   readonly proposal: ProposalView
   readonly risk: Risk
   readonly marks: readonly Mark[]
-  /** The steps that led to it; `undefined` = they are not loaded. */
+  /** The steps that led to it; `undefined` = not loaded. */
   readonly origin: Why | undefined
 }
 
@@ -28,7 +28,7 @@ const riskLabels: Readonly<Record<Risk['level'], string>> = {
   reads: 'reads only',
 }
 
-/** What there is to know about a proposal before it is decided. */
+/** Facts about a proposal, for its decision. */
 export function judge(model: SpaceModel, proposal: ProposalView): Waiting {
   const { id, source, tool, parameters } = proposal
   const effects = (source.to ?? []).map((owner) => model.tools.get(owner, tool)?.effect ?? 'unknown')
@@ -57,7 +57,7 @@ interface Assessed {
   readonly risk: Risk
 }
 
-/** By the arguments of the call: they are looked at again only when the tool says something else of itself. */
+/** Keyed by the arguments of the call; recomputed only if the tool's annotations change. */
 const assessments = new WeakMap<object, Assessed>()
 
 function assess(call: Parameters<typeof assessRisk>[0]): Risk {
@@ -74,7 +74,7 @@ function assess(call: Parameters<typeof assessRisk>[0]): Risk {
 /** Likenesses of approved proposals: participant, tool and kind of arguments; and how many proposals they are of. */
 const approvals = new WeakMap<readonly ProposalView[], { count: number; readonly likenesses: Set<string> }>()
 
-/** Was a call of this participant to this tool, with arguments of the same kind, approved before? */
+/** Whether a call of this participant to this tool, with similar arguments, was approved before. */
 function wasApproved(approved: readonly ProposalView[], proposal: ProposalView): boolean {
   const known = approvals.get(approved) ?? { count: 0, likenesses: new Set() }
   approvals.set(approved, known)
@@ -85,7 +85,7 @@ function wasApproved(approved: readonly ProposalView[], proposal: ProposalView):
   return known.likenesses.has(likenessOf(proposal))
 }
 
-/** What proposals have in common that are the like of one another. */
+/** Equal for similar proposals. */
 const likenessOf = ({ source, tool, parameters }: ProposalView): string =>
   getLikeness({ from: source.from, to: source.to, tool, parameters })
 

@@ -1,21 +1,21 @@
 import { suggest } from '@meup/folds'
 import type { Person } from './log/people.js'
 
-/** Code is quoted, so that names in it call nobody. */
+/** Code is skipped, so that names in it mention no one. */
 const code = /```[\s\S]*?(?:```|$)|`[^`\n]*`/g
 
-/** A name after `@`, where a word begins; what ends a sentence may be part of a name, or not. */
+/** A name after `@` at the beginning of a word; trailing punctuation may belong to the name. */
 const named = /(?<![\p{L}\p{N}@_.\-/])@([^\s@]+)/gu
 
-/** A part of a message that names somebody. */
+/** A mention in a message. */
 export interface NamedPart {
   readonly start: number
   readonly end: number
-  /** `undefined` = nobody of the space is called so. */
+  /** `undefined` = unknown name. */
   readonly id: string | undefined
 }
 
-/** Every `@name` of a message, in its order. Only names of `isKnown` are names of somebody. */
+/** All `@name` parts of a message, in order. Only names accepted by `isKnown` are mentions. */
 export function findNames(text: string, isKnown: (id: string) => boolean): readonly NamedPart[] {
   const plain = text.replace(code, (quoted) => ' '.repeat(quoted.length))
   return [...plain.matchAll(named)].map(({ index, 1: word = '' }) => {
@@ -25,12 +25,12 @@ export function findNames(text: string, isKnown: (id: string) => boolean): reado
   })
 }
 
-/** What is being typed at the caret: a name or a command, to be completed. */
+/** A name or command at the caret that can be completed. */
 export interface Completion {
   readonly sign: '@' | '/'
-  /** Where the sign stands. */
+  /** Position of the sign. */
   readonly start: number
-  /** What stands between it and the caret. */
+  /** Text between the sign and the caret. */
   readonly query: string
 }
 
@@ -42,11 +42,11 @@ export function findCompletion(text: string, caret: number): Completion | undefi
   return name === undefined ? undefined : { sign: '@', start: caret - name.length - 1, query: name }
 }
 
-/** Names that a list of completions has room for. */
+/** Maximum names in a list of completions. */
 const maxCompletions = 6
 const roles = ['agent', 'person', 'tool'] as const
 
-/** Those whose names begin with the query, then those that contain it; each time agents first, and who is here. */
+/** Participants whose names begin with the query, then those that contain it; agents and present ones first. */
 export function completeName(query: string, people: readonly Person[]): readonly Person[] {
   const sought = query.toLowerCase()
   const weigh = ({ id, isPresent, role }: Person): number =>
@@ -62,7 +62,7 @@ export function unknownName(name: string, known: readonly string[]): string {
   return `Nobody here is called ${name}.${meant === undefined ? '' : ` Did you mean @${meant}?`}`
 }
 
-/** A line that begins with a slash is a command; `undefined` = it is a message. `//` says what begins with a slash. */
+/** A line that begins with a slash is a command; `undefined` = a message. `//` begins a message with a slash. */
 export function readCommand(text: string): { readonly name: string; readonly argument: string } | undefined {
   const [, name, argument = ''] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text) ?? []
   return name === undefined ? undefined : { name, argument: argument.trim() }

@@ -2,13 +2,13 @@ import { isObject, printable } from '@meup/folds'
 import { parseExact, stringifyExact } from '@meup/protocol'
 import { type DiffLine, getPath, isDiff, readDiff, readDiffs } from './change.js'
 
-/** A part of arguments or of a result, by how it is shown. */
+/** A part of arguments or of a result, by its display. */
 export type Part = TextPart | DiffPart | JsonPart | TablePart | MediaPart | LinkPart
 
 export interface TextPart {
   readonly type: 'text'
   readonly text: string
-  /** Name of a language that it is highlighted in, where it is known. */
+  /** Language for highlighting, if known. */
   readonly language?: string
 }
 
@@ -28,7 +28,7 @@ interface TablePart {
   readonly rows: readonly (readonly string[])[]
 }
 
-/** Bytes; only images are shown. */
+/** Binary data; only images are shown. */
 interface MediaPart {
   readonly type: 'media'
   readonly mimeType: string
@@ -44,7 +44,7 @@ interface LinkPart {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What a JSON-RPC response brought. `args`: of the request, whose file names its language. */
+/** The parts of a JSON-RPC response. `args`: of the request, whose file name determines the language. */
 export function resultParts({ result, error }: Fields, args: unknown): readonly Part[] {
   if (error !== undefined && error !== null) return errorParts(error)
   if (!isObject(result)) return result === undefined ? [] : [valuePart(result)]
@@ -64,7 +64,7 @@ export function resultParts({ result, error }: Fields, args: unknown): readonly 
   return [...parts, ...loose, ...changed, ...structured, ...others]
 }
 
-/** What coding agents tell of the files that they changed, and the rest. */
+/** Separates the file changes of coding agents from the rest. */
 function splitChanges(structured: unknown): { changed: readonly Part[]; structured: unknown } {
   const lines = isObject(structured) ? readDiffs(structured.diffs) : undefined
   if (lines === undefined) return { changed: [], structured }
@@ -72,7 +72,7 @@ function splitChanges(structured: unknown): { changed: readonly Part[]; structur
   return { changed: [{ type: 'diff', lines }], structured: rest }
 }
 
-/** Whether it is the one text of a result in a field, as servers do that were not asked for structured content. */
+/** Whether it is a result's only text in a field, as sent by servers without structured content. */
 function isWrapped(structured: unknown, [block, ...others]: readonly Fields[]): boolean {
   if (!isObject(structured) || block === undefined || others.length > 0) return false
   const [value, ...more] = Object.values(structured)
@@ -109,10 +109,10 @@ function resourcePart(resource: Fields): Part {
   return valuePart(resource)
 }
 
-/** Characters of a text that is read as JSON or as a diff. */
+/** Characters of a text that is parsed as JSON or as a diff. */
 const maxReadChars = 200_000
 
-/** A text as what it is: JSON, a table, a diff, or text. */
+/** Recognizes a text as JSON, a table, a diff, or plain text. */
 export function textPart(text: string, language?: string): Part {
   if (text.length <= maxReadChars) {
     const value = readJson(text)
@@ -122,7 +122,7 @@ export function textPart(text: string, language?: string): Part {
   return { type: 'text', text: printable(text), ...(language !== undefined && { language }) }
 }
 
-/** Only objects and lists: a number or a quoted text is a text all the same. */
+/** Only objects and lists: a number or quoted text is plain text. */
 function readJson(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
@@ -134,7 +134,7 @@ function readJson(text: string): unknown {
 
 const maxTable = { rows: 200, columns: 12 }
 
-/** A list of flat objects with the same few fields is a table. */
+/** A list of flat objects with the same few fields becomes a table. */
 export function valuePart(value: unknown): Part {
   const rows = Array.isArray(value) && value.length > 1 && value.length <= maxTable.rows ? value : []
   const columns = isObject(rows[0]) ? Object.keys(rows[0]) : []

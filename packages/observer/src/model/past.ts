@@ -1,26 +1,26 @@
 import type { Envelope } from '@meup/protocol'
 import type { Checkpoint, SpaceModel } from './space-model.js'
 
-/** Envelopes between two looks at the clock. */
+/** Envelopes between two checks of the clock. */
 const envelopesPerStep = 50
-/** Envelopes between two checkpoints: what it takes at most to go back. */
+/** Envelopes between two checkpoints: the maximum to fold when going back. */
 const checkpointEnvelopes = 5000
-/** Milliseconds that a reader waits for the next envelope, at most, however long that took. */
+/** Maximum milliseconds before the next envelope in playback, however long the original pause was. */
 const maxPauseMs = 2000
 
-/** A space as it was at a chosen moment: the log up to there, folded from the last checkpoint before it. */
+/** A space at a chosen moment: the log up to there, folded from the last checkpoint before it. */
 export class Past {
   readonly #present: SpaceModel
   readonly #between: number
   #model: SpaceModel | undefined
   #growing: SpaceModel
   #source: readonly Envelope[]
-  /** Oldest first; each so many envelopes behind the one before. */
+  /** Oldest first, at intervals of `checkpointEnvelopes`. */
   #checkpoints: Checkpoint[]
-  /** Envelopes that were taken since the checkpoint before. */
+  /** Envelopes since the last checkpoint. */
   #since = 0
   #target = 0
-  /** Milliseconds that were played since the last envelope. */
+  /** Milliseconds played since the last envelope. */
   #passed = 0
 
   constructor(present: SpaceModel, checkpointEvery = checkpointEnvelopes) {
@@ -36,7 +36,7 @@ export class Past {
     return this.#model
   }
 
-  /** Seq of the last envelope that is shown when it is there. */
+  /** Seq of the target's last envelope. */
   get target(): number {
     return this.#target
   }
@@ -48,13 +48,13 @@ export class Past {
     return count === 0 ? 1 : Math.min(log.countThrough(this.#growing.log.last) / count, 1)
   }
 
-  /** Makes `work` go to this seq. */
+  /** Sets the target of `work`. */
   seek(seq: number): void {
     this.#target = Math.max(seq, this.#present.log.first)
     this.#passed = 0
   }
 
-  /** Lets so many milliseconds pass in the log. `speed`: how often they go into one of the reader's. */
+  /** Advances the log by this time multiplied by `speed`. */
   play(ms: number, speed: number): void {
     const { log } = this.#present
     this.#passed += ms
@@ -67,7 +67,7 @@ export class Past {
     }
   }
 
-  /** Moves towards the target until the time is up. Returns whether it was reached. */
+  /** Works towards the target until the time is up. Returns whether it was reached. */
   work(isTimeUp: () => boolean): boolean {
     const { log } = this.#present
     if (log.envelopes !== this.#source) this.#restart()

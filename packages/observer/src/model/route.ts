@@ -1,23 +1,23 @@
-/** What the address of the page says. Never a token: addresses end up in logs, and are passed on. */
+/** The state in the page's address. Never contains a token, because addresses are logged and shared. */
 export interface Route {
   readonly space?: string
-  /** `e`: seq of the envelope to look at. */
+  /** `e`: seq of the selected envelope. */
   readonly seq?: number
-  /** `at`: seq of the last envelope of the moment that is shown; absent = the present. */
+  /** `at`: seq of the last shown envelope; absent = the present. */
   readonly moment?: number
-  /** `ctx`: the context that alone is shown. */
+  /** `ctx`: the only shown context. */
   readonly context?: string
-  /** Which view; the stream where there is none. */
+  /** The view; absent = the stream. */
   readonly view?: string
-  /** `q`: what is searched for. */
+  /** `q`: the search query. */
   readonly query?: string
-  /** Those alone whose lines are shown. */
+  /** The only shown participants. */
   readonly from?: readonly string[]
-  /** The sorts of lines that alone are shown. */
+  /** The only shown categories of lines. */
   readonly sorts?: readonly string[]
 }
 
-/** A part of a route, in the query behind its path. */
+/** A part of a route in the query. */
 interface Part<Value> {
   readonly name: string
   read(text: string): Value | undefined
@@ -55,7 +55,7 @@ const parts: { readonly [Name in Exclude<keyof Route, 'space'>]-?: Part<NonNulla
   sorts: listParameter('only', /^[a-z]+$/),
 }
 
-/** Reads the part behind `#`, such as `#/s/demo?e=120&q=release`. What it does not know it leaves out. */
+/** Parses the part after `#`, such as `#/s/demo?e=120&q=release`. Ignores unknown parts. */
 export function readRoute(hash: string): Route {
   const text = hash.replace(/^#/, '')
   const mark = text.includes('?') ? text.indexOf('?') : text.length
@@ -78,6 +78,6 @@ export function writeRoute({ space, ...given }: Route): string {
   return `#/s/${space}${query.length === 0 ? '' : `?${query.join('&')}`}`
 }
 
-/** Paths and lists stay readable. */
+/** Keeps paths and lists readable. */
 const encode = (text: string): string =>
   encodeURIComponent(text).replaceAll('%2F', '/').replaceAll('%2C', ',')

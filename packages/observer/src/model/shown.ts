@@ -2,24 +2,24 @@ import { Bounded, exactText, type ProposedCall, spellOut } from '@meup/folds'
 import { hasAsides, readSettings, type Settings } from './arguments.js'
 import { type Change, describeChange } from './change.js'
 
-/** Characters of what is sent, and lines of a change, that a card shows at once. */
+/** Characters of the exact text, and lines of a change, that a card shows at once. */
 const maxExactChars = 16_000
 const maxChangeLines = 200
-/** Characters of the name of a tool that a card shows. */
+/** Characters of a tool's name on a card. */
 const maxToolChars = 200
 
 const fitsCard = ({ lines }: Change): boolean => lines.length <= maxChangeLines
 
-/** A box of a card with what is asked for. */
+/** A box of a card with a part of the request. */
 export type CardPart = 'change' | 'settings' | 'exact'
 
-/** What is asked for, as a card shows it. */
+/** A request in the form for a card. */
 export interface ProposalSummary {
   readonly change: Change | undefined
   readonly settings: Settings | undefined
-  /** Whether the change or the settings say all that is sent, so that the JSON may stay folded. */
+  /** Whether the change or the settings represent the complete request, so that the JSON may be folded. */
   readonly isAll: boolean
-  /** Boxes to be seen to their ends before the proposal can be approved. */
+  /** Boxes that have to be scrolled to the end before approval. */
   readonly needed: readonly CardPart[]
 }
 
@@ -44,19 +44,19 @@ export function summarize(payload: Readonly<Record<string, unknown>>): ProposalS
   return { change, settings, isAll, needed }
 }
 
-/** How a card shows a proposal. */
+/** The content of a card. */
 export interface CardContent extends ProposalSummary {
-  /** What is sent, as JSON with all that would not be seen spelled out. */
+  /** The exact JSON, with invisible characters escaped. */
   readonly exact: string
-  /** UTF-16 units of all that is sent. */
+  /** UTF-16 units of the complete request. */
   readonly chars: number
-  /** Whether change and JSON are as long as they are: what is cut cannot be approved. */
+  /** Whether change and JSON are complete: a cut one cannot be approved. */
   readonly isWhole: boolean
-  /** Whether a part is cut until its reader asks for all of it. */
+  /** Whether a part is cut until the reader requests all of it. */
   readonly isCut: boolean
 }
 
-/** `showsAll`: its reader has asked for all of it, however long. */
+/** `showsAll`: the reader has requested the complete text. */
 export function describeCard(
   payload: Readonly<Record<string, unknown>>,
   call: ProposedCall,
@@ -69,14 +69,17 @@ export function describeCard(
   return { ...summary, exact, chars, isWhole: (fits || isAll) && changeFits, isCut: !fits || !changeFits }
 }
 
-/** Proposals whose parts are remembered. */
+/** Remembered proposals. */
 const maxProposals = 10_000
 
-/** What this reader has seen of each proposal, wherever it was drawn. What has another length now was not seen. */
+/** The parts of each proposal that this reader has seen, in any view. A changed length counts as unseen. */
 export class SeenParts {
   readonly #seen = new Bounded<ReadonlySet<string>>(maxProposals)
 
-  /** A part was drawn whole, and its end was in view. `chars`: of all that is sent. Whether that is new. */
+  /**
+   * Records that a part was drawn completely, with its end in view. `chars`: of the complete request. Returns whether that is
+   * new.
+   */
   add(proposal: string, part: CardPart, chars: number): boolean {
     const seen = this.#seen.get(proposal) ?? new Set()
     const name = `${part} ${chars}`

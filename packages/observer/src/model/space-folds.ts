@@ -31,10 +31,10 @@ import { noRedaction } from './text.js'
 
 /** Approved proposals that are remembered. */
 const maxApproved = 20_000
-/** Characters of messages that may still be passed to the conversation. */
+/** Characters of messages that may still change in the conversation. */
 const maxTranscriptChars = 16e6
 
-/** Whether the fold has forgotten a context that it knew: the context is free again. */
+/** Whether the fold has forgotten a known context, which is then a free path. */
 const isForgotten = (view: ContextView, known: ContextView | undefined): boolean =>
   view.state === 'free' && known !== undefined && known.state !== 'free'
 
@@ -48,7 +48,7 @@ type Facts = {
   readonly summaries: ThoughtSummaries
 }
 
-/** An open run whose reasoning is hidden, and by whom. */
+/** An open run with hidden reasoning, and the participants that hide it. */
 export interface HiddenRun {
   readonly context: string
   readonly owner: string
@@ -61,16 +61,16 @@ export class SpaceFolds {
   readonly #isShown: (views: SpaceFolds) => boolean
   readonly #viewer: () => string | undefined
   #space: SpaceView<Facts>
-  /** The fold forgets contexts that are long over; their runs may still be shown. */
+  /** The fold forgets contexts that ended long ago; their runs may still be shown. */
   readonly #known = new Map<string, ContextView>()
   readonly blocks = new Blocks(() => this.facts.contexts.asked)
   readonly #folding: Folding
-  /** What was open at the last welcome, and the seq up to which it said so. */
+  /** Contexts that were open at the last welcome, and its head. */
   #welcomed: { readonly head: number; readonly open: ReadonlySet<string> } = { head: 0, open: new Set() }
-  /** In the order in which they were approved; another list where the oldest are dropped. */
+  /** In order of approval; replaced when the oldest are dropped. */
   #approved: ProposalView[] = []
 
-  /** `isShown`: whether these folds are on screen. Others open and close no contexts. */
+  /** `isShown`: whether these folds are on screen; others do not fold or unfold contexts. */
   constructor(
     log: Log,
     folding: Folding,
@@ -96,14 +96,14 @@ export class SpaceFolds {
       if (state === 'open' && !this.isGoingOn(context)) this.blocks.touchContext(context)
   }
 
-  /** Whether a run goes on. One that was over when the gateway said what is open has its end in what is still to come. */
+  /** Whether a run continues. If it had ended at the last welcome, its end is still to be loaded. */
   isGoingOn(context: string): boolean {
     const { state, firstSeq } = this.#known.get(contextRoot(context)) ?? {}
     const { head, open } = this.#welcomed
     return state === 'open' && ((firstSeq ?? 0) > head || open.has(contextRoot(context)))
   }
 
-  /** Whether participants may have changed. */
+  /** Returns whether participants may have changed. */
   apply(envelope: Envelope): boolean {
     const changes = this.#space.apply(envelope)
     if (changes === undefined) return false
@@ -156,26 +156,26 @@ export class SpaceFolds {
     return this.#known.get(context)
   }
 
-  /** Runs that go on, oldest first. */
+  /** Open runs, oldest first. */
   runs(): readonly OpenedContext[] {
     return this.unended().filter(({ context }) => this.isGoingOn(context))
   }
 
-  /** Runs whose end has not come, though the gateway may know it. */
+  /** Runs without a loaded end, though the gateway may know it. */
   unended(): readonly OpenedContext[] {
     return [...this.facts.contexts.states.open()].filter(
       ({ context }) => contextParent(context) === undefined,
     )
   }
 
-  /** Those of the runs whose thoughts are hidden from everybody. */
+  /** Open runs with thoughts hidden from everyone. */
   hiddenRuns(): readonly HiddenRun[] {
     return this.runs().flatMap(({ context, owner, hiddenBy }) =>
       hiddenBy ? [{ context, owner, hiddenBy }] : [],
     )
   }
 
-  /** Every context that was not forgotten. */
+  /** All contexts that are not forgotten. */
   get contexts(): Iterable<string> {
     return this.#known.keys()
   }
@@ -198,7 +198,7 @@ export class SpaceFolds {
     for (const [context, view] of this.#known) this.#restoreContext(context, view, seq)
   }
 
-  /** A context that was over, and forgotten, then is as it was. */
+  /** Restores an ended and forgotten context. */
   #restoreContext(context: string, view: ContextView, seq: number): void {
     const then = this.facts.contexts.get(context)
     if (then !== undefined) this.#known.set(context, then)
@@ -238,7 +238,7 @@ export class SpaceFolds {
   }
 }
 
-/** The same for proposals that may be decided together. */
+/** Equal for proposals that may be decided together. */
 export const likenessOf = ({ source, tool }: ProposalView): string =>
   JSON.stringify([source.from, source.to, tool])
 
@@ -257,12 +257,12 @@ export function* foldInSteps(
   }
 }
 
-/** What was known of a part of the log when it had come so far. */
+/** The state of the folds at a point of the log. */
 export type FoldsCheckpoint = SpaceSnapshot<Facts>
 
 type Draft = ContextSnapshot['contexts'][number][1]
 
-/** The contexts of a snapshot. What has not changed since `before` is kept once. */
+/** The contexts of a snapshot, sharing those unchanged since `before`. */
 function shareContexts(snapshot: ContextSnapshot, before: ContextSnapshot | undefined): ContextSnapshot {
   const known = new Map(before?.contexts)
   const contexts = snapshot.contexts.map(([context, draft]): [string, Draft] => {
@@ -272,7 +272,7 @@ function shareContexts(snapshot: ContextSnapshot, before: ContextSnapshot | unde
   return { ...snapshot, contexts }
 }
 
-/** The fold goes on changing what it is given. */
+/** Copied, because the fold keeps changing its input. */
 const copyContexts = (mark: ContextSnapshot): ContextSnapshot => ({
   ...mark,
   contexts: mark.contexts.map(([context, draft]) => [context, copyDraft(draft)]),
@@ -285,7 +285,7 @@ const copyDraft = (draft: Draft): Draft => ({
   proposals: [...draft.proposals],
 })
 
-/** Whether two states of the same context are one. */
+/** Whether two states of a context are equal. */
 const isSameContext = (one: ContextView, other: ContextView): boolean =>
   one.state === other.state &&
   one.counts.envelopes === other.counts.envelopes &&

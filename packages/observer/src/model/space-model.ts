@@ -31,7 +31,7 @@ import { Lists, type Prepared } from './rows/lists.js'
 import type { Sources } from './rows/row.js'
 import { type FoldsCheckpoint, foldInSteps, type HiddenRun, SpaceFolds } from './space-folds.js'
 
-/** Envelopes that are kept; the oldest go when there are `slack` more. */
+/** Limits of kept envelopes; the oldest are dropped when there are `slack` more. */
 interface Capacity {
   readonly maxEnvelopes: number
   readonly slack: number
@@ -42,42 +42,42 @@ const defaultCapacity: Capacity = { maxEnvelopes: 100_000, slack: 20_000 }
 /** Limits how often rows are prepared again because the reader's choices changed during a merge. */
 const maxPrepareRetries = 3
 
-/** Everything the page shows of one space, computed from the log and the reader's choices. */
+/** Everything that the page shows of one space, computed from the log and the reader's choices. */
 export class SpaceModel {
   readonly #capacity: Capacity
   readonly log = new Log()
-  /** Which contexts are open. */
+  /** The unfolded contexts. */
   readonly folding: Folding
-  /** What its reader has chosen to see. */
+  /** The reader's filter. */
   readonly viewFilter: ViewFilter
-  /** What of the log its reader wants to see. */
+  /** The filter applied to the log. */
   readonly logFilter: LogFilter
   /** Announcements and measurements of arriving envelopes. */
   readonly live: Live
   readonly #answers = new LiveAnswers()
-  /** Who writes a message. */
+  /** Participants that are typing. */
   readonly typists = new Typists()
-  /** What tools are known. */
+  /** Known tools. */
   readonly tools = new ToolCatalog()
-  /** Who is in it, and what each is at. */
+  /** The participants and their work. */
   readonly members: People
   #welcomes: Envelope[] = []
-  /** Seqs of what was erased: the next merge drops it. */
+  /** Seqs of erased envelopes, which the next merge drops. */
   readonly #erased = new Set<number>()
   #head = 0
-  /** Who looks at it, from the first welcome on. */
+  /** The reader, from the first welcome on. */
   #viewer: string | undefined
   #views: SpaceFolds
-  /** What the views show. */
+  /** The rows of the views. */
   readonly lists: Lists
-  /** Changes whenever the reader has chosen something. */
+  /** Changes with each choice of the reader. */
   #choices = 0
   /** Number of blocks the reader has seen; `Infinity` at the live end. */
   #seen = Infinity
-  /** Milliseconds by the gateway's clock: when this is what there was; `undefined` = it is what there is now. */
+  /** The moment of this state in milliseconds by the gateway's clock; `undefined` = the present. */
   moment: number | undefined
 
-  /** `like`: with what its reader has chosen there, and goes on choosing. */
+  /** `like`: shares its reader's choices. */
   constructor(capacity = defaultCapacity, like?: SpaceModel) {
     this.#capacity = capacity
     this.folding = new Folding(like?.folding)
@@ -100,7 +100,7 @@ export class SpaceModel {
     return model
   }
 
-  /** Applies a welcome. `now`, here and below: milliseconds by the clock of this machine. */
+  /** Applies a welcome. `now`, also below: milliseconds by the local clock. */
   onWelcome(welcome: WelcomePayload, now: number, gatewayNow = now): void {
     const envelope = welcomeEnvelope(welcome, gatewayNow)
     this.live.addClockSample(gatewayNow, now)
@@ -136,7 +136,7 @@ export class SpaceModel {
     if (erasure !== undefined) this.#erased.add(erasure.seq)
   }
 
-  /** Adds envelopes that were not loaded before, earlier ones or ones that were suppressed, and drops those that were erased. */
+  /** Adds earlier or filtered-out envelopes, and drops erased ones. */
   merge(envelopes: readonly Envelope[]): void {
     for (const _ of this.mergeInSteps(envelopes));
   }
@@ -152,7 +152,7 @@ export class SpaceModel {
     const log = new Log()
     const views = this.#newViews(log)
     for (const { payload } of this.#welcomes) views.onWelcome(payload as WelcomePayload)
-    // They are as of now, whatever is loaded of the past.
+    // Participants are as of now, whatever history is loaded.
     views.facts.participants.restore(this.#views.facts.participants.snapshot())
     views.facts.summaries.restore(this.#views.facts.summaries.snapshot())
     const through = this.log.last
@@ -198,13 +198,13 @@ export class SpaceModel {
     this.#refresh()
   }
 
-  /** Shows so much reasoning of all that is loaded. */
+  /** Sets the amount of reasoning for all loaded envelopes. */
   showDetail(detail: Detail): void {
     this.viewFilter.detail = detail
     this.redrawAll()
   }
 
-  /** Opens every context that an envelope stands in, so that its line shows. */
+  /** Unfolds every context around an envelope, so that its line is shown. */
   unfold(id: string): void {
     const path = this.log.get(id)?.context
     for (let at = path; at !== undefined; at = contextParent(at)) {
@@ -230,7 +230,7 @@ export class SpaceModel {
     this.#redraw(context)
   }
 
-  /** All of them that are there. */
+  /** Sets the level of all contexts. */
   chooseAll(level: Level): void {
     for (const context of this.#views.contexts) this.folding.choose(context, level)
     this.redrawAll()
@@ -246,7 +246,7 @@ export class SpaceModel {
     this.redrawAll()
   }
 
-  /** What is being written now, as far as the filter lets it pass. A past moment has none: it is in no log. */
+  /** Answers in progress that pass the filter. None in the past, because they are not logged. */
   get answers(): readonly LiveAnswer[] {
     return this.#answers
       .list()
@@ -254,7 +254,7 @@ export class SpaceModel {
       .map((answer) => ({ ...answer, text: printable(answer.text) }))
   }
 
-  /** Whether the reader is at the live end. */
+  /** Sets whether the reader is at the live end. */
   follow(isFollowing: boolean): void {
     this.#seen = isFollowing ? Infinity : Math.min(this.#seen, this.#views.blocks.list.length)
     for (const context of this.folding.follow(isFollowing)) this.#redraw(context)
@@ -264,12 +264,12 @@ export class SpaceModel {
     return this.#seen === Infinity
   }
 
-  /** Blocks that began since the reader has left the live end. */
+  /** Blocks that began since the reader left the live end. */
   get unseen(): number {
     return Math.max(this.#views.blocks.list.length - this.#seen, 0)
   }
 
-  /** What waits for a decision. */
+  /** Open proposals. */
   pending(now: number): readonly ProposalView[] {
     return this.#views.facts.proposals.open(this.gatewayTime(now))
   }
@@ -283,54 +283,54 @@ export class SpaceModel {
     return this.#views.approved
   }
 
-  /** What tools ask this participant about its calls, oldest first. */
+  /** Open elicitations for this participant, oldest first. */
   elicitations(participant: string | undefined): readonly Envelope[] {
     return this.#views.facts.elicitations.list(participant)
   }
 
-  /** Id of what an envelope goes back to: a question, or a run that nobody asked for. */
+  /** Id of an envelope's origin: a question, or a run without trigger. */
   getOrigin(envelope: Envelope): string | undefined {
     return this.#views.getOrigin(envelope)
   }
 
-  /** What keeps a participant from acting, and how its program is doing. */
+  /** A participant's restrictions, and the state of its program. */
   stateOf(id: string, now: number): ParticipantState {
     return this.#views.facts.participants.stateOf(id, this.gatewayTime(now))
   }
 
-  /** The same, and whether it is there, as text. */
+  /** The same and its presence, as text. */
   describeState({ id, isPresent }: Pick<Person, 'id' | 'isPresent'>, now: number): StateText {
     const status = isPresent ? 'present' : 'away'
     return describeState({ id, status, ...this.stateOf(id, now) }, this.gatewayTime(now))
   }
 
-  /** Everybody the space knows: who is there first, then by name. */
+  /** All participants: present ones first, then by name. */
   get people(): readonly Person[] {
     return this.members.list
   }
 
-  /** Shows what passes this alone. */
+  /** Sets the filter. */
   filter(filter: Filter): void {
     this.logFilter.filter(filter)
     this.redrawAll()
   }
 
-  /** Runs that go on, as far as is known, oldest first. */
+  /** Open runs as far as known, oldest first. */
   runs(): readonly OpenedContext[] {
     return this.#views.runs()
   }
 
-  /** Runs whose end has not come, though the gateway may know it. */
+  /** Runs without a loaded end, though the gateway may know it. */
   unended(): readonly OpenedContext[] {
     return this.#views.unended()
   }
 
-  /** Runs that go on whose thoughts are hidden from everybody. */
+  /** Open runs with thoughts hidden from everyone. */
   hiddenRuns(): readonly HiddenRun[] {
     return this.#views.hiddenRuns()
   }
 
-  /** What the gateway's clock says, as far as it is known. */
+  /** The gateway's time, as far as known. */
   gatewayTime(now: number): number {
     return this.moment ?? this.live.gatewayTime(now)
   }
@@ -350,14 +350,14 @@ export class SpaceModel {
     this.#refresh()
   }
 
-  /** Redraws all rows after the reader's choices changed, perhaps at another moment of the same space. */
+  /** Redraws all rows after the reader's choices changed, possibly at another moment of the same space. */
   redrawAll(): void {
     this.#choices++
     this.#refresh()
     this.lists.renew()
   }
 
-  /** Whether a choice of the reader does not show everywhere yet. In a long log that takes a while. */
+  /** Whether a choice of the reader is not shown everywhere yet, which takes a while in a long log. */
   get isBehind(): boolean {
     return this.lists.isBehind || this.logFilter.isBehind
   }
@@ -398,12 +398,12 @@ export class SpaceModel {
   }
 }
 
-/** The message that it is going to be, as far as a filter looks at it. */
+/** The future message of an answer in progress, as far as filters need it. */
 const toChat = ({ from }: LiveAnswer): Envelope => ({
   ...{ protocol: PROTOCOL, id: '', ts: '', from, kind: Kind.chat, payload: {} },
 })
 
-/** What a space was at an envelope, as far as the log does not tell at once. */
+/** The state of a space at an envelope, beyond what the log contains. */
 export interface Checkpoint extends FoldsCheckpoint {
   readonly folding: FoldingCheckpoint
 }

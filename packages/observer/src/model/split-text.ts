@@ -1,12 +1,12 @@
 import { type Match, onOneLine } from '@meup/folds'
 
-/** Characters after which a text goes on in another part at its next paragraph, and at its next line. */
+/** Characters after which a text is split at the next paragraph, and at the next line. */
 export const partChars = 4000
 const maxPartChars = 12_000
 
 /**
- * Parts of a long Markdown text that can be read and drawn on their own: cut between paragraphs, never in a code block or a table.
- * Joined they are the text. While a text grows, its parts stay as they are except for the last.
+ * Splits a long Markdown text into parts that can be rendered separately: between paragraphs, never within a code block or
+ * table. The parts join to the text. While a text grows, only its last part changes.
  */
 export function splitText(text: string): readonly string[] {
   if (text.length <= partChars) return [text]
@@ -38,14 +38,14 @@ export function splitText(text: string): readonly string[] {
   return parts
 }
 
-/** The marks that open or close a code block in this line; `''` where there are none. */
+/** The fence that opens or closes a code block on this line; `''` = none. */
 const getFence = (text: string, from: number, to: number): string =>
   /^[\s>]*(`{3,}|~{3,})/.exec(text.slice(from, Math.min(to, from + 200)))?.[1] ?? ''
 
-/** Characters before the end of a part in which a space is looked for. */
+/** Characters before the end of a part that are searched for a space. */
 const maxWordChars = 200
 
-/** After the last space before this character, else before the character. */
+/** After the last space before this character, otherwise before the character. */
 function findBreak(text: string, at: number): number {
   const space = text.lastIndexOf(' ', at - 1)
   if (space >= at - maxWordChars) return space + 1
@@ -74,6 +74,6 @@ export function findPart(
 
 const definition = /^ {0,3}\[[^\]\n]{1,200}\]:[ \t]*\S{1,2000}/gm
 
-/** Lines of a text that define the targets of its links: links of all parts may be to them. */
+/** Lines with link definitions, which links of all parts may use. */
 export const findDefinitions = (text: string): string =>
   (text.match(definition) ?? []).slice(0, 200).join('\n')

@@ -15,13 +15,13 @@ import {
 } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 
-/** The gateway has guarded what is thought aloud, and MCP is shown as it was said: only names of secrets are heeded. */
+/** The gateway has masked thoughts, and MCP is shown as sent: only secret names are considered. */
 export const noRedaction: Guard = (text) => ({ text, isWithheld: false })
 
-/** Characters of a text that a line has room for, and more. */
+/** Characters of a text on one line. */
 const maxLineChars = 1000
 
-/** A text on one line, without the marks of Markdown. Names such as `__init__` and `snake_case` stay. */
+/** A text on one line without Markdown marks. Names such as `__init__` and `snake_case` stay unchanged. */
 export const stripMarkdown = (text: string): string =>
   cut(text, maxLineChars)
     .replace(/^ {0,3}(```|~~~).*$/gm, '')
@@ -36,7 +36,7 @@ export const stripMarkdown = (text: string): string =>
 /** A link at the end of a Markdown text whose target, or whose text, is not there yet. */
 const halfLink = /!?\[([^[\]\n]*)(?:\](?:\([^()\n]*|\[[^[\]\n]*)?)?$/
 
-/** A Markdown text that is being written, with the text of a link that is not whole yet in its place. Code is left as it is. */
+/** An unfinished Markdown text, in which the text of an incomplete link replaces the link. Code is unchanged. */
 export function dropHalfLink(text: string): string {
   const isInFence = (text.match(/^ {0,3}(?:```|~~~)/gm) ?? []).length % 2 === 1
   const paragraph = text.slice(text.lastIndexOf('\n\n') + 1)
@@ -44,20 +44,20 @@ export function dropHalfLink(text: string): string {
   return isInFence || isInCode ? text : text.replace(halfLink, '$1')
 }
 
-/** Whether a text is an address of this host, and can be taken for one of no other: `https://this@that` is of `that`. */
+/** Whether a text is unambiguously an address of this host: `https://this@that` is on `that`. */
 export const namesHost = (text: string, { host, origin }: URL): boolean =>
   text === host || (text.startsWith(origin) && /^(?:[/?#]|$)/.test(text.slice(origin.length)))
 
 const maxParametersChars = 200
 
-/** What an envelope says, safe to show. Whom it mentions shows beside it. */
+/** The text of an envelope, safe to show, without its mentions, which are shown separately. */
 export function getText({ payload: { mentions: _, ...said } }: Pick<Envelope, 'payload'>): string {
   return printable(payloadText(said))
 }
 
 const maxQuestionChars = 120
 
-/** The beginning of what began something, on one line: of a question, or of a run; else the tool, or the kind. */
+/** The beginning of a question or run on one line; otherwise the tool or kind. */
 export function questionText(envelope: Envelope): string {
   const { kind, payload } = envelope
   const said = isWithheld(payload) ? '' : stripMarkdown(getText(envelope))
@@ -67,13 +67,13 @@ export function questionText(envelope: Envelope): string {
 
 const maxNameChars = 200
 
-/** A name that others have chosen, on one line. */
+/** A name chosen by others, on one line. */
 export const nameText = (name: string): string => onOneLine(cut(name, maxNameChars))
 
-/** The parameters of a request or proposal on one line; `''` where there are none. */
+/** The parameters of a request or proposal on one line; `''` = none. */
 export function parametersText({ payload }: Envelope): string {
   const { params } = payload
-  // What is to be filled in is for the one who is asked.
+  // For an elicitation only the message is shown, not its form.
   if (isElicitation(payload) && isObject(params))
     return onOneLine(cut(String(params.message), maxParametersChars))
   const { value } = redact(getParameters(payload), noRedaction)
@@ -83,7 +83,7 @@ export function parametersText({ payload }: Envelope): string {
   return text === '{}' ? '' : onOneLine(text)
 }
 
-/** What a call is about: of a path the folder and the name, else all of it as the name. */
+/** The object of a call: of a path the folder and the name, otherwise everything as the name. */
 export function splitTarget(envelope: Envelope): readonly [folder: string, name: string] {
   const args = getParameters(envelope.payload)
   const texts = isObject(args) ? Object.values(args).filter((each) => typeof each === 'string') : []
@@ -115,7 +115,7 @@ export function sizeText(bytes: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
 }
 
-/** Made once, since to make one takes a thousand times as long as to use it. */
+/** Cached, because creating one takes a thousand times as long as using it. */
 const timeFormat = (
   options: Intl.DateTimeFormatOptions,
   locales?: string,
@@ -147,10 +147,10 @@ const day = timeFormat({ day: 'numeric', month: 'short' }, 'en-GB')
 const weekday = timeFormat({ weekday: 'long' }, 'en-GB')
 const longDay = timeFormat({ day: 'numeric', month: 'long' }, 'en-GB')
 
-/** Hours and minutes where the reader is. */
+/** Hours and minutes in the reader's time zone. */
 export const clockText = (ts: string): string => clock.minute(new Date(ts))
 
-/** The same, with the day where it is not today: `26 Nov 19:45`. */
+/** The same, with the day unless it is today: `26 Nov 19:45`. */
 export function whenText(ts: string, now = new Date()): string {
   const at = new Date(ts)
   return isSameDay(at, now) ? clock.minute(at) : `${day(at)}${yearText(at, now)} ${clock.minute(at)}`
@@ -170,11 +170,11 @@ export function dayText(ts: string, now = new Date()): string {
   return `${weekday(at)}, ${longDay(at)}${yearText(at, now)}`
 }
 
-/** Date, hours and minutes where the reader is. */
+/** Date, hours and minutes in the reader's time zone. */
 export const dateText = (ts: string): string =>
   new Date(ts).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short', hourCycle: clock.hourCycle })
 
-/** Day and time to the second where the reader is, such as `22 Nov 12:01:33`. */
+/** Day and time to the second in the reader's time zone, such as `22 Nov 12:01:33`. */
 export const momentText = (ts: string): string => {
   const at = new Date(ts)
   return `${day(at)} ${clock.second(at)}`
@@ -184,7 +184,7 @@ export const momentText = (ts: string): string => {
 export const countText = (count: number, what: string): string =>
   `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`
 
-/** A number from 0 to `buckets` - 1, always the same for the same text, and another one for one much like it. */
+/** A number from 0 to `buckets` - 1, equal for equal texts and different for similar ones. */
 export function hashToBucket(text: string, buckets: number): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) >>> 0

@@ -11,7 +11,7 @@ const FindPanel = lazy(() => import('./find/find-panel.js').then(({ FindPanel })
 const WhyPanel = lazy(() => import('./why/why-panel.js').then(({ WhyPanel }) => WhyPanel))
 const PersonPanel = lazy(() => import('./participants/person.js').then(({ PersonPanel }) => PersonPanel))
 
-/** What stands beside the view. */
+/** The side panel. */
 export function Beside({ panel, close }: { panel: Panel; close: () => void }): VNode | null {
   const { model } = useSpace().session
   switch (panel.at) {

@@ -5,7 +5,7 @@ import type { Row, RowList } from '../model/index.js'
 import { Avatar, Name } from './shared/parts.js'
 import { useSpace } from './shared/use-space.js'
 
-/** Whether there are only a few events, and no messages or reasoning. That programs ask what tools there are is none. */
+/** Whether there are only a few events, and no messages or reasoning. Requests for tool lists are ignored. */
 export function isQuiet(list: RowList): boolean {
   const isEvent = (row: Row): boolean =>
     row.type === 'batch'
@@ -16,7 +16,7 @@ export function isQuiet(list: RowList): boolean {
   return list.slots.length < 20 && list.slots.every((slot) => isEvent(list.getRow(slot)))
 }
 
-/** What there is to do where there is nothing to see. */
+/** Suggestions for an empty view. */
 export function Empty({ session }: { session: Session }): VNode {
   const { stage, place } = session
   if (stage.at === 'connecting') {
@@ -49,10 +49,10 @@ export function Empty({ session }: { session: Session }): VNode {
   )
 }
 
-/** Agents that questions are offered for. */
+/** Maximum agents with suggested questions. */
 const maxSuggestions = 4
 
-/** Questions to begin with, for the agents that are here; a click asks. */
+/** Suggested first questions for the present agents; a click asks. */
 function Suggestions(): VNode {
   const { session, isLive, can } = useSpace()
   const { model, welcome } = session
@@ -82,13 +82,13 @@ function Suggestions(): VNode {
 
 const question = 'What can you do?'
 
-/** Whether it lets its holder reason, as agents are: tools that answer calls alone have nothing to say. */
+/** Whether a capability allows reasoning, which agents have: programs that only answer calls cannot be asked. */
 function isToReason(capability: Capability): boolean {
   const kind = typeof capability === 'string' ? capability : 'kind' in capability ? capability.kind : ''
   return [kind].flat().some((each) => each === 'reasoning.*' || each === Kind.reasoningStart)
 }
 
-/** Where a reader's own filter lets nothing through. */
+/** Shown if the reader's filter hides everything. */
 export const NothingPasses = ({ widen }: { widen: () => void }): VNode => (
   <div class="empty">
     <h2>Nothing of it matches your filter</h2>

@@ -19,7 +19,7 @@ interface HeaderProps {
   readonly show: (detail: Detail) => void
   readonly leave: () => void
   readonly openSettings: () => void
-  /** On small screens: whether what has no room there shows in place of the view. */
+  /** On small screens: whether the menu replaces the view. */
   readonly isMenuOpen: boolean
   readonly openMenu: (isOpen: boolean) => void
   /** Whether the time bar shows. */
@@ -87,7 +87,7 @@ export function Header({
   )
 }
 
-/** How much waits for a decision, and the way to all of it. */
+/** The number of pending decisions; opens the inbox. */
 function InboxButton({ session }: { session: Session }): VNode {
   const { panel, showPanel } = useSpace()
   const { model, welcome } = session
@@ -145,7 +145,7 @@ function Connection({ session }: { session: Session }): VNode {
   )
 }
 
-/** What the gateway did not send, since that was asked for. */
+/** Counts of envelopes that the gateway omitted on request. */
 function Hidden({ session }: { session: Session }): VNode | null {
   const { envelopes, bytes } = session.welcome?.subscription.suppressed ?? { envelopes: 0, bytes: 0 }
   if (envelopes === 0) return null
@@ -156,7 +156,7 @@ function Hidden({ session }: { session: Session }): VNode | null {
   )
 }
 
-/** The name of the space, and the way to others that the same token opens. */
+/** The name of the space, with links to other spaces of the same token. */
 function SpaceSwitch({ session }: { session: Session }): VNode {
   const { place, stage } = session
   const [spaces, setSpaces] = useState<readonly string[]>([])

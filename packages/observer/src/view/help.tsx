@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { CloseDialog, Dialog } from './shared/parts.js'
 import { viewNames } from './view-tabs.js'
 
-/** What the help says of each key. */
+/** The help text of each key. */
 const keyHelp = [
   ['Ctrl+K', 'go to a name, a question, a view, a command'],
   ['j k', 'next, previous line'],

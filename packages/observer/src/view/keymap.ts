@@ -3,39 +3,39 @@ import type { Level, RowList, Slot, SpaceModel } from '../model/index.js'
 import { updateAddress } from './shared/hooks.js'
 import { type ViewName, viewNames } from './view-tabs.js'
 
-/** What the keys of the page act on. */
+/** Targets of the page's keys. */
 interface Actions {
   readonly model: SpaceModel
-  /** The lines that the keys move through. */
+  /** The lines to move through. */
   readonly list: RowList
   readonly view: ViewName
-  /** Index of the current line; -1 = there is none. */
+  /** Index of the current line; -1 = none. */
   readonly at: number
   goTo(index: number): void
-  /** To the oldest proposal that waits for a decision. */
+  /** Goes to the oldest pending proposal. */
   toPending(): void
-  /** Takes back what was decided and is not sent yet. */
+  /** Undoes a decision that is not sent yet. */
   undo(): void
   /** Opens the inspector at the current line. */
   inspect(): void
   toEnd(): void
-  /** Time goes on, or stands still. */
+  /** Plays or stops time. */
   playOrStop(): void
-  /** The next answer to how much of others' thoughts is shown. */
+  /** Cycles through the amounts of thinking to show. */
   turnThoughts(): void
   /** Shows another view. */
   turn(view: ViewName): void
   search(): void
-  /** What led to the current line. */
+  /** Opens the explanation of the current line. */
   why(): void
-  /** What waits for a decision, all of it. */
+  /** Opens the inbox. */
   inbox(): void
-  /** To the message box. */
+  /** Focuses the message box. */
   write(): void
   toFilters(): void
   help(): void
   redraw(): void
-  /** Says in the status line what was done. */
+  /** Shows a notice in the status line. */
   notify(notice: string): void
 }
 
@@ -91,7 +91,7 @@ function press(key: string): boolean {
   return button != null
 }
 
-/** The address bar has it in any case; some browsers keep the clipboard to themselves. */
+/** The link is in the address bar anyway; some browsers deny access to the clipboard. */
 function copyLink(slot: Slot | undefined, notify: (notice: string) => void): void {
   updateAddress({ seq: slot?.envelope.seq })
   const copied = navigator.clipboard?.writeText(location.href) ?? Promise.reject(new Error('no clipboard'))
@@ -104,7 +104,7 @@ function copyLink(slot: Slot | undefined, notify: (notice: string) => void): voi
   )
 }
 
-/** `l` opens a context step by step, `h` closes it, and goes from a closed one to the one around it. */
+/** `l` opens a context step by step; `h` closes it, or goes from a closed one to its parent. */
 function foldKeys({ model, list, at, goTo, redraw }: Actions): Keymap {
   const slot = list.slots[at]
   const context = slot?.context ?? slot?.envelope.context
@@ -141,7 +141,7 @@ function foldKeys({ model, list, at, goTo, redraw }: Actions): Keymap {
   }
 }
 
-/** In trees the arrows do what the letters do. */
+/** In trees the arrows act like the letters. */
 function arrowKeys(keymap: Keymap): Keymap {
   const arrows = { ArrowDown: 'j', ArrowUp: 'k', ArrowRight: 'l', ArrowLeft: 'h' }
   return Object.fromEntries(
@@ -152,7 +152,7 @@ function arrowKeys(keymap: Keymap): Keymap {
   )
 }
 
-/** What the keys of the page do, by the key. */
+/** Actions by key. */
 export type Keymap = Readonly<Record<string, () => void>>
 
 /** Whether a text field has the focus or a dialog is open. */
@@ -178,7 +178,7 @@ export function listenToKeys(keymap: () => Keymap, openPalette: () => void): () 
       event.target instanceof Element &&
       event.target.closest('button')
     const act = keymap()[event.key]
-    // A key that is held down decides once.
+    // A key that is held down only decides once.
     if (act === undefined || isButton || (event.repeat && event.key === 'y')) return
     event.preventDefault()
     act()

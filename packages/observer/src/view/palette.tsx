@@ -33,7 +33,7 @@ export function Palette({ targets, close }: PaletteProps): VNode {
   const go = (key: string): void => {
     const target = found.find((each) => each.key === key)
     if (target === undefined) return
-    // The dialog gives the focus back when it closes: what the target focuses comes after.
+    // Runs after the dialog has restored the focus, so that the target can move it.
     field.current?.closest('dialog')?.close()
     target.go()
   }
@@ -77,7 +77,7 @@ const matches = ({ label, about }: Target, words: readonly string[]): boolean =>
   return words.every((word) => text.includes(word))
 }
 
-/** What the space has to go to: its participants, the runs that go on, commands, and questions, the latest first. */
+/** Targets in the space: participants, running runs, commands, and questions, the latest first. */
 function listTargets({ session, showPanel, inspect, composer }: SpaceActions): readonly Target[] {
   const { model } = session
   const people = model.people.map(({ id, role, isPresent }) => ({

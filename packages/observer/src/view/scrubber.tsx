@@ -6,28 +6,28 @@ import { useSpace } from './shared/use-space.js'
 
 const TimeBar = lazy(() => import('./time-bar.js').then(({ TimeBar }) => TimeBar))
 
-/** Milliseconds that a moment is looked at before the address names it: browsers take only so many changes. */
+/** Milliseconds before the address follows the shown moment: browsers limit changes of the address. */
 const addressDelayMs = 400
 
 interface ScrubberProps {
-  /** Seq of the moment that the address names; absent = the present. */
+  /** Seq of the moment in the address; absent = the present. */
   readonly linked: number | undefined
-  /** Whether it shows in the present, too. */
+  /** Whether it is also shown in the present. */
   readonly isOpen: boolean
 }
 
-/** Where in time the reader is, and the way to any other moment. */
+/** The reader's position in time, with controls to change it. */
 export function Scrubber({ linked, isOpen }: ScrubberProps): VNode | null {
   const { session } = useSpace()
   const { time, present } = session
   useMoment(linked)
-  // What was loaded since belongs into the past as well.
+  // Newly loaded history extends the past as well.
   useEffect(() => time.refresh(), [time, present.log.envelopes])
   if (!isOpen && !time.isPast) return null
   return <TimeBar />
 }
 
-/** The moment that the address names is shown when it is loaded; then the address names the one that is. */
+/** Shows the moment of the address once it is loaded; after that, the address follows the shown moment. */
 function useMoment(linked: number | undefined): void {
   const { session } = useSpace()
   const { time, present } = session

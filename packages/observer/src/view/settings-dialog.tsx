@@ -39,7 +39,7 @@ const notifications = [
   ['notify-mention', 'somebody asks me'],
 ] as const
 
-/** What a reader chooses for this browser. */
+/** The reader's settings in this browser. */
 export function SettingsDialog({ showKeys, close }: { showKeys: () => void; close: () => void }): VNode {
   const { state, ask } = useNotifications()
   return (

@@ -11,17 +11,17 @@ import { hasOtherToken, loadLastSpace, loadToken } from '../connect/storage.js'
 import { Alert, Checkbox } from './shared/parts.js'
 
 interface EntranceProps {
-  /** The gateway that has served the page. */
+  /** The gateway that served the page. */
   readonly url: string
   /** One-time code to be exchanged. */
   readonly code: string | undefined
-  /** Space that the address names. */
+  /** The space in the address. */
   readonly space: string | undefined
-  /** Why there is no session. */
+  /** The reason for signing in again. */
   readonly problem: string | undefined
   /** `isKept`: the browser keeps the token. */
   readonly enter: (place: HttpTarget, isKept: boolean) => void
-  /** Goes on as before the link was opened. */
+  /** Continues with the session from before the link was opened. */
   readonly stay: () => void
 }
 
@@ -99,15 +99,15 @@ const getMessage = (error: unknown): string => (error instanceof Error ? error.m
 
 interface SignInProps {
   readonly space: string
-  /** Why there is no session. */
+  /** The reason for signing in again. */
   readonly problem: string | undefined
-  /** What is under way; nothing can be entered meanwhile. */
+  /** An operation in progress; the form is disabled. */
   readonly isBusy: boolean
-  /** Without a space: the one that the token opens. */
+  /** Without a space: the token's space. */
   readonly enter: (given: Partial<Pick<HttpTarget, 'space' | 'token'>> & { readonly isKept: boolean }) => void
 }
 
-/** The sign-in form. The token is sent to the gateway only, and kept in this tab, in the browser if that is chosen. */
+/** The sign-in form. The token is only sent to the gateway, and is kept in this tab, or in the browser if chosen. */
 function SignIn({ space: known, problem, isBusy, enter }: SignInProps): VNode {
   const [space, setSpace] = useState(known)
   const [token, setToken] = useState('')
@@ -169,7 +169,7 @@ interface SpaceChoiceProps {
   readonly back: () => void
 }
 
-/** Where a token opens several spaces. */
+/** Choice among the spaces of a token. */
 const SpaceChoice = ({ spaces, choose, back }: SpaceChoiceProps): VNode => (
   <main class="sign-in">
     <div class="card">
@@ -197,7 +197,7 @@ interface OtherNameProps {
   readonly stay: () => void
 }
 
-/** A link may come from anybody, so a change of identity has to be confirmed. */
+/** A link may come from anyone, so a change of identity has to be confirmed. */
 const OtherName = ({ space, participant, enter, stay }: OtherNameProps): VNode => (
   <main class="sign-in">
     <div class="card">

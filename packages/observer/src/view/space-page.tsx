@@ -49,9 +49,9 @@ const SettingsDialog = lazy(() => import('./settings-dialog.js').then(({ Setting
 interface SpacePageProps {
   readonly session: Session
   readonly leave: () => void
-  /** Seq of the envelope that the address names. */
+  /** Seq of the envelope in the address. */
   readonly linked: number | undefined
-  /** Seq of the moment that it names. */
+  /** Seq of the moment in the address. */
   readonly moment: number | undefined
   readonly redraw: () => void
 }
@@ -63,10 +63,10 @@ const nextDetail: Readonly<Record<Detail, Detail>> = {
   none: 'full',
 }
 
-/** The page of a space: participants, stream, proposals, and the panels beside them. */
+/** The page of a space: participants, stream, proposals, and panels. */
 export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageProps): VNode {
   const { model } = session
-  /** Key of the line that the keys are for. */
+  /** Key of the current line. */
   const [current, setCurrent] = useState<string | undefined>()
   const [panel, setPanel] = useState<Panel | undefined>(() =>
     readRoute(location.hash).query === undefined ? undefined : { at: 'find' },
@@ -85,7 +85,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
   const act = useCallback((what: string, work: () => Promise<unknown>): void => {
     setRequestError(undefined)
     work().catch((error: unknown) => {
-      // What a tool says is in the stream.
+      // A tool's error is shown in the stream.
       if (!(error instanceof ToolError)) setRequestError(`${what}: ${formatError(error)}`)
     })
   }, [])
@@ -96,13 +96,13 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
   useHighlights(query)
   useEffect(() => updateAddress({ query: query === '' ? undefined : query }), [query])
   /**
-   * Brings the row of an envelope into view, or the one before it where it has none. Returns whether it has one. `part`: of a message, the
-   * index of its part.
+   * Brings the row of an envelope into view, or the preceding row if it has none. Returns whether it has one. `part`: the index
+   * of a message's part.
    */
   const showRow = (id: string, how: Reveal, part = 0): boolean => {
     const envelope = session.model.log.get(id)
     const line = envelope === undefined ? id : session.model.getLineId(envelope)
-    if (line !== id) openInPlace(line) // It is a result: it shows where its call is opened.
+    if (line !== id) openInPlace(line) // A result is shown in its call, which is opened.
     session.model.unfold(line)
     const key = shown.current?.reveal(envelope && part > 0 ? getPartKey(envelope, part) : line, how)
     const before = key === undefined && envelope && findBefore(shown.current?.list, envelope)
@@ -111,7 +111,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
     return key !== undefined
   }
   const [unread, markRead] = useUnread(session)
-  // Lines of the stream are drawn again only when this is another one.
+  // A new value redraws the lines of the stream.
   const space = useMemo<SpaceActions>(
     () => ({
       session,
@@ -124,7 +124,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
       inspect(id) {
         updateAddress({ seq: session.model.log.get(id)?.seq })
         const isShown = showRow(id, 'focused')
-        // A list that leads from one to the next stays.
+        // A panel that lists steps stays open.
         const isList = panel !== undefined && ['inbox', 'why', 'find'].includes(panel.at)
         if (panel !== undefined && isList && isShown) setPanel({ ...panel, isLow: true })
         else setPanel({ at: 'envelope', id })
@@ -210,7 +210,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
   }, [session])
 
   useEffect(() => {
-    // What the menu has in it has room there.
+    // A wider page has room for the menu's content.
     const small = matchMedia('(max-width: 800px)')
     const turned = (): void => openMenu(false)
     small.addEventListener('change', turned)
@@ -289,7 +289,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
           <Filters />
           <HiddenList />
         </div>
-        {/* The inbox covers it. */}
+        {/** Covered by the inbox. */}
         <main inert={panel?.at === 'inbox'}>
           <ViewTabs view={view} turn={turn} />
           <div class="view" role="tabpanel" id={panelId} aria-labelledby={tabId(view)}>
@@ -329,7 +329,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
   )
 }
 
-/** Id of what the last row before an envelope shows. */
+/** Id of the last row before an envelope. */
 const findBefore = (list: RowList | undefined, { seq = 0 }: Envelope): string | undefined =>
   list?.slots.findLast(({ envelope }) => (envelope.seq ?? 0) <= seq)?.envelope.id
 

@@ -4,18 +4,18 @@ import type { Session } from '../connect/session.js'
 import type { SpaceModel } from '../model/index.js'
 import { memo } from './shared/parts.js'
 
-/** Milliseconds that a notice stays. */
+/** Milliseconds that a notice is shown. */
 const noticeMs = 8000
 
 interface StatusLineProps {
   readonly session: Session
-  /** What did not work. */
+  /** The error of the last action. */
   readonly requestError: string | undefined
   readonly leave: () => void
   readonly redraw: () => void
 }
 
-/** What waits for a decision, what went wrong, and what the connection has just done. */
+/** Pending decisions, errors, and the state of the connection. */
 export function StatusLine({ session, requestError, leave, redraw }: StatusLineProps): VNode {
   const { notice, stage } = session
   useEffect(() => {
@@ -66,8 +66,8 @@ export function StatusLine({ session, requestError, leave, redraw }: StatusLineP
 const announceMs = 2000
 
 /**
- * Announces starts, ends and requests to screen readers. It is rendered for nothing else: each time the text is set, even to
- * the same value, a screen reader may read it out.
+ * Announces starts, ends and requests to screen readers. It is only rendered for changes: a screen reader may read a text again
+ * each time it is set, even to the same value.
  */
 export const Announcements = memo(({ model }: { model: SpaceModel }): VNode => {
   const [text, setText] = useState('')

@@ -15,7 +15,7 @@ interface View {
 const Lanes = lazy(() => import('./conversation/lanes.js').then(({ Lanes }) => Lanes))
 const Trace = lazy(() => import('./trace/trace.js').then(({ Trace }) => Trace))
 
-/** The ways to look at a space, in the order of their tabs and keys. */
+/** The views of a space, in the order of their tabs and keys. */
 export const views = {
   stream: { mark: '≡', title: 'Everything in its order', component: Stream },
   lanes: { mark: '▥', title: 'One lane for each agent', component: Lanes },
@@ -24,7 +24,7 @@ export const views = {
 export type ViewName = keyof typeof views
 export const viewNames = Object.keys(views) as readonly ViewName[]
 
-/** Which view is shown, as the address says, and what turns to another one. */
+/** The view in the address, with a function to change it. */
 export function useView(): readonly [ViewName, (view: ViewName) => void] {
   const [view, setView] = useState(() => viewNamed(readRoute(location.hash).view))
   useEffect(() => {
@@ -39,11 +39,11 @@ export function useView(): readonly [ViewName, (view: ViewName) => void] {
   return [view, turn]
 }
 
-/** Ids of the panel that the tabs are for, and of each of them. */
+/** Ids of the tabs' panel, and of each tab. */
 export const panelId = 'view'
 export const tabId = (view: ViewName): string => `view-${view}`
 
-/** Turns from one view to another; the arrows go through them. */
+/** Tabs of the views; the arrow keys move through them. */
 export const ViewTabs = ({ view, turn }: { view: ViewName; turn: (view: ViewName) => void }): VNode => (
   <div class="view-tabs" role="tablist" aria-label="Views">
     {viewNames.map((each, index) => (
@@ -73,5 +73,5 @@ export const ViewTabs = ({ view, turn }: { view: ViewName; turn: (view: ViewName
   </div>
 )
 
-/** What the address names; the stream where it names nothing that there is. */
+/** The view with this name; otherwise the stream. */
 const viewNamed = (name: string | undefined): ViewName => viewNames.find((each) => each === name) ?? 'stream'

@@ -111,7 +111,7 @@ const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
   ({ error }) =>
     isBadHeader(error)
       ? {
-          what: 'could not be asked: a header holds a character that no header can',
+          what: 'could not be asked: a header contains an invalid character',
           remedy: 'check the API key and the headers for line breaks, quotation marks and the like',
           cause: undefined,
         }
@@ -222,7 +222,7 @@ export function explainFailure({ what, remedy, cause }: Failure, of: FailingMode
   return withoutCredentials(error, of.credentials)
 }
 
-const nonsense = { what: 'sent what makes no sense' }
+const nonsense = { what: 'sent an invalid response' }
 
 /** Node quotes the invalid header value. */
 function isBadHeader(error: unknown): boolean {

@@ -8,7 +8,7 @@ export class NoStreamError extends Error {
 
   /** `body`: the response, if it is a page or JSON. Plain text may be reasoning, so it is not kept. */
   constructor(readonly body: string) {
-    super('the answer is no stream')
+    super('the answer is not a stream')
   }
 }
 

@@ -60,10 +60,10 @@ async function loadModel(options: ModelOptions, directory: string | undefined): 
 function checkAddress(baseURL: string): void {
   if (/^(?:\w+:)?\/*[^/]*@/.test(baseURL)) {
     const advice = 'give the apiKey, or the header authorization in the settings'
-    throw new Error(`the baseURL holds a name or a password, with which nothing can be fetched; ${advice}`)
+    throw new Error(`the baseURL contains a name or a password, which fetch refuses; ${advice}`)
   }
   if (!URL.canParse(baseURL) || !/^https?:/i.test(baseURL))
-    throw new Error(`the baseURL ${baseURL} is no URL that begins with http:// or https://`)
+    throw new Error(`the baseURL ${baseURL} does not begin with http:// or https://`)
 }
 
 /** Changes requests in ways that the package has no settings for. */

@@ -10,19 +10,19 @@ import { findVariables, Translator, UnusableServer } from './references.js'
 import { type InputDescription, readServerFile } from './server-file.js'
 import { splitWords } from './split-words.js'
 
-/** Servers of files of programs that speak MCP. */
+/** Servers from configuration files of MCP clients. */
 export interface ImportedServers {
   /** Participants as space.yaml has them, by id. */
   readonly participants: Readonly<Record<string, object>>
-  /** Values that look like secrets, by the variables that stand for them in space.yaml. */
+  /** Values that look like secrets, by their variables in space.yaml. */
   readonly secrets: Readonly<Record<string, string>>
-  /** What the files ask of their user, by the variables that stand for the answers. */
+  /** Inputs that the files ask their user for, by their variables. */
   readonly inputs: Readonly<Record<string, InputDescription>>
   /** Variables without a default, that are neither secrets nor inputs. */
   readonly variables: readonly string[]
-  /** What each server runs or is, and what it gets of this machine's environment. */
+  /** The command or address of each server, and the variables that it gets from this machine's environment. */
   readonly uses: readonly ServerUse[]
-  /** What differs from the file, a line each. */
+  /** Differences from the file, one line each. */
   readonly notices: readonly string[]
 }
 
@@ -32,7 +32,7 @@ interface ServerUse {
   readonly target: string
   /** Whether it is elsewhere: what it gets leaves this machine. */
   readonly isRemote: boolean
-  /** Variables of the environment whose values it gets because the file says so. */
+  /** Variables of the environment that the file passes to it. */
   readonly variables: readonly string[]
 }
 
@@ -110,7 +110,7 @@ function keepUsed<Value>(values: Record<string, Value>, participants: object): R
 }
 
 interface TranslateOptions {
-  /** What relative paths and `${workspaceFolder}` refer to; absolute. */
+  /** Base of relative paths and value of `${workspaceFolder}`; absolute. */
   readonly folder: string
   /** Folder of the space; absolute. */
   readonly directory: string
@@ -135,7 +135,7 @@ export type McpParticipant =
       readonly env?: Readonly<Record<string, string>>
     }
 
-/** `secrets`: those of the files, which stand in variables of our own. */
+/** `secrets`: secrets from the files, which become variables of our own. */
 function toUse(id: string, participant: McpParticipant, secrets: ImportedServers['secrets']): ServerUse {
   const variables = [...findVariables(participant).keys()].filter((name) => !Object.hasOwn(secrets, name))
   const isRemote = 'url' in participant
@@ -251,7 +251,7 @@ function readTexts(value: unknown, key: string): Record<string, string> {
 
 interface Translated {
   readonly participant: McpParticipant
-  /** What is not as in the file. */
+  /** Differences from the file. */
   readonly changes: readonly string[]
 }
 
@@ -295,7 +295,7 @@ function toParticipant(
 
 const isFilled = (texts: object): boolean => Object.keys(texts).length > 0
 
-/** The command as it is run here, without a shell. */
+/** The command to run here, without a shell. */
 function readCommand({ command, args }: ServerShape, folder: string) {
   if (command === undefined) throw new UnusableServer('it has neither a command nor a url')
   const changes: string[] = []
@@ -321,7 +321,7 @@ function readCommand({ command, args }: ServerShape, folder: string) {
 /** Checks a participant by the rules of space.yaml, so that a mistake has its place in the file that was read. */
 function mustBeValid(id: string, participant: McpParticipant): void {
   const variables = [...findVariables(participant).keys()].map((name) => [name, name])
-  // A variable may stand for a whole address.
+  // A variable may contain a whole address.
   const env = Object.fromEntries(variables)
   const plain =
     'url' in participant && /^\$\{/.test(participant.url) ? { ...participant, url: 'http://x/' } : participant

@@ -50,7 +50,7 @@ function decode(bytes: Buffer, path: string): string {
     const text = new TextDecoder(encoding, { fatal: true }).decode(bytes)
     if (!text.includes('\0')) return text
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error // It is how a decoder says that bytes are no text.
+    if (!(error instanceof TypeError)) throw error // Decoders throw it for binary data.
   }
   throw new UsageError(`${path} is not a text file in UTF-8 or UTF-16; name a file with MCP servers`)
 }

@@ -13,7 +13,7 @@ export class UnusableServer extends Error {
   }
 }
 
-/** `${NAME}` of space.yaml; `$${` stands for `${`. */
+/** `${NAME}` in space.yaml; `$${` is an escaped `${`. */
 const ownReference = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}/g
 
 /** The variables in texts of space.yaml, and whether each has a default everywhere. */
@@ -29,7 +29,7 @@ export function findVariables(value: unknown): Map<string, { readonly hasDefault
 /** How programs write variables: `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}`, `${workspaceFolder}`, `{env:NAME}`. */
 const foreignReference = /\$\{([^}]*)\}|\{((?:env|file):[^}]+)\}|\$\{/g
 
-/** What names say that their values are secret. */
+/** Names whose values are secret. */
 const secretName = /token|secret|passw|api.?key|access.?key|private.?key|credential|authorization|cookie/i
 /** An argument that has a name itself: `--token=…`, `TOKEN=…`, `X-Api-Key: …`. */
 const namedArgument = /^([\w.-]+)(=|: *)(.+)$/s
@@ -37,11 +37,11 @@ const namedArgument = /^([\w.-]+)(=|: *)(.+)$/s
 const looksSecret = (name: string, text: string): boolean =>
   text !== '' && (secretName.test(name) || guarded(text, defaultGuard) !== text)
 
-/** Translates values to those of space.yaml. Secrets stay out of it: variables stand for them. */
+/** Translates values for space.yaml. Secrets stay out of it: variables replace them. */
 export class Translator {
-  /** Secrets by the variables that stand for them. */
+  /** Secrets by their variables. */
   readonly secrets: Record<string, string> = {}
-  /** Ids of inputs, by the variables that stand for them. */
+  /** Ids of inputs by their variables. */
   readonly inputs = new Map<string, string>()
   readonly #known: Readonly<NodeJS.ProcessEnv>
 
@@ -50,7 +50,7 @@ export class Translator {
     this.#known = known
   }
 
-  /** `folder`: what `${workspaceFolder}` stands for. Throws `UnusableServer`. */
+  /** `folder`: the value of `${workspaceFolder}`. Throws `UnusableServer`. */
   translateAll(id: string, texts: Readonly<Record<string, string>>, folder: string, key: string) {
     return Object.fromEntries(
       Object.entries(texts).map(([name, text]) => {

@@ -5,12 +5,12 @@ import { parse as parseToml, TomlError } from 'smol-toml'
 import { UsageError } from '../../lib/exit.js'
 import { readTextFile } from './read-text.js'
 
-/** The servers in a configuration file of another program, as they stand there. */
+/** The servers in a configuration file of another program, unchanged. */
 export interface ServerFile {
-  /** What relative paths and `${workspaceFolder}` refer to. */
+  /** Base of relative paths and value of `${workspaceFolder}`. */
   readonly folder: string
   readonly servers: readonly FoundServer[]
-  /** What `${input:id}` stands for, by id. */
+  /** Descriptions for `${input:id}`, by id. */
   readonly inputs: ReadonlyMap<string, InputDescription>
   readonly notices: readonly string[]
 }
@@ -27,7 +27,7 @@ export interface InputDescription {
   readonly description?: string
   readonly isPassword: boolean
   readonly default?: string
-  /** What to choose from. */
+  /** Choices. */
   readonly options?: readonly string[]
 }
 

@@ -169,6 +169,6 @@ export const setByGateway = (path: string): Refusal => ({
 /** Refuses an invalid or past time as `invalid_payload`; accepts an absent one. `now` in milliseconds. */
 export function notInFuture(path: string, time: string | undefined, now: number): Refusal | undefined {
   if (time === undefined || Date.parse(time) > now) return undefined
-  const message = `${path} is no time in the future. It is ${new Date(now).toISOString()} here.`
+  const message = `${path} is not in the future. It is ${new Date(now).toISOString()} here.`
   return { code: 'invalid_payload', path, message }
 }

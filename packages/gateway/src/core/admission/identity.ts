@@ -73,7 +73,7 @@ export function deduplicate(admission: AdmissionContext, space: Admission): Outc
     return {
       code: 'duplicate_id',
       path: '/id',
-      message: `${id} stands for another envelope. Use a fresh id.`,
+      message: `${id} is the id of another envelope. Use a fresh id.`,
     }
   }
   if (known.message !== undefined) admission.sender.echo(known.seq, known.message)

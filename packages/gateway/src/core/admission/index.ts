@@ -229,6 +229,6 @@ const verdictsOn = (findings: readonly Finding[]): Verdict[] =>
 
 const verdictsOnUnscanned = (texts: number): Verdict[] => {
   if (texts === 0) return []
-  const message = `${texts} texts of it are withheld, since to scan them costs too much. Send less at once.`
+  const message = `${texts} of its texts are withheld, since scanning them costs too much. Send less at once.`
   return [{ decision: 'blocked', reasonCode: 'payload_too_large', message }]
 }

@@ -105,7 +105,8 @@ export function checkOrPropose(
     to === undefined ||
     correlationId !== undefined
   ) {
-    const message = 'orPropose is of an mcp.request with `to` and a JSON-RPC id, that correlates to nothing.'
+    const message =
+      'orPropose requires an mcp.request with `to` and a JSON-RPC id, and without correlationId.'
     return { code: 'invalid_envelope', path: '/orPropose', message }
   }
   if (orPropose === true) return undefined

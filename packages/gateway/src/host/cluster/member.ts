@@ -138,7 +138,7 @@ export class Member implements RemoteSequencer, SpaceListener {
       const { space } = this.#host
       space.logger.warn(
         { space: space.config.name, participant, err },
-        'the end of a program could not be told',
+        'the end of a program could not be announced',
       )
     })
   }

@@ -39,8 +39,8 @@ export function asyncApi(): JsonSchema {
       },
     },
     operations: {
-      submit: operation('receive', 'What a participant sends', 'submit', submitted),
-      deliver: operation('send', 'What a participant gets', 'deliver', delivered),
+      submit: operation('receive', 'Sent by a participant', 'submit', submitted),
+      deliver: operation('send', 'Received by a participant', 'deliver', delivered),
     },
     components: { messages, schemas: protocolSchemas() },
   }

@@ -15,7 +15,7 @@ export function openApi(modules: readonly RouteModule[]): JsonSchema {
     info: {
       title: 'MEUP gateway',
       version: '0.3',
-      description: 'Spaces over HTTP. What goes over WebSockets is described by /asyncapi.json.',
+      description: 'Spaces over HTTP. For WebSockets, see /asyncapi.json.',
     },
     servers: [{ url: '/' }],
     paths,

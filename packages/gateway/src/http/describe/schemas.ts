@@ -76,7 +76,7 @@ export function answerSchemas(): Record<string, JsonSchema> {
         params: { type: 'object', description: 'the bytes that were proposed' },
         expiresAt: text,
         usesLeft: { type: 'integer', minimum: 1 },
-        rejectedBy: { ...array(text), description: 'who may not approve it any more; others may' },
+        rejectedBy: { ...array(text), description: 'participants that may no longer approve it; others may' },
       },
       ['to', 'context', 'rationale', 'correlationId', 'parallelGroup', 'params', 'expiresAt'],
     ),
@@ -156,7 +156,7 @@ export function answerSchemas(): Record<string, JsonSchema> {
         kind: text,
         context: text,
         tool: { ...text, description: 'that was called, proposed or refused, or whose call it answers' },
-        snippet: { ...text, description: 'what it says around the first word, guarded' },
+        snippet: { ...text, description: 'its text around the first word, guarded' },
         ranges: {
           ...array({ type: 'array', items: count, minItems: 2, maxItems: 2 }),
           description: 'start and end of each word in the snippet',
@@ -176,7 +176,7 @@ export function answerSchemas(): Record<string, JsonSchema> {
           description: 'the right that let the call pass which the envelope is, or answers',
         },
         approvals: array(object({ by: text, seq: count, reason: text }, ['reason'])),
-        outside: { ...array(count), description: 'seqs of results of tools, and of what guests said' },
+        outside: { ...array(count), description: 'seqs of results of tools, and of messages of guests' },
         transcript: {
           ...object({ hash: text }),
           description: 'the transcript of the model that wrote the answer',
@@ -193,7 +193,7 @@ export function answerSchemas(): Record<string, JsonSchema> {
       {
         ...{ seq: count, id: text, ts: text, from: text, role: { enum: whyRoles } },
         rank: { type: 'integer', minimum: 1, description: '1: look here first' },
-        text: { ...text, description: 'what it says, guarded and cut' },
+        text: { ...text, description: 'its text, guarded and cut' },
         context: text,
         about: { ...count, description: 'seq of the step that it answers' },
         signals: { ...array({ enum: whySignals }), description: 'why it is ranked before others' },
@@ -204,17 +204,17 @@ export function answerSchemas(): Record<string, JsonSchema> {
       {
         ok: { type: 'boolean' },
         ...place,
-        hash: { ...text, description: 'of the last envelope that holds: with `ok`, of the head' },
+        hash: { ...text, description: 'of the last valid envelope: with `ok`, of the head' },
         checked: { ...count, description: 'envelopes that hold, from the oldest on' },
-        brokenAt: { ...count, description: 'seq of the first that is missing, or is not what was chained' },
+        brokenAt: { ...count, description: 'seq of the first envelope that is missing or changed' },
         column: {
           ...text,
           description: 'the stored field of that row that differs from its body',
         },
-        prunedBefore: { ...count, description: 'what is older than this seq has been pruned' },
+        prunedBefore: { ...count, description: 'envelopes before this seq have been pruned' },
         erased: {
           ...array(object({ seq: count, id: text, by: text, reason: text })),
-          description: 'the latest records of what was erased',
+          description: 'the latest records of erased envelopes',
         },
       },
       ['brokenAt', 'column', 'prunedBefore', 'erased'],
@@ -234,7 +234,7 @@ export function answerSchemas(): Record<string, JsonSchema> {
     status: object({ status: text }),
     problem: {
       ...object({ type: text, title: text, status: count, detail: text, code: { enum: errorCodes } }),
-      description: 'RFC 9457; `detail` says what to do',
+      description: 'RFC 9457; `detail` includes advice',
     },
   }
 }
@@ -258,7 +258,7 @@ const decision = {
   outcome,
   cancelled: {
     ...text,
-    description: 'why, may be empty; present where it was cancelled before it was answered',
+    description: 'the reason, may be empty; present if it was cancelled before it was answered',
   },
   parallel_group: { ...countOrNull, description: 'the same for all that were dispatched together' },
 }
@@ -267,13 +267,13 @@ const right = {
     ...text,
     description: 'the right that let the call pass: `configured`, or the id of a grant or an invitation',
   },
-  approved_by: { ...text, description: 'who approved it, if the call was proposed by somebody else' },
+  approved_by: { ...text, description: 'the approver, if the call was proposed by another participant' },
   right: { ...text, description: 'the same in words' },
 }
 const rightFields = Object.keys(right)
 const size: JsonSchema = {
   oneOf: [object({ count, unit: text }), { type: 'null' }],
-  description: 'how much came back, in chars, bytes, or what was counted; only with `sizes=true`',
+  description: 'size of the result, in chars, bytes, or the counted unit; only with `sizes=true`',
 }
 const { parameters: _, cancelled: __, ...eventDecision } = decision
 const { parallel_group: ___, ...jobDecision } = eventDecision
@@ -296,7 +296,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       response: textOrNull,
       answer_id: { ...text, description: 'the envelope that is the response, with `sizes=true`' },
       state: turnState,
-      error: { ...text, description: 'what went wrong, as the agent said; present where the state is error' },
+      error: { ...text, description: 'the error, as reported by the agent; present in the state error' },
       started_at: text,
       completed_at: textOrNull,
       tool_calls: array(
@@ -320,7 +320,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
         ],
         description: 'null: no tool was called',
       },
-      truncated: { const: true, description: 'present where its first envelopes have been pruned' },
+      truncated: { const: true, description: 'present if its first envelopes have been pruned' },
       next: { ...count, description: '`calls_before` of the request for its earlier calls' },
     },
     ['answer_id', 'error', 'truncated', 'next'],
@@ -341,17 +341,17 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       turn_number: { type: ['integer', 'null'], minimum: 1, description: 'null: of a job' },
       timestamp: { ...text, description: 'when the turn began' },
       state: turnState,
-      input_source: { ...text, description: 'kind of what the turn is about, or job' },
+      input_source: { ...text, description: 'kind of the envelope that the turn answers, or job' },
       asked_by: {
         ...textOrNull,
-        description: 'who sent what the turn is about; null: nobody, pruned, or not readable',
+        description: 'sender of the envelope that the turn answers; null: none, pruned, or not readable',
       },
       rationale: { ...text, description: 'why the call was made; absent where no reason was given' },
       parameters: { description: 'arguments of the call, masked and cut' },
       redacted_by: {
         ...text,
         description:
-          'the rules that masked what a call was given and gave back: `redaction` of `system.space configured`',
+          'the rules that masked arguments and results of calls: `redaction` of `system.space configured`',
       },
       ...right,
     },

@@ -158,7 +158,4 @@ const describeLog = (
 ): CopiedLog => ({ space, epoch, first: through + 1, head: seq, hash: Buffer.from(hash).toString('hex') })
 
 const broken = (space: string, seq: number): LogError =>
-  new LogError(
-    'corrupt',
-    `The envelope ${seq} of ${space} is missing, or is not what was logged. Take another backup.`,
-  )
+  new LogError('corrupt', `The envelope ${seq} of ${space} is missing or was changed. Take another backup.`)

@@ -4,7 +4,7 @@ import { takenId } from './tables.js'
 const BUSY = 'SQLITE_BUSY'
 const advices = new Map([
   ['SQLITE_FULL', 'Make room on the disk.'],
-  [BUSY, 'Another program holds the file: stop it.'],
+  [BUSY, 'Another program uses the file. Stop it.'],
 ])
 const damage = ['SQLITE_CORRUPT', 'SQLITE_NOTADB']
 

@@ -113,11 +113,11 @@ export function readLogged(json: string): Envelope | string {
   try {
     value = JSON.parse(json)
   } catch (error) {
-    return `this is no JSON: ${String(error)}`
+    return `invalid JSON: ${String(error)}`
   }
   const envelope = value as Envelope
   const problem = checkEnvelope(value) ?? checkPayload(envelope.kind, envelope.payload)
-  return problem === undefined ? envelope : `this is no envelope: ${problem.path || '/'} ${problem.message}`
+  return problem === undefined ? envelope : `invalid envelope: ${problem.path || '/'} ${problem.message}`
 }
 
 /** Like `readLogged`, for JSON that delivery can splice a seq into. */
@@ -134,7 +134,7 @@ export function readBody(body: string): Envelope | string {
 function importedDraft({ seq, body, salt }: ImportedRow): Draft & { readonly salt?: Uint8Array } {
   const envelope = readBody(body)
   if (typeof envelope === 'string') throw damaged(seq, envelope)
-  if (salt !== undefined && !/^[\da-f]{32}$/.test(salt)) throw damaged(seq, 'its salt is no 16 bytes')
+  if (salt !== undefined && !/^[\da-f]{32}$/.test(salt)) throw damaged(seq, 'its salt does not have 16 bytes')
   const bytes = Buffer.from(body)
   const head = encodeHead(envelope)
   const content = body.startsWith(head) ? bytes.subarray(Buffer.byteLength(head)) : bytes

@@ -140,7 +140,7 @@ function assertLinked(row: Row, tip: Tip): void {
   const problem = `Row ${seq} does not continue the chain of the replica, which ends at ${tip.seq}.`
   throw new LogError(
     'corrupt',
-    `${problem} Somebody else wrote to the log, or the replica is of another one.`,
+    `${problem} Another program wrote to the log, or the replica is of another log.`,
   )
 }
 

@@ -37,7 +37,7 @@ export class Approvals {
     const proposal = this.#space.proposals.get(id)
     const view = proposal && this.#describe(proposal)
     if (view) return view
-    const advice = 'list_proposals shows those that are'
+    const advice = 'list_proposals lists open ones'
     throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here; ${advice}`)
   }
 

@@ -41,7 +41,7 @@ export function createForm(view: ProposalView, proposal: OpenProposal, mayReject
   const shown = isWhole
     ? ['All that is carried out, exactly:', text]
     : [
-        `It is too long to be shown here, and cannot be approved here. The tool show_proposal shows all of it, and so do \`meup proposals show ${view.id}\` and the page of the space.`,
+        `It is too long to be shown and approved here. The tool show_proposal shows it in full, as do \`meup proposals show ${view.id}\` and the page of the space.`,
       ]
   const form: ElicitRequestFormParams = {
     mode: 'form',

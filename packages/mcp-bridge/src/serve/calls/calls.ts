@@ -56,7 +56,7 @@ export class ClientCall {
       onProgress,
       onNotification: (notification) => this.listener?.onNotification(notification),
       onProposal: ({ id }) =>
-        onProgress({ progress: 0, message: `proposed as ${id}: it waits until somebody approves it` }),
+        onProgress({ progress: 0, message: `proposed as ${id}: it waits for approval` }),
       onElicitation: (params, signal) => this.#elicit(params, signal),
     })
     this.result.catch(() => {}) // The client may be gone.

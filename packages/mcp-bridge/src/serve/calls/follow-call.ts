@@ -126,7 +126,7 @@ export function createProgressReporter(
   return (report) => {
     mcpReq
       .notify({ method: 'notifications/progress', params: { progressToken, ...report } })
-      .catch((error: Error) => log(`progress could not be told: ${error.message}`))
+      .catch((error: Error) => log(`progress could not be sent: ${error.message}`))
   }
 }
 
@@ -151,6 +151,6 @@ function createLogForwarder(
     if (method !== 'notifications/message' || !levels.has(level)) return
     mcpReq
       .log(level as LoggingLevel, data, typeof logger === 'string' ? logger : undefined)
-      .catch((error: Error) => log(`a log message could not be told: ${error.message}`))
+      .catch((error: Error) => log(`a log message could not be sent: ${error.message}`))
   }
 }

@@ -40,7 +40,7 @@ export function serveTasks(server: McpServer, service: SpaceService): void {
     const recalled = task === undefined ? await recall(service, taskId) : undefined
     const { status } = (task ?? recalled)?.state ?? {}
     if (status !== 'working' && status !== 'input_required')
-      throw invalid(`The task "${taskId}" is over: ${status}. Only one that goes on can be cancelled.`)
+      throw invalid(`The task "${taskId}" is over: ${status}. Only running tasks can be cancelled.`)
     task?.cancel(cancelReason)
     if (recalled === undefined) return { ...task?.state }
     await cancelRecalled(space, recalled, cancelReason)
@@ -95,7 +95,7 @@ async function followTask(
 async function recall(service: SpaceService, taskId: string): Promise<RecalledTask> {
   const recalled = await recallTask(service, taskId)
   if (recalled !== undefined) return recalled
-  throw invalid(`There is no task "${taskId}": it may have been forgotten. Look into the transcript.`)
+  throw invalid(`The task "${taskId}" is unknown; old tasks are forgotten. Look into the transcript.`)
 }
 
 async function whenRecalled(

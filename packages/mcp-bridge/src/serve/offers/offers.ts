@@ -90,7 +90,7 @@ export class Offers {
     this.#capabilities = new Answers<object | undefined>({
       ask: (id) => this.#askCapabilities(id),
       none: undefined,
-      onError: (error) => log(`what a participant offers is not known: ${formatError(error)}`),
+      onError: (error) => log(`the offers of a participant are unknown: ${formatError(error)}`),
     })
     space.on('tools', () => this.#check('tools'))
     space.on('envelope', (envelope) => this.#onEnvelope(envelope))

@@ -33,7 +33,7 @@ export function servePrompts({ server }: McpServer, { offers, space, uris }: Spa
         .map((each) => (isObject(each) ? { ...each, content: withUri(each.content, toUri) } : each)),
     }
     if (isSpecType.GetPromptResult(prompt)) return prompt
-    throw new McpError(ProtocolErrorCode.InternalError, `${participant} gave something that is no prompt`)
+    throw new McpError(ProtocolErrorCode.InternalError, `${participant} returned an invalid prompt`)
   })
 
   server.setRequestHandler('completion/complete', async ({ params }, { mcpReq: { signal } }) => {

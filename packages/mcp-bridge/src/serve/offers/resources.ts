@@ -103,7 +103,7 @@ export function serveResources({ server }: McpServer, service: SpaceService): vo
       )
     const read = { ...(dropNulls(result) as object), contents: named }
     if (isSpecType.ReadResourceResult(read)) return read
-    throw new McpError(ProtocolErrorCode.InternalError, `${participant} gave something that is no resource`)
+    throw new McpError(ProtocolErrorCode.InternalError, `${participant} returned an invalid resource`)
   })
 }
 
@@ -170,7 +170,7 @@ async function readContexts(http: HttpClient): Promise<Page<unknown>> {
 /** One context with its nested contexts and envelopes. Rejects with `not_found`. */
 async function readContext(http: HttpClient, path: string): Promise<object> {
   if (parseContext(path, anyContext) === undefined) {
-    throw new ProtocolError('not_found', `${path} is no context, such as run or run/step`)
+    throw new ProtocolError('not_found', `${path} is not a context, such as run or run/step`)
   }
   const context = await http.readContext(path)
   const { items: envelopes, isWhole } = await readLatest(http, { context: path })
@@ -189,12 +189,12 @@ const readMarkdown = async (http: HttpClient, part: ExportQuery): Promise<string
 /** An agent's reasons for tool calls in its latest completed turn, or in a numbered one. Rejects with `not_found`. */
 async function readReasoning(http: HttpClient, agent: string, turn?: string): Promise<string> {
   if (turn !== undefined && !/^[1-9]\d{0,8}$/.test(turn)) {
-    throw new ProtocolError('invalid_request', `turns are numbered from 1; ${turn} is no such number`)
+    throw new ProtocolError('invalid_request', `turns are numbered from 1, and ${turn} is not such a number`)
   }
   const part = turn === undefined ? { limit: 10 } : { before: Number(turn) + 1, limit: 1 }
   const { turns } = await http.readTurnPage(agent, part)
   if (turn !== undefined && turns.every(({ turn_number }) => turn_number !== Number(turn))) {
-    throw new ProtocolError('not_found', `there is no turn ${turn} of ${agent} that you may read`)
+    throw new ProtocolError('not_found', `no readable turn of ${agent} has the number ${turn}`)
   }
   return reasoningCommand(turn ?? '', { turns, isActive: false }).join('\n')
 }

@@ -27,7 +27,7 @@ const defaultSeconds = 300
 const asking = describeTool<AskArgs>({
   title: 'Ask and wait for the answer',
   description:
-    'Says something in the space and waits for the first answer. What is thought about it meanwhile, and what is written of the answer, is told as progress. The result names the resources that say how the answer came about.',
+    'Sends a message to the space and waits for the first answer. Thoughts, and parts of the answer, are sent as progress. The result names the resources that explain the answer.',
   input: { message, to: addressees, timeout_seconds: timeoutSeconds(defaultSeconds) },
   required: ['message'],
   annotations: { openWorldHint: true, destructiveHint: false },

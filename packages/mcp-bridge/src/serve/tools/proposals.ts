@@ -30,7 +30,7 @@ const key = 'decision'
 const listing = describeTool({
   title: 'What waits for a decision',
   description:
-    'Lists what participants propose to be done, oldest first, and what this identity may decide. `exact` is all that is carried out; where it is absent, show_proposal shows it. `parameters` are masked and cut.',
+    'Lists proposals of participants, oldest first, and which of them this identity may decide. `exact` is everything that would be carried out; if it is absent, use show_proposal. `parameters` are masked and cut.',
   annotations: { readOnlyHint: true },
 })
 
@@ -42,7 +42,7 @@ interface ShowArgs {
 const showing = describeTool<ShowArgs>({
   title: 'All that a proposal would carry out',
   description:
-    'Shows all that is carried out when a proposal is approved: target, method and arguments, unmasked, with characters that nobody would see as escapes. Long ones take several calls: go on with next_offset until there is none.',
+    'Shows everything that an approval would carry out: target, method and arguments, unmasked, with invisible characters as escapes. Long proposals take several calls: continue with next_offset until it is absent.',
   input: {
     id: { type: 'string', minLength: 1, description: 'id of the proposal' },
     offset: { type: 'integer', minimum: 0, description: 'next_offset of the call before; default 0' },
@@ -54,7 +54,7 @@ const showing = describeTool<ShowArgs>({
 const deciding = describeTool<DecideArgs>({
   title: 'Approve or reject a proposal',
   description:
-    'Approves a proposal, which has it done now exactly as proposed and gives back the result, or rejects it. Only what list_proposals, show_proposal or a form has shown whole to this client can be approved. Without a decision the user is asked for one, if this client can do so.',
+    'Approves a proposal, which carries it out now exactly as proposed and returns the result, or rejects it. Only what list_proposals, show_proposal or a form has shown whole to this client can be approved. Without a decision the user is asked for one, if this client can do so.',
   input: {
     id: { type: 'string', minLength: 1, description: 'id of the proposal' },
     decision: { enum: ['approve', 'reject'] },
@@ -129,7 +129,7 @@ const undecided = (): ProtocolError =>
 const tooLong = (id: string): ProtocolError =>
   new ProtocolError(
     'invalid_request',
-    `The proposal ${id} is too long for a form. Show all of it with show_proposal, then say the decision.`,
+    `The proposal ${id} is too long for a form. Show it in full with show_proposal, then give the decision.`,
   )
 
 async function reject(

@@ -24,8 +24,7 @@ export const addressees = {
 
 const sending = describeTool<SendArgs>({
   title: 'Say something',
-  description:
-    'Says something in the space and does not wait for an answer; the transcript has what is said.',
+  description: 'Sends a message to the space without waiting for an answer; answers are in the transcript.',
   input: {
     message,
     to: addressees,
@@ -36,8 +35,8 @@ const sending = describeTool<SendArgs>({
 })
 
 const people = describeTool({
-  title: 'Who is in the space',
-  description: 'Lists who belongs to the space, whether they are there now, and what each may do.',
+  title: 'Participants of the space',
+  description: 'Lists the participants of the space, whether they are present, and their capabilities.',
   annotations: { readOnlyHint: true },
 })
 

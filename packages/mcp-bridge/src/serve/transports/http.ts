@@ -154,7 +154,7 @@ class Sessions {
     const id = request.headers.get(sessionHeader)
     if (id === null) return this.#begin(request, parsedBody)
     const known = this.#open.get(id)
-    if (known === undefined) return refuse(404, 'there is no such session; begin another one')
+    if (known === undefined) return refuse(404, 'unknown session; begin another one')
     this.#open.delete(id)
     this.#open.set(id, known)
     return known.handleRequest(request, { parsedBody })

@@ -12,14 +12,14 @@ import {
 } from '@meup/protocol'
 import type { Log } from '../log/log.js'
 
-/** Envelopes between two looks at the clock, and how many times as many are counted at once. */
+/** Envelopes between two checks of the clock, and checks per synchronous count. */
 const [envelopesPerCheck, maxChecksAtOnce] = [64, 64]
 
-/** Decides which envelopes of a log the reader sees, and counts the others. */
+/** Decides which envelopes the reader sees, and counts the others. */
 export class LogFilter {
   readonly viewFilter: ViewFilter
   readonly #log: Log
-  /** Envelopes that were counted, and how many of them do not pass. */
+  /** Counted envelopes, and those among them that are filtered out. */
   #counted = 0
   #dropped = 0
 
@@ -33,7 +33,7 @@ export class LogFilter {
     this.#recount()
   }
 
-  /** Other envelopes than before. */
+  /** Restarts, because the envelopes have changed. */
   reset(): void {
     this.#recount()
   }
@@ -43,25 +43,25 @@ export class LogFilter {
     return isShown(detail, envelope) && matchesFilter(envelope, filter)
   }
 
-  /** Whether the heading of a run is asked for by name. */
+  /** Whether the heading of a run is requested by name. */
   isHeadingOf(root: string): boolean {
     const { context } = this.viewFilter.filter
     return context !== undefined && contextRoot(context) === root
   }
 
-  /** Envelopes that the filter keeps from the reader, of those that were counted. */
+  /** Counted envelopes that are filtered out. */
   get dropped(): number {
     let left = maxChecksAtOnce
     this.count(() => left-- === 0)
     return this.#dropped
   }
 
-  /** Whether envelopes are still to be counted. */
+  /** Whether envelopes remain to be counted. */
   get isBehind(): boolean {
     return isFiltering(this.viewFilter.filter) && this.#counted < this.#log.envelopes.length
   }
 
-  /** Counts what the filter keeps from the reader until its time is up. Whether that is through. */
+  /** Counts filtered-out envelopes until the time is up. Returns whether it has finished. */
   count(isTimeUp: () => boolean): boolean {
     const { envelopes } = this.#log
     while (this.isBehind) {
@@ -78,26 +78,26 @@ export class LogFilter {
   }
 }
 
-/** What a reader has chosen to see, in the present and in the past. */
+/** The reader's filter, for present and past. */
 export class ViewFilter {
-  /** Those whose thoughts are not shown. */
+  /** Participants whose thoughts are not shown. */
   readonly muted = new Set<string>()
   filter: Filter = everything
-  /** How much reasoning, also of what was loaded before. */
+  /** Amount of reasoning, including loaded envelopes. */
   detail: Detail = 'full'
 }
 
-/** What lines are about. */
+/** Categories of lines. */
 export const sorts = ['chat', 'thoughts', 'tools', 'proposals', 'events'] as const
 export type Sort = (typeof sorts)[number]
 
-/** What a reader wants to see. What waits for a decision shows in any case. */
+/** The reader's filter. Lines that wait for a decision are always shown. */
 export interface Filter {
-  /** Those alone; none = everybody. */
+  /** Only these participants; empty = everyone. */
   readonly from: readonly string[]
-  /** These alone; none = all. */
+  /** Only these categories; empty = all. */
   readonly sorts: readonly Sort[]
-  /** This context and what is below it alone. */
+  /** Only this context and those below. */
   readonly context: string | undefined
 }
 
@@ -126,7 +126,7 @@ function getSort({ kind }: Pick<Envelope, 'kind'>): Sort {
   return namespace === 'chat' ? 'chat' : 'events'
 }
 
-/** The kinds of each sort, as far as the protocol knows them. */
+/** The known kinds of each category. */
 const kindsOf = (sort: Sort): readonly string[] =>
   Object.values(Kind).filter((kind) => getSort({ kind }) === sort)
 
@@ -138,21 +138,21 @@ export const sortKinds: Readonly<Record<Sort, readonly string[]>> = {
   events: kindsOf('events'),
 }
 
-/** Whether it passes. */
+/** Whether an envelope passes the filter. */
 function matchesFilter(envelope: Envelope, { from, sorts, context }: Filter): boolean {
   if (sorts.length > 0 && !sorts.includes(getSort(envelope))) return false
   if (from.length > 0 && !getParticipants(envelope).some((id) => from.includes(id))) return false
   return context === undefined || isInside(context, getContext(envelope))
 }
 
-/** Whose envelope it is; of what the gateway says, whom it is about. */
+/** The participant of an envelope; for the gateway's, its subject. */
 function getParticipants({ from, to, kind, payload }: Envelope): readonly string[] {
   if (from !== GATEWAY) return [from]
   const { participant } = payload as Partial<PresencePayload>
   return [from, ...(to ?? []), ...(kind === Kind.systemPresence && participant ? [participant.id] : [])]
 }
 
-/** The context that it opens or stands in, or that the gateway decided something about. */
+/** The context that an envelope opens or is in, or that a decision is about. */
 export function getContext(envelope: Envelope): string | undefined {
   const { kind, context, payload } = envelope
   if (kind === Kind.reasoningStart) return openedContext(envelope)

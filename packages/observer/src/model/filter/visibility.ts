@@ -9,13 +9,13 @@ import {
   type SubscribePayload,
 } from '@meup/protocol'
 
-/** What the gateway is asked not to send. */
+/** The envelopes that the gateway should filter out. */
 export interface Cut {
-  /** How much of others' thoughts is sent. */
+  /** Amount of others' thoughts. */
   readonly detail: Detail
-  /** Of these nothing but messages and tool calls. */
+  /** Participants with messages and tool calls only. */
   readonly from: readonly string[]
-  /** Of these contexts, and what is below them, nothing but tool calls. */
+  /** Contexts, including those below, with tool calls only. */
   readonly contexts: readonly string[]
 }
 
@@ -24,17 +24,17 @@ export const nothingCut: Cut = { detail: 'full', from: [], contexts: [] }
 export const isCutting = ({ detail, from, contexts }: Cut): boolean =>
   detail !== 'full' || from.length > 0 || contexts.length > 0
 
-/** The subscription that makes the gateway cut it [MEUP-9.1]. */
+/** The subscription for this filter [MEUP-9.1]. */
 export const toSubscribePayload = ({ detail, from, contexts }: Cut): SubscribePayload => ({
   reasoning: detail,
   ...(from.length > 0 && { from: from.map((id) => `!${id}`) }),
   ...(contexts.length > 0 && { excludeContexts: [...contexts] }),
 })
 
-/** Namespaces that no subscription cuts [MEUP-8.3]. */
+/** Namespaces that no subscription filters out [MEUP-8.3]. */
 const uncut: ReadonlySet<string> = new Set(['mcp', 'system', 'capability', 'space', 'participant'])
 
-/** Whether the gateway suppresses this envelope for the reader `me`. */
+/** Whether the gateway filters this envelope out for the reader `me`. */
 export function isCutAway(envelope: Envelope, { detail, from, contexts }: Cut, me: string): boolean {
   const { kind, context, to } = envelope
   if (uncut.has(namespaceOf(kind)) || envelope.from === me || to?.includes(me)) return false
@@ -44,13 +44,13 @@ export function isCutAway(envelope: Envelope, { detail, from, contexts }: Cut, m
   return false
 }
 
-/** The list with this in it, or without. */
+/** The list with this item added or removed. */
 export const toggled = (list: readonly string[], item: string): readonly string[] =>
   list.includes(item) ? list.filter((each) => each !== item) : [...list, item]
 
-/** Whether all thoughts of a run are hidden, not its owner's alone [MEUP-9.6]. */
+/** Whether all thoughts of a run are hidden, not only its owner's [MEUP-9.6]. */
 export const isAllHidden = ({ owner, hiddenBy = [] }: Hiding): boolean => hiddenBy.some((id) => id !== owner)
 
-/** Whether the flag is set that this participant would move: the owner's is its own, that of all others is one. */
+/** Whether this participant's flag is set: the owner has its own, all others share one. */
 export const hasHidden = ({ owner, hiddenBy = [] }: Hiding, participant: string): boolean =>
   hiddenBy.some((id) => (id === owner) === (participant === owner))

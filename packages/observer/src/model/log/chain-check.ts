@@ -9,21 +9,21 @@ import {
 } from '@meup/protocol'
 import { getFullSize, truncateEnvelope } from './truncate.js'
 
-/** What a successful check covered. */
+/** The extent of a successful check. */
 export interface CheckResult {
   /** Seqs of the first and the last envelope. */
   readonly first: number
   readonly head: number
-  /** How many of them could be read; the others are known by their leaf alone. */
+  /** Readable ones; of the others only the leaf is known. */
   readonly read: number
-  /** How many of those had been shown before. */
+  /** Readable ones that were shown before. */
   readonly compared: number
 }
 
 /** The log was changed. */
 export class BrokenChain extends Error {
   override readonly name = 'BrokenChain'
-  /** Seq of the first envelope that is changed or missing; `undefined` where that is not known. */
+  /** Seq of the first changed or missing envelope; `undefined` if unknown. */
   readonly seq: number | undefined
 
   constructor(problem: string, seq?: number) {
@@ -35,14 +35,14 @@ export class BrokenChain extends Error {
 /** An export that ended early proves nothing. */
 class IncompleteExport extends Error {}
 
-/** What a check needs. */
+/** The dependencies of a check. */
 interface ChainPorts {
   readonly sha256: Sha256
-  /** The export of what comes behind a seq, piece by piece; -1 or 0 = all of it. */
+  /** The export after a seq, in pieces; -1 or 0 = everything. */
   open(after: number): AsyncIterable<Uint8Array>
   /** The envelope that was shown with this seq. */
   shown(seq: number): { readonly seq?: number } | undefined
-  /** Called after each envelope: lets others work, or throws to end it. */
+  /** Called after each envelope: yields to other work, or throws to stop. */
   pause(): Promise<void> | undefined
 }
 
@@ -68,7 +68,7 @@ export class ChainCheck {
     this.checked = undefined
   }
 
-  /** Goes on to the end of the log. Throws `BrokenChain`, `LackingExport`, and what the ports throw; then nothing new holds. */
+  /** Continues to the end of the log. Throws `BrokenChain`, `LackingExport`, and errors of the ports, without keeping new results. */
   async check(): Promise<CheckResult> {
     const from = this.hashes.last
     try {
@@ -106,7 +106,7 @@ export class ChainCheck {
     return { first, head: chain.verdict.head, read, compared }
   }
 
-  /** Whether the chain begins here; else it has to go on from where it was. */
+  /** Whether the chain begins here; otherwise it has to continue from the last check. */
   async #onFirstRecord({
     epoch,
     first,
@@ -130,7 +130,7 @@ export class ChainCheck {
     throw new BrokenChain(`what comes up to #${seq} is not what was checked here before`)
   }
 
-  /** Whether this envelope had been shown. It must be the same. */
+  /** Whether this envelope was shown, in which case it has to be equal. */
   #compare(seq: number, body: string): boolean {
     const shown = this.#ports.shown(seq)
     if (shown === undefined) return false
@@ -165,7 +165,7 @@ const hashBytes = 32
 /** The hashes of a chain, by the seq of their envelopes. */
 class Hashes {
   #bytes = new Uint8Array(hashBytes * 1024)
-  /** Seq of the first that is there. */
+  /** Seq of the first hash. */
   #first = 0
   #count = 0
 
@@ -188,22 +188,22 @@ class Hashes {
     this.#count++
   }
 
-  /** Forgets those of later envelopes. */
+  /** Drops the hashes of later envelopes. */
   truncateAfter(seq: number): void {
     this.#count = Math.min(Math.max(seq - this.#first + 1, 0), this.#count)
   }
 
-  /** Seq of the first; what it says was taken from the gateway as it is. */
+  /** Seq of the first hash, which was trusted from the gateway. */
   get first(): number {
     return this.#first
   }
 
-  /** Seq of the last; -1: there is none. */
+  /** Seq of the last hash; -1 = none. */
   get last(): number {
     return this.#count === 0 ? -1 : this.#first + this.#count - 1
   }
 
-  /** Hexadecimal; `undefined` where it is not known. */
+  /** Hexadecimal; `undefined` = unknown. */
   get(seq: number): string | undefined {
     const start = (seq - this.#first) * hashBytes
     if (seq < this.#first || seq > this.last) return undefined
@@ -230,7 +230,7 @@ async function firstMismatch(
   return high
 }
 
-/** Whether the body of an envelope in the log, its JSON without `seq`, is what somebody was shown, perhaps its beginning. */
+/** Whether the logged body, as JSON without `seq`, equals the shown envelope or begins with it. */
 function isSameEnvelope(body: string, shown: { readonly seq?: number }): boolean {
   try {
     const { seq, ...rest } = shown

@@ -1,14 +1,14 @@
 import { type Call, Calls, RecentCalls } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 
-/** Elicitations that are kept, open and over; the oldest beyond this are forgotten. */
+/** Kept elicitations, open and closed; older ones are dropped. */
 const maxKept = 1000
 
-/** Questions of tools to the callers of calls, and of agents to the senders of chats that they answer [MEUP-3.26]. */
+/** Elicitations of tools to callers, and of agents to the senders of chats that they answer [MEUP-3.26]. */
 export class Elicitations {
   readonly #calls: Calls<Envelope>
 
-  /** `getAsked`: the call or the chat of this id, as far as it is loaded. */
+  /** `getAsked`: the loaded call or chat with this id. */
   constructor(getAsked: (id: string) => Envelope | undefined) {
     this.#calls = new Calls({
       store: new RecentCalls({ open: maxKept, over: maxKept }),
@@ -20,7 +20,7 @@ export class Elicitations {
     })
   }
 
-  /** Returns the ids of those that are over by this envelope. */
+  /** Returns the ids of elicitations closed by this envelope. */
   apply(envelope: Envelope): readonly string[] {
     return this.#calls.apply(envelope).flatMap(({ what, call }) => (what === 'asked' ? [] : [call.id]))
   }
@@ -29,7 +29,7 @@ export class Elicitations {
     return this.#calls.get(id)?.state === 'open'
   }
 
-  /** The open ones to this participant, oldest first. */
+  /** The open ones for this participant, oldest first. */
   list(participant: string | undefined): readonly Envelope[] {
     if (participant === undefined) return []
     return [...this.#calls.open()].map(({ data }) => data).filter(({ to }) => to?.includes(participant))
@@ -44,7 +44,7 @@ export class Elicitations {
   }
 }
 
-/** Only who was called asks, and only who called; what is said to everyone, anybody may answer. */
+/** Only the callee asks, and only the caller; about a chat to everyone, anyone may ask. */
 function isAbout({ from, to }: Call<unknown>, asked: Envelope | undefined): boolean {
   if (asked === undefined || to?.length !== 1 || to[0] !== asked.from) return false
   if (asked.kind === Kind.chat) return asked.to?.includes(from) ?? true

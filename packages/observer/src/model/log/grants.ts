@@ -11,7 +11,7 @@ import type { Log } from './log.js'
 
 const kinds: ReadonlySet<string> = new Set(grantKinds)
 
-/** Grants and configurations of the space, folded from the loaded log and from what was read of the log before it. */
+/** Grants and configurations of the space, folded from the loaded log and earlier envelopes read separately. */
 export class GrantIndex implements RightSources {
   readonly #log: Log
   #grants = new GrantLog()
@@ -50,7 +50,7 @@ export class GrantIndex implements RightSources {
     return this.#log.get(id) ?? this.#earlier.find((each) => each.id === id)
   }
 
-  /** Whether all that is known of the right of this request was read. */
+  /** Whether everything about the right of this request was read. */
   isLoaded({ allowedBy = 'configured', seq = 0 }: Envelope): boolean {
     const found = allowedBy === 'configured' ? this.configurationAt(seq) : this.find(allowedBy)
     return found !== undefined || this.#log.first <= 1
@@ -76,7 +76,7 @@ export class GrantIndex implements RightSources {
   }
 }
 
-/** Reads capabilities, one a line: a kind, or JSON. Throws `SyntaxError`, which names the line. */
+/** Parses capabilities, one per line: a kind, or JSON. Throws `SyntaxError` with the line. */
 export function readCapabilities(text: string): Capability[] {
   return text
     .split('\n')

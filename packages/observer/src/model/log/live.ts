@@ -3,9 +3,9 @@ import { type Envelope, Kind } from '@meup/protocol'
 import { noRedaction, stripMarkdown } from '../text.js'
 
 const maxAnnouncementChars = 120
-/** Announcements that are read out at once; of the others only the number. */
+/** Announcements read aloud at once; further ones are only counted. */
 const maxAnnouncements = 3
-/** Envelopes by which the clocks are compared. */
+/** Envelopes used to compare the clocks. */
 const maxClockSamples = 32
 const rateWindowMs = 5000
 
@@ -15,7 +15,7 @@ export class Live {
   #announcements: string[] = []
   /** Arrival times, for the rate. */
   readonly #times: number[] = []
-  /** Milliseconds by which the gateway's clock was at least ahead of this one. */
+  /** Minimum milliseconds by which the gateway's clock is ahead. */
   #clockOffsets: number[] = []
 
   /** `muted`: participants whose reasoning is not announced. */
@@ -23,7 +23,7 @@ export class Live {
     this.#muted = muted
   }
 
-  /** `now`: when it arrived, by the clock of this machine; never less than before. */
+  /** `now`: arrival time by the local clock; never decreasing. */
   onEnvelope(envelope: Envelope, now: number): void {
     const { from, kind, ts } = envelope
     const text = this.#muted.has(from) && kind !== Kind.mcpProposal ? undefined : formatAnnouncement(envelope)
@@ -48,7 +48,7 @@ export class Live {
     return this.#times.length / (rateWindowMs / 1000)
   }
 
-  /** A time by the gateway's clock arrived at `now`. Only the latest samples count, so that a clock that was set is followed. */
+  /** A gateway time that arrived at `now`. Only the latest samples count, so that clock adjustments are followed. */
   addClockSample(gatewayTime: number, now: number): void {
     const offset = gatewayTime - now
     if (Number.isFinite(offset))
@@ -62,7 +62,7 @@ export class Live {
 }
 
 const announced: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.mcpProposal])
-/** Announced where they belong to no run. */
+/** Announced outside of runs. */
 const announcedOutside: ReadonlySet<string> = new Set([Kind.reasoningStart, Kind.chat])
 
 function formatAnnouncement(envelope: Envelope): string | undefined {

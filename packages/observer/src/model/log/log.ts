@@ -1,7 +1,7 @@
 import type { ReadableLog } from '@meup/folds'
 import { correlations, type Envelope } from '@meup/protocol'
 
-/** Envelopes that are looked at together, to explain another. */
+/** Envelopes per page when explaining another one. */
 const pageLength = 256
 
 /** The loaded part of a space's log, in order. */
@@ -14,7 +14,7 @@ export class Log implements ReadableLog {
     return this.#envelopes
   }
 
-  /** Seq of the oldest that is there; 0 = there is none. */
+  /** Seq of the oldest loaded envelope; 0 = none. */
   get first(): number {
     return this.#envelopes[0]?.seq ?? 0
   }
@@ -23,7 +23,7 @@ export class Log implements ReadableLog {
     return this.#envelopes.at(-1)?.seq ?? 0
   }
 
-  /** How many are not there of those between the first and the last. */
+  /** Number of missing envelopes between the first and the last. */
   get missing(): number {
     return this.#envelopes.length === 0 ? 0 : this.last - this.first + 1 - this.#envelopes.length
   }
@@ -55,7 +55,7 @@ export class Log implements ReadableLog {
     return found?.seq === seq ? found : undefined
   }
 
-  /** How many come no later than this seq. */
+  /** Number of envelopes up to this seq. */
   countThrough(seq: number): number {
     let [low, high] = [0, this.#envelopes.length]
     while (low < high) {
@@ -66,7 +66,7 @@ export class Log implements ReadableLog {
     return low
   }
 
-  /** Ids of what correlates to this. */
+  /** Ids of envelopes that correlate to this one. */
   answersTo(id: string): readonly string[] {
     return this.#answers.get(id) ?? []
   }
@@ -95,7 +95,7 @@ export class Log implements ReadableLog {
     }
   }
 
-  /** Drops what comes behind this seq. */
+  /** Drops the envelopes after this seq. */
   truncateAfter(seq: number): void {
     const count = this.countThrough(seq)
     const dropped = this.#envelopes.slice(count)

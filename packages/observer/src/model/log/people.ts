@@ -8,17 +8,17 @@ import {
   type ParticipantDetails,
 } from '@meup/protocol'
 
-/** `tool`: it answers calls, and says nothing itself. */
+/** `tool`: answers calls, and sends nothing else. */
 type Role = 'agent' | 'person' | 'tool'
 
-/** A participant, and what it is working on. */
+/** A participant and its work. */
 export interface Person {
   readonly id: string
   readonly role: Role
   readonly isPresent: boolean
-  /** Since when, RFC 3339; `null` = longer than is known. */
+  /** Since when, RFC 3339; `null` = before the loaded log. */
   readonly since: string | null
-  /** Runs that it has begun and not ended. */
+  /** Open runs. */
   readonly load: number
   readonly isMuted: boolean
 }
@@ -28,23 +28,23 @@ export type Status = Readonly<Record<string, unknown>>
 
 interface KnownSpace {
   readonly facts: { readonly participants: Participants }
-  /** Those that go on. */
+  /** The open runs. */
   runs(): readonly OpenedContext[]
 }
 
-/** Who is in the space, what each is at, and how much each has thought aloud. */
+/** The participants of the space, their work, and counts of their thoughts. */
 export class People {
   readonly #space: () => KnownSpace
   readonly #muted: ReadonlySet<string>
   #statuses = new Bounded<Status>(10_000)
   readonly #thoughts = new Map<string, number>()
   #listed: readonly Person[] = []
-  /** What the list was made from. */
+  /** The inputs of the cached list. */
   #key = ''
   #version = 0
-  /** The latest call of each that has no answer. */
+  /** Each participant's latest call without an answer. */
   readonly #calls = new Map<string, Envelope>()
-  /** Texts that the gateway's guard kept back. */
+  /** Texts that the gateway's guard withheld. */
   withheld = 0
 
   constructor(space: () => KnownSpace, muted: ReadonlySet<string>) {
@@ -52,7 +52,7 @@ export class People {
     this.#muted = muted
   }
 
-  /** Presence has changed. */
+  /** Call after a change of presence. */
   onPresenceChange(): void {
     this.#version++
   }
@@ -68,7 +68,7 @@ export class People {
     if (isWithheld(payload)) this.withheld++
   }
 
-  /** It is these that were taken. */
+  /** Replaces all applied envelopes. */
   reset(envelopes: readonly Envelope[]): void {
     this.#version++
     this.#statuses = new Bounded(10_000)
@@ -95,12 +95,12 @@ export class People {
     return this.#space().facts.participants.get(id, 0)?.kind === 'human'
   }
 
-  /** Everybody with what each may do. `now`: milliseconds by the gateway's clock. */
+  /** All participants with their capabilities. `now`: milliseconds by the gateway's clock. */
   infos(now: number): readonly ParticipantDetails[] {
     return this.#space().facts.participants.all(now)
   }
 
-  /** Who is there first, then by name; the same array while nothing about it is different. */
+  /** Present participants first, then by name; the same array until something changes. */
   get list(): readonly Person[] {
     const loads = new Map<string, number>()
     const space = this.#space()
@@ -126,7 +126,7 @@ export class People {
   }
 }
 
-/** Whether it lets its holder say something in the space. */
+/** Whether it lets its holder send messages or thoughts. */
 function speaks(capability: Capability): boolean {
   const kinds = typeof capability === 'string' ? capability : 'kind' in capability ? capability.kind : ''
   return [kinds].flat().some((kind) => kind === '*' || kind === Kind.chat || kind.startsWith('reasoning.'))

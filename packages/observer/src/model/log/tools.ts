@@ -17,20 +17,20 @@ export const toolEffects: Readonly<Record<ToolEffect, string>> = {
 }
 
 interface Listed {
-  /** Seq of the last list that was whole: what is only in earlier ones is gone. */
+  /** Seq of the last complete list; tools only in earlier lists are gone. */
   whole: number
-  /** Each with the seq of the last list that had it. */
+  /** Tools with the seq of the last list that contains them. */
   readonly tools: Map<string, ToolInfo & { readonly seq: number }>
 }
 
-/** Participants whose tools are remembered, and tools of one of them. */
+/** Limits: participants with tools, and tools of one. */
 const [maxOwners, maxTools] = [1000, 1000]
 
-/** The tools of participants, from the lists that anybody has asked them for, in whatever order they are read. */
+/** Tools of participants, from the answers to list requests of anyone, in any order. */
 export class ToolCatalog {
   readonly #byOwner = new Map<string, Listed>()
 
-  /** `envelope`: whole. `get`: finds what it answers. */
+  /** `envelope`: complete. `get`: finds the answered envelope. */
   apply(envelope: Envelope, get: (id: string) => Envelope | undefined): void {
     if (envelope.kind !== Kind.mcpResponse) return
     const request = correlations(envelope)
@@ -44,7 +44,7 @@ export class ToolCatalog {
     this.set(from, payload.result.tools, seq, isFirst && isLast)
   }
 
-  /** `isWhole`: they are all of its tools, and not a page of them. */
+  /** `isWhole`: a complete list rather than a page. */
   set(owner: string, tools: unknown, seq: number, isWhole: boolean): void {
     const known = this.#byOwner.get(owner) ?? { whole: 0, tools: new Map() }
     if (!Array.isArray(tools) || (!this.knows(owner) && this.#byOwner.size >= maxOwners)) return
@@ -61,7 +61,7 @@ export class ToolCatalog {
     return this.#byOwner.has(owner)
   }
 
-  /** Who has a tool of this name, if it is one alone. */
+  /** The only participant with a tool of this name. */
   findOwner(name: string): string | undefined {
     const owners = [...this.#byOwner].filter(([, { tools }]) => tools.has(name))
     return owners.length === 1 ? owners[0]?.[0] : undefined
@@ -91,7 +91,7 @@ function readTool({
   }
 }
 
-/** By the annotations of MCP. A tool that is not said to be harmless may be anything. */
+/** The effect by MCP annotations. Without them a tool may do anything. */
 function getEffect({ readOnlyHint, destructiveHint }: Readonly<Record<string, unknown>>): ToolEffect {
   if (readOnlyHint === true) return 'reads'
   if (destructiveHint === true) return 'deletes'

@@ -1,12 +1,12 @@
 import { isElicitation } from '@meup/folds'
 import { copyNumberTexts, type Envelope, Kind, namespaceOf } from '@meup/protocol'
 
-/** Larger payloads are truncated, but for what people read: the page keeps the beginning of each text. */
+/** Larger payloads are truncated, except texts for people: the page keeps the beginning of each text. */
 const maxPayloadChars = 16_384
-/** Characters that stay of a text. */
+/** Remaining characters of a text. */
 const maxTextChars = 2000
 
-/** Kinds that may be truncated. Never what is said or thought, nor those that carry rights or await a decision. */
+/** Kinds that may be truncated: not messages, thoughts, rights, or open decisions. */
 const truncatable: ReadonlySet<string> = new Set([Kind.mcpRequest, Kind.mcpResponse])
 const exact: ReadonlySet<string> = new Set([
   ...['chat', 'reasoning', 'system', 'capability', 'space', 'participant', 'observe', 'mcp'],
@@ -14,7 +14,7 @@ const exact: ReadonlySet<string> = new Set([
 const mayTruncate = ({ kind, payload }: Envelope): boolean =>
   (truncatable.has(kind) || !exact.has(namespaceOf(kind))) && !isElicitation(payload)
 
-/** Bytes of what was cut, as JSON. */
+/** Bytes of truncated payloads, as JSON. */
 const sizes = new WeakMap<Envelope, number>()
 
 /** Size of a truncated envelope in bytes; `undefined` if it is complete. */
@@ -31,7 +31,7 @@ export function truncateEnvelope(envelope: Envelope): Envelope {
 
 const isTooLarge = (payload: unknown): boolean => spend(payload, maxPayloadChars) < 0
 
-/** What of so many characters is left; less than none: it is too much. */
+/** Subtracts the size of `value` from the budget; negative if it does not fit. */
 function spend(value: unknown, left: number): number {
   if (typeof value === 'string') return left - value.length - 2
   if (typeof value !== 'object' || value === null) return left - 4

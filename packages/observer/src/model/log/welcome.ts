@@ -18,8 +18,8 @@ export const welcomeEnvelope = (payload: WelcomePayload, now: number): Envelope 
 })
 
 /**
- * What the gateway would have said before the first of these envelopes: `welcome` is what it has said since, and what they
- * tell of who came and went is taken back. Of a log that is there from its start, it is nothing.
+ * The welcome as of the first loaded envelope: later joins and leaves in `envelopes` are undone. Empty if the log is loaded
+ * from its start.
  */
 export function welcomeBefore(welcome: WelcomePayload, envelopes: readonly Envelope[]): WelcomePayload {
   const [first] = envelopes

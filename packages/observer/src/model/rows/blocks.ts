@@ -13,20 +13,20 @@ import { hasNoLine } from '../log/lines.js'
 /** One item of a block, in log order. */
 export type Entry = SaidEntry | NestedEntry | CallEntry | ProposalEntry
 
-/** A thought, a chat in a context, a decision about it, or anything else that has a line of its own. */
+/** A thought, a chat in a context, a decision about it, or another envelope with its own line. */
 interface SaidEntry {
   readonly type: 'said'
   readonly envelope: Envelope
 }
 
-/** A start that opens a context in another. */
+/** A start that opens a nested context. */
 interface NestedEntry {
   readonly type: 'nested'
   readonly envelope: Envelope
   readonly context: string
 }
 
-/** A request, and what came of it. */
+/** A request and its outcome. */
 export interface CallEntry {
   readonly type: 'call'
   readonly envelope: Envelope
@@ -44,11 +44,11 @@ interface ProposalEntry {
 export type Block = MessageBlock | ContextBlock | EventBlock | ArrivalsBlock
 
 interface Placed {
-  /** Its first. */
+  /** Its first envelope. */
   readonly envelope: Envelope
-  /** Its place among the blocks. */
+  /** Its index among the blocks. */
   index: number
-  /** Id of what it goes back to; see `findOrigin`. `null` = not looked for yet. */
+  /** Id of its origin; see `findOrigin`. `null` = not computed yet. */
   origin: string | undefined | null
 }
 
@@ -57,7 +57,7 @@ interface MessageBlock extends Placed {
   message: Message
 }
 
-/** A run and what is nested in it, or a free path. */
+/** A run with its nested contexts, or a free path. */
 export interface ContextBlock extends Placed {
   readonly type: 'context'
   readonly root: string
@@ -69,7 +69,7 @@ interface EventBlock extends Placed {
   readonly entry: Entry
 }
 
-/** Who came and went, with nothing in between. */
+/** Consecutive joins and leaves. */
 interface ArrivalsBlock extends Placed {
   readonly type: 'arrivals'
   readonly envelopes: Envelope[]
@@ -78,7 +78,7 @@ interface ArrivalsBlock extends Placed {
 /** Joins and leaves that share one line. */
 const maxArrivalsPerBlock = 20
 
-/** Groups envelopes into blocks as a reader follows them: a message, a run with what is nested in it, or a single event. */
+/** Groups envelopes into blocks for the reader: a message, a run with its nested contexts, or a single event. */
 export class Blocks {
   #blocks: Block[] = []
   readonly #contexts = new Map<string, ContextBlock>()
@@ -86,11 +86,11 @@ export class Blocks {
   /** Requests that await their response. */
   readonly #calls = new Map<string, { readonly block: Block; readonly entry: CallEntry }>()
   readonly #getRuns: () => Pick<AskedRuns, 'find'>
-  /** Where proposals stand. */
+  /** Blocks of proposals. */
   readonly #proposals = new Map<string, Block>()
   readonly #different = new Set<Block>()
 
-  /** `getRuns`: to place decisions about envelopes that were refused outside any context. */
+  /** `getRuns`: assigns decisions about envelopes that were refused outside of contexts. */
   constructor(getRuns: () => Pick<AskedRuns, 'find'>) {
     this.#getRuns = getRuns
   }
@@ -100,7 +100,7 @@ export class Blocks {
     return this.#blocks
   }
 
-  /** `messages`: what the envelope changed in the main conversation. */
+  /** `messages`: changed messages of the main conversation. */
   apply(envelope: Envelope, messages: readonly Message[]): void {
     for (const message of messages) this.#placeMessage(envelope, message)
     if (messages.length > 0 || hasNoLine(envelope)) return
@@ -115,25 +115,25 @@ export class Blocks {
     if (entry.type === 'proposal') this.#proposals.set(envelope.id, block)
   }
 
-  /** Something about this proposal is new. */
+  /** Call after a change of this proposal. */
   touchProposal(id: string): void {
     const block = this.#proposals.get(id)
     if (block !== undefined) this.#different.add(block)
   }
 
-  /** Something about this call is new, which awaits its response. */
+  /** Call after a change of this pending call. */
   touchCall(id: string): void {
     const call = this.#calls.get(id)
     if (call !== undefined) this.#different.add(call.block)
   }
 
-  /** Something about this context is new. */
+  /** Call after a change of this context. */
   touchContext(context: string): void {
     const block = this.#contexts.get(contextRoot(context))
     if (block !== undefined) this.#different.add(block)
   }
 
-  /** Whether this run, or free path, has a block. */
+  /** Whether this run or free path has a block. */
   has(root: string): boolean {
     return this.#contexts.has(root)
   }
@@ -156,12 +156,12 @@ export class Blocks {
     for (const [key, { block }] of this.#calls) if (!kept.has(block)) this.#calls.delete(key)
   }
 
-  /** Ids of those that have a block. */
+  /** Ids of proposals with a block. */
   get proposals(): Iterable<string> {
     return this.#proposals.keys()
   }
 
-  /** Drops everything after this envelope. `messages`: the conversation at that point, as far as it is kept. */
+  /** Drops everything after this envelope. `messages`: the conversation at that point, as far as kept. */
   rewind(seq: number, messages: ReadonlyMap<string, Message>): void {
     while ((this.#blocks.at(-1)?.envelope.seq ?? 0) > seq) this.#blocks.pop()
     const { length } = this.#blocks
@@ -172,7 +172,7 @@ export class Blocks {
     for (const block of this.#blocks) if (this.#shorten(block, seq, messages)) this.#different.add(block)
   }
 
-  /** Whether it is another one by that. */
+  /** Returns whether the block has changed. */
   #shorten(block: Block, seq: number, messages: ReadonlyMap<string, Message>): boolean {
     if (block.type === 'message') {
       const message = messages.get(block.envelope.id) ?? block.message
@@ -261,7 +261,7 @@ export class Blocks {
   }
 }
 
-/** Drops the last ones. Whether there were any. */
+/** Drops the last elements. Returns whether there were any. */
 function truncateFrom<Each>(list: Each[], isBehind: (each: Each) => boolean): boolean {
   const first = list.findIndex(isBehind)
   if (first !== -1) list.length = first
@@ -278,12 +278,12 @@ function createEntry(envelope: Envelope): Entry {
   return { type: 'said', envelope }
 }
 
-/** The run that an envelope belongs to: its own, or the one in which the gateway decided something. */
+/** The run of an envelope: its own, or that of a decision. */
 const getRoot = (envelope: Envelope): string | undefined => {
   const context = getContext(envelope)
   return context === undefined ? undefined : contextRoot(context)
 }
 
-/** A start that the block begins with is its heading. */
+/** A start at the beginning of a block is its heading. */
 const isHeading = (envelope: Envelope, block: Block): boolean =>
   envelope.kind === Kind.reasoningStart && envelope === block.envelope

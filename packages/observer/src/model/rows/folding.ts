@@ -1,31 +1,31 @@
-/** How much of a context is open: nothing, its latest lines, or all. */
+/** How far a context is unfolded: not, its latest lines, or completely. */
 export type Level = 'closed' | 'some' | 'all'
 
 const cycle: Readonly<Record<Level, Level>> = { closed: 'some', some: 'all', all: 'closed' }
 
 /**
- * Which contexts are unfolded. A reader's choice always wins; without one a context is unfolded while it is live,
- * if it began in view. While the reader looks back, nothing is folded or unfolded.
+ * Which contexts are unfolded. The reader's choice takes precedence; otherwise a context is unfolded while live, if it began in
+ * view. While the reader looks back, nothing changes automatically.
  */
 export class Folding {
   readonly #choices: Map<string, Level>
-  /** What is open by itself. */
+  /** Automatically unfolded contexts. */
   readonly #live = new Set<string>()
-  /** What is over, and closes as soon as the reader follows again. */
+  /** Ended contexts, which fold once the reader follows again. */
   readonly #ending = new Set<string>()
   #isFollowing = true
 
-  /** `like`: with the same choices. */
+  /** `like`: copies its choices. */
   constructor(like?: Folding) {
     this.#choices = like === undefined ? new Map() : like.#choices
   }
 
-  /** What its reader has chosen. */
+  /** The reader's choices. */
   get choices(): ReadonlyMap<string, Level> {
     return this.#choices
   }
 
-  /** Returns which contexts are unfolded by themselves, to restore later. */
+  /** Returns the automatically unfolded contexts, to restore later. */
   checkpoint(): FoldingCheckpoint {
     return { live: [...this.#live], ending: [...this.#ending] }
   }
@@ -48,7 +48,7 @@ export class Folding {
     this.#choices.set(context, level)
   }
 
-  /** The next level, after the last the first again. */
+  /** Cycles through the levels. */
   cycle(context: string): void {
     this.choose(context, cycle[this.getLevel(context)])
   }
@@ -76,7 +76,7 @@ export class Folding {
   }
 }
 
-/** Contexts that were open by themselves, and those of them that were over. */
+/** Automatically unfolded contexts, and ended ones among them. */
 export interface FoldingCheckpoint {
   readonly live: readonly string[]
   readonly ending: readonly string[]

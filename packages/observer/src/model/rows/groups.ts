@@ -2,36 +2,36 @@ import type { Block } from './blocks.js'
 import type { Slot, Sources } from './row.js'
 import { type CreateSlots, RowList } from './row-list.js'
 
-/** Some of the blocks, in their order. */
+/** Some of the blocks, in order. */
 export interface Group<Key> {
   readonly key: Key
   readonly list: RowList
   readonly blocks: readonly Block[]
-  /** How many runs, calls and messages there are in it. */
+  /** Number of its runs, calls and messages. */
   readonly size: number
 }
 
 interface Filled<Key> extends Group<Key> {
   blocks: Block[]
-  /** Whether there is something to see in it; `undefined` = not looked at since it changed. */
+  /** Whether it has visible rows; `undefined` = unknown since the last change. */
   isThere: boolean | undefined
 }
 
 export interface GroupOptions<Key> {
   readonly blocks: () => readonly Block[]
   readonly sources: Sources
-  /** Which group a block is in; `undefined`: in none. */
+  /** The group of a block; `undefined` = none. */
   readonly keyOf: (block: Block, sources: Sources) => Key | undefined
   readonly createSlots: CreateSlots
 }
 
-/** The blocks of a log in groups, such as one for each participant, each with rows of its own. */
+/** The blocks of a log in groups, such as one per participant, each with its own rows. */
 export class Groups<Key> {
   readonly #options: GroupOptions<Key>
   readonly #groups = new Map<Key, Filled<Key>>()
-  /** `undefined`: it is in none. */
+  /** `undefined` = in no group. */
   #groupByBlock = new Map<Block, Filled<Key> | undefined>()
-  /** Blocks that have their group. */
+  /** Number of assigned blocks. */
   #assigned = 0
   #prepared: Map<Block, readonly Slot[]> | undefined
 
@@ -39,7 +39,7 @@ export class Groups<Key> {
     this.#options = options
   }
 
-  /** Those in which there is something to see, in the order of their first blocks. */
+  /** Groups with visible rows, in the order of their first blocks. */
   get all(): readonly Group<Key>[] {
     const blocks = this.#options.blocks()
     for (; this.#assigned < blocks.length; this.#assigned++) {
@@ -54,7 +54,7 @@ export class Groups<Key> {
     return there.sort((one, other) => (one.blocks[0]?.index ?? 0) - (other.blocks[0]?.index ?? 0))
   }
 
-  /** These blocks are new or different. */
+  /** Call for new or changed blocks. */
   touch(blocks: readonly Block[]): void {
     for (const block of blocks) {
       const group = this.#groupByBlock.get(block)
@@ -64,13 +64,13 @@ export class Groups<Key> {
     }
   }
 
-  /** The rows of a block by what these sources say. */
+  /** The rows of a block by these sources. */
   slotsFor(block: Block, sources: Sources): readonly Slot[] {
     const key = this.#options.keyOf(block, sources)
     return key === undefined ? [] : this.#get(key).list.slotsFor(block, sources)
   }
 
-  /** Some of the blocks are gone; the others are as they were. */
+  /** Call after blocks were removed; the others are unchanged. */
   shorten(): void {
     const kept = new Set(this.#options.blocks())
     for (const block of this.#groupByBlock.keys()) if (!kept.has(block)) this.#groupByBlock.delete(block)
@@ -84,7 +84,7 @@ export class Groups<Key> {
     this.#assigned = next === -1 ? kept.size : next
   }
 
-  /** Other blocks, or all of them different. `prepared`: rows that are known already. */
+  /** Replaces all blocks. `prepared`: known rows. */
   clear(prepared?: Map<Block, readonly Slot[]>): void {
     this.#prepared = prepared
     for (const group of this.#groups.values()) {
@@ -127,6 +127,6 @@ export class Groups<Key> {
   }
 }
 
-/** As a rule one of its first blocks shows, and the others need not be looked at. */
+/** Usually one of the first blocks is shown, so the others are not checked. */
 const isThere = <Key>({ blocks, list }: Filled<Key>): boolean =>
   blocks.some((block) => list.slotsFor(block).length > 0)

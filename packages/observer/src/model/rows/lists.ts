@@ -7,18 +7,18 @@ import { type CreateSlots, RowList } from './row-list.js'
 import { createSlotsInBatches, getOrigin } from './slots.js'
 import { createTimedSlots, withOpenContexts } from './trace.js'
 
-/** What one participant thinks and does; `null`: the conversation. */
+/** The thoughts and acts of one participant; `null` = the conversation. */
 export type Lane = Group<string | null>
-/** A question, or a run that nobody asked for, with all that goes back to it, by its id. */
+/** A question, or a run without one, with everything that it led to, by its id. */
 export type Question = Group<string>
 type Rows = RowList | Groups<string | null> | Groups<string>
 
-/** Rows that are known before the blocks are shown, by the list that they are for. */
+/** Rows that are prepared before blocks are shown, by list. */
 export type Prepared = ReadonlyMap<Rows, Map<Block, readonly Slot[]>>
 
-/** The rows of so many blocks are made at once. */
+/** Blocks whose rows are created at once. */
 const maxBlocksAtOnce = 2000
-/** Blocks between two looks at the clock. */
+/** Blocks between two checks of the clock. */
 const blocksPerStep = 16
 
 /** The rows of each view. Hidden views are not kept up to date. */
@@ -28,28 +28,28 @@ export class Lists {
   readonly sources: Sources
   #lanes: Groups<string | null> | undefined
   #questions: Groups<string> | undefined
-  /** What blocks of questions came to, until they are different: see `countQuestion`. */
+  /** Totals of blocks that are unchanged: see `countQuestion`. */
   readonly totals = new WeakMap<Block, Totals>()
-  /** Makes all rows again, a few at a time, while the previous ones still show. */
+  /** Recreates all rows gradually, while the previous ones are shown. */
   #renewal: Generator<undefined, Prepared> | undefined
   /** Blocks that changed during the renewal. */
   readonly #touched = new Set<Block>()
 
-  /** `blocks`: in the order of the log. */
+  /** `blocks`: in log order. */
   constructor(blocks: () => readonly Block[], sources: Sources) {
     this.#blocks = blocks
     this.sources = sources
     this.stream = new RowList(blocks, sources, createSlotsInBatches)
   }
 
-  /** The conversation first; kept from when they are first asked for. */
+  /** The conversation first; maintained from first use. */
   get lanes(): readonly Lane[] {
     this.#lanes ??= this.#newGroups(getOwner, createSlotsInBatches)
     const lanes = this.#lanes.all
     return [...lanes.filter(({ key }) => key === null), ...lanes.filter(({ key }) => key !== null)]
   }
 
-  /** Those that have led to something that takes time; kept from when they are first asked for. */
+  /** Questions that led to work; kept from the first access on. */
   get questions(): readonly Question[] {
     this.#questions ??= this.#newGroups(
       (block, sources) => (block.type === 'arrivals' ? undefined : getOrigin(block, sources)),
@@ -73,14 +73,14 @@ export class Lists {
     else this.#questions = undefined
   }
 
-  /** These blocks are new or different. */
+  /** Call for new or changed blocks. */
   touch(blocks: readonly Block[]): void {
     if (this.isBehind) for (const block of blocks) this.#touched.add(block)
     for (const block of blocks) this.totals.delete(block)
     for (const list of this.#kept) list.touch(blocks)
   }
 
-  /** Some of the blocks are gone; the others are as they were. */
+  /** Call after blocks were removed; the others are unchanged. */
   shorten(): void {
     for (const list of this.#kept) list.shorten()
     if (this.isBehind) this.renew()
@@ -96,7 +96,7 @@ export class Lists {
     }
   }
 
-  /** Whether rows still show that are not as they are to be. */
+  /** Whether outdated rows are shown. */
   get isBehind(): boolean {
     return this.#renewal !== undefined
   }
@@ -113,13 +113,13 @@ export class Lists {
     return !this.isBehind
   }
 
-  /** Other blocks, or all of them different. `prepared`: rows that are known already. */
+  /** Replaces all blocks. `prepared`: known rows. */
   clear(prepared?: Prepared): void {
     this.#renewal = undefined
     for (const list of this.#kept) list.clear(prepared?.get(list))
   }
 
-  /** The rows of these blocks by what these sources say, so many blocks at each step. */
+  /** The rows of these blocks by these sources, `perStep` blocks at a time. */
   *prepare(blocks: readonly Block[], sources: Sources, perStep: number): Generator<undefined, Prepared> {
     const prepared = new Map(this.#kept.map((list) => [list, new Map<Block, readonly Slot[]>()]))
     for (const [list, known] of prepared) {
@@ -136,7 +136,7 @@ export class Lists {
   }
 }
 
-/** Whose lane it is in; `undefined`: in none, such as the lines of the gateway, and who came and went. */
+/** The owner of a block's lane; `undefined` = none, as for lines of the gateway, joins and leaves. */
 function getOwner(block: Block, { getContext }: Sources): string | null | undefined {
   const { type, envelope } = block
   if (type === 'message') return null

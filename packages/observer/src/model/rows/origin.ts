@@ -1,12 +1,12 @@
 import { contextRoot, correlations, type Envelope, GATEWAY } from '@meup/protocol'
 import type { Log } from '../log/log.js'
 
-/** Steps from an envelope back to what began it. */
+/** Maximum steps from an envelope to its origin. */
 const maxSteps = 64
 
 /**
- * Id of what an envelope goes back to: a question, or a run that nobody asked for. Where that is not loaded, the id that
- * leads there. `undefined`: it belongs to none, as who came and went.
+ * Id of an envelope's origin: a question, or a run without trigger. If that is not loaded, the id that leads there. `undefined`
+ * = none, as for joins and leaves.
  */
 export function findOrigin(log: Pick<Log, 'get'>, envelope: Envelope): string | undefined {
   let at = envelope

@@ -6,7 +6,7 @@ import type { Sources } from './row.js'
 import { hasFailed, isProblem } from './row-content.js'
 import { decidedAt } from './trace.js'
 
-/** Tokens that models have read and written, as their agents say. `cached`: part of the input, `reasoning`: part of the output. */
+/** Tokens that models have read and written, as reported by agents. `cached`: part of the input, `reasoning`: part of the output. */
 export interface Tokens {
   readonly input: number
   readonly output: number
@@ -14,19 +14,19 @@ export interface Tokens {
   readonly reasoning: number
 }
 
-/** What a run says of itself when it ends. */
+/** Figures that a run reports when it ends. */
 export interface Usage {
   readonly tokens: Tokens
-  /** US dollars; `undefined` = it does not say. */
+  /** US dollars; `undefined` = not reported. */
   readonly cost: number | undefined
   readonly model: string | undefined
 }
 
-/** What became of something and of all that it led to. */
+/** The outcome of a question and of everything that it led to. */
 export interface Totals extends Omit<Usage, 'model'> {
   /** Milliseconds by the gateway's clock. */
   readonly from: number
-  /** When the last of it ended; `undefined`: it goes on. */
+  /** The end of its last part; `undefined` = still running. */
   readonly to: number | undefined
   readonly calls: number
   /** Calls and commands that failed, thoughts about an error, and refusals. */
@@ -57,7 +57,7 @@ const nothing: Omit<Totals, 'from' | 'to'> = {
   ...{ tokens: noTokens, cost: undefined, calls: 0, errors: 0, models: [] },
 }
 
-/** What a question came to. Blocks that are as they were are not counted again. */
+/** The totals of a question. Unchanged blocks are not counted again. */
 export function countQuestion({ blocks }: Question, { totals, sources }: Lists): Totals {
   return addTotals(
     blocks.map((block) => {
@@ -68,7 +68,7 @@ export function countQuestion({ blocks }: Question, { totals, sources }: Lists):
   )
 }
 
-/** What one block of a question came to. */
+/** The totals of one block of a question. */
 function countBlock(block: Block, sources: Sources): Totals {
   const from = Date.parse(block.envelope.ts)
   if (block.type === 'event') return countEntry(block.entry, sources, false)
@@ -124,13 +124,13 @@ const addTokens = (one: Tokens, other: Tokens): Tokens => ({
   reasoning: one.reasoning + other.reasoning,
 })
 
-/** What is not exceeded by this share of the values; `undefined` where there are none. */
+/** The smallest value that this share of the values does not exceed; `undefined` = no values. */
 export function percentile(values: readonly number[], share: number): number | undefined {
   const sorted = [...values].sort((one, other) => one - other)
   return sorted[Math.max(Math.ceil(share * sorted.length) - 1, 0)]
 }
 
-/** The first and the last message of a question, where they are loaded. */
+/** The first and the last message of a question, if loaded. */
 export function getMessages(blocks: readonly Block[]): {
   readonly question: Envelope | undefined
   readonly answer: Envelope | undefined

@@ -47,7 +47,7 @@ import type { CallRow, Heading, Row, SaidRow, Slot, Sources } from './row.js'
 type Content = Row extends infer Each ? (Each extends Row ? Omit<Each, keyof Placed> : never) : never
 type Placed = Pick<Row, 'key' | 'envelope' | 'depth' | 'height' | 'origin'>
 
-/** What a row shows, at this moment. */
+/** The present content of a row. */
 export function getRow(slot: Slot, sources: Sources): Row {
   const { key, envelope, depth, height, origin, calls } = slot
   const place = { key, envelope, depth, height, origin }
@@ -86,11 +86,11 @@ function createContent(slot: Slot, sources: Sources): Content {
 
 interface MessageText {
   readonly text: string
-  /** One for each of its rows. */
+  /** The text of each of its rows. */
   readonly parts: readonly string[]
 }
 
-/** Of long messages. */
+/** Cached texts of long messages. */
 const messageTexts = new WeakMap<Envelope, MessageText>()
 
 function readMessage(envelope: Envelope): MessageText {
@@ -126,7 +126,7 @@ function createSaid(of: Block | Entry, envelope: Envelope, sources: Sources): Co
   return { ...saidLine(envelope, owner, isLate(envelope, getContext)), replyTo }
 }
 
-/** The heading of a context, at this moment. */
+/** The present heading of a context. */
 function createHeading(view: ContextView, of: Block | Entry, sources: Sources): Heading {
   const { folding, isMuted, getSummary, isGoingOn } = sources
   const { context, owner, counts, contributors, references, proposals, answer, metadata } = view
@@ -151,12 +151,12 @@ function createHeading(view: ContextView, of: Block | Entry, sources: Sources): 
     calls: counts.calls,
     did: didText(of) || (counts.calls > 0 ? countText(counts.calls, 'tool') : ''),
     late: counts.late,
-    // A free path has a name that says something, and often nothing else.
+    // The name of a free path is descriptive, and often its only text.
     opening: shown(view.opening) ?? (state === 'free' ? nameText(context) : null),
     ending: shown(view.ending),
     isWithheld: isQuoteWithheld(view.opening) || isQuoteWithheld(view.ending),
     references,
-    // The view goes on changing its list.
+    // The view keeps changing its list.
     proposals: [...proposals],
     confidence: typeof confidence === 'number' && confidence >= 0 && confidence <= 1 ? confidence : null,
     answer: answer?.id ?? null,
@@ -164,18 +164,18 @@ function createHeading(view: ContextView, of: Block | Entry, sources: Sources): 
   }
 }
 
-/** Sums up the calls of a run; `''` of a nested context. */
+/** Summarizes the calls of a run; `''` for a nested context. */
 const didText = (of: Block | Entry): string =>
   of.type !== 'context'
     ? ''
     : summarizeCalls(of.entries.flatMap(({ type, envelope }) => (type === 'call' ? [envelope.payload] : [])))
 
-/** Nothing where nothing was said. */
+/** `null` without text. */
 const shown = (quoted: Quoted | null): string | null => stripMarkdown(printable(quoted?.text ?? '')) || null
 
 const isQuoteWithheld = (quoted: Quoted | null): boolean => quoted !== null && quoted.text === null
 
-/** Characters that a line has room for: of a result, and of an event. */
+/** Characters of a result, and of an event, on one line. */
 const [maxResultChars, maxEventChars] = [1000, 2000]
 
 type Unplaced<Row> = Omit<Row, keyof Placed>
@@ -186,7 +186,7 @@ function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Un
   const isByAnother = owner !== null && from !== owner && from !== GATEWAY
   const description = describe(envelope, noRedaction, { owner: owner ?? undefined })
   const { object, detail, tone } = description
-  // The row has the verbs of these in its look, and a chip for the kind.
+  // The row's style shows the verb of these, and a chip shows the kind.
   const isQuote = wordy.has(tone) || !isKnownKind(kind)
   const text = isQuote
     ? printable(detail)
@@ -202,19 +202,19 @@ function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Un
   }
 }
 
-/** Moments in the texts of events, where the reader is. */
+/** Formats times in event texts in the reader's time zone. */
 const withDates = (text: string): string =>
   text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?Z/g, (ts) => dateText(ts))
 
 const wordy: ReadonlySet<Tone> = new Set(['message', 'start', 'end', 'thought', 'plan', 'error'])
 
-/** The name of the sender stands before the row. */
+/** The row already shows the sender's name. */
 function withoutSender(description: Description, from: string): string {
   const said = sentence(description)
   return said.startsWith(`${from} `) ? said.slice(from.length + 1) : said
 }
 
-/** Who came and who went, as it is in the end: `ana, bot are here · eve left`; `''` where everybody was back at once. */
+/** The net joins and leaves: `ana, bot are here · eve left`; `''` if everyone was back at once. */
 export function arrivalsText(envelopes: readonly Envelope[]): string {
   const parts: { verb: string; ids: string[] }[] = []
   for (const envelope of withoutReturns(envelopes)) {
@@ -229,7 +229,7 @@ export function arrivalsText(envelopes: readonly Envelope[]): string {
   return onOneLine(texts.join(' · '))
 }
 
-/** Without those who left and were back, as with each reload of a page. */
+/** Without participants that left and returned, as at each page reload. */
 function withoutReturns(envelopes: readonly Envelope[]): readonly Envelope[] {
   const changes = new Map<string, Envelope[]>()
   for (const envelope of envelopes) {
@@ -275,7 +275,7 @@ function callLine(
   }
 }
 
-/** What a call came to; of a long text the beginning, with the size of all of it. */
+/** The result of a call; of a long text the beginning, with the total size. */
 function formatResult(response: Envelope): Result {
   const result = readResult(response.payload, noRedaction)
   const bytes = getFullSize(response)
@@ -283,7 +283,7 @@ function formatResult(response: Envelope): Result {
   return { ...result, size, text: printable(cut(result.text, maxResultChars)) }
 }
 
-/** How much a call brought, where that is more than a line. */
+/** The size of a result that is longer than a line. */
 function getSizeText(response: Envelope): string {
   const bytes = getFullSize(response)
   if (bytes !== undefined) return sizeText(bytes)
@@ -298,14 +298,14 @@ function getSizeText(response: Envelope): string {
 const isBySomebodyElse = (proposal: ProposalView | undefined, request: Envelope): boolean =>
   proposal !== undefined && proposal.source.from !== request.from
 
-/** True once the row of the call that carried a proposal out stands for it. */
+/** Whether the row of a proposal's fulfilling call replaces it. */
 export function isCarriedOut(entry: Entry, { getProposal, isLoaded }: Sources): boolean {
   if (entry.type !== 'proposal') return false
   const { state, fulfilments } = getProposal(entry.envelope.id) ?? {}
   return state === 'fulfilled' && fulfilments?.some(({ id }) => isLoaded(id)) === true
 }
 
-/** What shows whether its context is open or not: what failed, what was refused, and what waits for a decision. */
+/** Rows that are shown even in a folded context: failures, refusals, and open decisions. */
 export function isPressing(
   entry: Entry,
   { getProposal, isOpenElicitation }: Pick<Sources, 'getProposal' | 'isOpenElicitation'>,
@@ -322,7 +322,7 @@ export function isPressing(
   }
 }
 
-/** A thought about an error, or something that the gateway did not let pass. */
+/** A thought about an error, or a refusal by the gateway. */
 export const isProblem = ({ kind, payload }: Envelope): boolean =>
   (isThought(kind) && payload.phase === 'error') ||
   (kind === Kind.systemDecision && payload.decision !== 'review')

@@ -2,7 +2,7 @@ import type { Block } from './blocks.js'
 import type { Row, Slot, Sources } from './row.js'
 import { getRow } from './row-content.js'
 
-/** The rows of a block; `getHeight`: pixels, where a row of this key was measured already. */
+/** Creates the rows of a block; `getHeight`: pixels, if the row with this key was measured. */
 export type CreateSlots = (
   block: Block,
   sources: Sources,
@@ -18,25 +18,25 @@ export class RowList {
   #slotsByBlock = new Map<Block, readonly Slot[]>()
   /** Index of the first row of each block. */
   readonly #starts: number[] = []
-  /** Index in the log of the first block whose rows are out of date. */
+  /** Index in the log of the first block with outdated rows. */
   #staleFrom = 0
-  /** Where the rows are, from the top. Read `slots` first: that brings it up to date. */
+  /** The positions of rows. Read `slots` first, which updates it. */
   readonly layout = new Layout()
-  /** Pixels, by the keys of rows that were on the screen. */
+  /** Measured heights in pixels, by row key. */
   readonly #heights = new Map<string, number>()
-  /** Index of the first row whose height the layout does not know. */
+  /** Index of the first row with an outdated height. */
   #resized = 0
-  /** Another number whenever rows have changed, or come. */
+  /** Changes whenever rows change. */
   version = 0
 
-  /** `blocks`: in the order of the log. */
+  /** `blocks`: in log order. */
   constructor(blocks: () => readonly Block[], sources: Sources, createSlots: CreateSlots) {
     this.#blocks = blocks
     this.#sources = sources
     this.#createSlots = createSlots
   }
 
-  /** The same array each time, brought up to date. */
+  /** The same array each time, updated. */
   get slots(): readonly Slot[] {
     const first = this.#updateSlots()
     this.layout.update(this.#slots, Math.min(first, this.#resized))
@@ -44,12 +44,12 @@ export class RowList {
     return this.#slots
   }
 
-  /** As they were when `slots` was read last, as `layout` is. */
+  /** The slots at the last read, matching `layout`. */
   get drawn(): readonly Slot[] {
     return this.#slots
   }
 
-  /** What stands in all of them, made whether anybody looks at it or not. */
+  /** The contents of all rows, created on demand. */
   get rows(): readonly Row[] {
     return this.slots.map((slot) => this.getRow(slot))
   }
@@ -61,7 +61,7 @@ export class RowList {
     )
   }
 
-  /** What stands there; the same object until it is different. */
+  /** The content; the same object until it changes. */
   getRow(slot: Slot): Row {
     slot.row ??= getRow(slot, this.#sources)
     return slot.row
@@ -76,7 +76,7 @@ export class RowList {
     this.#resized = Math.min(this.#resized, index)
   }
 
-  /** The rows of a block by what these sources say; default: those of the list. */
+  /** The rows of a block by these sources; default: those of the list. */
   slotsFor(block: Block, sources = this.#sources): readonly Slot[] {
     return this.#createSlots(block, sources, (key) => this.#heights.get(key))
   }
@@ -86,7 +86,7 @@ export class RowList {
     this.#slotsByBlock.set(block, slots)
   }
 
-  /** These blocks are new or different. */
+  /** Call for new or changed blocks. */
   touch(blocks: readonly Block[]): void {
     for (const block of blocks) {
       this.#slotsByBlock.delete(block)
@@ -104,7 +104,7 @@ export class RowList {
     this.clear(kept)
   }
 
-  /** Other blocks, or all of them different. `prepared`: rows that are known already. */
+  /** Replaces all blocks. `prepared`: known rows. */
   clear(prepared = new Map<Block, readonly Slot[]>()): void {
     this.#slotsByBlock = prepared
     this.#staleFrom = 0
@@ -130,7 +130,7 @@ export class RowList {
   }
 }
 
-/** Index of the first block that stands at this place in the log, or after it. */
+/** Index of the first block at or after this index in the log. */
 function firstFrom(blocks: readonly Block[], place: number): number {
   let [low, high] = [0, blocks.length]
   while (low < high) {
@@ -141,16 +141,16 @@ function firstFrom(blocks: readonly Block[], place: number): number {
   return low
 }
 
-/** Most lists of many are never drawn: each makes its own when it is. */
+/** Shared until first drawn, because most lists never are. */
 const none = new Float64Array(0)
 
-/** Where rows of different heights are, from the top. */
+/** Positions of rows with different heights. */
 export class Layout {
-  /** Pixels above each row, and above where the next would be. */
+  /** Top of each row in pixels, and of the position after the last. */
   #tops = none
   #count = 0
 
-  /** To be called when rows or heights have changed, with the index of the first that has. */
+  /** Call after rows or heights have changed, with the index of the first. */
   update(rows: readonly { readonly height: number }[], from = 0): void {
     this.#count = rows.length
     if (this.#tops.length <= rows.length) this.#grow(rows.length * 2)
@@ -167,7 +167,7 @@ export class Layout {
     return this.#tops[index] ?? 0
   }
 
-  /** The row at so many pixels from the top; the last one beyond the end, -1 where there is none. */
+  /** The row at this offset in pixels; the last one beyond the end, -1 if empty. */
   indexAt(offset: number): number {
     let [low, high] = [0, this.#count]
     while (low < high) {
@@ -178,7 +178,7 @@ export class Layout {
     return Math.min(low, this.#count - 1)
   }
 
-  /** The rows within `margin` pixels of what is seen: from the first to before the end. */
+  /** The rows within `margin` pixels of the visible part; `end` is exclusive. */
   near(offset: number, seen: number, margin: number): { readonly start: number; readonly end: number } {
     const start = Math.max(this.indexAt(Math.max(offset - margin, 0)), 0)
     return { start, end: this.indexAt(offset + seen + margin) + 1 }

@@ -5,26 +5,26 @@ import type { LogFilter } from '../filter/log-filter.js'
 import type { Block, Entry } from './blocks.js'
 import type { Folding, Level } from './folding.js'
 
-/** One line of the stream. It is replaced with each change. */
+/** One line of the stream. Replaced on each change. */
 export type Row = MessageRow | HeadingRow | SaidRow | CallRow | BatchRow | ProposalRow | EndRow | MoreRow
 
 interface Placed {
-  /** The same for as long as the row is there. */
+  /** Stable while the row exists. */
   readonly key: string
-  /** What is looked at when the row is chosen. */
+  /** The envelope that is inspected when the row is selected. */
   readonly envelope: Envelope
-  /** 0 for what stands in no run. */
+  /** 0 outside of runs. */
   readonly depth: number
-  /** Pixels: what it was measured to be, or about what it will be. */
+  /** Pixels, measured or estimated. */
   height: number
-  /** Id of what its block goes back to; see `findOrigin`. */
+  /** Id of its block's origin; see `findOrigin`. */
   readonly origin: string | undefined
 }
 
 export interface MessageRow extends Placed {
   readonly type: 'message'
   readonly message: Message
-  /** All of it. */
+  /** The complete text. */
   readonly text: string
   readonly part: MessagePart
 }
@@ -57,34 +57,34 @@ export interface Heading
   /** A summary of the calls: `edited 1 file, ran 2 commands`. */
   readonly did: string
   readonly late: number
-  /** What it began with. */
+  /** The opening text. */
   readonly opening: string | null
-  /** What it came to, or why it was broken off. */
+  /** The conclusion, or the reason of the cancellation. */
   readonly ending: string | null
   readonly isWithheld: boolean
-  /** Whether this reader does not want to see what the owner thinks. */
+  /** Whether this reader has muted the owner's thoughts. */
   readonly isMuted: boolean
   readonly references: readonly Reference[]
   /** Ids of the proposals that are based on it or were made in it. */
   readonly proposals: readonly string[]
-  /** From 0 to 1, as the owner says. */
+  /** From 0 to 1, as stated by the owner. */
   readonly confidence: number | null
-  /** Id of the answer that the run led to. */
+  /** Id of the answer of the run. */
   readonly answer: string | null
-  /** Id of what ended it. */
+  /** Id of the end. */
   readonly end: string | null
 }
 
 export interface SaidRow extends Placed {
   readonly type: 'said'
-  /** What kind of thought or message it is, where that says more than its tone: `hypothesis`, `deploy.asked`. */
+  /** The kind of thought or message, if more specific than its tone: `hypothesis`, `deploy.asked`. */
   readonly name: string
-  /** `null`: it was withheld. */
+  /** `null` = withheld. */
   readonly text: string | null
   readonly tone: 'thought' | 'plan' | 'event' | 'problem'
-  /** Whether another participant than the owner of the run says it. */
+  /** Whether the sender is not the owner of the run. */
   readonly isByAnother: boolean
-  /** Whether its context was over already [MEUP-2.7]. */
+  /** Whether its context had already ended [MEUP-2.7]. */
   readonly isLate: boolean
   /** Author of the thought that it answers. */
   readonly replyTo: string | null
@@ -95,27 +95,27 @@ export interface CallRow extends Placed {
   readonly tool: string
   readonly parameters: string
   readonly summary: CallSummary
-  /** `null`: none was given, or this reader does not want to see it. */
+  /** `null` = none given, or muted by this reader. */
   readonly rationale: string | null
   readonly result: Result | null
-  /** `180 lines`; `''` = it has one line, or none. */
+  /** `180 lines`; `''` for at most one line. */
   readonly size: string
-  /** The call failed, or the command that it ran did. */
+  /** The call, or the command that it ran, failed. */
   readonly hasFailed: boolean
-  /** Of a command, as far as its tool says. */
+  /** Exit code of a command, if its tool reports one. */
   readonly exitCode: number | undefined
-  /** What brought it. */
+  /** The response. */
   readonly response: Envelope | null
-  /** When the result came. */
+  /** Time of the response. */
   readonly answeredAt: string | null
-  /** The participant that fulfils another one's proposal, and the one that made it. */
+  /** The fulfilling participant and the proposer of a fulfilled proposal. */
   readonly approvedBy: string | null
   readonly proposedBy: string | null
-  /** Whether it is a question about a call, and waits for its caller. */
+  /** Whether it is an elicitation that waits for the caller. */
   readonly isOpenElicitation: boolean
 }
 
-/** Calls that were sent off together, where they stand side by side. */
+/** Calls that were sent together, shown side by side. */
 export interface BatchRow extends Placed {
   readonly type: 'batch'
   readonly calls: readonly CallRow[]
@@ -127,64 +127,64 @@ export interface ProposalRow extends Placed {
   readonly summary: CallSummary
 }
 
-/** What an open context came to. */
+/** The result of an open context. */
 export interface EndRow extends Placed {
   readonly type: 'end'
   readonly text: string
   readonly isCancelled: boolean
 }
 
-/** Stands for the lines of a context that are not shown. */
+/** A placeholder for hidden lines of a context. */
 export interface MoreRow extends Placed {
   readonly type: 'more'
   readonly context: string
   readonly count: number
 }
 
-/** A row before anybody has looked at it: where it stands and about how high it is. `rowOf` says what it shows. */
+/** A row before its content is needed: its position and estimated height. `rowOf` returns the content. */
 export interface Slot {
   readonly type: Row['type']
-  /** The same for as long as the row is there. */
+  /** Stable while the row exists. */
   readonly key: string
-  /** What is looked at when the row is chosen. */
+  /** The envelope that is inspected when the row is selected. */
   readonly envelope: Envelope
-  /** 0 for what stands in no run. */
+  /** 0 outside of runs. */
   readonly depth: number
-  /** Pixels: what it was measured to be, or about what it will be. */
+  /** Pixels, measured or estimated. */
   height: number
-  /** Id of what its block goes back to; see `findOrigin`. */
+  /** Id of its block's origin; see `findOrigin`. */
   origin: string | undefined
   readonly of: Block | Entry
-  /** The context that a heading opens, or that has hidden lines. */
+  /** The context that a heading opens, or with hidden lines. */
   readonly context?: string | undefined
-  /** What a batch is made of. */
+  /** The calls of a batch. */
   readonly calls?: readonly Slot[] | undefined
-  /** Lines that are not shown. */
+  /** Number of hidden lines. */
   readonly count?: number | undefined
-  /** Of a message with several rows, which of its parts it shows. */
+  /** For a message with several rows, the shown part. */
   readonly part?: number | undefined
-  /** What it shows, once somebody has looked. */
+  /** Its content, once created. */
   row: Row | undefined
 }
 
-/** What rows are made from. */
+/** The sources of rows. */
 export interface Sources {
   readonly folding: Pick<Folding, 'getLevel' | 'choices'>
   getContext(context: string): ContextView | undefined
-  /** How much was thought there that was not sent. */
+  /** Thoughts of a context that were not sent. */
   getSummary(context: string): ThoughtSummary | undefined
-  /** Whether the run of an open context goes on: its end may not be loaded yet. */
+  /** Whether the run of an open context continues: its end may not be loaded yet. */
   isGoingOn(context: string): boolean
   getProposal(id: string): ProposalView | undefined
-  /** Whether this is a question about a call that waits for its caller. */
+  /** Whether this is an elicitation that waits for its caller. */
   isOpenElicitation(id: string): boolean
   isLoaded(id: string): boolean
-  /** Id of what an envelope goes back to; see `findOrigin`. */
+  /** Id of an envelope's origin; see `findOrigin`. */
   getOrigin(envelope: Envelope): string | undefined
-  /** Author of the thought that another one answers; `undefined` if that is not loaded. */
+  /** Author of the thought that another one answers; `undefined` if not loaded. */
   getAnsweredThinker(envelope: Envelope): string | undefined
-  /** Whether this reader does not want to see what a participant thinks. */
+  /** Whether this reader has muted a participant's thoughts. */
   isMuted(participant: string): boolean
-  /** What of the log this reader wants to see. */
+  /** This reader's filter. */
   readonly logFilter: Pick<LogFilter, 'isShown' | 'isHeadingOf'>
 }

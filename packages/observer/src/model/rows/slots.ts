@@ -3,10 +3,10 @@ import type { Block, ContextBlock, Entry } from './blocks.js'
 import type { Row, Slot, Sources } from './row.js'
 import { arrivalsText, countParts, isCarriedOut, isPressing } from './row-content.js'
 
-/** Lines of a context that are shown while it is live, and when it is opened. */
+/** Lines of a context shown while it is live, and when unfolded later. */
 const latest = { live: 6, over: 10 }
 
-/** Pixels, until it is measured. */
+/** Estimated heights in pixels. */
 const likelyHeight: Readonly<Record<Row['type'], number>> = {
   message: 54,
   heading: 36,
@@ -22,10 +22,10 @@ type Unplaced = Omit<Slot, 'key' | 'envelope' | 'height' | 'origin' | 'calls' | 
   readonly key?: string
 }
 
-/** Pixels, where a row of this key was measured already. */
+/** Pixels, if the row with this key was measured. */
 type GetHeight = (key: string) => number | undefined
 
-/** The rows of a block, as far as they have to be known to find one's way among many. */
+/** The rows of a block, with what is needed for navigation. */
 export function createSlots(block: Block, sources: Sources, getHeight: GetHeight): readonly Slot[] {
   const slots = slotsOf(block, sources, getHeight)
   const origin = slots.length === 0 ? undefined : getOrigin(block, sources)
@@ -33,7 +33,7 @@ export function createSlots(block: Block, sources: Sources, getHeight: GetHeight
   return slots
 }
 
-/** What a block goes back to, which does not change. */
+/** The origin of a block, which never changes. */
 export function getOrigin(block: Block, sources: Sources): string | undefined {
   if (block.origin === null) block.origin = sources.getOrigin(block.envelope)
   return block.origin
@@ -75,7 +75,7 @@ function contextSlots(block: ContextBlock, sources: Sources, getHeight: GetHeigh
   return [heading, more, ...show(stay), ...show(lines.slice(count))]
 }
 
-/** Whether its reader wants to see it; what waits for a decision or an answer shows in any case. */
+/** Whether the reader's filter shows it; open decisions and pending answers are always shown. */
 function isShown(
   block: Exclude<Block, ContextBlock>,
   { logFilter, getProposal, isOpenElicitation }: Sources,
@@ -90,7 +90,7 @@ function isShown(
   )
 }
 
-/** The entries that show in an open run, and those that show in any case. */
+/** The entries shown in an unfolded run, and those that are always shown. */
 function select(entries: readonly Entry[], root: string, sources: Sources) {
   const { folding, isMuted, getProposal, isOpenElicitation, logFilter } = sources
   const isOpen = (path: string): boolean => {
@@ -129,7 +129,7 @@ function getRowType(entry: Entry, { getContext, getProposal }: Sources): Row['ty
   return getContext(context)?.ending?.source.id === id ? 'end' : 'said'
 }
 
-/** Every slot has the same fields, in the same order: there are many of them. */
+/** Creates all slots with the same fields in the same order, because there are many. */
 function place({ type, of, depth, context, count, part, key }: Unplaced, getHeight: GetHeight): Slot {
   const { envelope } = of
   const known = key ?? envelope.id

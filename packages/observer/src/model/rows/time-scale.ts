@@ -2,13 +2,13 @@ import type { Span } from './trace.js'
 
 /** A mark on the axis. */
 interface Tick {
-  /** Where it stands, from 0 to 1. */
+  /** Position from 0 to 1. */
   readonly at: number
   /** Milliseconds since 1970. */
   readonly ms: number
 }
 
-/** A time in which nothing happened, drawn shorter than it was. */
+/** A pause, drawn shorter than it was. */
 interface Pause {
   readonly from: number
   readonly to: number
@@ -16,22 +16,22 @@ interface Pause {
   readonly ms: number
 }
 
-/** Where moments stand on an axis. */
+/** The positions of times on an axis. */
 export interface TimeScale {
-  /** From 0 to 1; moments outside of the axis stand at its ends. */
+  /** From 0 to 1; times outside of the axis are clamped. */
   at(ms: number): number
   readonly ticks: readonly Tick[]
   readonly pauses: readonly Pause[]
 }
 
-/** Parts of the axis that a pause takes; a pause is what is longer than this much of all that happened. */
+/** Share of the axis for a pause, and minimum share of the total time that counts as a pause. */
 const [pauseShare, longestGap] = [0.06, 0.3]
-/** An axis of less than this many milliseconds shows nothing better. */
+/** Minimum milliseconds of an axis. */
 const minAxisMs = 1000
 const tickSeconds = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
 ]
-/** Ticks on an axis, about. */
+/** Approximate number of ticks. */
 const targetTicks = 6
 
 /** Returns a time axis for these spans; open spans last until `now`. Long gaps are shortened. */
@@ -68,7 +68,7 @@ interface Time {
   readonly to: number
 }
 
-/** The times in which something happened, with the short ones between them. The last one ends at a round moment. */
+/** Periods with activity, including short gaps. The last one ends at a round time. */
 function busyTimes(spans: readonly Span[], now: number): readonly Time[] {
   const sorted = spans
     .map(({ from, to = now }) => ({ from, to: Math.max(to, from) }))
@@ -86,7 +86,7 @@ function busyTimes(spans: readonly Span[], now: number): readonly Time[] {
   ]
 }
 
-/** Times that are no more than so many milliseconds apart are one. */
+/** Merges periods with smaller gaps. */
 function join(times: readonly Time[], gap: number): readonly Time[] {
   const joined: Time[] = []
   for (const { from, to } of times) {
@@ -119,10 +119,10 @@ function ticksIn(from: number, to: number, step: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => first + index * step)
 }
 
-/** Part of the axis that the label of a tick takes. */
+/** Share of the axis for the label of a tick. */
 const tickShare = 0.1
 
-/** Labels of ticks must not meet, nor go past the end of the axis. */
+/** Drops ticks whose labels would overlap or exceed the end. */
 function spread(ticks: readonly Tick[]): readonly Tick[] {
   const kept: Tick[] = []
   for (const tick of ticks)

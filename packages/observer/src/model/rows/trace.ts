@@ -9,10 +9,10 @@ import { createSlots } from './slots.js'
 /** Pixels of a row with a bar. */
 const height = 28
 
-/** What of an entry has a beginning and an end: contexts, calls, and proposals, which wait for a decision. */
+/** Whether an entry has a duration: contexts, calls, and proposals, which wait for a decision. */
 const isTimed = (entry: Entry): boolean => entry.type !== 'said'
 
-/** The rows of a block in which something takes time. */
+/** The rows of a block with a duration. */
 export function createTimedSlots(
   block: Block,
   sources: Sources,
@@ -31,13 +31,13 @@ export function withOpenContexts(sources: Sources): Sources {
   return { ...sources, folding: { getLevel, choices: folding.choices } }
 }
 
-/** When something began and ended, in milliseconds by the gateway's clock; no end: it goes on. */
+/** Start and end in milliseconds by the gateway's clock; no end = open. */
 export interface Span {
   readonly from: number
   readonly to: number | undefined
 }
 
-/** `undefined`: the row stands for nothing that takes time. */
+/** `undefined`: the row has no duration. */
 export function getSpan(row: Row): Span | undefined {
   const from = Date.parse(row.type === 'heading' ? row.startedAt : row.envelope.ts)
   switch (row.type) {
@@ -68,7 +68,7 @@ export function decidedAt(proposal: ProposalView): number | undefined {
 /** Thoughts of a context that are marked on its bar. */
 const maxThoughts = 200
 
-/** What was thought in a context itself; of much the latest. */
+/** The latest thoughts of a context, without those of nested ones. */
 export function listThoughts(
   log: Pick<Log, 'envelopes' | 'countThrough' | 'get'>,
   { context, envelope, end }: HeadingRow,

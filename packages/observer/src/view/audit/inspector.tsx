@@ -58,7 +58,7 @@ export function Inspector({ envelope, close }: { envelope: Envelope; close: () =
   )
 }
 
-/** How many of them are listed. */
+/** Maximum listed envelopes. */
 const maxLinks = 20
 
 function Links({ name, ids }: { name: string; ids: readonly string[] }): VNode | null {
@@ -83,18 +83,18 @@ function Links({ name, ids }: { name: string; ids: readonly string[] }): VNode |
   )
 }
 
-/** The same as a list of its own. */
+/** The same as a separate list. */
 export const EnvelopeChain = ({ seq }: { seq: number | undefined }): VNode => (
   <dl class="chain-place">
     <ChainPlace seq={seq} />
   </dl>
 )
 
-/** Where an envelope stands in the chain, as far as this page has computed it. */
+/** The position of an envelope in the chain, as computed by this page. */
 function ChainPlace({ seq }: { seq: number | undefined }): VNode | null {
   const { session } = useSpace()
   const { audit } = session
-  useNow(audit.getHash(seq ?? 0) === undefined) // It is checked meanwhile.
+  useNow(audit.getHash(seq ?? 0) === undefined) // Updates while the check is running.
   if (seq === undefined) return null
   const isWrong = audit.state.at === 'broken' && seq >= (audit.state.seq ?? 0)
   const isChecked = audit.getHash(seq) !== undefined
@@ -123,10 +123,10 @@ function ChainPlace({ seq }: { seq: number | undefined }): VNode | null {
   )
 }
 
-/** Characters that are shown even of what was asked for. */
+/** Characters that are shown even on request. */
 const maxShownChars = 200_000
 
-/** An envelope as JSON. What is heavy is loaded when that is asked for. */
+/** An envelope as JSON. Large parts are loaded on request. */
 export function ExactJson({ envelope }: { envelope: Envelope }): VNode {
   const { session } = useSpace()
   const [whole, setWhole] = useState<Envelope | undefined>()

@@ -6,7 +6,7 @@ import { useCapabilityHelp } from '../participants/use-capability-help.js'
 import { useGranted } from '../participants/use-granted.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** Which capability a refused envelope lacked, by what its sender holds now. */
+/** The capability that a refused envelope lacked, compared with what its sender holds now. */
 export function Refusal({ decision }: { decision: Envelope }): VNode | null {
   const { session, showPanel } = useSpace()
   const payload = decision.payload as Partial<DecisionPayload>
@@ -17,7 +17,7 @@ export function Refusal({ decision }: { decision: Envelope }): VNode | null {
   if (payload.reasonCode !== 'capability_violation' || !isKnown) return null
   const owner = session.model.tools.findOwner(payload.attemptedTool ?? '')
   const { sentences, missing: lacking } = help.explainCapability(granted, readAttempt(payload, owner))
-  // It may have been allowed since; what it lacked then names whom a call was for.
+  // It may have been allowed since; the logged capability names the callee.
   const missing = lacking && (payload.missing ?? lacking)
   return (
     <section aria-label="Which capability it lacks">
@@ -38,7 +38,7 @@ export function Refusal({ decision }: { decision: Envelope }): VNode | null {
   )
 }
 
-/** What was refused. Whom a call was for is not logged, and is known of tools that one participant alone has. */
+/** The refused envelope. Its callee is not logged, and is only known for tools that a single participant has. */
 function readAttempt(
   { attemptedKind = '', attemptedTool, attemptedArguments }: Partial<DecisionPayload>,
   owner: string | undefined,

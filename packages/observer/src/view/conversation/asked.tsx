@@ -2,14 +2,14 @@ import type { VNode } from 'preact'
 import { Chip, Icon } from '../shared/parts.js'
 
 interface AskedProps {
-  /** Who alone reads it; `undefined` or nobody = everybody. */
+  /** The only readers; `undefined` or empty = everyone. */
   readonly to: readonly string[] | undefined
-  /** Who is asked, while everybody reads it. */
+  /** The mentioned participants, while everyone reads it. */
   readonly mentions: readonly string[]
   readonly text: string
 }
 
-/** Who alone reads a message, and whom of its readers it asks where its text does not name them. */
+/** The only readers of a message, and mentions that its text does not contain. */
 export function Asked({ to, mentions, text }: AskedProps): VNode {
   const unnamed = mentions.filter((id) => !text.includes(`@${id}`))
   return (

@@ -26,10 +26,10 @@ import { useRight } from './use-right.js'
 
 type Tab = 'call' | 'raw'
 
-/** Bytes that are loaded when a call is opened; what is larger is loaded when all of it is asked for. */
+/** Bytes that are loaded when a call is opened; larger ones on request. */
 const maxOwnBytes = 1_000_000
 
-/** A call, opened: why it was made, with what, and what came of it; in a second tab the envelopes as they are in the log. */
+/** An opened call: its reason, arguments and result; in a second tab the logged envelopes. */
 export function CallDetails({ row }: { row: CallRow }): VNode {
   const { session } = useSpace()
   const [tab, setTab] = useState<Tab>('call')
@@ -143,7 +143,7 @@ interface ArgumentsProps {
   readonly isWhole: boolean
 }
 
-/** What it changes; and what it was given, where that says more. */
+/** The change, and the arguments if they contain more. */
 function Arguments({ change, settings, args, isWhole }: ArgumentsProps): VNode {
   const isEmpty = typeof args !== 'object' || args === null || Object.keys(args).length === 0
   return (
@@ -217,7 +217,7 @@ function toText(part: Part): string {
   }
 }
 
-/** The envelopes as they are in the log, with their places in the chain. */
+/** The logged envelopes with their positions in the chain. */
 const Raw = ({ request, response }: { request: Envelope; response: Envelope | undefined }): VNode => (
   <>
     {[request, ...(response === undefined ? [] : [response])].map((envelope) => (

@@ -9,14 +9,14 @@ import { BeingWritten, LiveAnswerText, WhyOfAnswer } from './message.js'
 import { RowContent } from './rows.js'
 import '../../style/lanes.css'
 
-/** Pixels of a lane, at least. */
+/** Minimum pixels of a lane. */
 const minLaneWidthPx = 320
-/** Lanes whose names stand above them where not all are seen. */
+/** Lanes that are listed by name if not all are visible. */
 const maxNames = 100
-/** Lanes that are drawn on each side of those that are seen. */
+/** Lanes drawn on each side of the visible ones. */
 const overscanLanes = 1
 
-/** What each participant thinks and does, side by side. Only the lanes near the view are in the document. */
+/** The thoughts and acts of each participant, side by side. Only lanes near the view are in the document. */
 export function Lanes({ current, handle }: ViewProps): VNode {
   const { session } = useSpace()
   const { model } = session
@@ -25,9 +25,9 @@ export function Lanes({ current, handle }: ViewProps): VNode {
   const [seen, setSeen] = useState({ left: 0, width: 0 })
   const shown = useRef(new Map<string | null, RowsHandle>())
   const away = useRef(new Set<string | null>())
-  /** Whose lane the keys were for, also when the line that they were for is folded away. */
+  /** The lane that the last key was for, even if its line is folded. */
   const latest = useRef<string | null>(null)
-  /** An envelope that is looked for in a lane that is not drawn yet. */
+  /** An envelope to show in a lane that is not drawn yet. */
   const wanted = useRef<string | undefined>(undefined)
   const width = Math.max(minLaneWidthPx, Math.floor(seen.width / Math.max(lanes.length, 1)))
   const start = Math.max(Math.floor(seen.left / width) - overscanLanes, 0)
@@ -139,15 +139,15 @@ interface LaneProps {
   readonly width: number
   /** Key of the current row, in any lane. */
   readonly current: string | undefined
-  /** What others may ask of its rows; `undefined`: it is not drawn any more. */
+  /** Access to its rows; `undefined` = no longer drawn. */
   readonly handle: (handle: RowsHandle | undefined) => void
   readonly follow: (isFollowing: boolean) => void
 }
 
-/** One lane: what its owner thinks and does, as a tree whose runs open and close. */
+/** One lane: its owner's thoughts and acts, as a foldable tree. */
 function LaneColumn({ lane, width, current, handle, follow }: LaneProps): VNode {
   const { key: owner, list } = lane
-  /** Blocks that the reader has had before them, where it has left the live end of this lane. */
+  /** Number of seen blocks, once the reader has left the live end of this lane. */
   const had = useRef(0)
   useEffect(() => () => handle(undefined), [])
   const name = owner === null ? 'The conversation' : owner
@@ -185,7 +185,7 @@ function LaneColumn({ lane, width, current, handle, follow }: LaneProps): VNode 
   )
 }
 
-/** What is being written, below the conversation. */
+/** Answers in progress, below the conversation. */
 function LiveAnswers(): VNode | null {
   const { answers } = useSpace().session.model
   if (answers.length === 0) return null

@@ -10,7 +10,7 @@ import { WhyButton } from '../why/why-button.js'
 import { toCancel } from '../write/take-back.js'
 import { Asked } from './asked.js'
 
-/** What somebody says, or one part of it. */
+/** A message, or one part of it. */
 export function MessageText({ row: { message, text, part, envelope } }: { row: MessageRow }): VNode {
   const { isTakenBack, acknowledgedBy } = message
   const hasMarks = part.isLast && (isTakenBack || acknowledgedBy.length > 0)
@@ -28,13 +28,13 @@ export function MessageText({ row: { message, text, part, envelope } }: { row: M
   )
 }
 
-/** What people write is Markdown too, unless they say that it is none. */
+/** People's messages are Markdown as well, unless marked otherwise. */
 function useIsMarkdown({ from, payload }: Envelope): boolean {
   const { members } = useSpace().session.model
   return (payload.format ?? (members.isHuman(from) ? 'markdown' : 'plain')) === 'markdown'
 }
 
-/** An answer that is being written. It looks like its message, which comes to stand in its place. */
+/** An answer in progress, in the style of the message that will replace it. */
 export const LiveAnswerText = ({ answer: { to, text } }: { answer: LiveAnswer }): VNode => (
   <div class="message-text">
     <Asked to={to} mentions={[]} text={text} />
@@ -42,7 +42,7 @@ export const LiveAnswerText = ({ answer: { to, text } }: { answer: LiveAnswer })
   </div>
 )
 
-/** Where a message has its time. */
+/** Shown in place of the time. */
 export const BeingWritten = (): VNode => (
   <span class="time" role="img" title="being written" aria-label="being written">
     ✎
@@ -52,11 +52,11 @@ export const BeingWritten = (): VNode => (
 const getMentions = ({ payload: { mentions } }: Envelope): readonly string[] =>
   Array.isArray(mentions) ? mentions.filter((id) => typeof id === 'string') : []
 
-/** The way to what led to an answer. */
+/** Opens the explanation of an answer. */
 export const WhyOfAnswer = ({ envelope }: { envelope: Envelope }): VNode | null =>
   envelope.correlationId === undefined ? null : <WhyButton id={envelope.id} />
 
-/** What can be done with a message; it shows over the row that the pointer or the keys are at. */
+/** Actions on a message, shown over the row at the pointer or focus. */
 export function MessageActions({ row: { text, envelope } }: { row: MessageRow }): VNode {
   const { session, can, composer } = useSpace()
   const { space } = session.place
@@ -79,7 +79,7 @@ export function MessageActions({ row: { text, envelope } }: { row: MessageRow })
   )
 }
 
-/** What is seldom done with a message, in a menu. */
+/** Rare actions on a message, in a menu. */
 function MoreActions({ envelope }: { envelope: Envelope }): VNode {
   const { session, isLive, can, act, inspect, viewFilter } = useSpace()
   const [isOpen, open] = useState(false)

@@ -4,7 +4,7 @@ import { Avatar, Chip, Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Asked } from './asked.js'
 
-/** Messages of this reader that the space has not shown yet, where they are going to stand. */
+/** Pending messages of this reader, at their future position. */
 export function OutgoingMessages(): VNode {
   const { session } = useSpace()
   const me = session.welcome?.you.id ?? ''

@@ -60,7 +60,7 @@ function StateText({ row }: { row: HeadingRow }): VNode {
   return <>{parts.filter(Boolean).join(' · ')}</>
 }
 
-/** What it came to, else what it began with. */
+/** The result, otherwise the opening text. */
 function Summary({ row }: { row: HeadingRow }): VNode | null {
   if (row.level !== 'closed' || row.ending === null) {
     return row.opening === null ? null : <Said kind="opening" text={row.opening} />
@@ -68,14 +68,14 @@ function Summary({ row }: { row: HeadingRow }): VNode | null {
   return <Said kind="ending" text={row.ending} />
 }
 
-/** What a run builds on, and what was proposed on it, is listed up to so many: the inspector has all. */
+/** Listed references and proposals of a run; the inspector lists all. */
 const maxLinks = 5
 
 function Chips({ row }: { row: HeadingRow }): VNode {
   const { inspect, session } = useSpace()
   const { from, contexts } = session.subscription.cut
   const isCut = from.includes(row.owner) || contexts.includes(row.context)
-  // A run that is folded is one line.
+  // A folded run has a single line.
   const references = row.level === 'closed' ? [] : row.references
   return (
     <>
@@ -96,7 +96,7 @@ function Chips({ row }: { row: HeadingRow }): VNode {
       {row.late > 0 && <Chip>{row.late} late</Chip>}
       {row.confidence !== null && <Chip>{Math.round(row.confidence * 100)} % sure</Chip>}
       {references.slice(0, maxLinks).map(({ id }) => {
-        // Of a context it is the last part that is the id of an envelope.
+        // The id of a context's start is the last part of its path.
         const known = session.model.log.get(id.slice(id.lastIndexOf('/') + 1))
         return known === undefined ? (
           <span
@@ -122,20 +122,20 @@ function Chips({ row }: { row: HeadingRow }): VNode {
   )
 }
 
-/** What a conclusion tells of how it came about, as its agent says. */
+/** The metadata of a conclusion. */
 function useEnd(end: string | null): Readonly<Record<string, unknown>> {
   const { session } = useSpace()
   const { metadata } = end === null ? {} : (session.model.log.get(end)?.payload ?? {})
   return isObject(metadata) ? metadata : {}
 }
 
-/** Tokens in and out, the latter with what was thought. */
+/** Input and output tokens, including reasoning. */
 function countTokens(tokens: unknown): number {
   const { input, output } = isObject(tokens) ? tokens : {}
   return [input, output].reduce<number>((sum, each) => sum + (typeof each === 'number' ? each : 0), 0)
 }
 
-/** Of which model it is, and where its agent keeps what that was sent, thought and answered. */
+/** The model, and its agent's transcript. */
 function Origin({ end }: { end: string | null }): VNode {
   const { inspect } = useSpace()
   const { model, transcript } = useEnd(end)
@@ -156,7 +156,7 @@ function Origin({ end }: { end: string | null }): VNode {
   )
 }
 
-/** What was proposed on the ground of a context, the latest last. */
+/** Proposals based on a context, latest last. */
 function Proposals({ ids }: { ids: readonly string[] }): VNode {
   const { inspect, session } = useSpace()
   const known = ids.flatMap((id) => session.model.log.get(id) ?? [])
@@ -172,7 +172,7 @@ function Proposals({ ids }: { ids: readonly string[] }): VNode {
   )
 }
 
-/** Actions on a run, for this reader or for everybody. */
+/** Actions on a run, for this reader or everyone. */
 const Actions = ({ row }: { row: HeadingRow }): VNode => (
   <span class="actions">
     <OwnActions row={row} />

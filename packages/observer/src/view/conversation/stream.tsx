@@ -9,7 +9,7 @@ import { BeingWritten, LiveAnswerText, MessageActions } from './message.js'
 import { OutgoingMessages } from './outgoing.js'
 import { RowContent } from './rows.js'
 
-/** The conversation with what is thought in it. Only what is near the view is in the document. */
+/** The conversation with thoughts. Only rows near the view are in the document. */
 export function Stream({ current, handle }: ViewProps): VNode {
   const { session } = useSpace()
   const { model } = session
@@ -75,10 +75,10 @@ export function Stream({ current, handle }: ViewProps): VNode {
   )
 }
 
-/** Milliseconds within which messages of one author stand together. */
+/** Milliseconds within which messages of one author are grouped. */
 const togetherMs = 5 * 60_000
 
-/** True for a message soon after another one of its author. */
+/** Whether a message follows soon after another one of the same author. */
 function isFollowUp({ type, envelope }: Row, before: Slot | undefined): boolean {
   if (type !== 'message' || before?.type !== 'message') return false
   const { from, to, ts } = before.envelope
@@ -86,13 +86,13 @@ function isFollowUp({ type, envelope }: Row, before: Slot | undefined): boolean 
   return isSame && Date.parse(envelope.ts) - Date.parse(ts) < togetherMs
 }
 
-/** True for rows of the log that are no speech: they are drawn smaller. */
+/** Whether a row is an event, which is drawn smaller than speech. */
 function isEvent(row: Row): boolean {
   if (row.type === 'said') return row.tone === 'event'
   return row.type === 'call' && !row.isOpenElicitation && row.envelope.payload.method !== 'tools/call'
 }
 
-/** A row of the stream. Those that go back to one question stand in one card. */
+/** A row of the stream. Rows of the same question share a card. */
 const StreamRow = memo(({ row, index, count, isCurrent, isEntry, place }: RowProps): VNode => {
   const actions = useRowActions(row, isCurrent)
   const { model } = useSpace().session
@@ -134,7 +134,7 @@ const StreamRow = memo(({ row, index, count, isCurrent, isEntry, place }: RowPro
   )
 })
 
-/** Lines above a row: a new day, and the beginning of what is unread. */
+/** Lines above a row: a new day, and the start of unread messages. */
 function Above({ row: { key, depth, envelope }, index }: { row: Row; index: number }): VNode | null {
   const { session, unread, markRead } = useSpace()
   const { slots } = session.model.lists.stream
@@ -159,7 +159,7 @@ function Above({ row: { key, depth, envelope }, index }: { row: Row; index: numb
   )
 }
 
-/** What question rows go back to that stand apart from it. */
+/** The question of rows that are not adjacent to it. */
 function Continued({ origin }: { origin: string }): VNode | null {
   const { session, inspect } = useSpace()
   const question = session.model.log.get(origin)

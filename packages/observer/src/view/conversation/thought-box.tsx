@@ -15,7 +15,7 @@ interface BoxProps {
   send(text: string): Promise<unknown> | undefined
 }
 
-/** Says something about a thought: a reply in its run while that goes on, or a question that is answered apart from the run. */
+/** Comments on a thought: with a reply to the running run, or a question that is answered separately. */
 export function ThoughtActions({ thought }: { thought: Envelope }): VNode | null {
   const { session, can } = useSpace()
   const { id, from, context = '' } = thought

@@ -5,8 +5,8 @@ import { useGrants } from '../participants/use-granted.js'
 import { useSpace } from '../shared/use-space.js'
 
 /**
- * The words for the right that let a request pass, also if it was configured or granted before the loaded log. `undefined` = its envelope
- * names none, or what explains it is still loading.
+ * The right that allows a request, in words, even if it was configured or granted before the loaded log. `undefined` = the
+ * envelope names none, or its origin is still loading.
  */
 export function useRight(request: Envelope): string | undefined {
   const { act } = useSpace()

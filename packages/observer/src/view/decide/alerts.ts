@@ -8,7 +8,7 @@ import { getSetting, type SettingName } from '../shared/settings.js'
 const icon = (): HTMLLinkElement | null => document.querySelector('link[rel=icon]')
 const ownIcon = icon()?.getAttribute('href') ?? ''
 
-/** Shows in the title, in the icon and, where that was asked for, in notifications how much waits. */
+/** Shows the number of pending decisions in the title and the icon, and in notifications if enabled. */
 export function useAlerts(session: Session, waiting: number, mine: readonly ProposalView[]): void {
   const { space } = session.place
   useEffect(() => {
@@ -57,7 +57,7 @@ function notify(setting: SettingName, title: string, body: string): void {
   try {
     new Notification(title, { body, tag: `meup-${setting}` })
   } catch (error) {
-    console.info('no notification was shown:', error) // Some phones have them for installed pages alone.
+    console.info('no notification was shown:', error) // Some phones only show notifications for installed pages.
   }
 }
 
@@ -72,7 +72,7 @@ async function describeProposal({ model }: Session, proposal: ProposalView): Pro
 const getPermission = (): NotificationPermission | 'unknown' =>
   'Notification' in window ? Notification.permission : 'unknown'
 
-/** What the browser lets this page show, and what asks for it. */
+/** The browser's permission for notifications, and a function that asks for it. */
 export function useNotifications(): {
   readonly state: NotificationPermission | 'unknown'
   readonly ask: () => void

@@ -21,7 +21,10 @@ interface AlwaysFormProps {
   readonly back: () => void
 }
 
-/** Lets a participant make calls like this one without asking: with its arguments, with one of them, or with any; until when. */
+/**
+ * Lets a participant make calls like this one without approval: with the same arguments, with one of them, or with any, until a
+ * time.
+ */
 export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
   const { session, isLive, act } = useSpace()
   const args = readArguments(proposal)
@@ -118,10 +121,10 @@ export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
   )
 }
 
-/** Proposals that a capability is tried with. */
+/** Proposals to try a capability on. */
 const maxTried = 20
 
-/** What a capability allows, and how many of the latest proposals of the same participant for the same tool it would have allowed. */
+/** The calls that a capability allows, and how many of the participant's latest proposals for the same tool it would have covered. */
 function Covered({
   capability,
   proposal,
@@ -164,7 +167,7 @@ function countCovered(
       ({ to, context, payload }) => compiled.allows({ kind: Kind.mcpRequest, to, context, payload }).allowed,
     ).length
   } catch {
-    return undefined // While a pattern is written, it may be none.
+    return undefined // An unfinished pattern may be invalid.
   }
 }
 
@@ -174,7 +177,7 @@ function readArguments({ params }: OpenProposal): Values {
   return isObject(params) && isObject(params.arguments) ? params.arguments : {}
 }
 
-/** Arguments with plain names, as patterns that they alone match. Lists have none. */
+/** Patterns that match exactly these arguments, if they have simple values. Lists have no patterns. */
 const pinAll = (args: Values): Arguments =>
   Object.fromEntries(
     Object.entries(args).flatMap(([name, value]) => {
@@ -191,7 +194,7 @@ function pin(value: unknown): PayloadPattern | undefined {
 
 const maxTextChars = 1000
 
-/** The argument that calls of the kind differ in, and the pattern for its like: of a path, all that is in its folder. */
+/** The argument that similar calls differ in, with a pattern for it: for a path, everything in its folder. */
 function getSample(args: Values): { readonly name: string; readonly pattern: string } | undefined {
   const texts = Object.entries(pinAll(args)).filter(
     (each): each is [string, string] => typeof each[1] === 'string',

@@ -7,7 +7,10 @@ import { useSpace } from '../shared/use-space.js'
 import { AlwaysForm } from './always-form.js'
 import { isDecidable } from './is-decidable.js'
 
-/** Milliseconds after a card or a step has come in which nothing is decided: the second of two clicks was for what stood there. */
+/**
+ * Milliseconds after a new card or step during which decisions are ignored: the second click of a double click was meant for
+ * the previous card.
+ */
 const settleMs = 400
 
 function useSettled(step: string): boolean {
@@ -22,12 +25,12 @@ function useSettled(step: string): boolean {
 interface DecisionProps {
   readonly proposal: ProposalView
   readonly envelope: Envelope
-  /** Why it cannot be approved yet: not all of it was shown; `undefined` = it was. */
+  /** Why it cannot be approved yet: parts were not shown; `undefined` = all were. */
   readonly unseen: string | undefined
   readonly risk: Risk
 }
 
-/** Approves, rejects with a reason, or allows the like from now on. */
+/** Approves, rejects with a reason, or allows similar calls from now on. */
 export function Decision({ proposal, envelope, unseen, risk }: DecisionProps): VNode {
   const isSeen = unseen === undefined
   const { session, isLive, can, act } = useSpace()

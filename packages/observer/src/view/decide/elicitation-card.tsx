@@ -7,10 +7,10 @@ import { FormFields, readContent } from '../shared/form-fields.js'
 import { Name, Said } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** What forms were filled in with so far: kept here, since rows that are out of view are not in the document. */
+/** Input of unfinished forms: kept here since rows out of view are not in the document. */
 const drafts = new WeakMap<Envelope, Map<string, Filled>>()
 
-/** What a tool asks about a call of this reader [MEUP-3.26]: a form, until it is answered or taken back. */
+/** A tool's question about a call of this reader [MEUP-3.26]: a form until it is answered or withdrawn. */
 export function ElicitationCard({ envelope }: { envelope: Envelope }): VNode {
   const { session, isLive, act } = useSpace()
   const [isBusy, setBusy] = useState(false)

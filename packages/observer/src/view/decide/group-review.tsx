@@ -14,10 +14,10 @@ interface GroupReviewProps {
   readonly done: () => void
 }
 
-/** Calls that are shown together, each of them whole. */
+/** Maximum calls that are shown together, each in full. */
 const maxListed = 200
 
-/** Decides several alike at once: each is shown whole, and nothing is sent before it can no longer be undone. */
+/** Decides several similar proposals together: each is shown in full, and nothing is sent while it can still be undone. */
 export function GroupReview({ list, done }: GroupReviewProps): VNode {
   const { session, isLive } = useSpace()
   const { model, held, seen } = session
@@ -113,7 +113,7 @@ export function GroupReview({ list, done }: GroupReviewProps): VNode {
           value={message}
           onInput={(event) => setMessage(event.currentTarget.value)}
           onKeyDown={(event) => {
-            // It is the field of a rejection: Enter is not to approve.
+            // Enter in the field of a rejection must not approve.
             if (event.key === 'Enter') event.preventDefault()
           }}
         />

@@ -28,10 +28,10 @@ interface Group {
   readonly list: readonly Waiting[]
 }
 
-/** The view that it covers is inert. */
+/** The covered view is inert. */
 const landmark = 'main'
 
-/** A queue of what waits for a decision, and what is chosen of it. */
+/** The queue of pending decisions, and the chosen one. */
 export function Inbox({ close }: { close: () => void }): VNode {
   const { session } = useSpace()
   const { model } = session
@@ -92,7 +92,7 @@ export function Inbox({ close }: { close: () => void }): VNode {
   )
 }
 
-/** In the order of their first proposals. */
+/** Ordered by the first proposal of each group. */
 function groupWaiting(waiting: readonly Waiting[]): readonly Group[] {
   const groups = new Map<string, Waiting[]>()
   for (const each of waiting) {
@@ -103,8 +103,8 @@ function groupWaiting(waiting: readonly Waiting[]): readonly Group[] {
 }
 
 /**
- * The id or the group that is looked at. What was decided by this reader gives way to the next one; what somebody else decides stays,
- * so that nobody presses the button of another one. `choose(undefined)`: the next one.
+ * The chosen id or group. After this reader's decision the next one is chosen; a decision by someone else keeps it, so that a
+ * click never hits another proposal. `choose(undefined)`: the next one.
  */
 function useChosen(ids: readonly string[]): readonly [string, (chosen: string | undefined) => void] {
   const { session } = useSpace()
@@ -115,7 +115,7 @@ function useChosen(ids: readonly string[]): readonly [string, (chosen: string | 
   const next = ids[Math.min(place.current, ids.length - 1)] ?? ''
   const isOver = chosen !== undefined && at === -1 && wasDecidedHere(session, chosen)
   useEffect(() => {
-    // What was chosen since this was drawn stays.
+    // A choice made since the last render is kept.
     if (chosen === undefined || isOver)
       choose((now) => (now !== chosen ? now : next === '' ? undefined : next))
   }, [chosen, isOver, next])
@@ -134,7 +134,7 @@ function wasDecidedHere(
   return held.has(id) || (proposal.state !== 'open' && by === me)
 }
 
-/** The question that a tool has about a call which this reader has approved since the inbox is open. */
+/** A tool's question about a call that this reader has approved since the inbox was opened. */
 function useAskedBack(elicitations: readonly Envelope[]): string | undefined {
   const { model, welcome } = useSpace().session
   const before = useRef(new Set(elicitations.map(({ id }) => id)))
@@ -169,7 +169,7 @@ function QuestionLine({ envelope, chosen, choose }: Chooser & { readonly envelop
   )
 }
 
-/** Several alike under a heading, with what decides them together. */
+/** Similar proposals under a heading, with buttons to decide them together. */
 function GroupLines({
   group: { key, list },
   chosen,
@@ -257,7 +257,7 @@ function Others({ list, chosen, choose }: Chooser & { readonly list: Pending['ot
   )
 }
 
-/** One proposal or question; what has become of it, where somebody else has decided. */
+/** One proposal or question, or its result if someone else has decided. */
 function Review({ id, next }: { id: string; next: () => void }): VNode | null {
   const { model } = useSpace().session
   const envelope = model.log.get(id)
@@ -276,12 +276,10 @@ function Review({ id, next }: { id: string; next: () => void }): VNode | null {
   )
 }
 
-/**
- * Lines stay where they are while the inbox is open, so that nobody presses another one: what comes meanwhile stands at the end.
- */
+/** Keeps the order of lines while the inbox is open, so that a click never hits another line: new ones are added at the end. */
 function useSteadyOrder(mine: readonly ProposalView[]): {
   readonly waiting: readonly Waiting[]
-  /** How many came since they were sorted. */
+  /** Number of new lines since the last sorting. */
   readonly news: number
   readonly sort: () => void
 } {
@@ -302,7 +300,7 @@ function useSteadyOrder(mine: readonly ProposalView[]): {
   }
 }
 
-/** Asks the browser for notifications, for who wants them. */
+/** Offers notifications by the browser. */
 function Notifications(): VNode | null {
   const { state, ask } = useNotifications()
   if (state !== 'default') return null

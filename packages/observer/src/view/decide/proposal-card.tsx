@@ -46,7 +46,7 @@ export const ProposalCard = ({ row }: { row: DecidedRow }): VNode =>
 function Decided({ row: { proposal, summary } }: { row: DecidedRow }): VNode {
   const { tool, state, fulfilments, rejections, withdrawal } = proposal
   const [done, no] = [fulfilments.at(-1), rejections.at(-1)]
-  // Who is told no withdraws it: what counts is that, and why.
+  // A proposer withdraws a proposal after a rejection: the rejection and its reason are shown.
   const ending = state === 'withdrawn' && no !== undefined ? 'rejected' : state
   const said = ending === 'rejected' ? no : ending === 'withdrawn' ? withdrawal : null
   return (
@@ -68,7 +68,7 @@ interface OpenCardProps {
   readonly envelope: Envelope
 }
 
-/** What would change, who asks and why, since when and until when, and what led to it. */
+/** The effect of a proposal, its sender and reason, its times, and the steps that led to it. */
 function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const { session } = useSpace()
   const { model } = session
@@ -87,7 +87,7 @@ function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const see = (part: CardPart): void => {
     if (!session.seen.add(id, part, card.chars)) return
     redraw((count) => count + 1)
-    // The button for several may be elsewhere.
+    // A button for several proposals may be in another component.
     session.onChange()
   }
   const content = (part: CardPart, value: unknown): unknown =>
@@ -179,7 +179,7 @@ function neededText({ to, payload }: Envelope, tool: string): string {
   )
 }
 
-/** What was decided about it, while it goes on. */
+/** Decisions so far on a pending proposal. */
 function SoFar({
   proposal: { fulfilments, rejections, usesLeft },
 }: {
@@ -199,7 +199,7 @@ function SoFar({
   )
 }
 
-/** JSON as it is sent, on many lines. */
+/** JSON as it is sent, indented. */
 const Exact = ({ text, box }: { text: string; box: Ref<HTMLPreElement> }): VNode => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it.
   <pre class="exact" dir="ltr" tabIndex={0} ref={box}>
@@ -208,7 +208,7 @@ const Exact = ({ text, box }: { text: string; box: Ref<HTMLPreElement> }): VNode
   </pre>
 )
 
-/** All that is approved with a proposal; as received, if this connection has received it. */
+/** Everything that an approval covers; as received, if this connection has received it. */
 export function readCall(session: Session, { id, to, context, payload }: Envelope): ProposedCall {
   const open = session.client?.proposals.get(id)
   if (open !== undefined) return open
@@ -235,7 +235,7 @@ function countSigns(lines: readonly DiffLine[]): string {
 
 const signs: Readonly<Record<Mark['kind'], string>> = { effect: '⚠', first: '①', outside: '↯' }
 
-/** Why a proposal deserves a second look: the risk in a sentence where it destroys something, else when its mark is pressed. */
+/** Warnings about a proposal: the risk as a sentence if the call destroys something, otherwise when its mark is pressed. */
 export function Marks({ marks, risk }: { marks: readonly Mark[]; risk: Risk | undefined }): VNode | null {
   const { inspect } = useSpace()
   const [open, setOpen] = useState<Mark['kind'] | undefined>(

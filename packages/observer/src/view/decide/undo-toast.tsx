@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useSpace } from '../shared/use-space.js'
 
-/** What was decided about several proposals, until it is sent. */
+/** A decision about several proposals, until it is sent. */
 export function UndoToast(): VNode | null {
   const { session } = useSpace()
   const { held } = session.held

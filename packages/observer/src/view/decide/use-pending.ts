@@ -3,7 +3,7 @@ import { useNow } from '../shared/hooks.js'
 import { useSpace } from '../shared/use-space.js'
 import { isDecidable } from './is-decidable.js'
 
-/** Proposals that wait: those that this reader may approve and has not decided yet, and those of others. */
+/** Pending proposals: those that this reader may approve and has not decided yet, and the others. */
 export interface Pending {
   readonly mine: readonly ProposalView[]
   readonly others: readonly ProposalView[]

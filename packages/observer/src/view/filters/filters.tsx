@@ -17,7 +17,7 @@ import {
 } from '../../model/index.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** What a reader wants to see alone, and what takes that back. */
+/** The reader's filters, with controls to remove them. */
 export function Filters(): VNode {
   const { session, viewFilter } = useSpace()
   const { filter } = session.model.viewFilter
@@ -77,11 +77,11 @@ interface Part {
   readonly key: string
   readonly what: string
   readonly why: string
-  /** What brings it back, where that is up to this reader. */
+  /** Shows it again, if this reader can. */
   readonly undo?: { readonly label: string; readonly act: () => void }
 }
 
-/** What this reader does not see, and for each of it why. */
+/** Hidden parts of the space, each with its reason. */
 export function HiddenList(): VNode | null {
   const parts = [...useOwnChoices(), ...useOthersChoices()]
   if (parts.length === 0) return null
@@ -105,7 +105,7 @@ export function HiddenList(): VNode | null {
   )
 }
 
-/** The number of the envelope that opened a context; its path where that is not known. */
+/** The number of the envelope that opened a context; its path if unknown. */
 const placesIn =
   ({ log }: SpaceModel) =>
   (context: string): string => {

@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { Icon } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** Where words are looked for; `/` leads here. */
+/** The search field; `/` focuses it. */
 export function FindBox(): VNode {
   const { session, showPanel } = useSpace()
   const { finder } = session

@@ -8,7 +8,7 @@ import { StepsHeader } from '../shared/steps.js'
 import { useSpace } from '../shared/use-space.js'
 import '../../style/find.css'
 
-/** What was found in the whole log, newest first, and what narrows it. */
+/** Hits in the whole log, newest first, with controls to narrow the search. */
 export function FindPanel({ close }: { close: () => void }): VNode {
   const { session, reveal } = useSpace()
   const { finder } = session
@@ -54,7 +54,7 @@ const spans = [
   [10_080, 'the last week'],
 ] as const
 
-/** By whom, what, with which tool and outcome, and when. */
+/** Narrows a search by sender, kind, tool, outcome and time. */
 function Narrow({ sought }: { sought: Sought }): VNode {
   const { session } = useSpace()
   const { finder, model } = session
@@ -128,7 +128,7 @@ function Narrow({ sought }: { sought: Sought }): VNode {
 interface ChoiceProps {
   readonly label: string
   readonly value: string | undefined
-  /** What it is called where nothing is chosen. */
+  /** Label of the empty choice. */
   readonly all: string
   readonly set: (value: string | undefined) => void
   readonly children: readonly (readonly [value: string, text: string])[]

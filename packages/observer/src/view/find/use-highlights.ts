@@ -1,10 +1,10 @@
 import { useEffect } from 'preact/hooks'
 
-/** Words that are highlighted, and places of them. */
+/** Maximum highlighted words, and places. */
 const [maxWords, maxPlaces] = [16, 500]
 const name = 'search'
 
-/** Highlights words wherever the view shows them. Browsers that cannot do that without changing the text leave it as it is. */
+/** Highlights words wherever the view shows them, in browsers that can do so without changing the text. */
 export function useHighlights(text: string): void {
   useEffect(() => {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, maxWords)

@@ -3,7 +3,7 @@ import { type Capability, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useSpace } from '../shared/use-space.js'
 
-/** Opens the form that would allow what was refused, filled in. */
+/** Opens a prefilled form that grants the missing capability of a refusal. */
 export function AllowButton({ id, missing }: { id: string; missing: Capability | undefined }): VNode | null {
   const { session, isLive, can, showPanel } = useSpace()
   const mayGrant = can({ kind: Kind.capabilityGrant, payload: { recipient: id } })

@@ -15,7 +15,7 @@ const restrictionText = (
     `${what} by ${by}${reason ? `: ${reason}` : ''}${until === undefined ? '' : `, until ${momentText(until)}`}`,
   )
 
-/** Pauses, resumes, interrupts and removes a participant, as far as this reader may. */
+/** Pauses, resumes, interrupts and removes a participant, as this reader may. */
 export function Control({ id }: { id: string }): VNode | null {
   const { session, isLive, can, act } = useSpace()
   const [isRemoving, setRemoving] = useState(false)

@@ -13,7 +13,7 @@ import { Problem, Said, Term } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { useCapabilityHelp } from './use-capability-help.js'
 
-/** So many capabilities are listed at first. */
+/** Number of capabilities listed at first. */
 const maxListed = 20
 
 /** The capabilities of a participant, who granted them, and the controls to revoke them. */
@@ -104,7 +104,7 @@ function Granted({ grant }: { grant: LoggedGrant }): VNode {
   )
 }
 
-/** What is misspelt in capabilities, or allows more than it seems to; `confirm` lets it pass when it was shown before. */
+/** Warnings about capabilities that are misspelt or allow more than they seem to; `confirm` accepts them once they were shown. */
 export function useWarnings(text: string) {
   const { session } = useSpace()
   const people = session.model.people.map(({ id }) => id)
@@ -113,7 +113,7 @@ export function useWarnings(text: string) {
   const isConfirmed = warnings.length === 0 || shown === warnings.join()
   return {
     warnings,
-    /** Whether the button now does it in spite of a warning. */
+    /** Whether the button now acts despite a warning. */
     isInSpite: isConfirmed && warnings.length > 0,
     confirm(): boolean {
       show(warnings.join())
@@ -136,7 +136,7 @@ export function CapabilityWarnings({ warnings }: { warnings: readonly string[] }
 
 const scrollToForm = (form: HTMLFormElement | null): void => form?.scrollIntoView({ block: 'nearest' })
 
-/** Grants capabilities of this reader to a participant, where that is permitted. */
+/** Grants capabilities of this reader to a participant, if permitted. */
 export function GrantForm({ recipient, initial }: { recipient: string; initial: string }): VNode | null {
   const { session, isLive, can } = useSpace()
   const [text, setText] = useState(initial)

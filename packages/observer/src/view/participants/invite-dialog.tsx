@@ -8,7 +8,7 @@ import { useSpace } from '../shared/use-space.js'
 import { CapabilityWarnings, useWarnings } from './granted-capabilities.js'
 import '../../style/person.css'
 
-/** What most people and agents are invited to do. */
+/** Common capabilities of invited people and agents. */
 const presets = [
   ['chat\nreasoning.*\nmcp.proposal', 'talk, think aloud, interrupt runs, and propose calls'],
   ['chat', 'talk'],
@@ -21,7 +21,7 @@ interface Invited {
   readonly link: string | undefined
 }
 
-/** Asks for a name and what somebody may do, then shows a link and a command to copy. */
+/** Asks for a name and capabilities, then shows a link and a command to copy. */
 export function InviteDialog({ close }: { close: () => void }): VNode {
   const { session } = useSpace()
   const [id, setId] = useState('')
@@ -35,7 +35,7 @@ export function InviteDialog({ close }: { close: () => void }): VNode {
     const invitation = await client.invite(id.trim(), readCapabilities(capabilities))
     if (invitation.token === undefined) throw new Error(`${id} belongs to the space already: its token stays`)
     const { token } = invitation
-    // The token lasts; the link is for the next minute.
+    // The token lasts; the link expires after a minute.
     const code = await new HttpClient({ ...place, token }).createLink().catch((error: unknown) => {
       session.setNotice(`No link was made; the token works: ${formatError(error)}`)
       return undefined

@@ -6,7 +6,7 @@ import { useSpace } from '../shared/use-space.js'
 
 const InviteDialog = lazy(() => import('./invite-dialog.js').then(({ InviteDialog }) => InviteDialog))
 
-/** Invites somebody: a name, what it may do, then a link and a command to copy. */
+/** Invites a participant: asks for a name and capabilities, then shows a link and a command to copy. */
 export function Invite(): VNode | null {
   const { isLive, can } = useSpace()
   const [isOpen, setOpen] = useState(false)

@@ -9,9 +9,9 @@ import { Avatar, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Invite } from './invite.js'
 
-/** So many are listed; the others are found by their names. */
+/** Maximum listed participants; others are found by name. */
 const maxListed = 100
-/** From so many on there is a field to find them by. */
+/** Minimum participants for a search field. */
 const minForSearch = 12
 
 const groups = [
@@ -20,7 +20,7 @@ const groups = [
   ['tool', 'Tools'],
 ] as const
 
-/** Who is in the space, what each does now, and whose thoughts are shown. */
+/** The participants of the space, with their activity and whether their thoughts are shown. */
 export function People(): VNode {
   const { session } = useSpace()
   const { model } = session
@@ -95,7 +95,7 @@ function PeopleGroup({ title, isOpen, list }: PeopleGroupProps): VNode | null {
   )
 }
 
-/** The sign of a state, and its colour. */
+/** The sign and colour of each state. */
 export const stateMarks: Readonly<
   Record<StateText['name'], { readonly mark: string; readonly tone: string }>
 > = {
@@ -109,7 +109,7 @@ export const stateMarks: Readonly<
   resting: { mark: '✗', tone: 'bad' },
 }
 
-/** How a participant is, now: again and again while that ends by itself. */
+/** The state of a participant, updated while it can change by itself. */
 export function useStateText(person: Pick<Person, 'id' | 'isPresent'>): StateText {
   const { model } = useSpace().session
   const { paused, kicked } = model.stateOf(person.id, Date.now())
@@ -198,7 +198,7 @@ function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): 
   )
 }
 
-/** What a participant with runs does now, and since when; what stops it. */
+/** The current activity of a participant with runs, its duration, and a button to stop it. */
 function Doing({ id, load }: { id: string; load: number }): VNode {
   const { session, isLive, can, act } = useSpace()
   const { model, client } = session
@@ -243,7 +243,7 @@ function Doing({ id, load }: { id: string; load: number }): VNode {
 /** Per cent of its context from which an agent forgets soon. */
 const nearlyFull = 80
 
-/** How much of its context an agent says to have used, in per cent. */
+/** The reported context usage of an agent, in percent. */
 function getContextUsage(status: Status | undefined): number | undefined {
   const { tokens, maxTokens } = status ?? {}
   if (typeof tokens !== 'number' || typeof maxTokens !== 'number' || maxTokens <= 0) return undefined

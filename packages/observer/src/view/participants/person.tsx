@@ -9,7 +9,7 @@ import { Tools } from './tools.js'
 import { useGranted } from './use-granted.js'
 import '../../style/person.css'
 
-/** Everything about one participant: what it is at, what this reader sees of it, and what it may do. */
+/** Everything about one participant: its activity, this reader's view of it, and its rights. */
 export function PersonPanel({
   id,
   capability,
@@ -89,7 +89,7 @@ const StatusItem = ({ name, value }: { name: string; value: number }): VNode => 
   </>
 )
 
-/** What this reader sees of the participant. Other participants are not affected. */
+/** This reader's view of the participant. Other participants are not affected. */
 function Seen({ id }: { id: string }): VNode {
   const { session, viewFilter, isLive } = useSpace()
   const { filter, muted } = session.model.viewFilter
@@ -117,7 +117,7 @@ function Seen({ id }: { id: string }): VNode {
   )
 }
 
-/** What it may do and by whom; with what gives it more. */
+/** Its capabilities and their origins, with a form to grant more. */
 function Rights({ id, capability = '' }: { id: string; capability: string | undefined }): VNode {
   const granted = useGranted(id)
   return (

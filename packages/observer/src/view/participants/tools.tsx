@@ -17,7 +17,7 @@ import { Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { What } from '../shared/what.js'
 
-/** From so many tools on there is a field to find them by. */
+/** Minimum number of tools for a search field. */
 const minForSearch = 8
 
 /** The tools of a participant: what each takes, a form to call it with, and its last calls. */
@@ -166,7 +166,7 @@ const Schema = ({ schema }: { schema: unknown }): VNode => (
   <ContentPart part={valuePart(schema ?? {})} isWhole={false} />
 )
 
-/** Arguments as somebody has written them. */
+/** Parses typed arguments. */
 function readJson(text: string): { content: object; wrong: ReadonlyMap<string, string> } {
   try {
     const value: unknown = JSON.parse(text)

@@ -4,7 +4,7 @@ type CapabilityHelp = typeof import('../../model/capability-help.js')
 
 let help: CapabilityHelp | undefined
 
-/** What explains and checks capabilities; loaded where that is needed for the first time. */
+/** Explains and checks capabilities; loaded on first use. */
 export function useCapabilityHelp(): CapabilityHelp | undefined {
   const [loaded, setLoaded] = useState(help)
   useEffect(() => {

@@ -4,7 +4,7 @@ import { readHistory } from '../../connect/history.js'
 import { GrantIndex } from '../../model/index.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** Grants and configurations of the space; those that are older than the loaded log are read where they are missing. */
+/** Grants and configurations of the space; those older than the loaded log are read on demand. */
 export function useGrants(isMissing: (grants: GrantIndex) => boolean, failure: string): GrantIndex {
   const { session, act } = useSpace()
   const { model, http } = session
@@ -22,7 +22,7 @@ export function useGrants(isMissing: (grants: GrantIndex) => boolean, failure: s
   return grants
 }
 
-/** What a participant may do now and by whom, also by grants that are older than the loaded log. */
+/** Current capabilities of a participant with their origins, including grants older than the loaded log. */
 export function useGranted(id: string): GrantedCapabilities | undefined {
   const { model } = useSpace().session
   const grants = useGrants(() => true, 'What was granted before could not be read')

@@ -5,10 +5,10 @@ import { countText } from '../../model/index.js'
 import { useOpened } from './opened.js'
 import { CopyButton } from './parts.js'
 
-/** Lines of a block that show before all of them are asked for. */
+/** Shown lines of a folded block. */
 const maxLines = 24
 
-/** A block of code that somebody has written: its language, a button that copies it, and its beginning. */
+/** A block of code with its language and a button to copy it; folded if long. */
 export function CodeBlock({ text, language = '' }: { text: string; language?: string | undefined }): VNode {
   const [isWhole, toggle] = useOpened(`code ${language} ${text.length} ${text.slice(0, 200)}`)
   const lines = useMemo(() => text.split('\n'), [text])
@@ -38,7 +38,7 @@ type Child = Tree['children'][number]
 
 let highlighter: Highlighter | undefined
 
-/** What knows the languages is loaded when there is some code for the first time. */
+/** Loads the highlighter with the first block of code. */
 function useHighlighter(isNeeded: boolean): Highlighter | undefined {
   const [loaded, setLoaded] = useState(highlighter)
   useEffect(() => {
@@ -54,10 +54,10 @@ function useHighlighter(isNeeded: boolean): Highlighter | undefined {
   return loaded
 }
 
-/** Characters that are highlighted; longer code shows without colours. */
+/** Maximum highlighted characters; longer code is not coloured. */
 const maxHighlightedChars = 50_000
 
-/** Code in the colours of its language, as elements: nothing of it is read as HTML. */
+/** Highlighted code as elements: nothing in it is interpreted as HTML. */
 export function Code({ text, language }: { text: string; language: string | undefined }): VNode {
   const isKnown = language !== undefined && text.length <= maxHighlightedChars
   const reader = useHighlighter(isKnown)

@@ -14,7 +14,7 @@ import { Code } from './code.js'
 import { End } from './parts.js'
 import { TableBox } from './table-box.js'
 
-/** A part of arguments or of a result. `isWhole`: all of it shows, however long it is. */
+/** A part of arguments or of a result. `isWhole`: shown in full, whatever its length. */
 export function ContentPart({ part, isWhole }: { part: Part; isWhole: boolean }): VNode {
   switch (part.type) {
     case 'text':
@@ -36,10 +36,10 @@ export function ContentPart({ part, isWhole }: { part: Part; isWhole: boolean })
   }
 }
 
-/** Lines and characters that show before all of it is asked for. */
+/** Lines and characters of a folded text. */
 const [maxLines, maxChars] = [30, 4000]
 
-/** Whether only the beginning of it shows at first. */
+/** Whether a part is folded at first. */
 export function isLongPart(part: Part): boolean {
   if (part.type === 'text') return beginning(part.text) !== part.text
   if (part.type === 'diff') return part.lines.length > maxLines
@@ -66,7 +66,7 @@ const TextContent = ({ part: { text, language }, isWhole }: { part: TextPart; is
 
 const signs = { '+': 'added', '-': 'removed', ' ': '', '@': 'place' } as const
 
-/** What was there and what is there now, line by line. */
+/** Old and new text, line by line. */
 export function DiffView({
   lines,
   isWhole = true,
@@ -94,7 +94,7 @@ export function DiffView({
   )
 }
 
-/** Arguments that are a few names and texts. */
+/** Arguments that consist of a few names and texts. */
 export const SettingsView = ({ list, box }: { list: Settings; box?: Ref<HTMLDivElement> }): VNode => (
   <div ref={box ?? null}>
     <dl class="settings">
@@ -140,7 +140,7 @@ function TableView({
   )
 }
 
-/** Formats that a browser draws and nothing else. */
+/** Formats that a browser only draws, without running anything. */
 const images: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 function Media({ mimeType, data }: { mimeType: string; data: string }): VNode {
@@ -172,12 +172,12 @@ function toUrl(base64: string, type: string): string | undefined {
   }
 }
 
-/** Characters of JSON that show unfolded, and members of one level that show at once. */
+/** Maximum characters of unfolded JSON, and members shown per level. */
 const [maxOpenChars, maxMembers] = [600, 100]
-/** Levels that can be unfolded; what is deeper is written out. */
+/** Maximum levels that unfold; deeper values are written out. */
 const maxDepth = 12
 
-/** JSON whose parts fold. What is short is open. */
+/** JSON as a foldable tree. Short values are open. */
 function JsonTree({ value, isWhole }: { value: unknown; isWhole: boolean }): VNode {
   const json = stringifyExact(value) ?? 'null'
   if (typeof value !== 'object' || value === null || json.length <= maxOpenChars) {
@@ -224,7 +224,7 @@ function Members({ of, depth, isWhole }: MembersProps): VNode {
 interface MemberProps {
   readonly name: string
   readonly value: unknown
-  /** Of a number that JavaScript would write otherwise. */
+  /** Original digits of a number that JavaScript would write differently. */
   readonly digits: string | undefined
   readonly depth: number
   readonly isWhole: boolean

@@ -18,8 +18,8 @@ export function useNow(isNeeded: boolean, everyMs = 1000): number {
 }
 
 /**
- * A box of which nothing is hidden, or that was scrolled to its end, and whose `<End>` was in view: only then `onEnd` is called.
- * `content`: what it holds; `undefined` = not all of it.
+ * A box whose content was completely visible, or was scrolled to its end with `<End>` in view: only then `onEnd` is called.
+ * `content`: what it contains; `undefined` = incomplete.
  */
 export function useSeenToEnd<Box extends HTMLElement>(content: unknown, onEnd: () => void): RefObject<Box> {
   const box = useRef<Box>(null)
@@ -38,7 +38,7 @@ export function useSeenToEnd<Box extends HTMLElement>(content: unknown, onEnd: (
       look()
     })
     inView.observe(end)
-    // It is called at first, too, and where a box unfolds, or gets narrower.
+    // Also called initially, and when a box unfolds or narrows.
     const observer = new ResizeObserver(look)
     observer.observe(element)
     element.addEventListener('scroll', look)
@@ -76,10 +76,10 @@ export function useCatchingUp(model: SpaceModel, redraw: () => void): void {
   }, [model, isBehind])
 }
 
-/** Parts of the address that are other ones now; `undefined` = there is none any more. */
+/** Changed parts of the address; `undefined` = removed. */
 type AddressChange = { readonly [Name in keyof Route]?: Route[Name] | undefined }
 
-/** Changes these parts of the address, and leaves the others and the history of the browser as they are. */
+/** Changes these parts of the address; keeps the others, and the browser's history. */
 export function updateAddress(parts: AddressChange): void {
   const given = Object.entries({ ...readRoute(location.hash), ...parts }).filter(
     ([, value]) => value !== undefined,
@@ -137,13 +137,13 @@ export function useScrollPosition(
   }, [log.envelopes.length])
 }
 
-/** Frames until the scroll position is given up: the view has to draw and measure new lines first. */
+/** Maximum frames to wait for the scroll position: the view has to draw and measure new lines first. */
 const maxFrames = 60
 
-/** A reader who does one of these has a place of their own again. */
+/** After one of these events, the reader's own position wins. */
 const moveEvents = ['wheel', 'keydown', 'pointerdown'] as const
 
-/** Id of the first line that is seen; `undefined` at the live end. */
+/** Id of the first visible line; `undefined` at the live end. */
 function getTopRowId(handle: RowsHandle | undefined): string | undefined {
   const box = document.querySelector('.scroller')
   if (handle === undefined || box === null) return undefined

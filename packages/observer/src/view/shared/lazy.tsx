@@ -6,7 +6,7 @@ const loads = new Set<Load>()
 
 const retryMs = 2000
 
-/** A component whose code is no part of what the page begins with. Nothing is drawn until it is there. */
+/** A component whose code is loaded on demand. Nothing is drawn until then. */
 export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   let loaded: ComponentType<Props> | undefined
   let loading: Promise<ComponentType<Props>> | undefined
@@ -31,7 +31,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
       const tryToLoad = (): void =>
         void loadOnce().then(
           () => redraw(),
-          // The gateway is away, as the page says.
+          // The gateway is unreachable, which the page shows.
           () => {
             again = setTimeout(tryToLoad, retryMs)
           },
@@ -43,7 +43,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
   }
 }
 
-/** Loads all of them, so that nobody waits for one: what is opened while the gateway is away shows, too. */
+/** Loads all lazy components in advance, so that they also open while the gateway is unreachable. */
 export async function loadAll(): Promise<void> {
   for (const load of loads) await load()
 }

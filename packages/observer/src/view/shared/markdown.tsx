@@ -7,12 +7,12 @@ import { useOpened } from './opened.js'
 import { memo, Said } from './parts.js'
 import { TableBox } from './table-box.js'
 
-/** How deep a text may be nested; what is deeper shows as written. */
+/** Maximum nesting of a text; deeper parts are shown as source. */
 const maxDepth = 8
 
 let lexer: typeof Lexer | undefined
 
-/** What reads Markdown is loaded when there is some for the first time. */
+/** Loads the Markdown parser with the first Markdown. */
 function useLexer(): typeof Lexer | undefined {
   const [loaded, setLoaded] = useState(() => lexer)
   useEffect(() => {
@@ -30,11 +30,11 @@ function useLexer(): typeof Lexer | undefined {
 
 interface MarkdownProps {
   readonly text: string
-  /** The text that this one is a part of. */
+  /** The text that this is a part of. */
   readonly of?: string
 }
 
-/** Text from others that is Markdown. No HTML and no images come of it, and links lead to web pages alone. */
+/** Markdown from others: without HTML and images, and with links to web addresses only. */
 export function Markdown({ text, of = text }: MarkdownProps): VNode {
   const Reader = useLexer()
   const parts = useMemo(() => splitText(text), [text])
@@ -55,7 +55,7 @@ interface PartProps {
   readonly definitions: string
 }
 
-/** While a text is written, only its last part is read again. */
+/** While a text is being written, only its last part is parsed again. */
 const Part = memo(({ Reader, text, definitions }: PartProps): VNode => {
   const tokens = read(Reader, text, definitions)
   return <div dir="auto">{tokens === undefined ? text : <All tokens={tokens} depth={0} />}</div>
@@ -94,7 +94,7 @@ const headings = ['h3', 'h4', 'h5', 'h6'] as const
 
 function One({ token, depth }: { token: MarkedToken; depth: number }): ComponentChildren {
   const inner = 'tokens' in token && <All tokens={token.tokens} depth={depth} />
-  // Each block has a direction of its own.
+  // Each block has its own direction.
   const dir = depth === 1 ? ('auto' as const) : undefined
   switch (token.type) {
     case 'paragraph':
@@ -159,7 +159,7 @@ function List({ list: { ordered, start, items }, depth, dir }: ListProps): VNode
   )
 }
 
-/** Rows of a table that show before all of them are asked for, and characters of a cell that has no line break. */
+/** Shown rows of a folded table, and maximum characters of a cell without a line break. */
 const [maxRows, maxUnbrokenChars] = [100, 24]
 
 function Table({ table: { header, rows, raw }, depth }: { table: Tokens.Table; depth: number }): VNode {
@@ -196,7 +196,7 @@ interface LinkProps {
   readonly children: ComponentChildren
 }
 
-/** A link that shows its target; one that is no web address is shown as text. */
+/** A link with its target; other targets than web addresses are shown as text. */
 function Link({ link: { href, raw, text }, children }: LinkProps) {
   const url = URL.parse(href)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return raw
@@ -212,7 +212,7 @@ function Link({ link: { href, raw, text }, children }: LinkProps) {
 
 const address = /(https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]}])/
 
-/** Text from others as it is written, but for web addresses, which are links. */
+/** Plain text from others, with web addresses as links. */
 export const PlainText = ({ text }: { text: string }): VNode => (
   <span class="said" dir="auto">
     {text.split(address).map((part, index) =>

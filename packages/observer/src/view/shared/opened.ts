@@ -1,11 +1,11 @@
 import { useReducer } from 'preact/hooks'
 
-/** Ids of what was opened in place: kept here, since rows that are out of view are not in the document. */
+/** Ids of rows that were opened in place: kept here since rows out of view are not in the document. */
 const opened = new Set<string>()
 
 export const openInPlace = (id: string): void => void opened.add(id)
 
-/** Whether something is open, and what opens or closes it. */
+/** Whether a row is open, and a function to toggle it. */
 export function useOpened(id: string): readonly [isOpen: boolean, toggle: () => void] {
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
   const toggle = (): void => {

@@ -13,14 +13,14 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatError } from '../../connect/errors.js'
 import { clockText, dateText, hueOf, initialsOf, terms } from '../../model/index.js'
 
-/** The name of a participant, always in the same colour. */
+/** The name of a participant, in a stable colour. */
 export const Name = ({ id }: { id: string }): VNode => (
   <bdi class="name" style={{ '--hue': hueOf(id) }} title={id}>
     {id}
   </bdi>
 )
 
-/** A participant's initials in its colour, beside its name. */
+/** A participant's initials in its colour, shown next to its name. */
 export const Avatar = ({ id, kind = '' }: { id: string; kind?: string }): VNode => (
   <span
     class={`avatar ${kind}`}
@@ -47,7 +47,7 @@ export const Chip = ({ children, kind = '' }: { children: ComponentChildren; kin
   <span class={`chip ${kind}`}>{children}</span>
 )
 
-/** What the signs of buttons are drawn from, in a square of 16: not every font has them. */
+/** Paths of icons in a square of 16: some fonts lack the characters. */
 const shapes = {
   start: 'M3 3h2v10H3zM13 3v10L6 8z',
   play: 'M4 2.5v11L13 8z',
@@ -72,14 +72,14 @@ export const Icon = ({ sign }: { sign: Sign }): VNode => (
   </svg>
 )
 
-/** The way back to the live end, and how much is new there. */
+/** The button back to the live end, with the number of new rows. */
 export const Newer = ({ count, toEnd }: { count: number; toEnd: () => void }): VNode => (
   <button type="button" class="newer" onClick={toEnd}>
     ↓ {count > 0 ? `${count.toLocaleString('en')} new` : 'live'}
   </button>
 )
 
-/** The end of a box that has to be in view before what it holds can be decided: see `useSeenToEnd`. */
+/** The end of a box, which has to be in view before its content can be decided: see `useSeenToEnd`. */
 export const End = (): VNode => <i class="box-end" data-end />
 
 export const Alert = ({ children }: { children: ComponentChildren }): VNode => (
@@ -97,12 +97,12 @@ export const CloseButton = ({ label = 'Close', close }: { label?: string; close:
 
 interface CopyButtonProps {
   readonly text: string
-  /** A name of the text, for screen readers. */
+  /** Name of the text, for screen readers. */
   readonly what: string
   readonly label?: string
 }
 
-/** Copies a text, and says so. */
+/** Copies a text, and confirms it. */
 export function CopyButton({ text, what, label = 'copy' }: CopyButtonProps): VNode {
   const [state, setState] = useState<'idle' | 'copied' | 'refused'>('idle')
   useEffect(() => {
@@ -126,7 +126,7 @@ export function CopyButton({ text, what, label = 'copy' }: CopyButtonProps): VNo
   )
 }
 
-/** Milliseconds that a button says what has become of it. */
+/** Milliseconds that a button shows its result. */
 const copiedMs = 1500
 const copyLabels = {
   copied: 'copied ✓',
@@ -136,12 +136,12 @@ const copyLabels = {
 interface TermProps {
   readonly minutes: string
   readonly set: (minutes: string) => void
-  /** What it is called where there is no end. */
+  /** Label without an end. */
   readonly open?: string
   readonly children: string
 }
 
-/** How long something lasts, with its label. */
+/** Choice of a duration, with its label. */
 export const Term = ({ minutes, set, open, children }: TermProps): VNode => (
   <label>
     {children}{' '}
@@ -201,7 +201,7 @@ interface DialogProps {
   readonly children: ComponentChildren
 }
 
-/** A modal dialog. `close` is called once the browser has closed it and given the focus back. */
+/** A modal dialog. `close` is called after the browser has closed it and restored the focus. */
 export function Dialog({ label, kind = '', close, children }: DialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => dialog.current?.showModal(), [])

@@ -5,7 +5,7 @@ import type { RowProps } from './virtual-rows.js'
 
 type Handlers = Required<Pick<JSX.HTMLAttributes<HTMLElement>, 'onClick' | 'onFocus'>>
 
-/** Handlers of every row: a click selects it, and the keys are for the one that has the focus. */
+/** Handlers of every row: a click selects it, and keys act on the focused row. */
 export function useRowActions(row: Row, isCurrent: boolean): Handlers {
   const { select } = useSpace()
   return {
@@ -20,7 +20,7 @@ export function useRowActions(row: Row, isCurrent: boolean): Handlers {
   }
 }
 
-/** What makes an element a row of a tree. `before`: rows of the tree that stand above the list. */
+/** Properties of a tree row. `before`: rows of the tree above the list. */
 export function useTreeRow({ row, index, isCurrent, isEntry }: RowProps, before: number) {
   const actions = useRowActions(row, isCurrent)
   const isOpen = row.type === 'heading' ? row.level !== 'closed' : undefined
@@ -34,11 +34,11 @@ export function useTreeRow({ row, index, isCurrent, isEntry }: RowProps, before:
 }
 
 interface Place {
-  /** From 1. */
+  /** Position from 1. */
   readonly index: number
-  /** How deep it is in the tree, from 1. */
+  /** Level in the tree, from 1. */
   readonly level: number
-  /** Absent: it has nothing to open. */
+  /** Absent: it cannot be opened. */
   readonly isOpen: boolean | undefined
 }
 
@@ -55,7 +55,7 @@ export const table = {
   cell: { role: 'cell' as const },
 }
 
-/** Roles of a tree in rows and columns. It is no table: only some of its rows are in the document. */
+/** Roles of a tree in rows and columns. It is not a table: only some of its rows are in the document. */
 export const grid = {
   tree: (label: string, count: number) => ({
     ...{ role: 'treegrid' as const, 'aria-label': label, 'aria-rowcount': count },
@@ -66,7 +66,7 @@ export const grid = {
   row: ({ index, level, isOpen }: Place) => ({
     ...{ role: 'row' as const, 'aria-rowindex': index, 'aria-level': level, 'aria-expanded': isOpen },
   }),
-  /** One that is not announced before it is written to its end. */
+  /** A row that is not announced until it is complete. */
   writtenRow: { role: 'row' as const, 'aria-live': 'off' as const, 'aria-busy': true },
   cell: { role: 'gridcell' as const },
 }

@@ -1,31 +1,31 @@
 import type { RowList } from '../../model/index.js'
 
-/** Pixels from the end within which a reader who scrolls down is at the live end. */
+/** Pixels from the end within which scrolling down reaches the live end. */
 const nearEndPx = 24
-/** Pixels that are drawn above and below what is seen. */
+/** Pixels that are drawn above and below the visible part. */
 const marginPx = 400
 
 interface Anchor {
   readonly key: string
-  /** The index at which it was found last. */
+  /** The last known index. */
   index: number
-  /** Pixels that are above the view. */
+  /** Pixels above the view. */
   readonly above: number
 }
 
 /**
- * The place that a row is brought to: a third of the way down, so that its surroundings show; no further than into view; or the top. For
- * the first two a row that is in view stays where it is.
+ * Target position of a row: a third of the way down, so that its surroundings show; the nearest visible position; or the top.
+ * With the first two, a visible row does not move.
  */
 export type Place = 'third' | 'near' | 'top'
 
-/** Share of the view that is above a row that was jumped to, and pixels that stay free at its edges. */
+/** Share of the view above a row after a jump, and free pixels at the edges. */
 const [shareAbove, edgePx] = [0.3, 8]
 
-/** What is scrolled. */
+/** Owner of the scrolled box. */
 interface Scrolled {
   readonly list: RowList
-  /** The reader has come to the live end, or left it. */
+  /** The reader has reached or left the live end. */
   follow(isFollowing: boolean): void
 }
 
@@ -35,7 +35,7 @@ export class Scroll {
   #box: HTMLElement | undefined
   #expected = 0
   #anchor: Anchor | undefined
-  /** A row that was jumped to: it stays where it is, whatever is measured around it, until the reader scrolls. */
+  /** A row after a jump: it keeps its position while rows around it are measured, until the reader scrolls. */
   #held: Anchor | undefined
   isFollowing = true
 
@@ -58,7 +58,7 @@ export class Scroll {
     return this.#box?.clientHeight ?? 800
   }
 
-  /** Pixels above the view, as the layout has them: rows may not be drawn, or not be measured yet. */
+  /** Pixels above the view in the layout: rows may not be drawn or measured yet. */
   #getTop(): number {
     const { slots, layout } = this.#scrolled().list
     const end = Math.max(layout.height - this.#seen, 0)
@@ -105,7 +105,7 @@ export class Scroll {
     return this.#follow(false)
   }
 
-  /** Back to the live end. */
+  /** Returns to the live end. */
   toEnd(): void {
     this.#held = undefined
     this.#follow(true)
@@ -146,15 +146,15 @@ export class Scroll {
     }
   }
 
-  /** The reader has scrolled by so many pixels. Whether that led to the live end, or away from it. */
+  /** Handles scrolling by the reader. Returns whether they reached or left the live end. */
   #moved(box: HTMLElement, by: number): boolean {
     this.#expected = box.scrollTop
     const left = box.scrollHeight - box.scrollTop - box.clientHeight
-    // Where there is less than there was, the end has come to the reader.
+    // If the content has shrunk, the end has moved to the reader.
     return this.#follow(left <= 1 || (by > 0 && left <= nearEndPx))
   }
 
-  /** Whether that is new. */
+  /** Returns whether this is a change. */
   #follow(isFollowing: boolean): boolean {
     if (isFollowing === this.isFollowing) return false
     this.isFollowing = isFollowing
@@ -170,7 +170,7 @@ export class Scroll {
     this.#anchor = slot && { key: slot.key, index, above: top - layout.getTop(index) }
   }
 
-  /** Other rows may have come before it since. */
+  /** Rows may have been inserted before it. */
   #indexOf(anchor: Anchor): number {
     const { slots } = this.#scrolled().list
     if (slots[anchor.index]?.key !== anchor.key)
@@ -179,7 +179,7 @@ export class Scroll {
   }
 }
 
-/** Whether something in the box scrolls instead of it. */
+/** Whether an inner element scrolls instead of the box. */
 function isScrolledInside(over: EventTarget | null, box: HTMLElement): boolean {
   for (let at = over; at instanceof Element && at !== box; at = at.parentElement) {
     if (at.scrollTop > 0) return true

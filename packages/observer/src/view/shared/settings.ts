@@ -1,7 +1,7 @@
 import { useEffect, useReducer } from 'preact/hooks'
 import { loadSetting, saveSetting } from '../../connect/storage.js'
 
-/** What a reader chooses for this browser, with what it is at first. */
+/** The reader's settings in this browser, with their defaults. */
 const defaults = {
   theme: 'auto',
   /** `compact`: smaller text and gaps. */
@@ -12,7 +12,7 @@ const defaults = {
   enter: 'on',
   /** Whether single letters are keys of the page. */
   keys: 'on',
-  /** What the browser notifies of while the page is not in view. */
+  /** Reasons for notifications while the page is hidden. */
   'notify-decision': 'on',
   'notify-answer': 'on',
   'notify-mention': 'on',

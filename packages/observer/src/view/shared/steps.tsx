@@ -4,16 +4,16 @@ import { useSpace } from './use-space.js'
 
 interface StepsHeaderProps {
   readonly title: string
-  /** What it is called that the panel leads to. */
+  /** Noun for the steps. */
   readonly what: string
-  /** Index of the one that was gone to last; -1 = none was. */
+  /** Index of the last visited step; -1 = none. */
   readonly at: number
   readonly count: number
   readonly go: (index: number) => void
   readonly close: () => void
 }
 
-/** The head of a panel that leads to one row after the other: on small screens it is all that stays of the panel while a row shows. */
+/** The head of a panel of steps: on small screens only the head stays while a step is shown. */
 export function StepsHeader({ title, what, at, count, go, close }: StepsHeaderProps): VNode {
   const { panel, showPanel } = useSpace()
   const arrow = (sign: string, to: number, label: string): VNode => (

@@ -3,19 +3,22 @@ import type { Session } from '../../connect/session.js'
 import { loadReadMark, type ReadMark, saveReadMark } from '../../connect/storage.js'
 import type { SpaceModel } from '../../model/index.js'
 
-/** The messages that came while their reader was away. */
+/** Messages that arrived while the reader was away. */
 export interface Unread {
-  /** Key of the row of the first. */
+  /** Row key of the first unread message. */
   readonly key: string
   readonly count: number
   /** When the reader left, RFC 3339. */
   readonly since: string
 }
 
-/** Milliseconds between two writes of how far somebody has read. */
+/** Milliseconds between two writes of the reader's position. */
 const saveMs = 1000
 
-/** What is unread, and how to mark it read. It is known to this browser alone: a page in view at the live end reads what comes. */
+/**
+ * Unread messages, with a function to mark them read. Known only to this browser: a visible page at the live end reads new
+ * messages.
+ */
 export function useUnread(session: Session): readonly [unread: Unread | undefined, markRead: () => void] {
   const { present, welcome, time } = session
   const { space } = session.place
@@ -51,7 +54,7 @@ const isReading = ({ isFollowing, log }: SpaceModel): boolean =>
   document.visibilityState === 'visible' && isFollowing && log.last > 0
 
 function findUnread({ lists, log }: SpaceModel, { seq: read, ts: since }: ReadMark, me: string) {
-  if (log.first > read) return undefined // What was read is not loaded.
+  if (log.first > read) return undefined // The last read message is not loaded.
   const { slots } = lists.stream
   let [key, count] = ['', 0]
   for (let at = slots.length - 1; at >= 0; at--) {

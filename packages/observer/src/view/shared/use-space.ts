@@ -17,9 +17,9 @@ import {
 import { updateAddress } from './hooks.js'
 import type { Unread } from './unread.js'
 
-/** The panel beside the view. */
+/** The side panel. */
 export type Panel = {
-  /** On small screens only its head shows, to make room for a row that it leads to. */
+  /** On small screens only its head is shown, to make room for a row. */
   readonly isLow?: boolean
 } & (
   | { readonly at: 'envelope' | 'why'; readonly id: string; readonly envelope?: Envelope }
@@ -30,29 +30,29 @@ export type Panel = {
 /** Writes into the message box, and gives it the focus. */
 export interface Composer {
   write(text: string): void
-  /** What is written next answers this message. */
+  /** Makes the next message an answer to this one. */
   reply(envelope: Envelope): void
 }
 
 /** What components can read and do in the current space. See `useSpace`. */
 export interface SpaceActions {
   readonly session: Session
-  /** Whether the space can be reached. */
+  /** Whether the space is reachable. */
   readonly isLive: boolean
   can(draft: Draft): boolean
-  /** Makes this row the one that the keys are for. */
+  /** Makes this row current. */
   select(row: Row): void
   /** Brings an envelope into view, and opens it in the panel. */
   inspect(id: string): void
-  /** Brings what was found into view, loaded here or not. */
+  /** Brings a hit into view, even if it is not loaded. */
   reveal(hit: SearchHit): void
-  /** Messages that came while the reader was away. */
+  /** Messages that arrived while the reader was away. */
   readonly unread: Unread | undefined
   markRead(): void
-  /** What stands beside the view. */
+  /** The side panel. */
   readonly panel: Panel | undefined
   showPanel(panel: Panel | undefined): void
-  /** Chooses what is seen. */
+  /** Filters the view. */
   readonly viewFilter: ViewFilterActions
   /** Opens the next level of a context. */
   cycle(context: string): void
@@ -73,11 +73,11 @@ export function useSpace(): SpaceActions {
   return space
 }
 
-/** Changes what the reader sees. */
+/** Filters the view. */
 export interface ViewFilterActions {
-  /** Shows something else alone; what is not named stays as it is. */
+  /** Adds filters; omitted parts keep their values. */
   narrow(part: Partial<Filter>): void
-  /** Shows everything again that this reader's filter hides. */
+  /** Removes the reader's filters. */
   widen(): void
   mute(participant: string, isMuted: boolean): void
   cut(next: Cut): void

@@ -6,19 +6,19 @@ import { Scroll, type Place as ScrollPlace } from './scroll.js'
 export interface RowProps {
   readonly row: Row
   readonly index: number
-  /** Of all rows, drawn or not. */
+  /** Number of all rows, drawn or not. */
   readonly count: number
-  /** Whether the keys are for it. */
+  /** Whether it is the current row. */
   readonly isCurrent: boolean
-  /** Whether the tabulator leads to it. */
+  /** Whether it is reached by Tab. */
   readonly isEntry: boolean
   readonly place: Place
 }
 
-/** Where a row stands among those that go back to the same question. */
+/** Position of a row among adjacent rows of the same question. */
 export type Place = 'alone' | 'start' | 'middle' | 'end'
 
-/** By what a row goes back to, and what the rows around it do. */
+/** Depends on the question of a row and of its neighbours. */
 export function getPlace(
   before: string | undefined,
   origin: string | undefined,
@@ -31,56 +31,59 @@ export function getPlace(
 
 /** Moves through the rows of a view. */
 export interface RowsHandle {
-  /** The rows that the keys move through. */
+  /** The rows to move through. */
   readonly list: RowList
   toEnd(): void
-  /** Brings a row into view and gives it the focus. */
+  /** Brings a row into view and focuses it. */
   focus(index: number): void
   /** Brings the row of an envelope into view. Returns its key, `undefined` if no row shows the envelope. */
   reveal(id: string, how?: Reveal): string | undefined
 }
 
-/** With the focus; in view; or as the first row that is in view. */
+/** Focused, visible, or as the first visible row. */
 export type Reveal = 'focused' | 'shown' | 'first'
 
 export interface ViewProps {
-  /** Key of the row that the keys are for. */
+  /** Key of the current row. */
   readonly current: string | undefined
   readonly handle: (handle: RowsHandle) => void
 }
 
-/** A row that is to be drawn: what becomes of it then. */
+/** A row to draw and then bring into view. */
 interface Wanted {
   readonly key: string | undefined
   readonly isFocused?: boolean
-  /** It is marked for a moment. */
+  /** Whether to mark it for a moment. */
   readonly isFound?: boolean
 }
 
-/** Milliseconds that a row is marked after a jump to it. */
+/** Milliseconds that a row is marked after a jump. */
 const foundMs = 1200
 
 interface VirtualRowsProps {
   readonly list: RowList
-  /** Key of the row that the keys are for. */
+  /** Key of the current row. */
   readonly current: string | undefined
   readonly component: ComponentType<RowProps>
-  /** What the element around the rows is. */
+  /** Attributes of the element around the rows. */
   readonly group: JSX.HTMLAttributes<HTMLDivElement>
   readonly handle: (handle: RowsHandle) => void
-  /** The reader has come to the live end, or left it. */
+  /** The reader has reached or left the live end. */
   readonly follow: (isFollowing: boolean) => void
-  /** The rows that are seen: from the first to before the end. */
+  /** Range of visible rows. */
   readonly seen?: (start: number, end: number) => void
-  /** What stands below the rows, and moves with them. */
+  /** Content below the rows that scrolls with them. */
   readonly under?: ComponentChildren
-  /** What the first of that goes back to. */
+  /** The question of the first row in it. */
   readonly next?: string | undefined
-  /** Renders what stands above the rows. Arguments: whether the reader is at the live end, and the first drawn row. */
+  /**
+   * Renders the part above the rows. Arguments: whether the reader is at the live end, the first drawn row, and a function to
+   * go to the live end.
+   */
   readonly over?: (isFollowing: boolean, start: number, toEnd: () => void) => VNode | null
 }
 
-/** True while the page is being printed. It is drawn at once then: the browser does not wait for it. */
+/** Whether the page is being printed. It is drawn at once then: the browser does not wait for it. */
 function usePrinting(): boolean {
   const [isPrinting, setPrinting] = useState(false)
   useLayoutEffect(() => {
@@ -101,7 +104,7 @@ function usePrinting(): boolean {
   return isPrinting
 }
 
-/** Rows that are printed, and those of them above what is seen. */
+/** Maximum printed rows, and maximum of them above the visible ones. */
 const [maxPrinted, maxPrintedAbove] = [10_000, 5000]
 
 function getPrinted(seen: number, length: number): { start: number; end: number } {
@@ -156,9 +159,9 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
       },
     }),
   )
-  /** Heights are known once rows are drawn; when they differ from what was thought, other rows may be near. */
+  /** Heights are known once rows are drawn; if they differ from the estimates, other rows may be near. */
   const measure = (): void => {
-    if (isPrinted) return // On paper rows have other heights.
+    if (isPrinted) return // Printed rows have other heights.
     const { children } = inner.current ?? { children: [] }
     for (const [at, child] of [...children].entries()) {
       list.setHeight(start + at, child.getBoundingClientRect().height)

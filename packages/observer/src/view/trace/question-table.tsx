@@ -39,7 +39,7 @@ interface QuestionTableProps {
   /** Key of the one that is shown. */
   readonly shown: string
   readonly choose: (key: string) => void
-  /** Keys of those that are compared. */
+  /** Keys of the compared questions. */
   readonly compared: readonly string[]
   readonly compare: (key: string, isCompared: boolean) => void
 }
@@ -150,7 +150,7 @@ function lineText(envelope: Envelope): string {
 const matches = ({ envelope }: Line, sought: string): boolean =>
   envelope.from.toLowerCase().includes(sought) || lineText(envelope).toLowerCase().includes(sought)
 
-/** Pixels of a line, as in its style, and lines that are drawn beyond those that are seen. */
+/** Height of a line in pixels, as in its style, and number of lines drawn beyond the visible ones. */
 const [linePx, overscan] = [44, 6]
 
 /** Draws those lines that are near the view. */

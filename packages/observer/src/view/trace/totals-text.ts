@@ -1,11 +1,11 @@
 import type { Totals } from '../../model/index.js'
 
-/** Tokens in and out, the latter with what was thought. */
+/** Input and output tokens, including reasoning. */
 export const countTokens = ({ tokens: { input, output } }: Pick<Totals, 'tokens'>): number => input + output
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
-/** `812`, `12.3K`; `''` where there are none. */
+/** `812`, `12.3K`; `''` = none. */
 export const tokensText = (count: number): string => (count === 0 ? '' : compact.format(count))
 
 /** `$0.42`, `$0.0031` */

@@ -25,7 +25,7 @@ import { What } from '../shared/what.js'
 import { WhyButton } from '../why/why-button.js'
 import { costText } from './totals-text.js'
 
-/** What was given and what came of it: of the step that is chosen, else of the question. */
+/** Input and result of the chosen step, otherwise of the question. */
 export function TraceDetail({ question, row }: { question: Question; row: Row | undefined }): VNode {
   return (
     <section class="trace-detail" aria-label="Detail" key={row?.key ?? question.key}>
@@ -135,7 +135,7 @@ function QuestionDetail({ question }: { question: Question }): VNode {
   )
 }
 
-/** What somebody said, below what it is here. */
+/** A message, below a title. */
 export function Said({ title, envelope }: { title: string; envelope: Envelope | undefined }): VNode | null {
   const text = envelope === undefined ? '' : getText(envelope)
   if (text === '') return null

@@ -26,7 +26,7 @@ interface TraceTreeProps {
   readonly handle: (handle: RowsHandle) => void
 }
 
-/** What one question led to, contexts, calls and decisions, on a time axis that begins with it. */
+/** The contexts, calls and decisions of one question, on a time axis that begins with it. */
 export function TraceTree({ list, current, handle }: TraceTreeProps): VNode {
   const { model } = useSpace().session
   const { slots } = list
@@ -66,7 +66,7 @@ export function TraceTree({ list, current, handle }: TraceTreeProps): VNode {
   )
 }
 
-/** What the colours of bars mean. */
+/** The legend of bar colours. */
 const Legend = (): VNode => (
   <p class="legend dim">
     {(Object.keys(barNames) as BarKind[]).map((kind) => (
@@ -80,7 +80,7 @@ const Legend = (): VNode => (
   </p>
 )
 
-/** A context, a call or a proposal: what it is, and its time as a bar. */
+/** A context, call or proposal with a bar for its time. */
 function TimedRow(props: RowProps): VNode {
   const { row } = props
   const tree = useTreeRow(props, 1)
@@ -182,7 +182,7 @@ function ThoughtTicks({ row }: { row: HeadingRow }): VNode {
   )
 }
 
-/** How long it took, beside the bars. */
+/** The duration, next to the bars. */
 function Spent({ row }: { row: Row }): VNode | null {
   const { now } = useScale()
   const span = getSpan(row)
@@ -196,7 +196,7 @@ function Spent({ row }: { row: Row }): VNode | null {
   )
 }
 
-/** What takes the time of a bar. */
+/** Names of bars, by the cause of their time. */
 const barNames = {
   think: 'thinks',
   call: 'calls',
@@ -212,7 +212,7 @@ function getBarKind(row: Row): BarKind {
   return row.type === 'call' && row.hasFailed ? 'failed' : 'call'
 }
 
-/** The axis, in milliseconds since it begins; when that was, and what time it is, by the gateway's clock. */
+/** The axis in milliseconds from its start, with the start and the current time by the gateway's clock. */
 interface Scale extends TimeScale {
   readonly start: number
   readonly now: number
@@ -222,10 +222,10 @@ const ScaleContext = createContext<Scale>({ ...timeScale([], 0), start: 0, now: 
 const ScaleProvider = ScaleContext.Provider
 const useScale = (): Scale => useContext(ScaleContext)
 
-/** As CSS has it. */
+/** As a CSS percentage. */
 const percent = (part: number): string => `${(part * 100).toFixed(2)}%`
 
-/** The head of the tree: what stands in its columns, and the time. */
+/** The head of the tree: column titles and the time axis. */
 function Axis(): VNode {
   const { ticks, pauses } = useScale()
   return (

@@ -14,7 +14,7 @@ export function Trace({ current, handle }: ViewProps): VNode {
   const { session } = useSpace()
   const { model } = session
   const { questions } = model.lists
-  /** `undefined` = the latest, whichever that is. */
+  /** `undefined` = always the latest. */
   const [chosen, choose] = useState(() => {
     const envelope = current === undefined ? undefined : model.log.get(current)
     return envelope && model.getOrigin(envelope)

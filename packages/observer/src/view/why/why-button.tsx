@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useSpace } from '../shared/use-space.js'
 
-/** Asks why there is an envelope. */
+/** Opens the explanation of an envelope. */
 export function WhyButton({ id }: { id: string }): VNode {
   const { showPanel } = useSpace()
   return (

@@ -6,7 +6,7 @@ import { Chip, Name } from '../shared/parts.js'
 import { StepsHeader } from '../shared/steps.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** Why there is an envelope: what led to it, across agents, step by step. */
+/** The causes of an envelope across agents, step by step. */
 export function WhyPanel({ id, close }: { id: string; close: () => void }): VNode {
   const { session, inspect } = useSpace()
   const why = explainEnvelope(session.model, id)
@@ -30,16 +30,16 @@ export function WhyPanel({ id, close }: { id: string; close: () => void }): VNod
   )
 }
 
-/** Steps at the beginning and at the end, and ranks, that show before all are asked for. */
+/** Shown steps at the beginning and the end, and shown ranks, of a folded list. */
 const [firstSteps, lastSteps, firstRanks] = [2, 6, 3]
 
 interface WhyStepsProps {
   readonly why: Why
-  /** Shows a step; default: brings it into view. */
+  /** Shows a step; by default, brings it into view. */
   readonly goTo?: (id: string) => void
 }
 
-/** Steps as a list that can be walked, the last one the envelope itself. */
+/** Steps as a list for the keyboard; the last one is the envelope itself. */
 export function WhySteps({ why: { steps, cut, of }, goTo }: WhyStepsProps): VNode {
   const { inspect } = useSpace()
   const [isOpen, setOpen] = useState(false)
@@ -97,7 +97,7 @@ function Step({ step, isLast, isRanked, goTo }: StepProps): VNode {
 
 const maxStepChars = 160
 
-/** `asks files to read report.txt`, without its sender. */
+/** `asks files to read report.txt`, without the sender. */
 function StepText({ step: { id, from, text } }: { readonly step: WhyStep }): VNode {
   const { session } = useSpace()
   const envelope = session.model.log.get(id)

@@ -4,7 +4,7 @@ import type { Detail } from '../../connect/session.js'
 import { unknownName } from '../../model/index.js'
 import type { SpaceActions } from '../shared/use-space.js'
 
-/** What commands of the message box act on. */
+/** The target of message box commands. */
 interface CommandTarget {
   readonly space: SpaceActions
   /** Interrupts the runs that answer this reader. */
@@ -19,14 +19,14 @@ export interface Command {
   readonly name: string
   readonly takes: string
   readonly about: string
-  /** Returns a text where something is wrong with the argument. */
+  /** Returns a message if the argument is invalid. */
   run(argument: string, target: CommandTarget): unknown
 }
 
 const details: readonly Detail[] = ['full', 'boundaries', 'none']
 const levels: readonly string[] = ['off', 'low', 'high', 'auto']
 
-/** Calls back with the participants that an argument names, `@` or not; else says whom it does not know. */
+/** Calls back with the named participants, with or without `@`; otherwise names the unknown one. */
 function withNamed(
   argument: string,
   { session }: SpaceActions,
@@ -47,7 +47,7 @@ function withNamed(
   return undefined
 }
 
-/** Shows or hides the thoughts of the latest run of a participant, for everybody. */
+/** Shows or hides the thoughts of a participant's latest run for everyone. */
 const turnVisibility =
   (isVisible: boolean): Command['run'] =>
   (argument, { space }) =>
@@ -59,7 +59,7 @@ const turnVisibility =
       })
     })
 
-/** The commands of a terminal that the page has, with their names there. */
+/** The terminal commands that the page has, with the same names. */
 export const commands: readonly Command[] = [
   {
     name: 'pending',

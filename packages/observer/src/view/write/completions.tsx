@@ -3,25 +3,25 @@ import { type Completion, completeName } from '../../model/index.js'
 import { Avatar } from '../shared/parts.js'
 import type { Command } from './commands.js'
 
-/** A name or a command that completes what is typed. */
+/** A completion: a name or command. */
 export interface CompletionItem {
   readonly key: string
-  /** What takes the place of what is typed. */
+  /** Replaces the typed text. */
   readonly insert: string
   readonly label: string
   readonly about: string
-  /** The participant, where it is one. */
+  /** The participant, for a name. */
   readonly person?: string
 }
 
 interface CompletionsProps {
   readonly items: readonly CompletionItem[]
-  /** Index of the item that Enter takes. */
+  /** Index of the item selected by Enter. */
   readonly chosen: number
   readonly complete: (item: CompletionItem) => void
 }
 
-/** What may be meant; the focus stays in the field. */
+/** The possible completions; the focus stays in the field. */
 export const Completions = ({ items, chosen, complete }: CompletionsProps): VNode => (
   <div class="completions" id="completions" role="listbox" aria-label="Completions">
     {items.map((item, at) => (
@@ -45,7 +45,7 @@ export const Completions = ({ items, chosen, complete }: CompletionsProps): VNod
   </div>
 )
 
-/** What completes a name or a command that is being typed. */
+/** Completions for the name or command at the cursor. */
 export function completionItems(
   { sign, query }: Completion,
   people: Parameters<typeof completeName>[1],

@@ -30,16 +30,16 @@ const levels = [
 ] as const
 type Level = (typeof levels)[number][0]
 
-/** Milliseconds between two signs that this reader is writing [MEUP-3.32]. */
+/** Milliseconds between two typing signs [MEUP-3.32]. */
 const typingMs = 3000
 
-/** Where a reader says something: to everybody, asking those whom it names, or to one participant alone. */
+/** The field for messages: to everyone, with mentions, or to one participant. */
 export function MessageBox({ help }: { help: () => void }): VNode {
   const space = useSpace()
   const { session, isLive, can, composer } = space
   const box = useRef<HTMLTextAreaElement>(null)
   const [text, setText] = useDraft(session.place.space)
-  /** Who alone is to read it; `''` = everybody. */
+  /** The only reader; `''` = everyone. */
   const [to, setTo] = useState('')
   const [level, setLevel] = useState<Level>('')
   const [typed, setTyped] = useState<Completion | undefined>()
@@ -145,7 +145,7 @@ export function MessageBox({ help }: { help: () => void }): VNode {
     setReplied(undefined)
     write('')
   }
-  /** Brings back what this reader said last; what nobody has answered yet is taken back, to be said otherwise. */
+  /** Restores the reader's last message for editing; an unanswered one is retracted. */
   const recall = (): void => {
     const { log } = session.model
     const last = log.envelopes.findLast(({ kind, from }) => kind === Kind.chat && from === me)
@@ -175,7 +175,7 @@ export function MessageBox({ help }: { help: () => void }): VNode {
       setReplied(undefined)
     }
   }
-  /** Whether the key was for the list of completions. */
+  /** Handles keys for the list of completions; returns whether the key was one. */
   const onListKey = (event: KeyboardEvent): boolean => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     const item = items[chosen]
@@ -277,7 +277,7 @@ function getPlaceholder(isPast: boolean, mayChat: boolean, to: string): string {
   return to === '' ? 'Message… @ asks somebody, / commands' : `Only ${to} reads this`
 }
 
-/** What a message answers. */
+/** The message that the draft answers. */
 const Replied = ({ to, drop }: { to: Envelope; drop: () => void }): VNode => (
   <p class="replied dim">
     ↳ <Name id={to.from} />
@@ -288,7 +288,7 @@ const Replied = ({ to, drop }: { to: Envelope; drop: () => void }): VNode => (
   </p>
 )
 
-/** Names in a private message ask those alone who read it. */
+/** Mentions in a private message only reach its readers. */
 function toDraft(
   message: string,
   to: string,
@@ -306,7 +306,7 @@ function toDraft(
   }
 }
 
-/** The same text with the names in it marked, behind the field: a field cannot mark a part of its text. */
+/** The text with marked mentions, behind the field, which cannot mark parts of its text. */
 function Marked({ text, names }: { text: string; names: readonly NamedPart[] }): VNode {
   const known = names.filter(({ id }) => id !== undefined)
   return (
@@ -325,11 +325,11 @@ function Marked({ text, names }: { text: string; names: readonly NamedPart[] }):
 interface NoteProps {
   readonly mention: readonly string[]
   readonly to: string
-  /** What is wrong with what is written; `''` = nothing. */
+  /** The problem with the draft; `''` = none. */
   readonly problem: string
 }
 
-/** Who reads and who is asked, or what is wrong with what is written. */
+/** The addressees, or the problem with the draft. */
 function Note({ mention, to, problem }: NoteProps): VNode {
   const excluded = to === '' ? [] : mention.filter((id) => id !== to)
   const wrong =
@@ -345,7 +345,7 @@ function Note({ mention, to, problem }: NoteProps): VNode {
   )
 }
 
-/** Whether somebody of the space is called so. */
+/** Whether a participant has this name. */
 function useKnown(people: readonly { readonly id: string }[]): (id: string) => boolean {
   const ids = useRef<{ readonly of: unknown; readonly set: ReadonlySet<string> }>({ of: [], set: new Set() })
   if (ids.current.of !== people) ids.current = { of: people, set: new Set(people.map(({ id }) => id)) }

@@ -4,7 +4,7 @@ type Commands = typeof import('./commands.js')
 
 let loading: Promise<Commands> | undefined
 
-/** The commands of the box; their code comes when somebody begins to write one. */
+/** The commands of the message box; loaded with the first command. */
 export function loadCommands(): Promise<Commands> {
   loading ??= import('./commands.js').catch((error: unknown) => {
     loading = undefined

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { loadDraft, saveDraft } from '../../connect/storage.js'
 
-/** Milliseconds after which what is written is kept in the tab. */
+/** Milliseconds after which the draft is stored in the tab. */
 const keepMs = 300
 
-/** What is written, kept in the tab. */
+/** The draft, stored in the tab. */
 export function useDraft(space: string): readonly [string, (text: string) => void] {
   const [text, setText] = useState(() => loadDraft(space))
   const latest = useRef(text)

@@ -172,10 +172,10 @@ function checkGrantLimits(
 ): Refusal | undefined {
   chargeRows(meter, trust.grants.size, 'grants to look at')
   if (trust.grants.size >= standingGrants.all) {
-    return forbidden(`${standingGrants.all} grants stand in this space already. Revoke some first.`)
+    return forbidden(`${standingGrants.all} grants are open in this space already. Revoke some first.`)
   }
   if (trust.grants.count(from) >= standingGrants.own) {
-    return forbidden(`${standingGrants.own} grants of ${from} stand already. Revoke some first.`)
+    return forbidden(`${standingGrants.own} grants of ${from} are open already. Revoke some first.`)
   }
   // Without kept capabilities, this grant replaces all earlier ones of the same grantor.
   const given = trust.grants.textBeside(existing.length === 0 ? to : undefined, from)

@@ -13,7 +13,7 @@ export const reasoningRights: Right = ({ envelope: { kind, from, context } }, sp
   const stranger = owner !== undefined && owner !== from && kind !== Kind.reasoningCancel
   if (stranger && !space.config.reasoning.collaborative) {
     return forbidden(
-      `Only its owner reasons in ${contextRoot(context)}: this space lets nobody think along. Use chat.`,
+      `Only its owner reasons in ${contextRoot(context)}: this space does not let others join in. Use chat.`,
     )
   }
   return undefined

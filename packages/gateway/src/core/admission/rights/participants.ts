@@ -47,7 +47,7 @@ function checkInviterHoldings(
   const { participants } = state
   const heldSets = [participants.configured(id), participants.granted(id)]
   if (heldSets.every((held) => firstBeyond(inviter, held, state, meter) === -1)) return undefined
-  const message = `${id} holds more than ${inviter}. Let one invite it that holds as much.`
+  const message = `${id} has more capabilities than ${inviter}. Ask a participant with as many to invite it.`
   return { code: 'grant_exceeds_own', path: '/payload/participantId', message }
 }
 

@@ -32,7 +32,7 @@ export const rejectionRights: Right = (admission, space) => {
     }
     if (!proposal.rejectedBy.includes(from) && !couldFulfil(id, admission, space)) {
       return forbidden(
-        `${from} may not send what ${id} proposes, and so cannot refuse it. Leave it to others.`,
+        `${from} may not send what ${id} proposes, and so cannot refuse it. Leave it to participants that may.`,
       )
     }
   }
@@ -62,7 +62,7 @@ export const fulfilmentRights: Right = ({ envelope, payload, now }, space) => {
     }
     call ??= digestCall(envelope, payload)
     const differing = differences(call, proposal.data).join(' and ')
-    if (differing !== '') return forbidden(`${id} proposes another ${differing}. Send what was proposed.`)
+    if (differing !== '') return forbidden(`${id} proposes another ${differing}. Send it as proposed.`)
   }
   return undefined
 }
