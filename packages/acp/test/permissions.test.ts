@@ -366,7 +366,7 @@ describe('a session that nobody opened', () => {
     expect(notes()).toContainEqual({ asked: 'c1', outcome: { outcome: 'cancelled' } })
     const errors = log.filter(({ payload }) => Object(payload).phase === 'error')
     expect(errors.length).toBeGreaterThan(0)
-    expect(JSON.stringify(errors)).not.toContain('ls')
+    expect(JSON.stringify(errors.map(({ payload }) => payload))).not.toContain('ls')
     expect(lines.join('\n')).toContain('sub-agent')
   })
 

@@ -73,7 +73,7 @@ describe('a reader that takes too little', () => {
     const events = await stream.rest()
     const last = events.pop()
     expect(last?.event).toBe('error')
-    expect(JSON.parse(last?.data ?? '')).toMatchObject({ code: 4410, reason: expect.stringMatching(/wait/) })
+    expect(JSON.parse(last?.data ?? '')).toMatchObject({ code: 4410 })
     const got = events.map(({ id }) => Number(id))
     expect(got).toEqual(range(got[0] ?? 0, got.at(-1) ?? 0))
     expect(got.length).toBeLessThan(total)

@@ -142,7 +142,7 @@ describe('a log that changes while it is exported', () => {
     const { url } = await start({ participants, store, logger })
     pages = 0
     await expect(exportOf(url, 'alice')).rejects.toThrow(/terminated|fetch failed/)
-    const err = expect.objectContaining({ message: expect.stringMatching(/is gone from the log/) })
+    const err = expect.objectContaining({ message: expect.stringMatching(/was pruned during the export/) })
     expect(warnings).toEqual([{ err, space: 'test', participant: 'alice' }])
     expect(await verdictFor(await exportOf(url, 'alice'))).toMatchObject({ ok: true, first: 401 })
   })

@@ -165,7 +165,7 @@ describe('what is refused', () => {
     await newt.close()
     expect(await host.refused(invite('newt', ['work.dig']))).toMatchObject({
       code: 'forbidden',
-      message: expect.stringContaining('grant it what it needs'),
+      message: expect.stringContaining('Grant it capabilities'),
     })
   })
 
