@@ -22,7 +22,7 @@ export function anthropicReader(collector: StepCollector): (chunk: Json) => void
   function readMessage(message: Json): void {
     blocks = new Map()
     for (const content of records(message.content ?? [])) {
-      // Thoughts may be in this form beside an answer in another one.
+      // Thoughts may have this form even if the answer has another one.
       if (content.type === 'thinking' || !('choices' in message))
         endBlock(begin(undefined, content), collector)
     }

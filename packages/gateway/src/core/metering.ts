@@ -22,7 +22,7 @@ const owed = ['bytes', 'results', 'work', 'frames'] as const satisfies readonly 
 export const getRateClass = (kind: string): RateClass =>
   classes.get(kind) ?? classes.get(namespaceOf(kind)) ?? 'other'
 
-/** With more rateLimitKeys than this, those without debt are forgotten. */
+/** Above this number of keys, those without debt are forgotten. */
 const remembered = 4096
 
 /** Bounds the extra wait that earlier refusals add. */

@@ -67,7 +67,7 @@ export interface Gateway {
   readonly spaces: readonly string[]
   /** Refused connections, by error code. Adapters count their own refusals. */
   readonly refusedJoins: MeterCounts
-  /** Requests and connections without a valid token where one is required. */
+  /** Requests and connections without a valid token that need one. */
   readonly failedLogins: number
   /** Bytes of the logs, and free bytes of the disk; `undefined` if the logs are in memory. */
   disk(): Disk | undefined

@@ -62,7 +62,7 @@ const maxTouched = 4096
 /** The turns of one space: which envelopes belong to which turn, and their steps. */
 export type TurnIndex = Pick<SqliteTurnIndex, keyof SqliteTurnIndex>
 
-/** The turn index in a file beside the log. */
+/** The turn index in a file next to the log. */
 export class SqliteTurnIndex {
   readonly #db: Database.Database
   readonly #space: number

@@ -159,7 +159,7 @@ function see(id: string, trust: Trust): void {
   trust.forget(members.surplus((member) => participants.isPresent(member)))
 }
 
-/** The standing grants that a revocation names, whoever gave them. */
+/** The open grants that a revocation names, by any grantor. */
 export function namedIn(
   { recipient, grantId, capabilities = [] }: RevokePayload,
   { grants }: Trust,

@@ -64,7 +64,7 @@ export class Trust {
     this.#onForgotten = onForgotten
   }
 
-  /** Work spent on cascading revocations, charged to whoever caused them [MEUP-7.1]. */
+  /** Work spent on cascading revocations, charged to the sender that caused them [MEUP-7.1]. */
   get work(): number {
     return this.grants.work
   }
