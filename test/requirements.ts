@@ -16,9 +16,8 @@ const rows = {
 export type RequirementId = keyof typeof rows
 
 /**
- * What the five documents that this project answers ask for. Ids are stable: tests name them. A name that belongs to
- * the application a document was written for (a method, an event, a table number) stands for its counterpart in the
- * protocol.
+ * Requirements of the five documents that this project answers. Ids are stable: tests name them. A name that belongs to the
+ * application a document was written for (a method, an event, a table number) means its counterpart in the protocol.
  */
 export const requirements: Record<RequirementId, Requirement> = rows
 

@@ -11,7 +11,7 @@ const sources = [
   ...filesUnder('docs', '.md'),
 ].filter((path) => !/^test\/vocabulary/.test(path))
 
-/** Where a pattern stands as a word of its own, each with what to write instead. */
+/** Finds a pattern as a separate word, with its replacement. */
 const find = (table: typeof identifiers, text: string): string[] =>
   table.flatMap(([pattern, instead]) =>
     [...text.matchAll(new RegExp(`(?<![\\w$-])#?(?:${pattern})(?![\\w$-])`, 'g'))].map(
@@ -30,6 +30,19 @@ test('identifiers are of the vocabulary', () => {
 test('comments and pages use plain phrases', () => {
   const found = sources.flatMap((path) => find(phrases, readText(path)).map((each) => `${path}: ${each}`))
   expect(found).toEqual([])
+})
+
+/** Exported names with more than two definitions. The list may only shrink. */
+const ambiguous = ['Heading', 'Problem', 'Refusal', 'Said', 'Source', 'createDraft', 'replay']
+const exported = /^export (?:abstract |async )*(?:class|const|enum|function\*?|interface|let|type) (\w+)/gm
+
+test('an exported name has at most two definitions: rename the third', () => {
+  const counts = new Map<string, number>()
+  for (const path of sources.filter((each) => /^(?:protocol|packages\/[^/]+)\/src\/.*\.tsx?$/.test(each)))
+    for (const name of new Set(Array.from(readText(path).matchAll(exported), ([, found = '']) => found)))
+      counts.set(name, (counts.get(name) ?? 0) + 1)
+  const found = [...counts].flatMap(([name, count]) => (count > 2 ? [name] : []))
+  expect(found.sort()).toEqual(ambiguous)
 })
 
 describe('riddles', () => {

@@ -70,7 +70,7 @@ const payloadPattern = (depth: number, deep: boolean): fc.Arbitrary<PayloadPatte
   return fc.oneof(text, single, object, object, fc.array(item, { minLength: 1, maxLength: 3 }))
 }
 
-/** Not all of it is well-formed: what stands before the first slash may end in a backslash. */
+/** Some of it is malformed: the text before the first slash may end in a backslash. */
 const toolText = fc
   .tuple(fc.oneof(fc.constantFrom('a', '*', '**', 'a*', '?'), glob), text)
   .map(([to, name]) => `${to.replace(/[\\/]/g, '')}/${name}`)

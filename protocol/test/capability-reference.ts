@@ -25,7 +25,7 @@ export function referenceAllows(list: readonly Capability[], envelope: Subject):
 
 export type Written = Extract<Capability, { kind: Pattern }>
 
-/** What a capability stands for, without aliases. */
+/** A capability without aliases. */
 export function writtenOut(capability: Capability): Written[] {
   if (typeof capability === 'string') return writtenOut({ kind: capability })
   if ('kind' in capability) {

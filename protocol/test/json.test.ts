@@ -6,7 +6,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 const read = (text: string) => readObject(encode(text))
 
-/** What the spans of a member stand for. */
+/** The key and value at the spans of a member, parsed. */
 const entryOf = (bytes: Uint8Array, { keyStart, keyEnd, valueStart, valueEnd }: Member) => [
   JSON.parse(decode(bytes.subarray(keyStart, keyEnd))),
   JSON.parse(decode(bytes.subarray(valueStart, valueEnd))),

@@ -55,7 +55,7 @@ describe('reasoning', () => {
     'O10',
     'an answer that is written, whole, stopped, failed or thought about has a kind and a payload each',
     () => {
-      /** By the state of the answer: what is accepted, and what is not, by the path of the bad field. */
+      /** By the state of the answer: accepted payloads, and rejected ones by the path of the bad field. */
       const states: Record<
         string,
         readonly [kind: Kind, good: object, bad: Readonly<Record<string, object>>]
@@ -89,7 +89,7 @@ describe('reasoning', () => {
           expect([state, checkPayload(kind, { ...payload })?.path]).toEqual([state, path.trim()])
         }
       }
-      // What it cost stands at the end of its run; a delta is not numbered with the log.
+      // The cost is at the end of its run; a delta has no seq.
       const metadata = { tokens: { input: 1, output: 2, reasoning: 0 }, stopReason: 'stop' }
       expect(checkPayload(Kind.reasoningConclusion, { metadata })).toBeUndefined()
       expect(kindRules[Kind.chatDelta]).toMatchObject({ live: true, requires: ['correlationId'] })

@@ -10,7 +10,7 @@ export interface SessionSpace {
   readonly rates?: Readonly<Record<string, Readonly<Record<string, { perSecond: number; burst: number }>>>>
 }
 
-/** How a connection is asked for, beside its participant's token. */
+/** The request for a connection, besides its participant's token. */
 export interface Opening {
   readonly after?: string | number
   readonly epoch?: string
@@ -37,7 +37,7 @@ export interface Step {
   readonly closed?: number
 }
 
-/** What `"$name"` stands for. */
+/** The values of `"$name"`. */
 export type Bindings = Map<string, unknown>
 
 /** Whether a value is what a vector expects: of objects at least the named fields. Binds names on their first sight. */
@@ -54,7 +54,7 @@ export function fits(expected: unknown, actual: unknown, bindings: Bindings): bo
   )
 }
 
-/** A value with its names replaced by what they stand for. */
+/** A value with its names replaced by their values. */
 export function filledIn(value: unknown, bindings: Bindings): unknown {
   if (typeof value === 'string') return bindings.get(value) ?? value
   if (typeof value !== 'object' || value === null) return value

@@ -47,7 +47,7 @@ function readFrame(frame: string) {
   return 'path' in normalised ? { code: 'invalid_envelope', path: normalised.path } : normalised
 }
 
-/** What everybody who sends it is refused with. */
+/** The refusal for every sender. */
 function refusalOf(kind: string): string | undefined {
   const namespace = namespaceOf(kind)
   if (namespace === 'system' || getKindRule(kind)?.gateway) return 'reserved_kind'

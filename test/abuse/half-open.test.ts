@@ -44,7 +44,7 @@ test(
     for (let round = 1; round <= rounds; round++) {
       accepted.push(await far.space.chat(`round ${round}`))
       const reset = line.stop()
-      // On the dead line: nobody hears it, and it is not taken for accepted.
+      // No one receives it on the dead line, and it does not count as accepted.
       const unheard = Array.from({ length: perRound }, (_, number) => far.space.chat(`unheard ${number}`))
       accepted.push(
         ...(await Promise.all(Array.from({ length: perRound }, () => near.space.chat('meanwhile')))),

@@ -46,7 +46,7 @@ function rawSocket(url: URL, headers: readonly string[] = []) {
   return { socket, answer, closed }
 }
 
-/** Everybody else goes on. */
+/** All other participants keep working. */
 const unharmed = async (bob: SpaceClient): Promise<void> =>
   expect((await bob.chat('still here')).seq).toBeGreaterThan(0)
 

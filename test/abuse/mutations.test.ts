@@ -63,11 +63,11 @@ function mutate(frame: Buffer, random: (below: number) => number): Buffer {
   }
 }
 
-/** What was denied is told twice: by the answer, and by a record that comes some time later. */
+/** A denial shows up twice: as the answer, and as a record that follows some time later. */
 const isRecord = (bytes: Buffer): boolean =>
   (JSON.parse(bytes.toString()) as Envelope).kind === 'system.decision'
 
-/** What cannot be seen is dropped where texts are guarded; then the bytes are others. */
+/** The guard drops invisible characters from texts; then the bytes differ. */
 const invisible = /\\u00[0189]|\\[bf]|[\u007f-\u009f]|\p{Default_Ignorable_Code_Point}/iu
 
 const name = Buffer.from('"payload":')
@@ -76,7 +76,7 @@ const name = Buffer.from('"payload":')
 const payloadOf = (delivered: Buffer): Buffer =>
   delivered.subarray(delivered.indexOf(name) + name.length, delivered.length - 1)
 
-/** What the payload of an accepted frame must say, aliases resolved; whether its bytes must be those sent. */
+/** The expected payload of an accepted frame, aliases resolved, and whether its bytes must be those sent. */
 function expectedOf(frame: Buffer, kind: string): { value: Record<string, unknown>; isVerbatim: boolean } {
   const { payload } = JSON.parse(frame.toString()) as { payload?: Record<string, unknown> }
   if (payload === undefined) return { value: {}, isVerbatim: false }

@@ -10,7 +10,7 @@ import { quickFigures } from '../../bench/quick/figures.js'
 import { inRepository } from '../../bench/report/write.js'
 import { repositoryRoot } from '../support/files.js'
 
-/** Each starts some servers; the machine may be busy. */
+/** Milliseconds: each test starts several servers, on a machine that may be busy. */
 const patience = 240_000
 const page = readFileSync(join(repositoryRoot, 'docs/performance.md'), 'utf8')
 const figures = readFileSync(inRepository.page, 'utf8')

@@ -3,7 +3,7 @@ import { Crowd, type CrowdOptions } from '../../bench/load/crowd.js'
 import type { Connection } from '../../bench/load/line.js'
 import { chosen, type Running } from '../../bench/peers/contenders.js'
 
-/** What a receiver gets instead of two messages that follow each other. */
+/** Faulty deliveries of two consecutive messages. */
 const faults = {
   none: (one: Buffer, other: Buffer) => [one, other],
   lost: (_: Buffer, other: Buffer) => [other],

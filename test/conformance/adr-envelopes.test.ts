@@ -24,7 +24,7 @@ const examples = readFileSync(join(repositoryRoot, 'test/conformance/adr-example
   .trim()
   .split('\n')
 
-/** What a gateway would find wrong with an example as it stands: nothing is added to it. */
+/** The problem that a gateway would find in an example, without any additions. */
 function problemOf(text: string): unknown {
   const bytes = new TextEncoder().encode(text)
   const object = readObject(bytes)

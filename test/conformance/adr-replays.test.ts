@@ -185,7 +185,7 @@ verifies('M15', 'others think along in a context: one tree, two authors, one thr
     ['msg-504', 'agent-a'],
     ['msg-505', 'agent-a'],
   ])
-  // What people read of the thread: in an export, and in a terminal.
+  // The thread as people read it: in an export, and in a terminal.
   expect(contextMarkdown('msg-501', tree).split('\n\n').slice(1)).toEqual([
     'agent-a [思考] I think we should check performance first',
     'agent-b [思考] to agent-a: Have you considered the cache?',

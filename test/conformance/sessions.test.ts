@@ -14,7 +14,7 @@ import {
 } from '../../protocol/test/sessions.js'
 import { vectors } from '../../protocol/test/vectors.js'
 
-/** What happens in a space beside what was asked for. */
+/** Kinds that a space sends in addition to the requested ones. */
 const passedOver = new Set(['system.decision', 'system.presence', 'system.space'])
 
 /** One connection of a session, and how far its frames have been compared. */
@@ -68,7 +68,7 @@ class Player {
     expect({ status, code: body.code }).toEqual(refused)
   }
 
-  /** What is not asked for in the path or a header is asked for in the query. */
+  /** Parts of the request that belong neither to the path nor to a header are sent as a query. */
   #dialled(opening: Opening) {
     const { space, token, protocols, ...query } = filledIn(opening, this.#bindings) as Opening
     return {

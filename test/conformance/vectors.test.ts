@@ -11,11 +11,11 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { vectors } from '../../protocol/test/vectors.js'
 
-/** Who the vectors speak of, beside `ana`, who sends and may do everything. */
+/** The participants of the vectors besides `ana`, who sends and may do everything. */
 const others = ['a', 'b.2', 'calc', ...Array.from({ length: 64 }, (_, index) => `p${index + 1}`)]
 const rate = { perSecond: 1e6, burst: 1e6 }
 
-/** What required fields have. */
+/** Values of required fields. */
 const filledIn = { to: ['calc'], correlationId: 'q', context: 'free' }
 
 describe('the gateway answers as the vectors say', () => {
@@ -37,7 +37,7 @@ describe('the gateway answers as the vectors say', () => {
   })
   afterAll(() => close())
 
-  /** What one frame is answered with: the error, or the echo. */
+  /** The answer to one frame: the error, or the echo. */
   async function answerTo(frame: string): Promise<{ error?: ErrorPayload; echo?: string }> {
     heard.length = 0
     const id = `fence-${fences++}`

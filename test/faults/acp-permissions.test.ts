@@ -44,7 +44,7 @@ test(`${prompts * permissionsEach} permissions end once each, while the gateway 
   onTestFinished(() => ana.close())
   const log: AnyEnvelope[] = []
   ana.on('envelope', (envelope) => log.push(envelope))
-  // What is decided while the gateway is away is decided when it is back, or never.
+  // Decisions during an outage of the gateway take effect when it is back, or never.
   let turn = 0
   ana.proposals.on('proposal', ({ id }) => {
     const choice = turn++ % 10
@@ -114,7 +114,7 @@ test(`${prompts * permissionsEach} permissions end once each, while the gateway 
       expect(ends(request.id, [Kind.mcpResponse]), `the answers of ${request.id}`).toHaveLength(1)
     }
   }
-  // What the agent was allowed is what the space allowed, with the same arguments.
+  // The agent was only allowed what the space allowed, with the same arguments.
   const allowed = new Set(
     all
       .filter((each) => each.kind === Kind.mcpRequest && each.to?.includes('coder'))

@@ -36,7 +36,7 @@ test('a backup under load has what was acknowledged before it, and is a whole lo
         const said = ana.send({ kind: 'chat', payload: { message: `${sent++}` } })
         said.then(
           ({ id }) => void acknowledged.push(id),
-          () => {}, // Those that the kill cuts off.
+          () => {}, // The kill interrupts these.
         )
       }
       await pause(Math.max(0, start + (sent / burst) * gap - performance.now()))

@@ -5,7 +5,7 @@ import { type Accepted, crowdConfig, enterAs, expectInLog, expectNoGap } from '.
 import { shiftClock } from '../support/shifted-clock.js'
 
 const [hour, day] = [3_600_000, 86_400_000]
-/** By how much the clock is put each time; the last one is there again at a start. */
+/** Milliseconds by which the clock is put each time; the last jump happens again at a start. */
 const jumps = [hour, -2 * hour, 30 * day, -31 * day, -1000]
 
 test('the clock of a gateway is put forward and back: while it runs its time never goes back, and nothing acknowledged is lost', {

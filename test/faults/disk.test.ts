@@ -27,7 +27,7 @@ participants:
   late: { kind: agent, capabilities: [] }
 `
 
-/** A running gateway, somebody who sends to it and somebody who listens. */
+/** A running gateway with a sender and a listener. */
 async function running(
   options: { durability?: string; database?: string; through?: (folder: string) => string[] } = {},
 ) {
@@ -80,7 +80,7 @@ async function saysUntil(say: () => Promise<boolean>, isAccepted: boolean): Prom
   }
 }
 
-/** What was acknowledged is in the log, at its place, and nothing that was refused is. */
+/** Acknowledged envelopes are in the log, in their places, and refused ones are not. */
 async function expectKept(
   gateway: RunningSpace,
   path: string,
@@ -110,7 +110,7 @@ test(
     expect(ben.seen.at(-1)?.seq).toBe(last)
 
     disk.clear()
-    // It is logged that somebody came during the fault, though nobody sends: the log is tried again.
+    // The log has a join that happened during the fault, though no one sends: the gateway retries by itself.
     await expect.poll(() => ben.seen.at(-1)?.seq, patient).toBeGreaterThan(last)
     await says(say, 20)
     for (const { seen } of [ben, late]) {
@@ -158,7 +158,7 @@ for (const [name, calls, durability, fault] of faults) {
       await saysUntil(say, true)
       let before = tracedCalls(join(folder, 'trace'))
       expect(before.filter(({ injected }) => injected).length, 'attempts that failed').toBeGreaterThan(1)
-      // Each thread counts its calls for itself, so that another one may still come to those that fail.
+      // Each thread counts its own calls, so another call may follow the failing ones.
       for (let inRow = 0; inRow < 20; inRow++) {
         if (inRow === 0) before = tracedCalls(join(folder, 'trace'))
         if (!(await say())) inRow = -1

@@ -49,7 +49,7 @@ test(
     expect(hashOf(first ?? [])).toBe(hashOf(second ?? []))
     expect(first).toEqual(second)
 
-    // Refusals, known ids and subscriptions are answered where somebody is connected.
+    // Refusals, known ids and subscriptions are answered by the participant's own gateway.
     await expect(
       bob.send({ kind: 'space.kick', payload: { participantId: 'reader' } }),
     ).rejects.toMatchObject({
@@ -59,10 +59,10 @@ test(
     expect(again.seq).toBe(receipt?.seq)
     const { line, others } = await wireOf(two.url, 'bob')
     line.send(JSON.stringify({ kind: 'observe.subscribe', payload: { reasoning: 'none' } }))
-    // While it is shown the log, the end of that is told once more.
+    // The end of the log is announced again after its replay.
     await expect.poll(() => others.filter((text) => text.includes('"reasoning":"none"'))).not.toEqual([])
 
-    // Both know who is there, and that nobody left who is connected elsewhere.
+    // Both show who is present, and no one who is connected to the other gateway has left.
     const present = async (url: string): Promise<string[]> => {
       const response = await fetch(`${url}/spaces/demo/participants`, {
         headers: { authorization: `Bearer ${tokenOf('ana')}` },
@@ -90,7 +90,7 @@ for (const [what, end] of [
       let sent = 0
       for (let round = 0; round < rounds; round++) {
         const [ana, reader] = await Promise.all([seat(other.url, 'ana'), wireOf(other.url, 'reader')])
-        // Whoever is connected to a stopped gateway has said something that it has not read, or not passed on.
+        // A participant of a stopped gateway has sent something that the gateway has not read, or not forwarded.
         const bob = what === 'killed' ? undefined : await seat(leader.url, 'bob')
         const sending: ReturnType<typeof retry>[] = []
         const stopped: ReturnType<typeof retry>[] = []

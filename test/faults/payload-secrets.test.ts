@@ -20,7 +20,7 @@ type Said = readonly [from: 'ana' | 'ben', draft: Draft]
 
 const text = (said: string): object => ({ content: [{ type: 'text', text: said }] })
 
-/** A turn of ana in which tools are told, and say, a secret in every way, and one that a secret is asked of. */
+/** A turn of ana in which tools receive and return a secret in every way, and one asks for it. */
 function turnAbout(secret: string): Said[] {
   const [question, run] = [freshId(), freshId()]
   const called: Said[] = []
@@ -73,14 +73,14 @@ function turnAbout(secret: string): Said[] {
   ]
 }
 
-/** Some samples, by turns as they are and in disguise; where there is time, all of them. */
+/** Some samples, alternately plain and disguised; all of them if there is time. */
 function plantsOf({ text: said, secrets }: Sample, turn: number) {
   const ways = disguises(said, secrets.flatMap(needlesIn))
   const step = isSoak ? 1 : 8
   return turn % step === 0 ? [ways[(turn / step) % ways.length]].filter((way) => way !== undefined) : []
 }
 
-/** Each says its part in order: what answers something comes after it. */
+/** Each participant sends its part in order: answers follow what they answer. */
 async function tellAll(
   said: readonly Said[],
   lines: Readonly<Record<'ana' | 'ben', Connection>>,
@@ -96,7 +96,7 @@ verifies(
     const plants = samples().flatMap(plantsOf)
     const find = finderOf(plants.flatMap(({ needles }) => needles))
     const lines = { ana: await enter('ana'), ben: await enter('ben') }
-    // Somebody else: who joins answers for itself that it offers no tools.
+    // A participant that joins by the CLI answers by itself that it offers no tools.
     const joined = spawnMeup(['join', '--as', 'cas'], folder)
     await expect.poll(() => joined.said.stderr, { timeout: 30_000 }).toContain('you are cas')
     const events = await get('events?after=0')

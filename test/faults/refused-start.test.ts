@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { startMeup, temporaryFolder } from '../support/cli.js'
 import { type Accepted, crowdConfig, enterAs, expectInLog, expectNoGap } from '../support/crowd.js'
 
-/** Each starts several processes. */
+/** Each test starts several processes. */
 const patient = { timeout: 180_000 }
 
 test(

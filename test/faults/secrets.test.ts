@@ -131,7 +131,7 @@ verifies(
   { timeout },
 )
 
-/** Where to split: everywhere, or at the very end and at one other place, by turns. */
+/** Split positions: everywhere, or alternately at the very end and at one other place. */
 function offsetsIn({ length }: string, turn: number): number[] {
   const all = Array.from({ length: length - 1 }, (_, index) => index + 1)
   return isSoak ? all : all.filter((at) => at === length - 1 || at === 1 + (turn % (length - 1)))

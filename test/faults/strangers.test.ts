@@ -6,12 +6,12 @@ import { type Accepted, crowdConfig, enterAs, expectInLog, expectNoGap } from '.
 
 const strangers = 5000
 const together = 500
-/** Where they come from: what waits to be let in is bounded for each address, and they fill theirs. */
+/** Their address: pending connections are limited per address, and they use up the limit of theirs. */
 const theirs = '127.0.0.2'
-/** What they may cost while they are there: 10 KB each. */
+/** Maximum cost while they are connected: 10 KB each. */
 const maxBytes = strangers * 10_240
 
-/** What is said, or begun, without a token. */
+/** Openings without a token. */
 const openings = [
   '',
   'GET /spaces/demo HTTP/1.1\r\n',
@@ -69,7 +69,7 @@ test(`${strangers} connections without a token: who has one is served all along,
   }
   expect(arrived).toBe(strangers)
   expect(maximum - before).toBeLessThan(maxBytes + 64 * 1024 * 1024)
-  // None of them stays, whatever it does; those who have a token do.
+  // Connections without a token end, whatever they do; those with one stay.
   await expect.poll(() => sockets.size, { timeout: 60_000 }).toBeLessThanOrEqual(32)
   accepted.push(await ana.space.chat('after'))
   const last = accepted.at(-1)?.seq ?? 0

@@ -46,7 +46,7 @@ async function placeWith(major: string, path: readonly string[] = ownPath): Prom
   return { cwd: temporaryFolder(), env }
 }
 
-/** What scripts of packages are run with; there is no compiler among them. */
+/** The environment for scripts of packages, without a compiler. */
 function withoutCompiler(): string[] {
   const folder = temporaryFolder()
   for (const name of ['sh', 'sed', 'dirname', 'uname']) symlinkSync(pathOf(name), join(folder, name))
@@ -65,7 +65,7 @@ async function install(client: Client, place: Place): Promise<void> {
   else await succeeding(place, 'npx', '-y', 'pnpm@10', 'install')
 }
 
-/** As in a folder of somebody who installs them. pnpm would look for packages of packages in the registry. */
+/** A folder like that of a user who installs the packages. pnpm would look for packages of packages in the registry. */
 function manifestOf(client: Client, tarballs: readonly string[]) {
   const files = Object.fromEntries(tarballs.map((path) => [nameOf(path), `file:${path}`]))
   const pnpm = { overrides: files, onlyBuiltDependencies: ['better-sqlite3', 'esbuild'] }

@@ -16,7 +16,7 @@ const codingAgent = join(repositoryRoot, 'packages/acp/test/fixtures/scripted-ag
 const lines: string[] = []
 afterAll(() => void process.stdout.write(`${lines.join('\n')}\n`))
 
-/** What npm installs with one version of Node.js, in an empty folder that has this first in `PATH`. */
+/** The installation by npm with one version of Node.js, in an empty folder with this version first in `PATH`. */
 async function placeWith(major: string): Promise<{ newcomer: Newcomer; env: Record<string, string> }> {
   const { bin, headers } = await installNode(major)
   const folder = temporaryFolder()
@@ -56,7 +56,7 @@ async function create(
   return { newcomer, env, folder: newcomer.folder }
 }
 
-/** What the first question of each template is answered. */
+/** The expected answer to the first question of each template. */
 const questions: Readonly<Record<TemplateName, readonly [command: string, answer: RegExp]>> = {
   hello: ["npx meup ask reviewer 'Can we deploy?'", /I recommend against deploying: FAIL 2/],
   model: ["npx meup ask reviewer 'Can we deploy?'", /Do not deploy: the token expires/],

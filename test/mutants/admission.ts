@@ -1,8 +1,8 @@
 import type { Mutant } from './mutant.js'
 
-/** Who is let in, what is admitted of whom, and who may read it. */
+/** Authentication, admission and rights to read. */
 export const admission: readonly Mutant[] = [
-  // Anybody asks the caller of a call.
+  // Any participant can ask the caller of a call.
   {
     package: 'packages/gateway',
     function: 'elicitationRights',
@@ -17,7 +17,7 @@ export const admission: readonly Mutant[] = [
     by: '',
     tests: ['test/conformance/sessions.test.ts', 'packages/gateway/test/deltas.test.ts'],
   },
-  // A delta of another gateway goes to those who could read it before a revocation that it followed.
+  // A delta of another gateway is delivered by the rights before a revocation that preceded it.
   {
     package: 'packages/gateway',
     function: 'Member.#hold',
@@ -33,7 +33,7 @@ export const admission: readonly Mutant[] = [
     by: 'undefined',
     tests: ['packages/gateway/test/holding.test.ts'],
   },
-  // The end of what is private is told to everyone.
+  // The end of a private context is sent to everyone.
   {
     package: 'packages/gateway',
     function: 'Presence.#readersOf',
@@ -41,7 +41,7 @@ export const admission: readonly Mutant[] = [
     by: 'audience !== null',
     tests: ['packages/gateway/test/ends.test.ts'],
   },
-  // What fell with something else is told of as what came to its own end, where nobody looked at the time between.
+  // Grants that ended with another one are reported as ended by themselves, if no one looked in between.
   {
     package: 'packages/gateway',
     function: 'Trust.advance',
@@ -57,7 +57,7 @@ export const admission: readonly Mutant[] = [
     by: '',
     tests: ['packages/gateway/test/deltas.test.ts'],
   },
-  // Whoever was kicked goes on acting until its connections are closed.
+  // A kicked participant can act until its connections are closed.
   {
     package: 'packages/gateway',
     function: 'limit',
@@ -73,7 +73,7 @@ export const admission: readonly Mutant[] = [
     by: 'this.#paused.delete(id)',
     tests: ['packages/gateway/test/pauses.test.ts'],
   },
-  // Anybody declines what somebody else was granted; that takes no capability.
+  // Any participant can decline another one's grant, without a capability.
   {
     package: 'packages/gateway',
     function: 'answerRights',
@@ -89,7 +89,7 @@ export const admission: readonly Mutant[] = [
     by: 'usesLeft < 0 ?',
     tests: ['packages/folds/test/call-fixtures.test.ts', 'packages/gateway/test/proposals.test.ts'],
   },
-  // A request that is its addressees' alone is read by whoever wrote the chat that it answers.
+  // A request that only its addressees may read is readable by the author of the chat that it answers.
   {
     package: 'packages/gateway',
     function: 'askers',
@@ -97,7 +97,7 @@ export const admission: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/gateway/test/delivery.test.ts'],
   },
-  // Whoever starts a run under the name of a path that others think in takes it over.
+  // Starting a run under the name of a free path that others think in takes over the path.
   {
     package: 'packages/gateway',
     function: 'deduplicate',
@@ -105,7 +105,7 @@ export const admission: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/gateway/test/free-paths.test.ts'],
   },
-  // Anybody tells a caller how its call goes.
+  // Any participant can report progress of another one's call.
   {
     package: 'packages/gateway',
     function: 'notificationRights',
@@ -113,7 +113,7 @@ export const admission: readonly Mutant[] = [
     by: 'false',
     tests: ['packages/gateway/test/notifications.test.ts'],
   },
-  // What somebody has proposed is carried out after it was removed.
+  // A proposal is carried out after its proposer was removed.
   {
     package: 'packages/gateway',
     function: 'Trust.forget',
@@ -121,7 +121,7 @@ export const admission: readonly Mutant[] = [
     by: '',
     tests: ['packages/gateway/test/call-fixtures.test.ts'],
   },
-  // Of a hidden run the thoughts in nested contexts are shown.
+  // Thoughts in nested contexts of a hidden run are shown.
   {
     package: 'packages/gateway',
     function: 'HiddenRuns.withholds',
@@ -137,7 +137,7 @@ export const admission: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/gateway/test/visibility-views.test.ts'],
   },
-  // Whose rights have changed still gets what those get that it was like before.
+  // After a change of rights, a participant still gets the batches of participants with its former rights.
   {
     package: 'packages/gateway',
     function: 'Session.updateRights',
@@ -177,7 +177,7 @@ export const admission: readonly Mutant[] = [
     by: 'this.#space.safety.guard(head(tool, maxToolChars)).text',
     tests: ['packages/gateway/test/decision-records.test.ts'],
   },
-  // Where many come, who is over one rate is forgotten for another that it has left, and begins anew.
+  // With many participants, one that is over one rate is forgotten because it is under another, and starts again.
   {
     package: 'packages/gateway',
     function: 'Rates.#forget',
@@ -185,7 +185,7 @@ export const admission: readonly Mutant[] = [
     by: '[...buckets.keys()].some(',
     tests: ['packages/gateway/test/rates.test.ts'],
   },
-  // Each socket of a participant brings as much in a turn of the event loop as one may.
+  // Each socket of a participant may send as much per turn of the event loop as the whole participant.
   {
     package: 'packages/gateway',
     function: 'TurnShare.countFrame',
@@ -217,7 +217,7 @@ export const admission: readonly Mutant[] = [
     by: 'this.#own',
     tests: ['packages/gateway/test/followers.test.ts'],
   },
-  // A decision keeps what a refused call was to do, and nobody can erase it.
+  // A decision keeps the action of a refused call, which cannot be erased.
   {
     package: 'protocol',
     function: 'isErasable',
@@ -241,7 +241,7 @@ export const admission: readonly Mutant[] = [
     by: 'const terms = {}',
     tests: ['packages/gateway/test/or-propose.test.ts'],
   },
-  // What follows from a call in a private run is for everyone.
+  // Consequences of a call in a private run are sent to everyone.
   {
     package: 'packages/gateway',
     function: 'privateAudience',
@@ -249,7 +249,7 @@ export const admission: readonly Mutant[] = [
     by: 'run === undefined',
     tests: ['packages/gateway/test/private-runs.test.ts'],
   },
-  // Who is asked in private answers in public.
+  // A private question is answered in public.
   {
     package: 'packages/gateway',
     function: 'findAudience',
@@ -257,7 +257,7 @@ export const admission: readonly Mutant[] = [
     by: 'return undefined',
     tests: ['packages/gateway/test/private-runs.test.ts'],
   },
-  // Of several grants the last one is named.
+  // With several grants, the last one is named.
   {
     package: 'packages/gateway',
     function: 'Holdings.rightFor',
@@ -273,7 +273,7 @@ export const admission: readonly Mutant[] = [
     by: 'each.seq > 0',
     tests: ['packages/gateway/test/right-words.test.ts'],
   },
-  // Whose grant it was is shown to those who may not read the grant.
+  // The grant behind a right is shown to readers that may not read the grant.
   {
     package: 'packages/gateway',
     function: 'LoggedRights.#read',

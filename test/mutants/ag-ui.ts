@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.js'
 const bridge = 'packages/ag-ui'
 
 export const agUi: readonly Mutant[] = [
-  // What no interrupt shows whole is approved.
+  // A proposal that no interrupt shows in full can be approved.
   {
     package: bridge,
     function: 'checkAnswer',
@@ -11,7 +11,7 @@ export const agUi: readonly Mutant[] = [
     by: 'exactText(readCall(proposal)).isWhole',
     tests: ['packages/ag-ui/test/approvals.test.ts'],
   },
-  // Who may not make a request learns it after a question was asked and other proposals were approved.
+  // A missing right to approve is only noticed after a question was sent and other proposals were approved.
   {
     package: bridge,
     function: 'checkAnswer',

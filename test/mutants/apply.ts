@@ -5,13 +5,13 @@ import { filesUnder, repositoryRoot } from '../support/files.js'
 import type { Mutant } from './mutant.js'
 
 export interface Edit {
-  /** Of the source file, relative to the repository. */
+  /** Source file, relative to the repository. */
   readonly path: string
   /** The whole file with the mistake in it. */
   readonly source: string
 }
 
-/** Finds the place of a mutant. Throws where it has none, or more than one: then the table needs another edit. */
+/** Finds the place of a mutant. Throws if there are none or several: then the table needs another edit. */
 export function applyMutant(mutant: Mutant): Edit {
   const found = [
     ...filesUnder(`${mutant.package}/src`),
@@ -42,7 +42,7 @@ function placesIn(path: string, { function: name, replace, by }: Mutant): Edit[]
   }))
 }
 
-/** What a node is called, if it is a function or a class; `Class.method` for what stands in a class. */
+/** The name of a function or class; `Class.method` for members of a class. */
 function* functionsNamed(name: string, node: Node, owner = ''): Generator<Node> {
   const own = nameOf(node)
   if (own !== undefined && (own === name || `${owner}.${own}` === name)) yield node

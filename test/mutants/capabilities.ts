@@ -1,8 +1,8 @@
 import type { Mutant } from './mutant.js'
 
-/** What capabilities allow and cover, and how envelopes are read before anything is decided on them. */
+/** The meaning and coverage of capabilities, and the parsing of envelopes before decisions. */
 export const capabilities: readonly Mutant[] = [
-  // Of `['read_*', '!read_secret*']` the exclusion is lost.
+  // The exclusion in `['read_*', '!read_secret*']` is lost.
   {
     package: 'protocol',
     function: 'framedQuestions',
@@ -26,7 +26,7 @@ export const capabilities: readonly Mutant[] = [
     by: 'carried = moved >> 31',
     tests: ['protocol/test/capability.test.ts', 'protocol/test/capability-property.test.ts'],
   },
-  // Whoever may write to one participant gives the right to write to everyone.
+  // The right to write to one participant allows granting the right to write to everyone.
   {
     package: 'protocol',
     function: 'included',
@@ -34,7 +34,7 @@ export const capabilities: readonly Mutant[] = [
     by: 'a === undefined || includes(h, a, work)',
     tests: ['protocol/test/capability-covers.test.ts', 'protocol/test/vectors.test.ts'],
   },
-  // One alternative that an exclusion does not hit stands for all of them.
+  // One alternative outside an exclusion counts for all of them.
   {
     package: 'protocol',
     function: 'excluded',
@@ -50,7 +50,7 @@ export const capabilities: readonly Mutant[] = [
     by: '',
     tests: ['protocol/test/capability-limits.test.ts'],
   },
-  // A condition that is misspelt is no condition: its holder may do more than was meant.
+  // A misspelt condition is ignored: its holder may do more than intended.
   {
     package: 'protocol',
     function: 'parseEnvelope',
@@ -66,7 +66,7 @@ export const capabilities: readonly Mutant[] = [
     by: 'return false',
     tests: ['protocol/test/canonical.test.ts', 'protocol/test/vectors.test.ts'],
   },
-  // What is nested under `_meta` in the arguments may be another than what was proposed and approved.
+  // Members under `_meta` in the arguments may differ from the approved proposal.
   {
     package: 'protocol',
     function: 'object',
@@ -74,7 +74,7 @@ export const capabilities: readonly Mutant[] = [
     by: 'value(next(), without)',
     tests: ['protocol/test/canonical.test.ts', 'packages/gateway/test/proposal-matching.test.ts'],
   },
-  // Of a chat with both `message` and another `text`, the second is lost without a word.
+  // In a chat with both `message` and a different `text`, the second is silently lost.
   {
     package: 'protocol',
     function: 'normalise',
@@ -90,7 +90,7 @@ export const capabilities: readonly Mutant[] = [
     by: '',
     tests: ['protocol/test/vectors.test.ts', 'protocol/test/context.test.ts'],
   },
-  // Thoughts of other kinds need no context: they belong to no run, so nobody can hide them.
+  // Thoughts of other kinds need no context: they belong to no run, so they cannot be hidden.
   {
     package: 'protocol',
     function: 'getKindRule',

@@ -6,7 +6,7 @@ export const codingAgents: readonly Mutant[] = [
   // A call that says it is one of the space's tools is allowed.
   {
     package: acp,
-    function: 'Prompt.onPermission',
+    function: 'AgentPrompt.onPermission',
     replace: 'await this.#decide(tracked, once)',
     by: "readToolUse(tracked.call) ? ({ state: 'allowed' } as Answer) : await this.#decide(tracked, once)",
     tests: ['packages/acp/test/permissions.test.ts'],
@@ -22,7 +22,7 @@ export const codingAgents: readonly Mutant[] = [
   // The first of several choices is taken for what was allowed.
   {
     package: acp,
-    function: 'Prompt.#askSpace',
+    function: 'AgentPrompt.#askSpace',
     replace: 'once.length > 1',
     by: 'once.length > 9',
     tests: ['packages/acp/test/permissions.test.ts'],

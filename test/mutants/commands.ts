@@ -11,7 +11,7 @@ export const commands: readonly Mutant[] = [
     by: "return view.print(['nothing'])",
     tests: ['packages/cli/test/slash-commands.test.ts'],
   },
-  // Who was shown a part approves the whole.
+  // Having seen a part is enough to approve the whole.
   {
     package: 'packages/mcp-bridge',
     function: 'ShownProposals.add',
@@ -43,7 +43,7 @@ export const commands: readonly Mutant[] = [
     by: 'return value ?? fallback',
     tests: ['packages/cli/test/config-text.test.ts'],
   },
-  // Of two with one token, one enters as the other.
+  // With two participants of one token, one enters as the other.
   {
     package: cli,
     function: 'ensureTokens',
@@ -59,7 +59,7 @@ export const commands: readonly Mutant[] = [
     by: '',
     tests: ['packages/cli/test/audit-verify.test.ts'],
   },
-  // An issuer that was taken out of the file goes on letting people in, and nobody is told.
+  // An issuer that was removed from the file still lets people in, without a notice.
   {
     package: cli,
     function: 'selectApplicable',
@@ -67,7 +67,7 @@ export const commands: readonly Mutant[] = [
     by: '',
     tests: ['packages/cli/test/changes.test.ts'],
   },
-  // Where the beginning of an id may be of several, the first of them is revoked, or approved.
+  // If an abbreviated id is ambiguous, the first match is revoked or approved.
   {
     package: cli,
     function: 'findByPrefix',
@@ -107,7 +107,7 @@ export const commands: readonly Mutant[] = [
     by: 'if (kick?.until !== undefined) {',
     tests: ['packages/cli/test/keep-running.test.ts'],
   },
-  // Those who have joined are not reported while somebody else is late.
+  // Programs that have joined are not reported while another one is late.
   {
     package: cli,
     function: 'StartReport.onEvent',
@@ -115,7 +115,7 @@ export const commands: readonly Mutant[] = [
     by: "if (type === 'joined') this.#pending.delete(label)",
     tests: ['packages/cli/test/start-report.test.ts'],
   },
-  // Of several names one is wrong, and the others are restarted.
+  // If one of several names is wrong, the others are restarted.
   {
     package: cli,
     function: 'createControlRequests',

@@ -2,9 +2,9 @@ import type { Mutant } from './mutant.js'
 
 const views = 'packages/folds'
 
-/** What people are shown of a log is what happened, as far as they may see it. */
+/** Views of a log show what happened, as far as the reader may see it. */
 export const folds: readonly Mutant[] = [
-  // Nobody sees which thought another one answers [M15].
+  // The thought that another one answers is not shown [M15].
   {
     package: 'packages/folds',
     function: 'Thinkers.findAnswered',
@@ -12,7 +12,7 @@ export const folds: readonly Mutant[] = [
     by: 'return undefined',
     tests: ['test/conformance/adr-replays.test.ts'],
   },
-  // What answers work in a free path is joined to nothing.
+  // Answers to work in a free path are not connected to anything.
   {
     package: 'packages/folds',
     function: 'Assigner.#findAnsweringTurn',
@@ -20,7 +20,7 @@ export const folds: readonly Mutant[] = [
     by: '',
     tests: ['packages/folds/test/free-paths.test.ts'],
   },
-  // A question that is addressed to some is shown to everybody, as that of work in a free path.
+  // An addressed question is shown to everyone, as if it was about work in a free path.
   {
     package: 'packages/folds',
     function: 'FreeQuestions.apply',
@@ -36,7 +36,7 @@ export const folds: readonly Mutant[] = [
     by: 'false',
     tests: ['packages/folds/test/context-markdown.test.ts', 'packages/cli/test/rich-kinds.test.ts'],
   },
-  // What is cut can be approved.
+  // A truncated proposal can be approved.
   {
     package: 'packages/folds',
     function: 'exactText',
@@ -54,7 +54,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/exact-json.test.ts'],
   },
   {
-    // Who is paused for a time seems to be so for ever.
+    // A temporary pause seems permanent.
     package: views,
     function: 'Pauses.get',
     replace: 'pause !== undefined && isOver(pause, now) ? undefined : pause',
@@ -65,7 +65,7 @@ export const folds: readonly Mutant[] = [
     ],
   },
   {
-    // Anybody seems to end what somebody else thinks about.
+    // Any participant seems to end what another one thinks about.
     package: views,
     function: 'ContextStates.#close',
     replace: ' || (from !== outermost.owner && from !== GATEWAY)',
@@ -73,7 +73,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/context-fixtures.test.ts', 'packages/folds/test/turn-state.test.ts'],
   },
   {
-    // What is nested in a run that has ended goes on.
+    // Contexts nested in an ended run stay open.
     package: views,
     function: 'ContextStates.#close',
     replace: '[outermost, ...nested]',
@@ -89,7 +89,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/context-fixtures.test.ts'],
   },
   {
-    // Turns are shown whole to those who may not read all of them.
+    // Turns are shown in full to readers that may only read parts.
     package: 'packages/gateway',
     function: 'selectVisible',
     replace: 'envelopes.filter(({ source }) => mayRead(source))',
@@ -97,7 +97,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/gateway/test/visibility-views.test.ts', 'packages/gateway/test/http-turns.test.ts'],
   },
   {
-    // What the proposer makes of a fulfilment seems to be another turn.
+    // The proposer's work on a fulfilment seems to be another turn.
     package: views,
     function: 'Assigner.#request',
     replace: 'if (isBack) this.#causes.renew(toKey(proposer, id), data.home)',
@@ -105,15 +105,15 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/assign.test.ts', 'packages/folds/test/proposed-calls.test.ts'],
   },
   {
-    // A batch is told of as its first call ends, and what came of the others never is.
+    // A batch is reported when its first call ends, and the results of the others never are.
     package: views,
-    function: 'Decisions.settle',
+    function: 'TurnDecisions.settle',
     replace: 'decision.isReported || members.some(isPending)',
     by: 'decision.isReported',
     tests: ['packages/folds/test/batches.test.ts', 'packages/gateway/test/reasoning-events.test.ts'],
   },
   {
-    // What was approved and done is shown as expired.
+    // A proposal that was approved and carried out is shown as expired.
     package: views,
     function: 'Calls.#onPresence',
     replace: " && expired.state === 'open'",
@@ -121,7 +121,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/call-fixtures.test.ts'],
   },
   {
-    // What one has rejected is offered to nobody.
+    // A proposal that one participant has rejected is offered to no one.
     package: views,
     function: 'ProposalViews.#reduce',
     replace: 'change.by === this.#viewer()',
@@ -129,7 +129,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/ag-ui/test/approvals.test.ts', 'packages/folds/test/proposals.test.ts'],
   },
   {
-    // Anybody ends the call of somebody else.
+    // Any participant can end another one's call.
     package: views,
     function: 'Calls.findCancelled',
     replace: 'call?.from === from',
@@ -137,7 +137,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/call-fixtures.test.ts'],
   },
   {
-    // The answer of somebody who was not asked counts.
+    // The answer of a participant that was not asked counts.
     package: views,
     function: 'Calls.#onResponse',
     replace: ' || call.to?.includes(by) === false',
@@ -153,7 +153,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/call-fixtures.test.ts', 'packages/observer/test/elicitations.test.ts'],
   },
   {
-    // Who approves is not told that nobody waits.
+    // An approver is not warned that no one waits.
     package: views,
     function: 'Calls.#onPresence',
     replace: 'call.session === session',
@@ -161,7 +161,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/call-fixtures.test.ts'],
   },
   {
-    // One who takes back what it gave seems to take back what others gave.
+    // Revoking one's own grants seems to revoke those of others.
     package: views,
     function: 'GrantLog.#revoke',
     replace: 'grant.grantor === from && ',
@@ -169,7 +169,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/grant-fixtures.test.ts'],
   },
   {
-    // What a grant rests on may go.
+    // Grants that another grant depends on may be dropped.
     package: views,
     function: 'Grants.fall',
     replace: 'doubtful.add(recipient)',
@@ -177,7 +177,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/grant-fixtures.test.ts', 'packages/gateway/test/grant-chains.test.ts'],
   },
   {
-    // What answered another question passes for the cause.
+    // The answer to another question is taken for the cause.
     package: views,
     function: 'Search.#isAnswering',
     replace: 'if (!isAsked) return false',
@@ -225,7 +225,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/participant-fixtures.test.ts'],
   },
   {
-    // Whoever was invited seems to have gone when the operator changes something.
+    // Invited participants seem to have left when the operator changes something.
     package: views,
     function: 'Participants.#invite',
     replace: "belongs: 'admitted', ",
@@ -233,7 +233,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/participant-fixtures.test.ts'],
   },
   {
-    // Whoever leaves is no longer known, though the operator named it.
+    // A participant that leaves is forgotten, though the operator configured it.
     package: views,
     function: 'Participants.#onPresence',
     replace: "event === 'leave' && belongs === 'visiting'",
@@ -241,7 +241,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/participant-fixtures.test.ts'],
   },
   {
-    // What was thought before the first label is lost.
+    // Thoughts before the first label are lost.
     package: views,
     function: 'byLabels',
     replace: "const parts: Part[] = [{ phase: 'thinking', content: before }]",
@@ -249,7 +249,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/parse-thinking.test.ts'],
   },
   {
-    // Where the clock was put back, later steps stand before earlier ones.
+    // If the clock was put back, later steps precede earlier ones.
     package: views,
     function: 'Assigner.assign',
     replace: 'if (ts > this.#latest) this.#latest = ts',

@@ -4,7 +4,7 @@ export interface Mutant {
   readonly package: string
   /** The innermost function around the place: `admit`, `Outbox.flush` for a method, `createGateway` for a factory. */
   readonly function: string
-  /** Source text inside that function, as formatted; it stands there exactly once. */
+  /** Source text inside that function, as formatted; it occurs exactly once. */
   readonly replace: string
   readonly by: string
   /** Tests that should notice, tried first: parts of the paths of test files, as `vitest` takes them. */

@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.js'
 const observer = 'packages/observer'
 
 export const page: readonly Mutant[] = [
-  // What stands below the edge of a box passes for seen.
+  // Content below the edge of a box counts as seen.
   {
     package: observer,
     function: 'SeenParts.hasAll',
@@ -19,7 +19,7 @@ export const page: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/observer/test/shown.test.ts'],
   },
-  // Whoever looks at one participant alone misses what the gateway says about it.
+  // Filtering for one participant hides the gateway's envelopes about it.
   {
     package: observer,
     function: 'matchesFilter',
@@ -43,7 +43,7 @@ export const page: readonly Mutant[] = [
     by: "if (found !== undefined && effect !== 'reads') return { level: 'destructive', reason: found }",
     tests: ['packages/folds/test/risk.test.ts'],
   },
-  // What a reader looks back at closes before their eyes.
+  // A past state that the reader looks at closes.
   {
     package: observer,
     function: 'Folding.onEnded',
@@ -51,7 +51,7 @@ export const page: readonly Mutant[] = [
     by: 'return this.#live.delete(context)',
     tests: ['packages/observer/test/model.test.ts'],
   },
-  // A log that was changed and chained anew gets its tick.
+  // A changed log with a recomputed chain gets its tick.
   {
     package: observer,
     function: 'ChainCheck.#compare',
@@ -59,7 +59,7 @@ export const page: readonly Mutant[] = [
     by: '',
     tests: ['packages/observer/test/chain.test.ts'],
   },
-  // The past goes on without what was loaded later.
+  // Past states miss history that was loaded later.
   {
     package: observer,
     function: 'Past.work',
@@ -67,7 +67,7 @@ export const page: readonly Mutant[] = [
     by: '',
     tests: ['packages/observer/test/past.test.ts'],
   },
-  // What follows a conclusion in a free context counts as late.
+  // Envelopes after a conclusion in a free context count as late.
   {
     package: 'packages/folds',
     function: 'isLate',

@@ -44,7 +44,7 @@ export const programs: readonly Mutant[] = [
     by: '0',
     tests: ['packages/gateway/test/programs.test.ts'],
   },
-  // Who asked two participants gives up when the program of one has ended.
+  // A question to two participants is given up when the program of one has ended.
   {
     package: 'packages/agent-sdk',
     function: 'Askees.apply',
@@ -60,7 +60,7 @@ export const programs: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/programs.test.ts'],
   },
-  // What an earlier version left open stays open for ever.
+  // Envelopes that an earlier version left open stay open forever.
   {
     package: gateway,
     function: 'isOfEarlierVersion',

@@ -13,7 +13,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/ticks.test.ts'],
   },
   {
-    // What was pruned meanwhile is left out, and nobody is told.
+    // Envelopes that were pruned in the meantime are skipped without notice.
     package: gateway,
     function: 'backfill',
     replace: 'rows[0]?.seq !== session.position + 1',
@@ -65,7 +65,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/http-history.test.ts', 'packages/gateway/test/http-bounds.test.ts'],
   },
   {
-    // What may not be read is given to whoever asks for it.
+    // An unreadable envelope is returned to anyone who asks for it.
     package: gateway,
     function: 'LogReads.headings',
     replace: 'this.#mayRead(reader, row) && matches(filter, row)',
@@ -73,7 +73,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/http-history.test.ts', 'packages/gateway/test/silent-reading.test.ts'],
   },
   {
-    // What may not be read costs its reader as much as it is large.
+    // An unreadable envelope costs its reader as much as its size.
     package: gateway,
     function: 'LogReads.#readOpen',
     replace: 'if (mayAllRead(rights, audience)) all.push(row)',
@@ -81,7 +81,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/private-reading.test.ts'],
   },
   {
-    // A turn is read whole for whoever may read a part of it.
+    // A turn is read in full for readers that may only read a part.
     package: gateway,
     function: 'FoldedTurns.look',
     replace: '|| !(await this.#mayReadWhole(index, beginning, reader))',
@@ -89,7 +89,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/private-reading.test.ts'],
   },
   {
-    // Reading goes on for nobody.
+    // Reading continues without a reader.
     package: gateway,
     function: 'LogReads.waitForBudget',
     replace: '!reader.isGone()',
@@ -105,7 +105,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/resume.test.ts', 'packages/gateway/test/http-events.test.ts'],
   },
   {
-    // Whom a crash cut off is present for ever.
+    // A participant that was cut off by a crash stays present forever.
     package: gateway,
     function: 'Presence.reconcile',
     replace: 'for (const id of present) if (!this.isThere(id)) this.#space.tryEmit(left(id))',
@@ -113,7 +113,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/presence.test.ts', 'packages/gateway/test/failure.test.ts'],
   },
   {
-    // A program fails for ever, though the gateway beside which it ran is gone.
+    // A program fails forever, though its gateway has gone.
     package: gateway,
     function: 'Presence.reconcile',
     replace: 'this.recordPrograms()',
@@ -121,7 +121,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/presence.test.ts'],
   },
   {
-    // What a program is doing passes for new capabilities of its participant, which are told nobody then.
+    // A program's state is mistaken for new capabilities, which are then not announced.
     package: gateway,
     function: 'presence',
     replace: 'if (participant.capabilities !== undefined) trust.markNotified(id)',
@@ -129,7 +129,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/presence.test.ts'],
   },
   {
-    // What follows a refusal in the same post is logged all the same.
+    // Envelopes after a refused one in the same post are logged nevertheless.
     package: gateway,
     function: 'postEnvelopes',
     replace: 'break',
@@ -137,7 +137,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/http.test.ts'],
   },
   {
-    // What was asked is found by its seq, though it is for others.
+    // A private question is found by its seq.
     package: gateway,
     function: 'resolveEnvelope',
     replace: 'if (mayBeRead(row)) return row',

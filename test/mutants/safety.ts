@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.js'
 const safetyPackage = 'packages/safety'
 
 export const safety: readonly Mutant[] = [
-  // Of a long secret with a shorter one in it, the end is seen.
+  // The end of a long secret that contains a shorter one stays visible.
   {
     package: safetyPackage,
     function: 'merge',
@@ -35,7 +35,7 @@ export const safety: readonly Mutant[] = [
     by: 'text.length',
     tests: ['packages/safety/test/long-texts.test.ts'],
   },
-  // A secret that somebody else completes, or that goes on in another place, is seen.
+  // A secret that another participant completes, or that continues elsewhere, stays visible.
   {
     package: 'protocol',
     function: 'getPrecedingTexts',
@@ -43,7 +43,7 @@ export const safety: readonly Mutant[] = [
     by: '[own]',
     tests: ['protocol/test/envelope-guard.test.ts'],
   },
-  // What a policy blocks is not withheld.
+  // A text that a policy blocks is not withheld.
   {
     package: safetyPackage,
     function: 'pass',
@@ -59,7 +59,7 @@ export const safety: readonly Mutant[] = [
     by: '',
     tests: ['packages/safety/test/rules.test.ts'],
   },
-  // A token that goes on in the next text is not seen to begin.
+  // A token that continues in the next text is not recognized.
   {
     package: safetyPackage,
     function: 'look',
@@ -83,7 +83,7 @@ export const safety: readonly Mutant[] = [
     by: 'return states',
     tests: ['packages/safety/test/prose.test.ts'],
   },
-  // What was said before a private key, or raw thinking, seems to be over.
+  // Text before a private key, or raw thinking, seems finished.
   {
     package: safetyPackage,
     function: 'tailOf',

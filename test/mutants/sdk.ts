@@ -14,7 +14,7 @@ export const sdk: readonly Mutant[] = [
       'packages/agent-sdk/test/transcript/generate.test.ts',
     ],
   },
-  // What one has rejected is offered to nobody.
+  // A proposal that one participant has rejected is offered to no one.
   {
     package: agentSdk,
     function: 'Proposals.#onChange',
@@ -33,7 +33,7 @@ export const sdk: readonly Mutant[] = [
     by: 'now < heardAt',
     tests: ['packages/agent-sdk/test/silence.test.ts'],
   },
-  // What a dead line still brings is shown beside what its successor brings.
+  // Envelopes of a dead line are shown along with those of its successor.
   {
     package: agentSdk,
     function: 'Connection.#endLine',
@@ -41,7 +41,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/silence.test.ts'],
   },
-  // Whoever leaves a call unanswered is waited for until the call times out.
+  // A call to a participant that has left waits until it times out.
   {
     package: agentSdk,
     function: 'Attendance.watch',
@@ -49,7 +49,7 @@ export const sdk: readonly Mutant[] = [
     by: '!isRestarted',
     tests: ['packages/agent-sdk/test/away.test.ts'],
   },
-  // What was asked before a handler stood is lost.
+  // Questions from before the handler was set are lost.
   {
     package: agentSdk,
     function: 'Arrivals.#passKept',
@@ -65,7 +65,7 @@ export const sdk: readonly Mutant[] = [
     by: 'this.#isTaken',
     tests: ['packages/agent-sdk/test/replayed-questions.test.ts'],
   },
-  // What is thought about a private question is read by everybody.
+  // Thoughts about a private question are readable by everyone.
   {
     package: agentSdk,
     function: 'ReasoningContext.#send',
@@ -89,7 +89,7 @@ export const sdk: readonly Mutant[] = [
     by: "{ jsonrpc: '2.0', id: payload.id ?? id, ...outcome }",
     tests: ['test/conformance/client-kit.test.ts'],
   },
-  // Where the log is another one, nothing is heard until it is as long as the old one was.
+  // With another log, nothing is delivered until it is as long as the old one.
   {
     package: agentSdk,
     function: 'Connection.#onWelcome',
@@ -97,7 +97,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/link.test.ts'],
   },
-  // Anybody takes back what somebody else has asked.
+  // Any participant can retract another one's question.
   {
     package: agentSdk,
     function: 'Turns.#onCancel',
@@ -105,7 +105,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/turns.test.ts'],
   },
-  // Whoever interrupts one run interrupts all.
+  // Interrupting one run interrupts all.
   {
     package: agentSdk,
     function: 'ReasoningContext.#onCancel',
@@ -113,7 +113,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/reasoning.test.ts'],
   },
-  // A call that was given up before it was made is made all the same.
+  // A call that was given up before it was made is made nevertheless.
   {
     package: agentSdk,
     function: 'Calls.make',
@@ -129,7 +129,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/request.test.ts'],
   },
-  // Whoever always allows what was proposed allows every tool that its target has.
+  // Always allowing a proposed call allows every tool of its target.
   {
     package: agentSdk,
     function: 'getAlwaysCapability',
@@ -137,7 +137,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/trust.test.ts'],
   },
-  // A line of what somebody says passes for somebody else's.
+  // A line of one speaker is mistaken for another one's.
   {
     package: agentSdk,
     function: 'quoteFurtherLines',
@@ -153,7 +153,7 @@ export const sdk: readonly Mutant[] = [
     by: 'false',
     tests: ['packages/agent-sdk/test/model/framing.test.ts'],
   },
-  // Tools of anybody reach a model, where nobody has chosen.
+  // Tools of any participant reach a model if none were chosen.
   {
     package: agentSdk,
     function: 'compileChoices',
@@ -177,7 +177,7 @@ export const sdk: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/agent-sdk/test/trust.test.ts'],
   },
-  // One is resumed, and everybody goes on.
+  // Resuming one participant resumes all.
   {
     package: agentSdk,
     function: 'Pauses.onEnvelope',
@@ -185,7 +185,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/pause.test.ts'],
   },
-  // What was said in private is recalled in an answer to everybody.
+  // Private messages are recalled in an answer to everyone.
   {
     package: agentSdk,
     function: 'ConversationLog.before',
@@ -193,7 +193,7 @@ export const sdk: readonly Mutant[] = [
     by: 'audience?.every((id) => from === id || to.includes(id)) !== false',
     tests: ['packages/agent-sdk/test/model/memory.test.ts'],
   },
-  // What a model thinks in a call that it only spoke of is shown.
+  // Thoughts in a call that a model only mentioned are shown.
   {
     package: agentSdk,
     function: 'TagReader.#readInCall',
@@ -253,7 +253,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/transcript/chain.test.ts'],
   },
-  // Of a prompt that is too long, what was said goes before what tools gave back.
+  // When a prompt is too long, messages are dropped before results of tools.
   {
     package: agentSdk,
     function: 'leastFirst',
@@ -261,7 +261,7 @@ export const sdk: readonly Mutant[] = [
     by: 'b.compression_priority - a.compression_priority',
     tests: ['packages/agent-sdk/test/transcript/compile.test.ts'],
   },
-  // Prompts are kept though nobody asked for that.
+  // Prompts are kept without being asked for.
   {
     package: agentSdk,
     function: 'TurnRecorder.#toPrompt',
@@ -269,7 +269,7 @@ export const sdk: readonly Mutant[] = [
     by: 'const isFull = true',
     tests: ['packages/agent-sdk/test/model/transcript.test.ts'],
   },
-  // What a tool gave back is kept with its secrets.
+  // A tool's result is kept with its secrets.
   {
     package: agentSdk,
     function: 'TurnRecorder.results',
@@ -301,7 +301,7 @@ export const sdk: readonly Mutant[] = [
     by: 'call !== undefined',
     tests: ['packages/agent-sdk/test/model/transcript.test.ts'],
   },
-  // Who asks an agent that may not reason aloud waits for ever.
+  // Askers of an agent without the right to reason wait forever.
   {
     package: agentSdk,
     function: 'openRun',
@@ -317,7 +317,7 @@ export const sdk: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/agent-sdk/test/own-calls.test.ts'],
   },
-  // The answer of a tool that only reads comes before the call, and where that is refused.
+  // The answer of a read-only tool arrives before its call, and even if that is refused.
   {
     package: agentSdk,
     function: 'Tools.#answer',
@@ -325,7 +325,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/own-calls.test.ts'],
   },
-  // What an agent says for programs is not looked at.
+  // An agent's data for programs is not checked.
   {
     package: agentSdk,
     function: 'readOutput',

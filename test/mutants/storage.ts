@@ -2,10 +2,10 @@ import type { Mutant } from './mutant.js'
 
 const gateway = 'packages/gateway'
 
-/** What is acknowledged is kept, once, in a chain that shows damage; what is pruned is gone, and told of. */
+/** Acknowledged envelopes are kept, once, in a chain that shows damage; pruning is complete and visible. */
 export const storage: readonly Mutant[] = [
   {
-    // What the disk did not take is acknowledged.
+    // An envelope that the disk refused is acknowledged.
     package: gateway,
     function: 'commit',
     replace: 'refusal(id, reason)',
@@ -21,7 +21,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/log.test.ts', 'packages/gateway/test/short-way.test.ts'],
   },
   {
-    // Nobody who follows the specification can verify the chain.
+    // The chain cannot be verified by the specification.
     package: gateway,
     function: 'putLink',
     replace: 'linked.writeUInt32BE(seq % 2 ** 32,',
@@ -53,7 +53,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/retention.test.ts'],
   },
   {
-    // What was pruned is still found, and answers those who reuse its id.
+    // Pruned envelopes are still found, and answer senders that reuse their ids.
     package: gateway,
     function: 'prune',
     replace: 'space.ids.delete(row.id)',
@@ -61,7 +61,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/log.test.ts', 'packages/gateway/test/retention.test.ts'],
   },
   {
-    // Who waited behind a batch that failed never hears of it.
+    // Senders behind a failed batch never get an answer.
     package: gateway,
     function: 'GroupCommit.#run',
     replace: 'const lost = [...batch, ...this.#waiting]',
@@ -69,7 +69,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/failure.test.ts', 'packages/gateway/test/recovery.test.ts'],
   },
   {
-    // What was refused as unavailable is taken for known when it is sent again, and never logged.
+    // An envelope refused as unavailable counts as known when it is sent again, and is never logged.
     package: gateway,
     function: 'Space.#recover',
     replace: 'this.ids.settle(lost)',
@@ -77,7 +77,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/failure.test.ts', 'packages/gateway/test/recovery.test.ts'],
   },
   {
-    // Who uses another's id is answered with the other's envelope, as if it had been its own.
+    // Using another sender's id returns that sender's envelope, as if it was one's own.
     package: gateway,
     function: 'KnownIds.find',
     replace: 'heading.from === from ? this.#log.find(id) : undefined',
@@ -93,7 +93,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/parsed-rows.test.ts'],
   },
   {
-    // The write-ahead log grows without end: a batch that came meanwhile counts as folded.
+    // The write-ahead log grows without limit: a batch that arrived in the meantime counts as folded.
     package: gateway,
     function: 'InlineWriter.#foldSome',
     replace: 'isWhole && commits === this.#commits',
@@ -101,7 +101,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/short-way.test.ts'],
   },
   {
-    // What was erased is in the file still: in pages that are free, or in the write-ahead log.
+    // Erased text remains in the file: in free pages, or in the write-ahead log.
     package: gateway,
     function: 'overwriting',
     replace: "db.pragma('secure_delete = ON')",
@@ -116,7 +116,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/erasing.test.ts'],
   },
   {
-    // What was erased is shown until the next start.
+    // Erased text is shown until the next start.
     package: gateway,
     function: 'Space.decideAudience',
     replace: 'this.wasErased(envelope.seq) ? nobody : ',
@@ -124,7 +124,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/erasing.test.ts'],
   },
   {
-    // Whoever can write the file removes what was said, and the log verifies.
+    // Anyone who can write the file can remove envelopes, and the log verifies.
     package: gateway,
     function: 'ChainVerifier.add',
     replace: 'if (isBlank) this.#unrecorded.set(row.seq, this.hash)',
@@ -132,7 +132,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/erasing.test.ts'],
   },
   {
-    // An open proposal can be fulfilled that nobody can read.
+    // An open proposal that no one can read can be fulfilled.
     package: 'packages/folds',
     function: 'Calls.#onSpace',
     replace: 'id === erased',
@@ -155,7 +155,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/backup.test.ts'],
   },
   {
-    // How long a search takes tells what others said.
+    // The duration of a search reveals messages of others.
     package: gateway,
     function: 'findBlocks',
     replace: ' && mayRead(view.getUint16(at + 4))',

@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.js'
 const mcpBridge = 'packages/mcp-bridge'
 
 export const toolServers: readonly Mutant[] = [
-  // An `error: null` beside a result stays, and whoever reads it takes the result for an error.
+  // An `error: null` next to a result stays, so readers take the result for an error.
   {
     package: mcpBridge,
     function: 'readResponse',

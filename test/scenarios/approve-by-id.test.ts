@@ -18,7 +18,7 @@ const within = { timeout: 30_000, interval: 20 }
 const params = (text: string): string =>
   `{"name":"act",  "arguments":{"id":12345678901234567890,"rate":1.0,"\\u00e9":"\\u0061\\/b","text":"${text}"}}`
 const short = params('short')
-/** Of 200 KiB, for doors that show it in parts, or leave it to those who name its id. */
+/** 200 KiB, for clients that show it in parts, or let the user approve it by id. */
 const long = params('x'.repeat(200 * 1024))
 
 /** The space with one proposal, `p1`. */

@@ -62,7 +62,7 @@ verifies(
       return lines.map((line) => line.replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z {2}/, ''))
     }
     expect(await trailAs('cas')).toEqual(steps)
-    // What was refused is read by whom it concerns, and by those who may restrict her.
+    // Refusals are readable by their sender, and by participants that may restrict her.
     for (const reader of ['eve', 'ben']) {
       const [plan, refusal, ...rest] = await trailAs(reader)
       expect([plan, ...rest]).toEqual(steps)

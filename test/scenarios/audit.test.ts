@@ -78,7 +78,7 @@ describe('an export', () => {
     const verdict = { ok: true, epoch, first: 1, head, hash, checked: head, shown: head - 1, erased: [] }
     expect([piped.code, JSON.parse(piped.stdout)]).toEqual([0, verdict])
 
-    // Of the running space the command says the same.
+    // The command gives the same result for the running space.
     const running = await meup(['audit', 'verify'], { cwd })
     const whole = [`whole: ${head} envelopes from seq 1`, ...lines.slice(1)]
     expect(running).toEqual({ code: 0, stdout: `${whole.join('\n')}\n`, stderr: '' })
@@ -127,7 +127,7 @@ describe('an export', () => {
   })
 })
 
-/** What the page's script says of a file. */
+/** The result of the page's script for a file. */
 function script(path: string): Promise<{ code: number | null; stdout: string }> {
   const snippet = snippetsOf('docs/audit.md').find(({ file }) => file === 'verify.mjs')
   const folder = temporaryFolder({ 'verify.mjs': snippet?.text ?? '' })

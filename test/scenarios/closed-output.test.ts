@@ -87,7 +87,7 @@ test('a reader that has seen enough ends watch', async () => {
   void watching.then(() => {
     over = true
   })
-  // Only a further line shows it that nobody reads any more.
+  // It only notices with another line that no one reads any more.
   await vi.waitFor(async () => {
     await ana.chat('anybody?')
     expect(over).toBe(true)

@@ -8,7 +8,7 @@ import { snippetsOf, writeSnippets } from '../support/snippets.js'
 
 const within = { timeout: 15_000, interval: 20 }
 
-/** The space of "Trust", in a folder that stands for the clone. */
+/** The space of "Trust", in a folder that replaces the clone. */
 function guardedFolder(): string {
   const clone = temporaryFolder()
   symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))
@@ -20,7 +20,7 @@ function guardedFolder(): string {
   return join(clone, 'guarded')
 }
 
-/** What a terminal of the page shows: commands, and what each says. */
+/** A terminal of the page: commands with their output. */
 function terminal(name: string): { command: string; output: string }[] {
   const snippet = snippetsOf('docs/commands.md').find(
     (each) => each.language === 'console' && each.file === name,
@@ -37,11 +37,11 @@ function terminal(name: string): { command: string; output: string }[] {
 const id = /(?<![\w-])[\w-]{21}(?![\w-])/g
 const time = /20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
 
-/** Ids of the page, and for each the one that it stands for here, in the order in which they come up. */
+/** Ids of the page with their counterparts here, in order of appearance. */
 class Names {
   readonly #here = new Map<string, string>()
 
-  /** With the ids of here, and times that do not matter. */
+  /** With the ids of this run, and without times. */
   translate(page: string, here: string): string {
     const found = [...new Set(here.match(id) ?? [])].filter(
       (each) => ![...this.#here.values()].includes(each),

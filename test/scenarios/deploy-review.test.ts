@@ -45,7 +45,7 @@ const serveFiles = (test: TestSpace, folder: string): Promise<Bridge> =>
 interface Conversation {
   readonly question: AnyEnvelope
   readonly envelopes: readonly AnyEnvelope[]
-  /** What each agent answered. */
+  /** The answer of each agent. */
   readonly security: string
   readonly performance: string
 }

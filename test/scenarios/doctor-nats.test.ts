@@ -17,7 +17,7 @@ participants:
   ana: { kind: human, capabilities: ["*"] }
 `
 
-/** What `meup doctor` says of the servers and of the streams in them. */
+/** The output of `meup doctor` about the servers and their streams. */
 async function examine(cwd: string) {
   const { code, stdout } = await meup(['doctor', '--json'], { cwd })
   const { checks } = JSON.parse(stdout) as {
@@ -98,7 +98,7 @@ test(
     expect(code).toBe(1)
     expect(streams).toMatchObject([{ ok: false, detail: expect.stringMatching('num_replicas is 3') }])
 
-    // What a server of that version says first; the rest of it is not needed to find out.
+    // The first line of a server of that version, which is enough to detect it.
     const info = { server_id: 'old', version: '2.8.4', proto: 1, jetstream: true, headers: true }
     const old = createServer((socket) => {
       socket.write(`INFO ${JSON.stringify({ ...info, max_payload: 1024 })}\r\n`)

@@ -9,7 +9,7 @@ import { meup, type Outcome, startMeup, temporaryFolder } from '../support/cli.j
 import { repositoryRoot } from '../support/files.js'
 import { verifies } from '../verifies.js'
 
-vi.setConfig({ testTimeout: 90_000 }) // Each runs whole spaces, with everyone in them.
+vi.setConfig({ testTimeout: 90_000 }) // Each test runs whole spaces with all participants.
 
 /** A copy of an example, at any free address; `edit` changes its space.yaml. */
 function copyOf(name: string, edit: (config: string) => string = (config) => config): string {
@@ -144,7 +144,7 @@ const look = { method: 'tools/call', params: { name: 'list_directory' } }
 function expectEverythingSeen(log: readonly AnyEnvelope[]): void {
   const asked = log.findIndex(({ kind }) => kind === Kind.chat)
   const answered = log.findIndex(({ kind, from }) => kind === Kind.chat && from === 'clerk')
-  // How programs are doing is told whenever it is known.
+  // States of programs are announced whenever they are known.
   const seen = log.slice(asked, answered + 1).filter(({ kind }) => kind !== Kind.systemPresence)
   expect(seen.map(({ from, kind }) => `${from} ${kind}`)).toEqual([
     'ana chat',

@@ -68,7 +68,7 @@ const textOf = ({ payload, rationale }: AnyEnvelope): string => {
   return message || reason || (rationale ?? '')
 }
 
-/** What the agent did, without deltas and lists of tools. */
+/** The actions of the agent, without deltas and lists of tools. */
 const storyOf = (heard: readonly AnyEnvelope[]): string[] =>
   heard
     .filter(({ from, kind, payload }) => {

@@ -37,14 +37,14 @@ async function open(path: string, clock: FakeClock, visibility: Visibility = 'ev
 const asker = (url: string, participant: string): Asker => ({ url, space, token: testToken(participant) })
 
 /**
- * Who asks: `reader` may read all that is addressed to others, `ana` is addressed, `passerby` may read what is for everyone,
- * and `security` sees what it thinks in a run that is hidden.
+ * Readers: `reader` may read envelopes to others, `ana` is an addressee, `passerby` may read what is for everyone, and
+ * `security` sees its own thoughts in a hidden run.
  */
 const onlookers = ['ana', 'passerby', 'security'] as const
 
 type Views = Record<string, string>
 
-/** By the path of the file that they are compared with. */
+/** Views by the path of their golden file. */
 async function viewsOf(url: string, last: number): Promise<Views> {
   const views = await allViews(asker(url, 'reader'), last)
   const others = await Promise.all(onlookers.map((id) => httpViews(asker(url, id), last)))
@@ -83,11 +83,11 @@ test('turns, events, terminal, Markdown and JSONL are the same live, after a res
   )
   // From here on they are live: what is hidden then is not what they read of the log later.
   for (const stream of streams) await stream.reached(head)
-  // Whoever waits for turns waits by the clock that the story moves on.
+  // Waiting for turns depends on the clock that the story advances.
   let proposals = 0
   const cards = () => terminal.said.stdout.match(/ asks whether .*\n {4}\S/g)?.length ?? 0
   const caughtUp = async ({ kind }: { readonly kind: string }) => {
-    // What a proposal asks is printed while nobody has decided on it.
+    // A proposal is printed while it is undecided.
     if (kind === 'mcp.proposal') await expect.poll(cards, patience).toBe(++proposals)
     return textOf(asker(live.url, 'reader'), 'audit?limit=1')
   }
@@ -100,13 +100,13 @@ test('turns, events, terminal, Markdown and JSONL are the same live, after a res
   }
   await expect.poll(() => terminal.said.stdout, patience).toContain('ana left')
 
-  // So soon after it that nobody has been away for long.
+  // The gap is too short for anyone to count as away.
   await live.close()
   const later = new FakeClock(clock.now() + 20_000)
   const restarted = await open(path, later)
   expect(await viewsOf(restarted.url, last)).toEqual(atOnce)
 
-  // Nobody gets all of the log to play it again while a run in it is hidden.
+  // While a run is hidden, no one gets the complete log to replay.
   const end = await notify({ url: restarted.url, space, tokenOf: testToken }, later, ending)
   const inTheEnd = await viewsOf(restarted.url, end)
   const file = join(folder, 'story.jsonl')

@@ -12,7 +12,7 @@ import { scrollback, terminalSpace } from '../support/terminal.js'
 import { inTmux } from '../support/tmux.js'
 import { firstDelta, placeOf, words, writeAnswers } from '../support/writing.js'
 
-/** What a reader may wait for the first text. Others may keep the machine busy, so the best of some answers counts. */
+/** Maximum milliseconds until the first text. The machine may be busy, so the best of several answers counts. */
 const [withinMs, tries] = [100, 10]
 
 /** Notes in the page when it shows a text, and how often it does not any more. The frame after that is seen for certain. */

@@ -5,7 +5,7 @@ import { type McpSpace, openMcpSpace } from '../support/mcp-space.js'
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 const within = { timeout: 15_000, interval: 20 }
 
-/** What the user of the clients does with forms: nothing, unless a test says otherwise. */
+/** The user's reaction to forms: declines, unless a test sets another one. */
 const ignore: FillIn = () => ({ action: 'decline' })
 
 let space: McpSpace
@@ -48,7 +48,7 @@ describe.each(ways)('a client: %s', (way) => {
       { message: 'What is a cake?', to: ['ben'] },
       {
         onprogress({ progress, message }) {
-          // The client of the library tells of its own rounds as well.
+          // The client of the library also logs its own rounds.
           if (message?.startsWith('Fulfilling')) return
           if (thoughts.push([progress, message]) === 3) release()
         },
@@ -108,7 +108,7 @@ describe.each(ways)('a client: %s', (way) => {
       you: 'desktop',
       participants: expect.arrayContaining([expect.objectContaining({ id: 'shop', status: 'present' })]),
     })
-    // Those of ben and of people are none that this participant may use.
+    // This participant may use neither ben's tools nor those of people.
     expect((await client.tools()).filter((name) => name.includes('__'))).toEqual(
       ['price', 'buy', 'slow', 'fail', 'odd', 'sly', 'never'].map((name) => `shop__${name}`),
     )

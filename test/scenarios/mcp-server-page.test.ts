@@ -28,7 +28,7 @@ const [overStdio, overHttp] = texts('json').map(
   (text) => (JSON.parse(text) as { mcpServers: { demo: Entry } }).mcpServers.demo,
 )
 
-/** The space of the page, in a folder that stands for the clone. */
+/** The space of the page, in a folder that replaces the clone. */
 async function start(): Promise<string> {
   const clone = temporaryFolder()
   symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))

@@ -22,7 +22,7 @@ import { isSoak } from '../support/soak.js'
 import { installWithoutSqlite } from '../support/without-sqlite.js'
 import { needing } from '../verifies.js'
 
-/** What a newcomer does wrong, and what must come of it. */
+/** A newcomer's mistake, with the expected output. */
 interface Mistake {
   /** The row of the table of failures that it leads to; absent = it is in no row. */
   readonly row?: FailureName
@@ -30,7 +30,7 @@ interface Mistake {
   readonly prepare: () => Action | Promise<Action>
   /** The exit code of the program, or what it would have been. */
   readonly code: number
-  /** What is printed of the cause, and of the next step. */
+  /** The printed cause and next step. */
   readonly cause: RegExp
   readonly next: RegExp
 }
@@ -66,7 +66,7 @@ const running =
   (args: readonly string[], files?: Record<string, string>, env?: Record<string, string>) => (): Action =>
     inFolder(files, env).run(...args)
 
-/** Starts the space, then `meup` beside it. */
+/** Starts the space, then runs `meup` in the same folder. */
 const nextTo =
   (
     args: readonly string[],
@@ -98,7 +98,7 @@ async function askModel(baseURL: string): Promise<Action> {
   return run('ask', 'bot', 'Can we deploy?')
 }
 
-/** Runs a program to its end, as somebody without the rights of root. */
+/** Runs a program to its end, as a user other than root. */
 function runAsNobody(args: readonly string[], cwd: string): Promise<Outcome> {
   const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
   return collect(
@@ -143,7 +143,7 @@ async function logOfAnotherVersion(): Promise<Action> {
   return run('up')
 }
 
-/** A proposal of somebody, and somebody without the right to approve it. */
+/** A proposal, and a participant without the right to approve it. */
 async function proposal(): Promise<Action> {
   const { cwd } = inFolder()
   await startMeup('gateway', cwd)
@@ -633,7 +633,7 @@ for (const [name, { row, prepare, code, cause, next }] of Object.entries(mistake
   )
 }
 
-/** What a row says, with any text for its values. */
+/** A pattern of a row, with any text for its values. */
 const toPattern = (says: string): RegExp =>
   new RegExp(
     says

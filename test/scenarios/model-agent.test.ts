@@ -46,7 +46,7 @@ async function bridgeFiles(join: (id: string) => Promise<SpaceClient>, folder: s
 }
 
 const thought = 'The report will tell. First I look where it is.'
-/** What only the provider can read, and wants back. */
+/** Data that only the provider can read, and that it requires back. */
 const sealed = { openai: { itemId: 'rs_1', reasoningEncryptedContent: 'gAAAA+opaque' } }
 
 /** Two steps with tools, and an answer. */

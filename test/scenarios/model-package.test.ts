@@ -11,7 +11,7 @@ import { scan } from '../support/source.js'
 
 type Sdk = typeof import('@meup/agent-sdk/internal')
 
-/** What only those install who have models. */
+/** Packages that only users of models install. */
 const external = ['ai', '@ai-sdk/openai-compatible']
 const common = { bundle: true, platform: 'node', target: 'node20', logLevel: 'silent' } as const
 const sdk = { contents: `export { SpaceClient } from '@meup/agent-sdk/internal'`, resolveDir: repositoryRoot }

@@ -14,7 +14,7 @@ function enter(pane: Pane, line: string): void {
   pane.press('Enter')
 }
 
-/** How often this stands in the terminal. */
+/** The number of times that this is in the terminal. */
 const count = (pane: Pane, text: string): number => pane.all().split(text).length - 1
 
 test(
@@ -111,7 +111,7 @@ test(
     expect(await read('why', 'capability_violation')).toMatch(
       /^ {2}lacks +\{"tool":"files\/read_text_file"\} · \/allow \d+/m,
     )
-    // Where several acts say the words, a terminal asks which.
+    // If several acts match the words, a terminal asks which one.
     const asking = openPane(`${go} && ${enterIt.replace('join', 'why read_text_file')}`, {
       cwd,
       columns: 100,

@@ -10,7 +10,7 @@ import { inTmux } from '../support/tmux.js'
 /** How long an asker may wait to read why there is no answer. */
 const within = 2000
 
-/** What an agent does with a question, and what its asker reads. */
+/** An agent's reaction to a question, with the text for its asker. */
 const failures: Readonly<Record<string, string>> = {
   throw: 'I could not answer: out of paper',
   refused: 'I could not answer: "planner" is not allowed to send "capability.grant"',

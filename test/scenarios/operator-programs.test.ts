@@ -62,7 +62,7 @@ function isAlive({ pid }: Start): boolean {
 async function started(lines: readonly string[], args: readonly string[] = []) {
   const cwd = temporaryFolder({ 'space.yaml': config(lines), 'worker.cjs': worker })
   const running = await startMeup('up', cwd, args)
-  /** Who runs, in the order of names; each has been started only once unless `starts` says otherwise. */
+  /** Running programs in the order of names; each has been started only once unless `starts` differs. */
   const alive = (): string[] =>
     startsIn(cwd)
       .filter(isAlive)

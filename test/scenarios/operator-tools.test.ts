@@ -195,7 +195,7 @@ test.runIf(existsSync('/usr/bin/script'))('up ends with the terminal that it was
 })
 
 test('every command explains itself', async () => {
-  // What completion offers is the tree of commands, each with the words that its help begins with.
+  // Completion offers the tree of commands, each with the first words of its help.
   const { stdout } = await meup(['completion', 'fish'])
   const commands = [...stdout.matchAll(/__meup_at "meup ?(.*?)"' -f -a '(.+?)' -d '(.*)'$/gm)]
     .map(([, group = '', name = '', about = '']) => ({ path: `${group} ${name}`.trim(), about }))

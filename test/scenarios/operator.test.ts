@@ -23,7 +23,7 @@ interface Reloaded {
   readonly problems: string[]
 }
 
-/** What the running gateway says of its reloads. */
+/** The running gateway's reports of its reloads. */
 function reportsOf({ process }: RunningSpace) {
   let text = ''
   process.stdout?.on('data', (chunk: Buffer) => {

@@ -58,7 +58,7 @@ const wide = [
   `> - ${'quoted and nested '.repeat(40)}\n>   - \`${'deep'.repeat(200)}\``,
 ].join('\n\n')
 
-/** What of the rows is wider than its row, but for what scrolls by itself, and how much the list itself scrolls sideways. */
+/** Parts that are wider than their row, except those that scroll by themselves, and the sideways scroll range of the list. */
 const tooWide = `(async () => {
   const found = new Set()
   const kinds = new Set()

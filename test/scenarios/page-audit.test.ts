@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { DrivenPage } from '../support/driven-page.js'
 import { enterAs, onPage, type openPageGateway, pictures } from '../support/page.js'
 
-/** Somebody who may write the file of the log: changes what an envelope says, and leaves everything else as it is. */
+/** An attacker who may write the log's file: changes a text of an envelope, and nothing else. */
 function tamper(gateway: Awaited<ReturnType<typeof openPageGateway>>, seq: number): void {
   const row = gateway.spaces.get('demo')?.rows[seq - 1]
   if (row === undefined) throw new Error(`there is no envelope ${seq}`)

@@ -80,7 +80,7 @@ test(
     await page.shows('delete everything')
     expect(await page.evaluate(isOff)).toBe(true)
     await page.evaluate(`{ const box = document.querySelector('.exact'); box.scrollTop = box.scrollHeight }`)
-    // What is too long to be assessed may destroy something.
+    // A call that is too long to be assessed may be destructive.
     await page.click('button', 'Approve anyway…')
     await page.click('button', 'Yes, approve it')
     await page.shows('approved by ana')
@@ -95,12 +95,12 @@ test(
   'what is drawn before the browser has told of a scroll does not put the reader back',
   { timeout: 60_000 },
   onPage(async ({ gateway, page, enter }) => {
-    // Messages of one author would stand closer together.
+    // Messages of one author would be closer together.
     const authors = [await gateway.enter('planner'), await gateway.enter('security')]
     for (let count = 0; count < 200; count++) await authors[count % 2]?.chat(`message ${count}.`)
     await enter()
     await page.shows('message 199.')
-    // The page is drawn anew in the same task, long before its next frame.
+    // The page is redrawn in the same task, long before its next frame.
     const scrolled = (top: number): Promise<number> =>
       page.evaluate(`{
         const box = document.querySelector('.scroller')

@@ -82,7 +82,7 @@ test(
     await page.key('Escape')
     await page.hides('mark read')
 
-    // A page that is opened anew remembers how far the last one was read.
+    // A page that is opened again remembers the position of the last reading.
     await expect
       .poll(() => page.evaluate(`JSON.parse(localStorage['meup-read:demo:ana']).seq`))
       .toBeGreaterThanOrEqual(seq)

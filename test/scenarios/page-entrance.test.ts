@@ -56,7 +56,7 @@ test(
     expect(await page.evaluate(`sessionStorage['meup-token:demo']`)).toBe(token)
     expect(await stored(page)).not.toContain(code)
 
-    // A bookmark opens the space from then on, until somebody signs out.
+    // A bookmark opens the space from now on, until the user signs out.
     await page.evaluate('sessionStorage.clear()')
     await page.reload()
     await page.shows('live')

@@ -41,7 +41,7 @@ test(
     )
     await page.key('Escape')
 
-    // What comes after another question leads back to its own.
+    // Answers after another question lead back to their own question.
     const question = await security.chat('Is it safe?')
     await planner.chat('Who wants to know?')
     await security.chat('It is.', { correlationId: question.id })

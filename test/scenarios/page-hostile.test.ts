@@ -111,7 +111,7 @@ async function say(url: string, lines: readonly (readonly [from: string, draft: 
   return taken
 }
 
-/** What must not be in the page; texts that it has. */
+/** Elements that must not be in the page; texts that must. */
 const found = `(() => {
   const bad = []
   const inert = 'script, img, svg, iframe, object, embed, video, audio, math, style, link, meta, base, template, marquee, noscript, track, source'

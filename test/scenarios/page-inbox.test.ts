@@ -147,7 +147,7 @@ test(
     await decideAll()
     await page.shows('Undo')
 
-    // Somebody else decides one of them meanwhile.
+    // Another participant decides one of them in the meantime.
     const [open] = rex.proposals.list()
     await rex.proposals.approve(open?.id ?? '')
     await page.shows('19 delete_file approved; 1 had been decided by others meanwhile')
@@ -339,7 +339,7 @@ test(
     await page.click('button', 'Resume')
     await expect.poll(() => planner.paused).toBeUndefined()
 
-    // Three invite somebody.
+    // Three participants can invite.
     await page.click('button', 'Invite')
     await page.shows('Invite somebody')
     await page.type('input[name=participant]', 'helper')

@@ -10,7 +10,7 @@ const words = 'words of a message that is as long as it happens to be and has **
 /** A number from 0 to 1, the same in each run. */
 const random = (seed: number): number => (Math.imul(seed + 1, 0x9e3779b1) >>> 0) / 2 ** 32
 
-/** Says so many messages of all lengths, as `m-0` and so on. */
+/** Sends this many messages of all lengths, as `m-0` and so on. */
 async function fill(url: string): Promise<void> {
   for (let from = 0; from < messages; from += 200) {
     const drafts = Array.from({ length: 200 }, (_, at) => ({
@@ -59,7 +59,7 @@ const jump = (targets: readonly (readonly [id: string, seq: number])[], go: stri
   return landings
 })()`
 
-/** Those that are not a third of the way down, or not in view. */
+/** Rows that are not a third of the way down, or not in view. */
 const missed = (landings: readonly Landing[]): readonly Landing[] =>
   landings.filter(({ top, height, isAtEdge }) => {
     if (top === undefined || top < 0 || top > height - 40) return true

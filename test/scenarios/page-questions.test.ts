@@ -31,7 +31,7 @@ const form = {
   },
 }
 
-/** A tool of `teller` that asks whoever has it called, and what it got. */
+/** A tool of `teller` that asks its caller, with the answers that it got. */
 function asking(teller: SpaceClient) {
   const answers: unknown[] = []
   const taken = new AbortController()
@@ -78,14 +78,14 @@ test(
     await page.shows(/teller\s+asks you/)
     await page.shows('Where to <b>exactly</b>?')
     await page.shows('Everyone in the space can read what you answer.')
-    // However long it is, what it takes to answer stands near it.
+    // The controls for the answer are close to the question, whatever its length.
     const asked = 'document.querySelector(".question .asked").clientHeight / innerHeight'
     expect(await page.evaluate(asked)).toBeLessThan(0.35)
     expect(await page.evaluate('document.title')).toBe('(1) demo')
     await eve.shows('elicitation/create')
     await eve.hides('asks you')
 
-    // What is missing, or wrong, is said where it stands.
+    // Missing and wrong values are reported at their fields.
     await page.click('.question button', 'Answer')
     await page.shows(/City is needed[\s\S]*Nights is needed/)
     expect(await barriers(page)).toEqual([])
@@ -95,7 +95,7 @@ test(
     await page.click('.question button', 'Answer')
     await page.shows('Nights is 1 or more')
 
-    // The call goes on where the page is opened again, and the inbox has the question, too.
+    // The call continues when the page is opened again, and the question is also in the inbox.
     await page.reload()
     await page.shows(/teller\s+asks you/)
     await page.click('.inbox-button')

@@ -22,7 +22,7 @@ const rowsWith = async (page: DrivenPage, text: string): Promise<string[]> => {
     .filter((row) => row.includes(text))
 }
 
-/** What every heading has, for those who do not see its arrow. */
+/** Hidden text of every heading, for readers who do not see its arrow. */
 const folding = 'what planner thinks:'
 
 verifies(

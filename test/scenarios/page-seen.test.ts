@@ -64,7 +64,7 @@ test.for([
       const isOff = (): Promise<boolean> => page.evaluate(`document.querySelector('${approve}').disabled`)
       expect([await isOff(), await page.evaluate(`${always}.disabled`)]).toEqual([true, true])
       expect(await page.evaluate(endIsInView(box))).toBe(false)
-      // Nothing stands beside the box: what is long is on further lines.
+      // There is nothing next to the box: long texts continue on further lines.
       expect(
         await page.evaluate(
           `(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('${box}'))`,
@@ -80,7 +80,7 @@ test.for([
       await page.screenshot(pictures(`seen-${name}-${width}`))
       await page.key('y')
       if (name === 'run') {
-        // What deletes is approved by two clicks, and by no key.
+        // Deletions are approved by two clicks, and by no key.
         await page.click(approve, 'Approve anyway')
         await page.shows('`rm` deletes files.')
         await page.key('y')

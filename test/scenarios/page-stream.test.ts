@@ -44,7 +44,7 @@ test(
     await page.click('.newer')
     await page.shows(`message ${length + 6}.`)
 
-    // What is before comes by itself, and the reader stays where they are meanwhile.
+    // Earlier messages are loaded automatically, and the reader's position stays the same.
     const toTheTop = `document.querySelector('.scroller').scrollTop = 0, document.body.innerText`
     await expect.poll(() => page.evaluate(toTheTop), { timeout: 20_000 }).toContain('message 0.')
     await page.shows('the space was opened')

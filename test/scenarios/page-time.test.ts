@@ -5,7 +5,7 @@ import { crew, enterAs, openPageGateway, pictures } from '../support/page.js'
 
 const slider = `document.querySelector('.scrubber input')`
 
-/** Opens the time bar where it is closed, and drags its slider to this seq. */
+/** Opens the time bar if it is closed, and drags its slider to this seq. */
 async function scrubTo(page: DrivenPage, seq: number): Promise<void> {
   if (await page.evaluate(`${slider} === null`)) await page.click('button', 'Look back in time')
   await expect.poll(() => page.evaluate(`${slider} !== null`)).toBe(true)

@@ -15,7 +15,7 @@ import { approveByKey, crew, enterAs, onPage, openPageGateway, pictures } from '
 
 const example = join(repositoryRoot, 'examples/deploy-review')
 
-/** Those of the example, with what its space.yaml lets them do; whoever asks them is the page's. */
+/** The participants of the example with the capabilities of its space.yaml; the page's reader asks them. */
 function cast(): Record<string, Capability[]> {
   const { participants } = parse(readFileSync(join(example, 'space.yaml'), 'utf8')) as {
     participants: Record<string, { capabilities?: Capability[] }>
@@ -53,7 +53,7 @@ writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`
   return (signal) => void process.kill(pid, signal)
 }
 
-/** What has the page show that something goes on. */
+/** Elements that show running work. */
 const live = '.heading.live, .times .bar.live'
 
 const drawn = (page: DrivenPage, selector: string): Promise<number> =>

@@ -26,7 +26,7 @@ const pages = [
   ),
 ]
 
-/** What is shown on a page, from the root of the repository. */
+/** Pictures of a page, relative to the root of the repository. */
 function shownOn(page: string): string[] {
   const text = readFileSync(join(repositoryRoot, page), 'utf8')
   const links = [...text.matchAll(/!\[[^\]]+\]\(([^)\s]+)\)|<(?:img|source)[^>]* src(?:set)?="([^"]+)"/g)]
@@ -67,7 +67,7 @@ const draw = (chromium: string) =>
     const recording = readFileSync(join(folder, 'terminal.svg'), 'utf8')
     expect(recording).toContain('prefers-reduced-motion:no-preference')
     expect(recording).not.toMatch(/<script|[^\P{Cc}\n]|https?:\/\/(?!www\.w3\.org)/u)
-    // What it shows in the end, as people without motion see it.
+    // The final image, as people without motion see it.
     const ending = recording.replace(/<[^>]+>/g, '')
     expect(ending).toContain('release-agent: Done: reverted auth-token as 7c1e0d4')
   })

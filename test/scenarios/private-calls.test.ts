@@ -69,7 +69,7 @@ test('a third participant receives no byte of private calls to real servers, not
   const relayed = await desktop.call('camera__capture', call, options)
   expect(relayed.content[0]).toMatchObject({ type: 'image', data: 'A'.repeat(3_000_000) })
   expect(reports).toContain('painting desk-page')
-  // The limit of the space is told, instead of a result that is lost.
+  // The error names the limit of the space, instead of a lost result.
   const refused = await desktop.call('camera__capture', { ...call, bytes: 5_000_000 })
   expect(refused.isError).toBe(true)
   expect(refused.content[0]?.text).toMatch(

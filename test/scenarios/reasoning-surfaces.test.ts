@@ -43,7 +43,7 @@ const story: readonly [from: string, envelope: object][] = [
   ['bot', { kind: 'chat', correlationId: 'q2', payload: { message: 'You are welcome!' } }],
 ]
 
-/** Of events that are sent so far. */
+/** Reads the first events of a stream. */
 async function firstEvents(response: Response, count: number): Promise<Record<string, unknown>[]> {
   const events: Record<string, unknown>[] = []
   let text = ''

@@ -87,7 +87,7 @@ test('a space needs all envelopes, proven or not', async () => {
   expect(JSON.parse(made.stdout).epoch).not.toBe(JSON.parse(await ask(url, cwd, 'audit/verify')).epoch)
 }, 120_000)
 
-/** Runs lines of a page in a shell, and gives what they printed. Rejects where one of them fails. */
+/** Runs lines of a page in a shell, and returns their output. Rejects if one of them fails. */
 async function shell(lines: string, cwd: string): Promise<string> {
   const script = `set -euo pipefail\nmeup() { ${commandLine('"$@"')}; }\n${lines}`
   const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd, env: environment({}) })

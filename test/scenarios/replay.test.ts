@@ -5,7 +5,7 @@ import { commandLine, meup, spawnMeup, temporaryFolder } from '../support/cli.js
 import { alone, recordedSpace } from '../support/recorded.js'
 import { inTmux, openPane } from '../support/tmux.js'
 
-/** What is left of a text behind its beginning. */
+/** The part of a text after its beginning. */
 function behind(beginning: string, text: string): string {
   expect(text.slice(0, beginning.length)).toBe(beginning)
   return text.slice(beginning.length)

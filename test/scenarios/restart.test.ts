@@ -92,7 +92,7 @@ test('after kill -9 and a restart the conversation is there, and the agents come
   const ofBot = presence
     .filter(({ payload }) => payload.participant.id === 'bot')
     .map(({ payload }) => payload.event)
-    .filter((event) => event !== 'update') // What its program is at.
+    .filter((event) => event !== 'update') // Updates only describe its program.
   expect(ofBot).toEqual(['join', 'leave', 'join'])
 
   expect(await second.stop('SIGTERM')).toBe(0)

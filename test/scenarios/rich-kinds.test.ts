@@ -80,7 +80,7 @@ verifies(
       'hypothesis\nA regression in token expiration\nconfidence: 0.85\nevidence: test_failures, oauth2_changes',
     ])
     await page.shows('Evaluate deployment safety approach: security-first analysis')
-    // The field after a list is no part of its last item.
+    // The field after a list is not part of its last item.
     const items = `[...document.querySelectorAll('.view li')].map((item) => item.innerText.trim())`
     await expect.poll(() => page.evaluate(items)).toContain('Token expiration regression')
     await page.shows('recommendation: Fix token expiration first')

@@ -41,7 +41,7 @@ async function start() {
   return { cwd, running, tokenOf, seenBy, said: () => stdout + running.stderr }
 }
 
-/** Asks for a socket, and gives the answer that is none; resolves also where it is one. */
+/** Requests a socket, and returns the refusal; also resolves if it is accepted. */
 function upgrade(url: string, path: string, headers: Record<string, string>): Promise<string> {
   return new Promise((resolve, reject) => {
     const asked = request(new URL(path, url), {

@@ -57,7 +57,7 @@ test(
     await pane.sees('? files asks: Where to?')
     await pane.sees('everyone here can read what you answer')
     await pane.sees('Folder? · Esc: decline')
-    // A command is no answer, and a path is no command.
+    // A command is not an answer, and a path is not a command.
     enter(pane, '/pending')
     await pane.sees('no proposal waits for a decision')
     enter(pane, '/srv/notes')

@@ -8,11 +8,11 @@ interface Shown {
   readonly rows?: number
   readonly colours?: boolean
   readonly args?: string
-  /** What is on the screen once a tool has told how far it is. */
+  /** The screen after a tool has reported progress. */
   readonly atWork?: string
 }
 
-/** What every terminal is shown: nesting, wide characters, a tool at work, something that waits. */
+/** The conversation for every terminal: nesting, wide characters, a running tool, a pending proposal. */
 async function conversation({ colours, args, atWork = '30 %', ...size }: Shown): Promise<Pane> {
   const { seats, open } = await terminalSpace(['planner', 'coder', 'files'], size, args)
   const { planner, coder, files } = seats
@@ -149,7 +149,7 @@ verifies(
     await expect(settled(lines)).toMatchFileSnapshot('../golden/terminal-reader.txt')
     pane.press('Enter')
     await pane.sees('ana says: half a line')
-    // What stood there stands there still; nothing was drawn over it.
+    // Earlier lines are unchanged; nothing was drawn over them.
     expect(pane.all()).toBe(`${lines}\nana says: half a line`)
   }),
   { timeout: 120_000 },

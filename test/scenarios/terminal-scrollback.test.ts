@@ -19,7 +19,7 @@ test(
       payload: { jsonrpc: '2.0', id: '1', method: 'tools/call', params: { name: 'search', arguments: {} } },
     })
     await pane.sees(/planner {2}○ search.* \d/)
-    // With every colour and every space that stands there.
+    // With all colours and spaces.
     const bytes = (): string => scrollback(pane.stored()).join('\n')
     const before = bytes()
     expect(before.split('\n').length).toBeGreaterThan(40)
@@ -42,7 +42,7 @@ test(
       })
     for (let i = 0; i < 1000; i += 20) {
       await Promise.all(Array.from({ length: 20 }, (_, at) => report(i + at + 1)))
-      if (i % 200 === 0) pane.type(`${i} `) // What is typed is drawn again, too.
+      if (i % 200 === 0) pane.type(`${i} `) // Typed text is redrawn, too.
     }
     await pane.sees('100 %')
     expect(bytes()).toBe(before)
@@ -89,7 +89,7 @@ test(
     await run.thought('the first thought')
     await pane.sees('planner  ○ Thinking')
     pane.type('typed before')
-    // What is drawn while the terminal changes its size may be drawn for either size.
+    // Lines that are drawn during a change of size may have either size.
     await pane.sees('> typed before')
     pane.resize(45, 12)
     await pane.shows((screen) => expect(screen).toMatch(/^── ana in demo ─{29}$/m))

@@ -53,7 +53,7 @@ test(
   timeout,
 )
 
-/** A program that warns, and complains, when it is told to. */
+/** A program that prints warnings and errors on request. */
 const warning = (file: string): string => `
 require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.pid))
 let times = 0

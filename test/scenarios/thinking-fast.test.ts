@@ -10,7 +10,7 @@ import { inTmux } from '../support/tmux.js'
 
 const [perSecond, seconds, perPortion] = [200, times(4, 8), 10]
 const total = perSecond * seconds
-/** Milliseconds from a key to the frame that shows it, under which nobody feels a delay. */
+/** Milliseconds from a key to its frame below which a delay is not noticeable. */
 const unfeltMs = 100
 
 const sentence = (at: number): string => `Thought ${at} weighs the next of the plans.`

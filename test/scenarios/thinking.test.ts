@@ -16,7 +16,7 @@ participants:
 `
 const timeout = 60_000
 
-/** A space with an agent in it, ana who talks at one terminal, and somebody who watches at another. */
+/** A space with an agent, ana who talks at one terminal, and a watcher at another one. */
 async function threeOfThem(watcher = 'ben') {
   const cwd = temporaryFolder({ 'space.yaml': space })
   const running = await startMeup('up', cwd, ['--listen', '127.0.0.1:0'])
@@ -73,7 +73,7 @@ verifies(
     await bot.chat('still here')
     await Promise.all([ana.sees('bot: still here'), other.sees('bot: still here')])
     expect(ana.all()).not.toContain('two')
-    expect(ana.all()).toContain('bot  · one') // What stands in the scrollback stays.
+    expect(ana.all()).toContain('bot  · one') // The scrollback is unchanged.
     expect(ana.screen()).toMatch(/in demo · thinking hidden/)
     expect(linesAbove(ana.all())).toEqual([...linesAbove(before), 'bot: still here'])
     expect(other.all()).toContain('bot  · two')
@@ -214,7 +214,7 @@ verifies(
   { timeout },
 )
 
-/** What stands above the footer. */
+/** The lines above the footer. */
 const linesAbove = (all: string): string[] => {
   const lines = all.split('\n')
   return lines.slice(

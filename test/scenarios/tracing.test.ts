@@ -8,7 +8,7 @@ import { type RunningSpace, startMeup, temporaryFolder } from '../support/cli.js
 import { repositoryRoot } from '../support/files.js'
 import { type ReceivedSpan, receiveTraces } from '../support/otlp.js'
 
-vi.setConfig({ testTimeout: 60_000 }) // Each conversation is one of several processes.
+vi.setConfig({ testTimeout: 60_000 }) // Each conversation needs several processes.
 
 const server = (name: string): string =>
   JSON.stringify(join(repositoryRoot, 'packages/mcp-bridge/test/fixtures', name))
@@ -24,7 +24,7 @@ participants:
   mirror: { kind: mcp, command: node, args: [${server('raw-server.mjs')}] }
 `
 
-/** What the gateway's environment says of traces; this process's own says nothing. */
+/** The gateway's environment variables for traces; this process has none. */
 async function start(variables: Record<string, string>) {
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value)
   const cwd = temporaryFolder({ 'space.yaml': config })

@@ -28,7 +28,7 @@ async function exportOf(read: Export, name: string): Promise<string> {
   return header + turns.find((each) => each.startsWith('## Turn') && /, job, \w+\n/.test(each))
 }
 
-/** What is wrong with the Markdown for a reader who must learn this. */
+/** Mistakes of the Markdown for a reader who needs these facts. */
 function troubleIn(markdown: string, notes: readonly Note[]): object | undefined {
   const missing = firstMissing(markdown, notes)
   const ratio = markdown.length / lengthOf(notes)
@@ -44,7 +44,7 @@ async function troublesIn(read: Export, all: Notes): Promise<Record<string, obje
   return troubles
 }
 
-/** Plays a story to its end, and then for as long as it takes until those who have left are given up. */
+/** Plays a story to its end, and then waits until participants that have left count as gone. */
 async function play(participants: typeof cast, steps: typeof story, timeoutMs = 0) {
   const clock = new FakeClock()
   const gateway = await createTestGateway({ participants, clock })
@@ -82,7 +82,7 @@ test('so in a story of runs that go wrong, of agents that wait for people, and o
   const { exportFor, countFor } = await play(newsroomCast, newsroom, 61_000)
   expect(await troublesIn(exportFor('reader'), newsroomNotes)).toEqual({})
   expect(await countFor('reader')).toBe(Object.keys(newsroomNotes).length)
-  // What was said when a proposal expired has nothing to do with it.
+  // Messages at the time when a proposal expired are unrelated to it.
   expect(await exportFor('reader')('intern', '1')).not.toContain('find_quote')
 })
 

@@ -82,7 +82,7 @@ async function turn(toggles: boolean) {
   await answering
   await both('The final answer.')
   await both('✓ 4 B')
-  // What was withheld is read from the log, and comes when it has been read.
+  // Withheld thoughts are read from the log, and appear afterwards.
   await both('the deepest')
   return { answer: answer.text, sockets: tap.sockets(), screens: [panes.ana.all(), panes.ben.all()] }
 }
@@ -90,7 +90,7 @@ async function turn(toggles: boolean) {
 const isThought = ({ kind }: Frame): boolean => kind === 'reasoning.thought'
 const isToggle = ({ kind }: Frame): boolean => kind === 'observe.visibility'
 
-/** Where in it the run is hidden, and where it is shown again. */
+/** Toggles of the run's visibility in the frames. */
 const toggled = (frames: readonly Frame[]): readonly Frame[] =>
   frames.slice(frames.findIndex(isToggle), frames.findLastIndex(isToggle))
 
@@ -134,7 +134,7 @@ verifies(
   { timeout: 120_000 },
 )
 
-/** Those that were withheld are read from the log when they are shown again. */
+/** Withheld thoughts are read from the log when they are shown again. */
 const thoughts = ['the first', 'the second', 'the third', 'the deepest', 'the last']
 
 verifies(
@@ -151,7 +151,7 @@ verifies(
     panes.ana.press('C-t')
     await panes.ana.shows((screen) => expect(screen).toContain('· thinking hidden ─'))
     await panes.ben.shows((screen) => expect(screen).not.toContain('thinking hidden ─'))
-    // Each is sent what it asked for last.
+    // Each connection gets what it last asked for.
     const countThoughts = (): number[] => tap.sockets().map((frames) => frames.filter(isThought).length)
     let round = 0
     const delivered = async (): Promise<number[]> => {

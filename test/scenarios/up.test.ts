@@ -37,7 +37,7 @@ async function enter(folder: string): Promise<SpaceClient> {
   return space
 }
 
-/** Resolves with the answer of this participant, and how long it took; asks again whoever was away. */
+/** Resolves with the answer of this participant and its duration; asks again if the participant was away. */
 async function answerFrom(space: SpaceClient, participant: string, expected: string): Promise<number> {
   const began = Date.now()
   const answered = new Promise<void>((resolve) => {
@@ -249,7 +249,7 @@ test('the gateway listens before its participants have started', async () => {
   expect(ana.participants.map(({ id }) => id)).toContain('tools')
 })
 
-// Where the machine is busy, the drain may take too long once.
+// On a busy machine, the drain may take too long once.
 test('a signal ends a start that is under way', { retry: 2 }, async () => {
   const folder = temporaryFolder({ 'space.yaml': slow, 'server.cjs': slowServer })
   const { said, process, ended } = spawnMeup(['up'], folder)

@@ -16,7 +16,7 @@ async function firstSpace(): Promise<string> {
   return folder
 }
 
-/** What the terminal of a page shows: commands, and what each says. */
+/** A terminal of a page: commands with their output. */
 const terminal = (page: string): { args: string[]; output: string }[] =>
   snippetsOf(page)
     .filter(({ language }) => language === 'console')

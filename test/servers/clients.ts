@@ -1,4 +1,4 @@
-/** Where `meup mcp serve` is: a command that starts it, or its address. */
+/** The address of `meup mcp serve`: a command that starts it, or a URL. */
 export type Address =
   | { readonly command: string; readonly args: readonly string[] }
   | { readonly url: string; readonly token: string }

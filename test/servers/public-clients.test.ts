@@ -7,7 +7,7 @@ import { runClient } from './run-client.js'
 
 vi.setConfig({ testTimeout: 600_000 })
 
-/** What is sent, and a part of what the client then prints. */
+/** Requests, with a part of the client's output. */
 const requests = {
   'lists tools': [{}, 'shop__price'],
   'calls a tool': [{ name: 'shop__price', arguments: {} }, 'two coins'],

@@ -13,7 +13,7 @@ vi.setConfig({ testTimeout: 600_000 })
 const names = Object.keys(publicServers) as ServerName[]
 const { MEUP_SERVERS = 'all' } = process.env
 
-/** Those that tests start: all of them, or those that `MEUP_SERVERS` names, with commas between them. */
+/** The servers to test: all of them, or those in `MEUP_SERVERS`, separated by commas. */
 const testedServers: readonly ServerName[] =
   MEUP_SERVERS === 'all' ? names : MEUP_SERVERS.split(',').map(findServer)
 
@@ -23,7 +23,7 @@ function findServer(name: string): ServerName {
   return found
 }
 
-/** What the environment of a server and of its own programs has. */
+/** A variable that marks the processes of a server and its programs. */
 const mark = 'PUBLIC_SERVER_FOLDER'
 
 /** Processes that still run with this in their environment. */

@@ -26,8 +26,8 @@ const kubeconfig = `{ apiVersion: v1, kind: Config, current-context: here,
   contexts: [{ name: here, context: { cluster: here, user: ada } }] }`
 
 /**
- * Servers by the name of their participant. `$FOLDER` stands for the folder that one is started in, `$CHROMIUM` for the path of a
- * browser. Those that need a service are given an address where nothing listens, and answer with that error.
+ * Servers by the name of their participant. `$FOLDER` is the folder that one is started in, `$CHROMIUM` the path of a browser.
+ * Servers that need a service get an address without a listener, and answer with that error.
  */
 export const publicServers = {
   everything: {

@@ -26,7 +26,7 @@ export function askFrom(
   })
 }
 
-/** What asks for a socket. */
+/** Headers of a request for a socket. */
 export const upgrade: OutgoingHttpHeaders = {
   upgrade: 'websocket',
   connection: 'upgrade',

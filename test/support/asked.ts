@@ -24,7 +24,7 @@ const results: Record<string, Record<string, unknown>> = {
 /** The question of the document's picture. */
 export const updates = 'search for recent project updates'
 
-/** What an agent does about each question. */
+/** An agent's reaction to each question. */
 const doings: Record<string, (turn: Turn) => Promise<unknown>> = {
   'what time is it?': async (turn) => {
     await using run = await turn.reason('Looking at the clock')
@@ -83,7 +83,7 @@ export async function afterFour() {
   return space
 }
 
-/** What follows the answer to `updates`; `→` tells how much came back where one saw it come. */
+/** The continuation after the answer to `updates`; `→` shows the size of a result if one saw it arrive. */
 export const wireframe = (turn: number): string => `bot: The latest updates include: none.
 
   ┄ Reasoning (turn ${turn})

@@ -1,4 +1,4 @@
-/** For a browser that nobody sees. */
+/** Flags of a headless browser. */
 export const browserFlags = [
   '--headless',
   '--no-sandbox',

@@ -16,7 +16,7 @@ export interface Browser {
   readonly ask: Call
   /** Listens to what it tells. Gives what ends that. */
   listen(received: (method: string, params: Readonly<Record<string, unknown>>) => void): () => void
-  /** What went wrong in its pages: errors, and what their policies have refused. */
+  /** Errors in its pages, and violations of their policies. */
   readonly problems: readonly string[]
   close(): Promise<void>
 }
@@ -24,7 +24,7 @@ export interface Browser {
 /** A tab with cookies and storage of its own. */
 export interface PrivateTab {
   readonly call: Call
-  /** What went wrong in it: errors, and what its policy has refused. */
+  /** Errors in it, and violations of its policy. */
   readonly problems: readonly string[]
   close(): Promise<void>
 }
@@ -66,7 +66,7 @@ async function startShared(chromium: string): Promise<Pipe> {
   return new Pipe(browser)
 }
 
-/** A browser that nobody sees. `profile`: an empty folder. */
+/** A headless browser. `profile`: an empty folder. */
 export async function openBrowser(chromium: string, profile: string): Promise<Browser> {
   const args = [...browserFlags, '--remote-debugging-pipe', '--hide-scrollbars', `--user-data-dir=${profile}`]
   const browser = spawn(chromium, args, {
@@ -105,11 +105,11 @@ interface Told {
 
 /** The line to a browser: JSON, each message ended by a zero byte. */
 class Pipe {
-  /** Of all tabs. */
+  /** Problems of all tabs. */
   readonly problems: string[] = []
   readonly listeners = new Set<(method: string, params: Readonly<Record<string, unknown>>) => void>()
   readonly #out: Writable
-  /** By session. */
+  /** Problems by session. */
   readonly #problems = new Map<string | undefined, string[]>()
   readonly #waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>()
   #text = ''

@@ -7,7 +7,7 @@ const sha256 = (...parts: (Uint8Array | string)[]): Buffer => {
   return hash.digest()
 }
 
-/** The ids of a log in their order; throws where its chain, computed anew, does not hold [MEUP-10.2]. */
+/** The ids of a log in their order; throws if its recomputed chain differs [MEUP-10.2]. */
 export async function verifiedIds(path: string, space: string): Promise<string[]> {
   return verifiedIdsIn(await sqliteStore({ path }), space)
 }

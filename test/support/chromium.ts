@@ -21,9 +21,9 @@ const policy = "default-src 'none'; script-src 'self'; connect-src *"
 const html = '<!doctype html><title>test</title><script type="module" src="/script.js"></script>'
 
 export interface Page {
-  /** Where the page is; its origin. */
+  /** Origin of the page. */
   readonly url: string
-  /** What the script has sent to `/result`. */
+  /** The data that the script has sent to `/result`. */
   readonly result: Promise<string>
 }
 

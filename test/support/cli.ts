@@ -9,7 +9,10 @@ import { repositoryRoot } from './files.js'
 
 const entry = join(repositoryRoot, 'packages/cli/bin/meup.js')
 
-/** Ours would make every command find another space, or packages of this repository that are not installed beside it. */
+/**
+ * Our own variables would make every command find another space, or packages of this repository that are not installed in the
+ * folder.
+ */
 export function environment(extra: Record<string, string>): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(MEUP_|NODE_PATH$)/.test(name))
   return { ...Object.fromEntries(kept), ...extra }
@@ -26,7 +29,7 @@ export interface RunOptions {
   readonly env?: Record<string, string>
   /** Default: that of this repository. */
   readonly program?: string
-  /** What is typed, ended by Ctrl+D. */
+  /** Typed input, ended by Ctrl+D. */
   readonly input?: string
 }
 
@@ -87,7 +90,7 @@ export const commandLine = (args: string): string => `'${process.execPath}' '${e
 export interface RunningSpace {
   readonly url: string
   readonly process: ChildProcess
-  /** What it has logged so far. */
+  /** Its log so far. */
   readonly stderr: string
   /** Ends it and gives back its exit code, or the signal that ended it. */
   stop(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null>
@@ -145,10 +148,10 @@ export async function startMeup(
   }
 }
 
-/** What a gateway logs of a rejection that nobody handled. */
+/** A gateway's log line for an unhandled rejection. */
 const unhandled = 'a rejected promise was not handled'
 
-/** Rejections that nobody handled, as a gateway counts them; 0 where it has ended, or does not answer any more. */
+/** Unhandled rejections as counted by a gateway; 0 if it has ended or does not answer. */
 async function countUnhandledRejections(url: string): Promise<number> {
   try {
     const response = await fetch(new URL('/metrics', url), { signal: AbortSignal.timeout(5000) })
@@ -167,7 +170,7 @@ export async function takePort(): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** What `meup init` makes of a template: the space demo, with ana, on a free port. */
+/** A folder from a template of `meup init`: the space demo, with ana, on a free port. */
 export async function initSpace(template: string, flags: readonly string[] = []): Promise<string> {
   const cwd = temporaryFolder()
   const names = ['--space', 'demo', '--person', 'ana', '--listen', '127.0.0.1:0']

@@ -38,7 +38,7 @@ export async function enterAs(folder: string, id: string, url: string) {
   return { space, seen }
 }
 
-/** Each number follows on the one before: nothing is missing, and nothing comes twice. */
+/** Each number follows the previous one: none is missing, and none is repeated. */
 export const expectNoGap = (seqs: readonly number[]): void =>
   expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] ?? 0) + index))
 
@@ -53,7 +53,7 @@ export async function expectInLog(
   expect(accepted.filter(({ id, seq = 0 }) => ids[seq - 1] !== id)).toEqual([])
 }
 
-/** A number that the gateway tells in its metrics; 0 where it has none. */
+/** A number of the gateway's metrics; 0 if absent. */
 export async function metricOf(url: string, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
   return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, 'm').exec(text)?.[1] ?? 0)

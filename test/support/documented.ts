@@ -1,8 +1,8 @@
 import { type AnyEnvelope, GATEWAY, Kind } from '@meup/protocol'
 
 /**
- * What the document's examples show of a conversation: they leave out what the gateway itself says (`system.*`) and
- * what the tools answer (`mcp.response`), though both are on the wire.
+ * A conversation as the document's examples show it: without the gateway's own envelopes (`system.*`) and the answers of tools
+ * (`mcp.response`), which are both sent.
  */
 export const asDocumented = (all: readonly AnyEnvelope[]): AnyEnvelope[] =>
   all.filter(({ from, kind }) => from !== GATEWAY && kind !== Kind.mcpResponse)

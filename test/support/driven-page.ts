@@ -8,9 +8,9 @@ export interface DrivenPage {
   /** Runs before the scripts of every page that is opened from now on. */
   prepare(script: string): Promise<void>
   reload(): Promise<void>
-  /** What an expression in the page comes to, or its promise. */
+  /** The value of an expression in the page, or of its promise. */
   evaluate<Value>(expression: string): Promise<Value>
-  /** What the page shows, as text. */
+  /** The visible text of the page. */
   text(): Promise<string>
   /** Waits until the page shows this text. */
   shows(text: string | RegExp): Promise<void>
@@ -31,7 +31,7 @@ export interface DrivenPage {
   countPrintedPages(): Promise<number>
   screenshot(file: string): Promise<void>
   resize(width: number, height: number): Promise<void>
-  /** What went wrong in the page: errors, and what its policy has refused. */
+  /** Errors in the page, and violations of its policy. */
   readonly problems: readonly string[]
 }
 

@@ -1,6 +1,6 @@
 const [esc, csi, osc, dcs, st] = ['\u001B', '\u009B', '\u009D', '\u0090', '\u009C']
 
-/** What a sequence may be introduced by, and what ends one that has a text. */
+/** Introducers of sequences, and the terminators of those with a text. */
 const introducers = [`${esc}[`, csi]
 const texts = [`${esc}]`, osc]
 const ends = ['\u0007', `${esc}\\`, st]

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** Mounts a disk of a few MiB in memory for the rest of the test; `undefined` where that is not allowed. */
+/** Mounts a disk of a few MiB in memory for the rest of the test; `undefined` if that is not permitted. */
 export function mountSmallDisk(mebibytes: number) {
   const folder = mkdtempSync(join(tmpdir(), 'meup-disk-'))
   onTestFinished(() => rmdirSync(folder))

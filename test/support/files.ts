@@ -6,7 +6,7 @@ export const repositoryRoot = join(dirname(fileURLToPath(import.meta.url)), '..'
 
 const notOurs = new Set(['node_modules', 'dist', 'generated'])
 
-/** Files below `directory` that somebody wrote, none if it is not there: paths relative to the repository, sorted. */
+/** Files below `directory` except generated ones, none if it does not exist: paths relative to the repository, sorted. */
 export function filesUnder(directory: string, suffix = '.ts'): string[] {
   const start = join(repositoryRoot, directory)
   if (!existsSync(start)) return []

@@ -13,7 +13,7 @@ const factNames = ['participants', 'contexts', 'calls', 'grants', 'answers'] as 
 type FactName = (typeof factNames)[number]
 export type Facts = { readonly [Name in FactName]?: Readonly<Record<string, object | null>> }
 
-/** What one part of a log shows: each reader of the log, asked afterwards, says what `expect` says. */
+/** Expected facts of a part of a log: each reader of the log agrees with `expect`. */
 export interface FoldFixture {
   /** The file's name without its number: the assertion. */
   readonly name: string
@@ -117,7 +117,7 @@ function agree(one: object | null, other: object | null): boolean {
 interface Reader {
   /** The fields of each kind of fact that it knows; kinds that it does not name it does not read. */
   readonly knows: { readonly [Name in FactName]?: readonly string[] }
-  /** What it says of the space after these envelopes. */
+  /** Its facts about the space after these envelopes. */
   readonly read: (fixture: FoldFixture) => Facts | Promise<Facts>
   /** Facts that it does not keep: it has to say nothing about them. */
   readonly forgets?: (id: string, fact: object) => boolean

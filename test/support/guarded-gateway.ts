@@ -27,7 +27,7 @@ participants:
 export interface Connection {
   /** The very texts of its frames. */
   readonly frames: string[]
-  /** Sends these and gives back what became of them, when the space has the last of them; rejects where it refuses one. */
+  /** Sends these and returns them as logged, once the space has the last of them; rejects if one is refused. */
   say(envelopes: readonly Draft[]): Promise<Envelope[]>
   /** Resolves when it has been shown this envelope. */
   shown(id: string): Promise<Envelope>
@@ -72,7 +72,7 @@ async function lineTo(url: string, token: string): Promise<Connection> {
   const refused = new Promise<never>((_, reject) => {
     fail = reject
   })
-  refused.catch(() => {}) // Whoever waits for an envelope is told.
+  refused.catch(() => {}) // Callers that wait for an envelope get the error.
   const message = (text: string): void => {
     frames.push(text)
     const envelope = JSON.parse(text) as Envelope

@@ -1,4 +1,4 @@
-/** What a page would run that takes text from others for anything but text. It leaves a mark in the window. */
+/** Text that would run in a page that takes it for anything but text. It leaves a mark in the window. */
 const run = "window.hit='script'"
 
 /** Elements that run something by themselves, with the attributes that make them. */
@@ -112,14 +112,14 @@ const markdown = [
   `<https://elsewhere.example/"onclick="${run}>`,
 ]
 
-/** Texts that run something, load something or become part of the page where they are taken for markup. */
+/** Texts that run something, load something or become part of the page if they are taken for markup. */
 export const markup: readonly string[] = [...handled, ...scripts, ...escapes, ...links, ...markdown]
 
 const at = (...codes: readonly number[]): string => String.fromCodePoint(...codes)
 const range = (first: number, last: number): string[] =>
   Array.from({ length: last - first + 1 }, (_, index) => at(first + index))
 
-/** What terminals take for commands. */
+/** Texts that terminals take for commands. */
 const commands = [
   '\u001b[2J',
   '\u001b[H',
@@ -144,7 +144,7 @@ const commands = [
   'safe\rdanger',
   'no\b\byes',
 ]
-/** What turns, hides or joins what stands beside it. */
+/** Characters that turn, hide or join their neighbours. */
 const invisible = [
   ...range(0x200b, 0x200f),
   ...range(0x202a, 0x202e),

@@ -12,7 +12,7 @@ const run = promisify(execFile)
 export interface InstalledNode {
   /** A folder with `node`, `npm` and `npx`, and nothing else. */
   readonly bin: string
-  /** Where its headers are, for `npm_config_nodedir`: addons are compiled with them. */
+  /** The folder of its headers, for `npm_config_nodedir`: addons are compiled with them. */
   readonly headers: string
 }
 
@@ -35,7 +35,7 @@ export async function installNode(major: string): Promise<InstalledNode> {
   return { bin, headers: await findHeaders(join(folder, 'node_modules')) }
 }
 
-/** The npm of this machine runs with the `node` that stands first in `PATH`. */
+/** The npm of this machine runs with the first `node` in `PATH`. */
 export function pathOf(program: string): string {
   const found = findCommand(program, process.env.PATH ?? '')
   if (found === undefined) throw new Error(`${program} is not installed`)

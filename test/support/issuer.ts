@@ -36,7 +36,7 @@ export async function tokenOf(key: Key, { claims, header, now, with: signer }: M
 
 export const keySetOf = (...keys: readonly Key[]): JSONWebKeySet => ({ keys: keys.map(({ jwk }) => jwk) })
 
-/** Where an issuer shows its keys; what it answers may change. */
+/** The endpoint with an issuer's keys; its answer may change. */
 export async function publish(first: unknown) {
   const state = { answer: first, status: 200, asked: 0, isStalled: false }
   const server = createServer((_, response) => {

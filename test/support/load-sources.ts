@@ -31,8 +31,8 @@ export const fromSources: BundlerPlugin = {
 }
 
 /**
- * Resolves the packages of this repository to their sources, so that tests need no build. A script that runs in a
- * thread or a process of its own, where nothing loads TypeScript, is bundled when a test first imports its owner.
+ * Resolves the packages of this repository to their sources, so that tests need no build. A script that runs in its own thread
+ * or process, which cannot load TypeScript, is bundled when a test first imports its owner.
  */
 export function loadSources(): Plugin {
   return {
@@ -70,7 +70,7 @@ function packageFolders(): string[] {
   return [join(root, 'protocol'), ...folders].filter((folder) => existsSync(join(folder, 'package.json')))
 }
 
-/** What others import of a package, and what it imports of itself by `#name`, each with its source file. */
+/** Public imports of a package, and its own imports by `#name`, each with its source file. */
 function sourcesOf(folder: string): [specifier: string, source: string][] {
   const manifest: Manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const exported = Object.entries(manifest.exports ?? {}).map(

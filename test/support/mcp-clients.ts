@@ -46,7 +46,7 @@ interface CallOptions {
 }
 
 type Reply = { action: 'accept'; content: Record<string, string> } | { action: 'decline' }
-/** What a user fills into a form with this message. */
+/** The user's input for a form with this message. */
 export type FillIn = (
   message: string,
   choices: readonly string[],
@@ -64,9 +64,9 @@ interface McpClient {
   read(uri: string): Promise<string>
   /** To these alone, from now on. */
   subscribe(uris: readonly string[]): Promise<void>
-  /** Addresses of what was told to have changed, in order. */
+  /** Addresses with reported changes, in order. */
   readonly updates: readonly string[]
-  /** Lists that were told to have changed, in order. */
+  /** Lists with reported changes, in order. */
   readonly changes: readonly string[]
   /** Closes the client alone; a server that it has started ends by that. */
   leave(): Promise<void>

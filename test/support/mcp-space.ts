@@ -19,7 +19,7 @@ participants:
   shop: { kind: agent, capabilities: [mcp.response, mcp.request] }
 `
 
-/** What no participant may put to the user of a client. */
+/** A form that no participant may show to the user of a client. */
 const sly = {
   method: 'elicitation/create',
   params: {
@@ -29,12 +29,12 @@ const sly = {
 }
 
 export interface McpSpace extends AsyncDisposable {
-  /** Where it runs; commands in it find the space. */
+  /** Its folder; commands in it find the space. */
   readonly cwd: string
   readonly url: string
   /** A seat that is left when the space ends. */
   enter(as: string): Promise<SpaceClient>
-  /** Until it is released, ben gives no answer, and `slow` no result: for whoever must have heard of the work before. */
+  /** Until it is released, neither ben nor `slow` answers: for clients that must see the running work first. */
   hold(): () => void
   /** How often something was bought. */
   readonly sold: () => number

@@ -5,14 +5,14 @@ import { onTestFinished } from 'vitest'
 export interface ModelReply {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** In pieces; one that never ends is read as long as somebody listens. */
+  /** In pieces; an endless one is read as long as the client listens. */
   readonly body: string | Iterable<string | Uint8Array> | AsyncIterable<string>
   /** The connection breaks after the body, or stays open with nothing more to come. */
   readonly end?: 'cut' | 'open'
 }
 
 export interface ModelServer {
-  /** With the path at which servers as OpenAI's answer. */
+  /** With the path of OpenAI-compatible servers. */
   readonly baseURL: string
   readonly requests: {
     readonly path: string

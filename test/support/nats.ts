@@ -13,7 +13,7 @@ export const natsServer = (): string | undefined => process.env.NATS_SERVER_BIN 
 interface NatsOptions {
   /** 1, or a cluster of 3. */
   readonly nodes?: number
-  /** Where clients connect; default 127.0.0.1. */
+  /** The address for clients; default 127.0.0.1. */
   readonly host?: string
   /** More lines of each node's configuration. */
   readonly more?: string
@@ -103,7 +103,7 @@ ${this.#cluster}
       .join()
   }
 
-  /** What its monitoring says; `undefined` = nothing. */
+  /** The result of its monitoring; `undefined` = none. */
   async ask(path: string): Promise<unknown> {
     try {
       return await (await fetch(`${this.#ports?.monitoring[0] ?? ''}${path}`)).json()

@@ -6,7 +6,7 @@ import { expect, onTestFinished } from 'vitest'
 import { environment } from './cli.js'
 import { calling, saying } from './model-server.js'
 
-/** Somebody who types commands in a folder and waits for what they print. Seconds of each step are kept. */
+/** A user who types commands in a folder and waits for their output. Records the seconds of each step. */
 export class Newcomer {
   readonly steps: { readonly step: string; readonly seconds: number }[] = []
   #folder: string
@@ -50,7 +50,7 @@ export class Newcomer {
     )
   }
 
-  /** Runs `npx meup up` until the test is over, and waits until everybody is there. */
+  /** Runs `npx meup up` until the test is over, and waits until all participants are present. */
   async ups(): Promise<Terminal> {
     const terminal = new Terminal('npx meup up', this.#folder, environment(this.#env))
     await this.step('npx meup up', () => terminal.prints(/ (?:is|are) up\b/))
@@ -110,7 +110,7 @@ class Terminal {
   }
 }
 
-/** What a model says that the newcomer edits the instructions of: it reads the report, and repeats the last edit. */
+/** The model's script while the newcomer edits its instructions: it reads the report, and repeats the last edit. */
 export function reviewerScript({ messages }: { readonly messages: readonly { readonly role: string }[] }) {
   const [edit = 'no edit'] = /edit \d/.exec(JSON.stringify(messages)) ?? []
   return messages.at(-1)?.role === 'tool'

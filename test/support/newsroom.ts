@@ -28,7 +28,7 @@ const twoRuns: readonly Step[] = [
   ['writer', says('m1', 'chat', 'The changelog is, the manual is not.', { correlationId: 'c1' })],
 ]
 
-/** A proposal that is withdrawn, and one that nobody decides on; meanwhile an agent asks another, as it would a tool. */
+/** A withdrawn proposal, and an undecided one; in the meantime an agent asks another one like a tool. */
 const waiting: readonly Step[] = [
   ['ana', says('c2', 'chat', 'Tidy the drafts.', { to: ['intern'] })],
   ['intern', says('r3', 'reasoning.start', 'Two of them are old.', { correlationId: 'c2' })],
@@ -86,7 +86,7 @@ const rich = (id: string, kind: string, payload: object, context = 'launch'): St
   payload,
 })
 
-/** Two agents in a path that nobody opened. */
+/** Two agents in a free path. */
 const together: readonly Step[] = [
   ['writer', rich('l1', 'question', { questions: ['Is it ready?', 'Who tells the readers?'] })],
   [

@@ -1,6 +1,6 @@
 import type { ModelReply } from './model-server.js'
 
-/** What a response has, in this order. */
+/** Parts of a response, in this order. */
 export interface ScriptedResponse {
   readonly thought?: string
   readonly text?: string
@@ -11,7 +11,7 @@ interface ScriptedCall {
   readonly name: string
   /** A string is the input of a tool that takes no JSON. */
   readonly args: object | string
-  /** Of tools that stand in one. */
+  /** Namespace of its tools. */
   readonly namespace?: string
 }
 

@@ -52,7 +52,7 @@ export const packages: readonly Package[] = [
   .filter((directory) => existsSync(join(repositoryRoot, directory, 'package.json')))
   .map(readPackage)
 
-/** Where tests live; the same places as in vitest.config.ts. */
+/** The places of tests, as in vitest.config.ts. */
 export const testFiles: readonly string[] = [
   'test',
   'protocol/test',

@@ -6,7 +6,7 @@ import { temporaryFolder } from './cli.js'
 import { repositoryRoot } from './files.js'
 import { snippetsOf, writeSnippets } from './snippets.js'
 
-/** A folder that stands for the clone, with whatever files a page of the docs tells its reader to write. */
+/** A folder that replaces the clone, with all files that a page of the docs asks its reader to write. */
 export function cloneWith(page: string): string {
   const clone = temporaryFolder({ 'package.json': '{"type":"module"}' })
   symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))

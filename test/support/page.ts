@@ -67,7 +67,7 @@ export async function openPageGateway({ more, ...options }: PageGatewayOptions =
 
 const folder = process.env.MEUP_SCREENSHOTS ?? join(tmpdir(), 'meup-screenshots')
 
-/** Where a test leaves what it has seen. */
+/** The folder for pictures of a test. */
 export function pictures(name: string): string {
   mkdirSync(folder, { recursive: true })
   return join(folder, `${name}.png`)

@@ -45,7 +45,7 @@ export async function openProposals() {
     })
   const post = (as: string, body: string): Promise<Response> =>
     request(as, 'envelopes', { method: 'POST', body })
-  /** Without a program of coder that would withdraw what somebody rejects. `params`: as JSON. */
+  /** Without a program of coder, which would withdraw rejected proposals. `params`: as JSON. */
   const propose = async (id: string, params: string): Promise<void> => {
     const payload = `{"method":"tools/call","params":${params}}`
     const { status } = await post(

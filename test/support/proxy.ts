@@ -4,7 +4,7 @@ import { Transform } from 'node:stream'
 
 export interface Proxy extends AsyncDisposable {
   readonly url: string
-  /** Cuts every connection that goes through, wherever it stands. */
+  /** Cuts every connection through it, at any point. */
   cut(): void
   /** Makes every connection fall silent: it stays open and forwards nothing any more. New ones forward. Returns how to reset the silent ones. */
   stop(): () => void

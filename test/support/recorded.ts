@@ -15,7 +15,7 @@ participants:
   shop: { kind: agent, capabilities: [mcp.response] }
 `
 
-/** Asks the gateway that runs in this folder, as Ana: nobody sees her come and go. */
+/** Asks the gateway of this folder as Ana, without visible presence. */
 export async function ask(
   url: string,
   cwd: string,
@@ -29,13 +29,13 @@ export async function ask(
   return response.text()
 }
 
-/** Waits until the log says that everybody has left. */
+/** Waits until the log shows that everyone has left. */
 export async function alone(url: string, cwd: string): Promise<void> {
   const look = async () => expect(await ask(url, cwd, 'participants')).not.toContain('"present"')
   await vi.waitFor(look, { timeout: 15_000, interval: 20 })
 }
 
-/** A folder with a running space in which people, an agent and a tool have talked. One run goes on; they have left. */
+/** A folder with a running space in which people, an agent and a tool have talked. They have left; one run is unfinished. */
 export async function recordedSpace() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   const { url } = await startMeup('gateway', cwd)

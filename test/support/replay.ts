@@ -11,7 +11,7 @@ import {
 export type Example = Draft & { readonly from: string }
 
 export interface Stage extends AsyncDisposable {
-  /** What an observer is shown. */
+  /** The envelopes for an observer. */
   readonly heard: EnvelopeRecorder
   seat(name: string): SpaceClient
   /** Another seat of the observer's, entered now. */

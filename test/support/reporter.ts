@@ -23,7 +23,7 @@ export const totalsReporter: Reporter = {
   },
 }
 
-/** Where each suite writes what became of the tests that name requirements, for `pnpm requirements`. */
+/** The folder with the outcomes of tests that name requirements, for `pnpm requirements`. */
 export const outcomesFolder = join(repositoryRoot, 'node_modules/.cache/meup/requirements')
 
 export interface RequirementOutcome {

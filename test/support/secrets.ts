@@ -6,7 +6,7 @@ import { readText } from './packages.js'
 export interface Sample {
   readonly rule: string
   readonly text: string
-  /** What of it must not be seen. */
+  /** Parts that must not be visible. */
   readonly secrets: readonly string[]
 }
 
@@ -28,7 +28,7 @@ export function samples(): Sample[] {
   )
 }
 
-/** What stands in a text where marks stand in what may be seen of it. */
+/** The parts of a text that marks replace in its visible form. */
 function hiddenIn(text: string): string[] {
   const [first = '', ...others] = guard(text).text.split(marks)
   let at = first.length
@@ -59,7 +59,7 @@ export function disguises(text: string, needles: readonly string[]): Disguised[]
     text: disguise(text),
     needles: needles.map(disguise),
   }))
-  // Of other texts than ASCII, base64 is only looked into where much of it is ASCII.
+  // In texts other than ASCII, base64 is only decoded if it is mostly ASCII.
   const encoded = isAscii(text)
     ? [{ text: inBase64(text), needles: needles.map((each) => insideBase64(text, each)) }]
     : []

@@ -31,14 +31,14 @@ export async function openShop() {
       return { result: { isError: true, content: [{ type: 'text', text: 'sold out' }] } }
     return { result: { content: [{ type: 'text', text: `one ${what}` }] } }
   })
-  /** As `ana`, unless told otherwise. */
+  /** As `ana` by default. */
   const run = (...args: string[]): Promise<Outcome> => meup(args, { cwd })
   return { cwd, running, enter, run }
 }
 
 export type Shop = Awaited<ReturnType<typeof openShop>>
 
-/** What a command printed with `--json`, and nothing went wrong. */
+/** The `--json` output of a successful command. */
 export const linesOf = ({ code, stdout, stderr }: Outcome): Record<string, unknown>[] => {
   expect([code, stderr]).toEqual([0, ''])
   return stdout

@@ -1,7 +1,7 @@
 import { meup } from './cli.js'
 import { ending, story } from './story-lines.js'
 
-/** Somebody who asks a gateway about a space. */
+/** A client that asks a gateway about a space. */
 export interface Asker {
   readonly url: string
   readonly space: string
@@ -37,7 +37,7 @@ export class EventStream {
     await this.#find(seq)
   }
 
-  /** What it tells up to the envelope `last` and of it, as soon as the next one has come. */
+  /** Its output about envelopes through `last`, as soon as the next one has arrived. */
   async through(last: number): Promise<string> {
     const next = await this.#find(last + 1)
     return this.#text.slice(0, this.#text.lastIndexOf('event: ', next))
@@ -61,7 +61,7 @@ export const withoutEvents = (events: string, ids: readonly string[]): string =>
     .filter((event) => !ids.some((id) => event.includes(`"id":"${id}"`)))
     .join('')
 
-/** What the story looks like to whoever asks over HTTP, up to the envelope `last`. */
+/** The story over HTTP, through the envelope `last`. */
 export async function httpViews(asker: Asker, last: number): Promise<Record<string, string>> {
   const threads = threadsIn(asker.space)
   const turns = await Promise.all(threads.map((thread) => textOf(asker, `turns?thread_id=${thread}`)))
@@ -92,7 +92,7 @@ function stepsIn(answer: string, last: number): unknown[] {
   return steps.filter(({ seq }) => seq <= last)
 }
 
-/** What differs from one telling to the next: the epoch, the gateway's own ids, what is drawn by lot for the chain, and the rules of masking. */
+/** Removes differences between runs: the epoch, the gateway's own ids, random parts of the chain, and the rules of masking. */
 export function settled(text: string, space: string, participants: readonly string[]): string {
   const own = new Set([
     ...[...story, ...ending].map(([, { id }]) => id),

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** What takes longest, so that none of it begins when everything else is done. */
+/** The slowest files start first, so that none of them runs alone at the end. */
 const slow = [
   ...['habits', 'lifecycle', 'permissions', 'traps'].map((name) => `packages/acp/test/${name}`),
   ...['model/habits', 'model/strangers', 'system/killed-agent'].map(

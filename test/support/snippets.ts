@@ -4,7 +4,7 @@ import { repositoryRoot } from './files.js'
 
 export interface Snippet {
   readonly language: string
-  /** The file it belongs in, where it names one. */
+  /** Its file, if it names one. */
   readonly file: string | undefined
   readonly text: string
 }

@@ -1,8 +1,8 @@
 const comment = String.raw`\/\*[\s\S]*?\*\/|\/\/[^\n]*`
 const quoted = String.raw`'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"`
-/** Its substitutions may hold braces and templates one level deep, which is as deep as anybody should write. */
+/** Its substitutions may contain braces and templates one level deep, which should be enough. */
 const template = '`(?:\\\\[^]|\\$(?!\\{)|\\$\\{(?:`[^`]*`|\\{[^{}]*\\}|[^`{}])*\\}|[^`\\\\$])*`'
-/** A slash begins a regular expression where an operand may stand, and divides elsewhere. */
+/** A slash begins a regular expression in the place of an operand, and divides elsewhere. */
 const regex = String.raw`(?<=(?:^|[(,=:[!&|?{;+>]|\breturn)\s*)\/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/\w*`
 const token = new RegExp(`(?<blank>${comment}|${regex})|(?<text>${quoted}|${template})`, 'gm')
 
@@ -23,7 +23,7 @@ export function scan(text: string): Source {
   return { code, strings }
 }
 
-/** What the first capture group of `pattern`, an `"<n>"`, stands for, for each place where it matches. */
+/** The string of the first capture group of `pattern`, an `"<n>"`, for each match. */
 export function stringsAt(source: Source, pattern: RegExp): string[] {
   return [...source.code.matchAll(pattern)].flatMap(([, found = '']) =>
     [...found.matchAll(/"(\d+)"/g)].map(([, index]) => source.strings[Number(index)] ?? ''),

@@ -1,12 +1,12 @@
 import type { Capability } from '@meup/protocol'
 
-/** Who takes part, and what each may do: the apprentice may call no tool, and asks. */
+/** Participants with their capabilities: the apprentice may call no tool, and asks. */
 export const cast: Readonly<Record<string, readonly Capability[]>> = {
   ana: ['*'],
   security: ['chat', 'reasoning.*', 'mcp.*'],
   apprentice: ['chat', 'reasoning.*', 'mcp.proposal', 'mcp.withdraw'],
   files: ['mcp.response'],
-  // Looks on while the story is told, and may read what is meant for others.
+  // Watches the story, and may read envelopes to others.
   reader: ['chat', 'observe.targeted'],
   // May read what is for everyone, and nothing is addressed to it.
   passerby: ['chat'],
@@ -45,11 +45,11 @@ export const says = (id: string, kind: string, message: string, more: object = {
   payload: { message },
   ...more,
 })
-/** Everybody reads what is asked. */
+/** A public question. */
 const asks = (id: string, message: string, agent: string): StoryLine =>
   says(id, 'chat', message, { payload: { message, mentions: [agent] } })
 
-/** Names of a key's lines are apart, so that nobody takes this file for one that holds a key. */
+/** The lines of a key are split, so that this file is not mistaken for one with a key. */
 const key = [
   '-----BEGIN PRIVATE',
   'KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE',
@@ -220,7 +220,7 @@ const aside: readonly Step[] = [
   ],
 ]
 
-/** A run that is hidden and goes on: what is thought in it says why a tool is called. */
+/** A hidden run that is not finished: its thoughts explain why a tool is called. */
 const hidden: readonly Step[] = [
   ['ana', asks('c7', 'What do we pay?', 'security')],
   ['security', says('r6', 'reasoning.start', 'I look it up.', { correlationId: 'c7' })],
@@ -233,7 +233,7 @@ const hidden: readonly Step[] = [
   ['security', says('n6e', 'reasoning.conclusion', 'It is.', { context: 'r6/n6' })],
 ]
 
-/** What is thought while a run is hidden that is shown again: it comes late to those who look on. */
+/** Thoughts of a hidden run that is shown again: onlookers get them late. */
 export const shownLater: readonly string[] = ['t3']
 
 /** How the hidden run ends, some time later. */

@@ -9,9 +9,9 @@ export interface Frame {
 }
 
 export interface Tapped {
-  /** Stands for the gateway. */
+  /** Address in place of the gateway's. */
   readonly url: string
-  /** What the gateway has sent over each WebSocket, in the order in which these were opened. */
+  /** Frames that the gateway has sent over each WebSocket, in the order of their opening. */
   sockets(): readonly (readonly Frame[])[]
   /** The text frames that clients have sent over all of them, socket by socket. */
   sent(): readonly string[]

@@ -27,7 +27,7 @@ export interface Size {
   readonly rows?: number
 }
 
-/** A running space in which ana sits at a terminal, and whoever else is named has a seat. */
+/** A running space with ana at a terminal, and seats for the other names. */
 export async function terminalSpace<Name extends 'planner' | 'coder' | 'files'>(
   names: readonly Name[],
   { columns, rows = 30 }: Size = { columns: 80 },
@@ -56,7 +56,7 @@ export async function terminalSpace<Name extends 'planner' | 'coder' | 'files'>(
   return { cwd, url, enter, seats, open }
 }
 
-/** What stands above the footer. */
+/** The lines above the footer. */
 export function scrollback(all: string): string[] {
   const lines = all.split('\n')
   const footer = lines.findLastIndex((line) => stripVTControlCharacters(line).startsWith('── '))
@@ -66,7 +66,7 @@ export function scrollback(all: string): string[] {
 /** A screen without what differs from one time to another: how long something took, and ids. */
 export const settled = (screen: string): string =>
   screen
-    // What follows a time in the footer is cut, one column earlier or later.
+    // The text after a time in the footer is cut, one column earlier or later.
     .replace(/^(.*○ .*?) \d+(?:\.\d)? (?:ms|s|min)\b.*$/gm, '$1 N s …')
     .replace(/\b\d+(?:\.\d)? m?s\b/g, 'N s')
     .replace(/(?<![\w-])[\w-]{21}(?![\w-])/g, '<an id of 21 chars>')

@@ -13,19 +13,19 @@ export interface Pane {
   type(text: string): void
   /** Puts this in as from a clipboard: marked as such, where whatever runs there has asked for it. */
   paste(text: string): void
-  /** What the screen shows, without what is below the last line that is not empty. */
+  /** The visible screen, without empty lines at its end. */
   screen(): string
   /** The same, with colours as escape sequences. */
   coloured(): string
   /** Everything that has scrolled off the screen, and the screen. */
   all(): string
-  /** The same as it is stored, with its colours as escape sequences and each row as it stands. */
+  /** The same as stored, with colours as escape sequences, and unchanged rows. */
   stored(): string
   /** Waits until this has come up, as many milliseconds as one may take for it. */
   sees(text: string | RegExp, timeout?: number): Promise<void>
   /** Waits until the screen is as it should be. */
   shows(check: (screen: string) => void, timeout?: number): Promise<void>
-  /** Where the cursor stands on the screen, each from 0. */
+  /** The position of the cursor on the screen, from 0. */
   cursor(): { column: number; row: number }
   resize(columns: number, rows: number): void
   /** Passes on what it is sent from now on to a command, instead of to an earlier one. */

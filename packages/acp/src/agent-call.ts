@@ -1,7 +1,7 @@
 import { cut, isObject } from '@meup/folds'
 import { copyNumberTexts, type McpResponsePayload } from '@meup/protocol'
-import type { CallFields, CallStatus, FileDiff, Location } from './agent-updates.js'
-import { type Block, countChars, describeMedia } from './content-blocks.js'
+import type { AgentCallFields, CallStatus, FileDiff, Location } from './agent-updates.js'
+import { type AcpBlock, countBlockChars, describeMedia } from './content-blocks.js'
 
 /** Characters of texts, and of diffs, per result. */
 const maxResultChars = 1024 * 1024
@@ -23,7 +23,7 @@ export class AgentCall {
   #rawInput: unknown
   #inputChars = 0
   #locations: readonly Location[] = []
-  #content: readonly Block[] = []
+  #content: readonly AcpBlock[] = []
   #diffs: readonly FileDiff[] = []
   /** Streamed output. */
   #output = ''
@@ -38,7 +38,7 @@ export class AgentCall {
   }
 
   /** Applies the fields of a message. Absent fields stay unchanged. */
-  update(fields: CallFields): void {
+  update(fields: AgentCallFields): void {
     const { title, kind, rawInput, rawOutput, locations, content = [], diffs = [], status, meta } = fields
     if (title) this.#title = title
     if (kind) this.#kind = kind
@@ -92,7 +92,7 @@ export class AgentCall {
   get chars(): number {
     const texts = [this.#title ?? '', this.#output, this.#rawText, ...this.#locations.map(({ path }) => path)]
     const diffs = this.#diffs.flatMap(({ path, oldText, newText }) => [path, oldText, newText])
-    const chars = this.#content.reduce((sum, block) => sum + countChars(block), this.#inputChars)
+    const chars = this.#content.reduce((sum, block) => sum + countBlockChars(block), this.#inputChars)
     return [...texts, ...diffs].reduce((sum, { length }) => sum + length, chars)
   }
 
@@ -141,7 +141,7 @@ export class AgentCall {
   }
 
   /** One agent puts the output of commands in `_meta` instead of content. */
-  #readTerminal({ terminal_output_delta: delta, terminal_exit: exit }: CallFields['meta']): void {
+  #readTerminal({ terminal_output_delta: delta, terminal_exit: exit }: AgentCallFields['meta']): void {
     if (isObject(delta) && typeof delta.data === 'string')
       this.#output = `${this.#output}${delta.data}`.slice(-maxOutputChars)
     if (isObject(exit) && typeof exit.exit_code === 'number') this.#exitCode = exit.exit_code
@@ -151,11 +151,11 @@ export class AgentCall {
 export const isFilled = (value: unknown): boolean =>
   value !== undefined && value !== null && !(isObject(value) && Object.keys(value).length === 0)
 
-const toTextBlock = (text: string): Block => ({ type: 'text', text })
+const toTextBlock = (text: string): AcpBlock => ({ type: 'text', text })
 
 /** Joins consecutive texts. */
-function joinTexts(blocks: readonly Block[]): readonly Block[] {
-  const joined: Block[] = []
+function joinTexts(blocks: readonly AcpBlock[]): readonly AcpBlock[] {
+  const joined: AcpBlock[] = []
   for (const block of blocks) {
     const before = joined.at(-1)
     if (block.type !== 'text' || before?.type !== 'text') joined.push(block)
@@ -165,7 +165,7 @@ function joinTexts(blocks: readonly Block[]): readonly Block[] {
 }
 
 /** Keeps the blocks that fit, and replaces each of the others by a line that names it. */
-function limitBlocks(blocks: readonly Block[], maxBytes: number): readonly Block[] {
+function limitBlocks(blocks: readonly AcpBlock[], maxBytes: number): readonly AcpBlock[] {
   const texts = blocks.filter(({ type }) => type === 'text')
   let left = maxBytes - texts.reduce((sum, text) => sum + countBytes(text), 0)
   return joinTexts(

@@ -1,5 +1,5 @@
 import { cut, isObject, onOneLine } from '@meup/folds'
-import { type Block, readBlock, readBlocks, toMarkdown } from './content-blocks.js'
+import { type AcpBlock, readBlock, readBlocks, toMarkdown } from './content-blocks.js'
 
 /** Shown entries of a plan, and characters of one. */
 const [maxPlanEntries, maxEntryChars] = [100, 1000]
@@ -26,7 +26,7 @@ export interface Location {
 export type CallStatus = 'pending' | 'in_progress' | 'completed' | 'failed'
 
 /** The fields of a call that a message sets. Missing and unreadable fields are absent. */
-export interface CallFields {
+export interface AgentCallFields {
   readonly id: string
   readonly name?: string
   readonly title?: string
@@ -36,7 +36,7 @@ export interface CallFields {
   readonly rawOutput?: unknown
   readonly locations?: readonly Location[]
   /** Texts, images, links and files. */
-  readonly content?: readonly Block[]
+  readonly content?: readonly AcpBlock[]
   readonly diffs?: readonly FileDiff[]
   readonly meta: Readonly<Record<string, unknown>>
 }
@@ -56,7 +56,7 @@ export interface Command {
 export type AgentUpdate =
   | { readonly type: 'text' | 'thought'; readonly text: string; readonly messageId?: string }
   | { readonly type: 'plan'; readonly entries: readonly PlanEntry[] }
-  | { readonly type: 'call'; readonly fields: CallFields }
+  | { readonly type: 'call'; readonly fields: AgentCallFields }
   | { readonly type: 'mode'; readonly mode: string }
   | { readonly type: 'commands'; readonly commands: readonly Command[] }
   /** This session has started another one. */
@@ -74,7 +74,7 @@ export interface PermissionRequest {
   readonly sessionId: string
   /** Texts in its `_meta`, one of which may be the id of the parent session. */
   readonly related: readonly string[]
-  readonly call: CallFields
+  readonly call: AgentCallFields
   readonly options: readonly Option[]
 }
 
@@ -185,7 +185,11 @@ function readKind(
   }
 }
 
-function readCall(fields: Readonly<Record<string, unknown>>, path: string, onSkipped: OnSkipped): CallFields {
+function readCall(
+  fields: Readonly<Record<string, unknown>>,
+  path: string,
+  onSkipped: OnSkipped,
+): AgentCallFields {
   const { toolCallId, name, title, kind, status, rawInput, rawOutput, locations, content, _meta } = fields
   const id = typeof toolCallId === 'number' ? String(toolCallId) : toolCallId
   if (typeof id !== 'string') throw new UnreadableError(`${path}.toolCallId`, toolCallId)
@@ -229,7 +233,7 @@ const statuses = ['pending', 'in_progress', 'completed', 'failed']
 const isStatus = (value: unknown): value is CallStatus => statuses.includes(value as string)
 
 /** A file change or a block; ignores terminals, which are handled separately. */
-function readPart(each: unknown): readonly (Block | FileDiff)[] | undefined {
+function readPart(each: unknown): readonly (AcpBlock | FileDiff)[] | undefined {
   if (isObject(each) && each.type === 'terminal') return []
   if (isObject(each) && each.type === 'diff') return readDiff(each)
   const block = readBlock(isObject(each) && each.content !== undefined ? each.content : each)

@@ -1,5 +1,5 @@
 import { isFilled } from './agent-call.js'
-import type { CallFields } from './agent-updates.js'
+import type { AgentCallFields } from './agent-updates.js'
 
 /** A known coding agent: how it is started, and the names of its tools. */
 export interface KnownAgent {
@@ -22,12 +22,12 @@ export interface KnownAgent {
   /** Its limitations and peculiarities. */
   readonly limits: string
   /** The name of a tool, if calls do not have it in `name`. */
-  toolName?(call: CallFields): string | undefined
+  toolName?(call: AgentCallFields): string | undefined
 }
 
 const byKind =
   (names: Readonly<Record<string, string>>) =>
-  ({ kind }: CallFields): string | undefined =>
+  ({ kind }: AgentCallFields): string | undefined =>
     names[kind ?? '']
 
 /** Names of opencode's tools, by ACP's `kind`. */
@@ -119,7 +119,7 @@ export const findAgent = (info: string | undefined): KnownAgent | undefined =>
 const plainName = /^[\w.-]{1,64}$/
 
 /** The tool's name in the space: its own name, a known one, or ACP's kind. */
-export function nameTool(call: CallFields, agent: KnownAgent | undefined): string {
+export function nameTool(call: AgentCallFields, agent: KnownAgent | undefined): string {
   const names = [call.name, agent?.toolName?.(call), call.kind]
   return names.find((name) => name !== undefined && plainName.test(name)) ?? 'other'
 }

@@ -1,6 +1,6 @@
 import type { StopReason } from '@agentclientprotocol/sdk'
 import { isObject } from '@meup/folds'
-import type { Prompt } from './prompt.js'
+import type { AgentPrompt } from './prompt.js'
 
 const endings: Readonly<Partial<Record<StopReason, string>>> = {
   max_tokens: 'the model reached its limit of tokens',
@@ -12,7 +12,7 @@ const endings: Readonly<Partial<Record<StopReason, string>>> = {
 export function getAnswer(
   text: string,
   stopReason: StopReason | null | undefined,
-  { rejections, excess }: Pick<Prompt, 'rejections' | 'excess'>,
+  { rejections, excess }: Pick<AgentPrompt, 'rejections' | 'excess'>,
   command: string | undefined,
 ): string {
   const ending = excess === undefined ? endings[stopReason ?? 'end_turn'] : `${excess}, and was stopped`
@@ -24,7 +24,7 @@ export function getAnswer(
   throw new Error(stopReason === 'cancelled' ? 'the agent cancelled it' : 'the agent gave no answer')
 }
 
-export function readUsage(response: object): object {
+export function readAcpUsage(response: object): object {
   const { usage } = response as { readonly usage?: unknown }
   if (!isObject(usage)) return {}
   const { inputTokens, outputTokens } = usage

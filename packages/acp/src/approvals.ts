@@ -21,7 +21,7 @@ export interface OwnCall {
   readonly result: Promise<McpResponsePayload>
 }
 
-export type Decision =
+export type PermissionDecision =
   | { readonly state: 'allowed' }
   /** `message`: text of the person who decided. */
   | { readonly state: 'rejected'; readonly reason: string; readonly message?: string }
@@ -39,7 +39,7 @@ interface Open {
   /** The decision chooses between options, so a grant cannot make it. */
   readonly isChoice: boolean
   readonly proposal: Proposal
-  settle(decision: Decision): void
+  settle(decision: PermissionDecision): void
 }
 
 /** Maximum ways to allow a call, each proposed separately. */
@@ -62,7 +62,7 @@ export class Approvals {
   }
 
   /** Resolves exactly once. An abort of `signal` cancels it, so that it can no longer be approved. */
-  async decide(call: OwnCall, signal: AbortSignal): Promise<Decision> {
+  async decide(call: OwnCall, signal: AbortSignal): Promise<PermissionDecision> {
     const { maxEnvelopeBytes } = this.#space.welcome.limits
     const bytes = Buffer.byteLength(JSON.stringify(this.#createParams(call)))
     if (bytes > maxEnvelopeBytes * 0.9) {
@@ -86,7 +86,7 @@ export class Approvals {
     call: OwnCall,
     choices: readonly Choice[],
     signal: AbortSignal,
-  ): Promise<Decision & { readonly option?: string }> {
+  ): Promise<PermissionDecision & { readonly option?: string }> {
     const names = choices.map(({ name }) => name).join(', ')
     if (choices.length > maxChoices) {
       const reason = `a choice between ${choices.length} ways, and at most ${maxChoices} are proposed: ${names}`
@@ -98,7 +98,7 @@ export class Approvals {
     const rationale = call.rationale === undefined ? note : `${call.rationale}\n${note}`
     return new Promise((resolve) => {
       let left = choices.length
-      let rejected: Decision | undefined
+      let rejected: PermissionDecision | undefined
       for (const { id, name } of choices) {
         const each = { ...call, rationale, arguments: withChoice(call.arguments, name) }
         this.#propose(each, over, true).then(
@@ -153,7 +153,7 @@ export class Approvals {
     )
   }
 
-  async #propose(call: OwnCall, signal: AbortSignal, isChoice = false): Promise<Decision> {
+  async #propose(call: OwnCall, signal: AbortSignal, isChoice = false): Promise<PermissionDecision> {
     const { context, rationale } = call
     let proposal: Proposal
     try {
@@ -173,7 +173,7 @@ export class Approvals {
         settle({ state: 'cancelled' })
         proposal.withdraw('no longer asked for').catch(() => {}) // Already decided, or disconnected.
       }
-      const settle = (decision: Decision): void => {
+      const settle = (decision: PermissionDecision): void => {
         signal.removeEventListener('abort', withdraw)
         if (this.#open.delete(proposal.id)) resolve(decision)
       }

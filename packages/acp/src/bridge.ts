@@ -16,8 +16,8 @@ import {
 } from './agent-updates.js'
 import { findAgent, type KnownAgent } from './agents.js'
 import { Approvals, getMessage } from './approvals.js'
-import type { Prompt } from './prompt.js'
-import { type AgentState, Session } from './session.js'
+import type { AgentPrompt } from './prompt.js'
+import { AgentSession, type AgentState } from './session.js'
 
 /** Default milliseconds that a permission stays open for a decision. */
 const defaultApprovalMs = 600_000
@@ -80,13 +80,13 @@ class Bridge implements CodingAgent {
   readonly #command: AgentCommand
   readonly #log: (line: string) => void
   /** By asker; `''` = the shared session. */
-  readonly #sessions = new Map<string, Session>()
+  readonly #sessions = new Map<string, AgentSession>()
   /** Ids of dropped sessions that the running agent may still use. */
   readonly #forgotten = new Set<string>()
   /** Ids of sessions that were not opened here and were logged. */
   readonly #unknown = new Set<string>()
   /** The parent sessions of sub-agents, by their ids. */
-  readonly #owners = new Bounded<Session>(maxOwners)
+  readonly #owners = new Bounded<AgentSession>(maxOwners)
   #commands: readonly Command[] = []
   #process: Promise<AgentProcess> | undefined
   /** Aborts the start of an agent. */
@@ -168,13 +168,13 @@ class Bridge implements CodingAgent {
     await session.answer(turn)
   }
 
-  #getSession(key: string): Session {
+  #getSession(key: string): AgentSession {
     const known = this.#sessions.get(key)
     if (known !== undefined) return known
     const [space, approvals] = [this.#space, this.#approvals]
     if (space === undefined || approvals === undefined)
       throw new ConnectionError('closed', 'not connected yet')
-    const session = new Session({
+    const session = new AgentSession({
       ...{ space, approvals, cwd: this.#command.cwd, mode: this.#options.mode, log: this.#log },
       startTimeoutMs: this.#command.startTimeoutMs,
       getProcess: () => this.#getProcess(),
@@ -198,11 +198,11 @@ class Bridge implements CodingAgent {
     return session
   }
 
-  #find(id: string): Session | undefined {
+  #find(id: string): AgentSession | undefined {
     return [...this.#sessions.values()].find((session) => session.isOpenAs(id))
   }
 
-  get #prompting(): Session[] {
+  get #prompting(): AgentSession[] {
     return [...this.#sessions.values()].filter(({ prompt }) => prompt !== undefined)
   }
 
@@ -238,7 +238,7 @@ class Bridge implements CodingAgent {
   }
 
   /** The parent session of a sub-agent's session: named by the agent, or the only one with a prompt when it first appears. */
-  #findOwner(sessionId: string, related: readonly string[]): Session | undefined {
+  #findOwner(sessionId: string, related: readonly string[]): AgentSession | undefined {
     const known = this.#owners.get(sessionId)
     if (known !== undefined) return known
     const named = related.flatMap((id) => this.#find(id) ?? this.#owners.get(id) ?? [])
@@ -249,7 +249,7 @@ class Bridge implements CodingAgent {
   }
 
   /** A run for a sub-agent without a known parent, readable only by those who may read every active prompt. */
-  #openStray(): Promise<Prompt> | undefined {
+  #openStray(): Promise<AgentPrompt> | undefined {
     const prompting = this.#prompting
     const narrowest = prompting.find((one) =>
       prompting.every((other) => isWithin(one.audience, other.audience)),

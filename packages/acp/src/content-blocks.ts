@@ -1,7 +1,7 @@
 import { cut, isObject, onOneLine } from '@meup/folds'
 
 /** A content block of a message or result in MCP's form. */
-export type Block =
+export type AcpBlock =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
   | {
@@ -27,7 +27,7 @@ const maxNameChars = 200
 export function readBlocks(
   content: unknown,
   onSkipped: (index: number, value: unknown) => void = () => {},
-): readonly Block[] | undefined {
+): readonly AcpBlock[] | undefined {
   if (!Array.isArray(content)) {
     const block = readBlock(content)
     return block && [block]
@@ -41,7 +41,7 @@ export function readBlocks(
   return readable.length === 0 && content.length > 0 ? undefined : readable
 }
 
-export function readBlock(block: unknown): Block | undefined {
+export function readBlock(block: unknown): AcpBlock | undefined {
   if (typeof block === 'string') return { type: 'text', text: block }
   if (!isObject(block)) return undefined
   const { type, text, data, mimeType, uri, name, title, resource, source } = block
@@ -60,7 +60,7 @@ export function readBlock(block: unknown): Block | undefined {
   return type === 'resource' && isObject(resource) ? readResource(resource) : undefined
 }
 
-function readResource(resource: Readonly<Record<string, unknown>>): Block | undefined {
+function readResource(resource: Readonly<Record<string, unknown>>): AcpBlock | undefined {
   const { uri, text, blob, mimeType } = resource
   const about = { uri: toText(uri) ?? '', ...withMimeType(mimeType) }
   if (typeof text === 'string') return { type: 'resource', resource: { ...about, text } }
@@ -68,7 +68,7 @@ function readResource(resource: Readonly<Record<string, unknown>>): Block | unde
 }
 
 /** Characters kept for a block. */
-export function countChars(block: Block): number {
+export function countBlockChars(block: AcpBlock): number {
   switch (block.type) {
     case 'text':
       return block.text.length
@@ -82,7 +82,7 @@ export function countChars(block: Block): number {
 }
 
 /** A block as Markdown; an image becomes a line that describes it. */
-export function toMarkdown(block: Block): string {
+export function toMarkdown(block: AcpBlock): string {
   switch (block.type) {
     case 'text':
       return block.text
@@ -98,7 +98,7 @@ export function toMarkdown(block: Block): string {
 }
 
 /** `[image: image/png, 123 KB]`, for content other than text. */
-export function describeMedia(block: Block, why?: string): string {
+export function describeMedia(block: AcpBlock, why?: string): string {
   const [type, mimeType, data] =
     block.type === 'resource'
       ? ['file', block.resource.mimeType, block.resource.blob ?? block.resource.text ?? '']

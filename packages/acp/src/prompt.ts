@@ -6,19 +6,19 @@ import { cut } from '@meup/folds'
 import type { McpResponsePayload } from '@meup/protocol'
 import { stringifyExact } from '@meup/protocol'
 import { AgentCall } from './agent-call.js'
-import type { AgentUpdate, CallFields, CallStatus, Option, PermissionRequest } from './agent-updates.js'
+import type { AgentCallFields, AgentUpdate, CallStatus, Option, PermissionRequest } from './agent-updates.js'
 import { type KnownAgent, nameTool } from './agents.js'
 import { AnswerText } from './answer-text.js'
 import {
   type Approvals,
-  type Decision,
   failed,
   getMessage,
   isDenied,
   type OwnCall,
+  type PermissionDecision,
   withChoice,
 } from './approvals.js'
-import { type Block, toMarkdown } from './content-blocks.js'
+import { type AcpBlock, toMarkdown } from './content-blocks.js'
 import { LateText } from './late-text.js'
 import { cancelled, findRejection, select, toChoices } from './permission-options.js'
 import { RunLog } from './run-log.js'
@@ -63,7 +63,7 @@ export interface PromptParts {
 }
 
 /** `option`: the chosen one of several ways to allow the call. */
-type Answer = Decision & { readonly option?: string }
+type Answer = PermissionDecision & { readonly option?: string }
 
 /** A call with its state in the space. */
 interface Tracked {
@@ -80,7 +80,7 @@ interface Tracked {
 }
 
 /** One prompt of an agent from the question to the answer: its thoughts, calls and text. */
-export class Prompt {
+export class AgentPrompt {
   readonly #parts: PromptParts
   readonly #calls = new Map<string, Tracked>()
   readonly #log: RunLog
@@ -96,8 +96,8 @@ export class Prompt {
   #hasThought = false
   #rejections: readonly string[] = []
   #excess: string | undefined
-  #nested: Promise<Prompt> | undefined
-  #part: Prompt | undefined
+  #nested: Promise<AgentPrompt> | undefined
+  #part: AgentPrompt | undefined
   #isCancelled = false
   #isOver = false
 
@@ -182,9 +182,9 @@ export class Prompt {
   }
 
   /** A part with its own run, for a sub-agent without a known prompt. Ends with this prompt. */
-  nest(message: string): Promise<Prompt> {
+  nest(message: string): Promise<AgentPrompt> {
     this.#nested ??= this.#parts.run.reason(message).then((run) => {
-      const nested = new Prompt({ ...this.#parts, run })
+      const nested = new AgentPrompt({ ...this.#parts, run })
       if (this.#isCancelled || this.#isOver) nested.cancel()
       this.#part = nested
       return nested
@@ -266,7 +266,7 @@ export class Prompt {
     this.#parts.onExcess(what)
   }
 
-  #onCall(fields: CallFields): void {
+  #onCall(fields: AgentCallFields): void {
     const tracked = this.#track(fields)
     if (tracked === undefined) return
     const { call } = tracked
@@ -291,7 +291,7 @@ export class Prompt {
   }
 
   /** `undefined` = too many calls. */
-  #track(fields: CallFields, isAsked = false): Tracked | undefined {
+  #track(fields: AgentCallFields, isAsked = false): Tracked | undefined {
     const { id, status } = fields
     const known = this.#calls.get(id)
     // An agent may reuse the id of a call that has ended.
@@ -306,7 +306,7 @@ export class Prompt {
     return tracked
   }
 
-  #begin(fields: CallFields): Tracked | undefined {
+  #begin(fields: AgentCallFields): Tracked | undefined {
     if (this.#excess !== undefined) return undefined
     const open = [...this.#calls.values()].filter(({ call }) => !call.isOver)
     if (open.length >= maxOpenCalls) {
@@ -418,7 +418,7 @@ export class Prompt {
     }
     tracked.state = 'logged'
     const own = this.#createOwn(tracked)
-    const { content } = call.getResult().result as { content: readonly Block[] }
+    const { content } = call.getResult().result as { content: readonly AcpBlock[] }
     const what = `${call.name} ${cut(stringifyExact(call.arguments), maxToldChars)}`
     const came = content.map((block) => cut(toMarkdown(block), maxToldChars)).join('\n')
     const isRun = !call.failedUnrun

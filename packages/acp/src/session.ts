@@ -13,11 +13,11 @@ import type { AgentCall } from './agent-call.js'
 import type { AgentProcess } from './agent-process.js'
 import type { AgentUpdate, Command } from './agent-updates.js'
 import { findAgent } from './agents.js'
-import { getAnswer, readUsage } from './answer.js'
+import { getAnswer, readAcpUsage } from './answer.js'
 import { type Approvals, getMessage } from './approvals.js'
 import { askForChoice } from './choices.js'
 import { createPrompt, readCommand } from './create-prompt.js'
-import { Prompt } from './prompt.js'
+import { AgentPrompt } from './prompt.js'
 import { SpaceToolArrivals, type SpaceToolServer, serveSpaceTools } from './space-tools.js'
 import { Stopper } from './stopper.js'
 
@@ -57,13 +57,13 @@ export interface SessionParts {
 }
 
 /** A conversation with the agent. Its prompts run one after another. */
-export class Session {
+export class AgentSession {
   readonly #parts: SessionParts
   readonly #arrivals = new SpaceToolArrivals()
   #tools: SpaceToolServer | undefined
   #process: AgentProcess | undefined
   #id: string | undefined
-  #prompt: Prompt | undefined
+  #prompt: AgentPrompt | undefined
   #run: Parameters<typeof serveSpaceTools>[0]['getRun'] = () => undefined
   /** Notes for the next prompt. */
   #notes: string[] = []
@@ -101,7 +101,7 @@ export class Session {
   }
 
   /** The prompt in progress. */
-  get prompt(): Prompt | undefined {
+  get prompt(): AgentPrompt | undefined {
     return this.#isPrompting ? this.#prompt : undefined
   }
 
@@ -117,7 +117,7 @@ export class Session {
     if (!this.#isLoading) this.#prompt?.onUpdate(update, isNested)
   }
 
-  onPermission: Prompt['onPermission'] = (request) =>
+  onPermission: AgentPrompt['onPermission'] = (request) =>
     this.#prompt?.onPermission(request) ?? Promise.resolve({ outcome: { outcome: 'cancelled' } })
 
   /** Opens the session in advance. */
@@ -283,7 +283,7 @@ export class Session {
         await run.conclude(undefined, {
           metadata: {
             ...(response.stopReason && { stopReason: response.stopReason }),
-            ...readUsage(response),
+            ...readAcpUsage(response),
           },
         })
       })
@@ -295,7 +295,7 @@ export class Session {
     }
   }
 
-  #begin(turn: Turn, run: Reasoning, live: LiveText, process: AgentProcess, stopper: Stopper): Prompt {
+  #begin(turn: Turn, run: Reasoning, live: LiveText, process: AgentProcess, stopper: Stopper): AgentPrompt {
     const { approvals, space, log, onUnasked } = this.#parts
     const { maxEnvelopeBytes, maxResultBytes } = space.welcome.limits
     const { trigger } = turn
@@ -303,7 +303,7 @@ export class Session {
     this.#arrivals.clear()
     // Completes the late text of the previous prompt: later updates belong to this one.
     this.#prompt?.flushLate()
-    const prompt = new Prompt({
+    const prompt = new AgentPrompt({
       ...{ run, live, approvals, log, arrivals: this.#arrivals },
       agent: findAgent(process.info.agentInfo?.name),
       maxAnswerBytes: maxEnvelopeBytes - envelopeBytes,
@@ -333,7 +333,7 @@ export class Session {
   /** Sends a prompt. If the agent has lost the session, starts a new one, once. */
   async #send(
     process: AgentProcess,
-    prompt: Prompt,
+    prompt: AgentPrompt,
     turn: Turn,
     command: string | undefined,
   ): Promise<Partial<PromptResponse>> {
@@ -347,7 +347,7 @@ export class Session {
 
   async #sendAnew(
     process: AgentProcess,
-    prompt: Prompt,
+    prompt: AgentPrompt,
     turn: Turn,
     command: string | undefined,
   ): Promise<Partial<PromptResponse>> {
@@ -358,7 +358,7 @@ export class Session {
 
   async #sendOnce(
     { agent, info }: AgentProcess,
-    prompt: Prompt,
+    prompt: AgentPrompt,
     turn: Turn,
     command: string | undefined,
   ): Promise<Partial<PromptResponse>> {

@@ -1,5 +1,5 @@
 import { getMessage } from './approvals.js'
-import type { Prompt } from './prompt.js'
+import type { AgentPrompt } from './prompt.js'
 
 /** Milliseconds after a cancel for tools to end, and for the agent to answer, before both are killed. */
 const [toolGraceMs, answerGraceMs] = [2000, 10_000]
@@ -14,7 +14,7 @@ interface Parts {
 export class Stopper {
   readonly #signal: AbortSignal
   readonly #parts: Parts
-  #prompt: Prompt | undefined
+  #prompt: AgentPrompt | undefined
   #cancel: (() => Promise<void>) | undefined
   #tool: NodeJS.Timeout | undefined
   #answer: NodeJS.Timeout | undefined
@@ -29,7 +29,7 @@ export class Stopper {
   }
 
   /** Call when the prompt has begun, with the function that cancels it. */
-  follow(prompt: Prompt, cancel: () => Promise<void>): void {
+  follow(prompt: AgentPrompt, cancel: () => Promise<void>): void {
     this.#prompt = prompt
     this.#cancel = cancel
     if (this.#isStopping) this.#stopPrompt()

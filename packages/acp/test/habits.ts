@@ -1,4 +1,4 @@
-/** What agents send that the schema of ACP leaves open, or that differs from it, and what becomes of it here. */
+/** Habits of agents that the schema of ACP leaves open, or that differ from it, and their effects here. */
 export const agentHabits = {
   'text behind the end': {
     sends: 'the end of its text after the answer of `session/prompt`',

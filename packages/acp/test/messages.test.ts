@@ -125,7 +125,7 @@ describe('nothing that an agent sends ends it, the session or the bridge', () =>
         ['text', 'Done.'],
       ),
     ).toBe('Done.')
-    expect(lines.filter((line) => line.includes('no JSON-RPC'))).toHaveLength(1)
+    expect(lines.filter((line) => line.includes('not JSON-RPC'))).toHaveLength(1)
   })
 
   test('a line that is too long is skipped, and reported', async () => {

@@ -8,7 +8,7 @@ const clock = { tool: 'tool/clock' } as const
 const own = { tool: 'coder/*' } as const
 const rejected = { asked: 'c1', outcome: { outcome: 'selected', optionId: 'no' } }
 
-/** A space whose participant `tool` has a clock, which the agent may read, and has been told of. */
+/** A space whose participant `tool` has a clock, which the agent may read and knows about. */
 async function startWithClock(capabilities = [...usual, clock]): Promise<Coder> {
   const coder = await startCoder({
     capabilities,
@@ -20,7 +20,7 @@ async function startWithClock(capabilities = [...usual, clock]): Promise<Coder> 
   return coder
 }
 
-/** What asks for a permission as an agent does, and does it once it is allowed. */
+/** A program that asks for a permission as an agent does, and acts once it is allowed. */
 const askedThenDone = (fields: object, path: string) =>
   [
     ['call', { toolCallId: 'c1', status: 'pending', ...fields }],

@@ -77,7 +77,7 @@ describe('what coding agents do', () => {
     expect(await ask(['junk', 'Loading…'], ['junk', '{"a":1}'], ['request', 'fs/read_text_file'])).toBe(
       '-32601',
     )
-    expect(lines.filter((line) => line.includes('no JSON-RPC'))).toHaveLength(1)
+    expect(lines.filter((line) => line.includes('not JSON-RPC'))).toHaveLength(1)
   })
 
   test('ten thousand pieces of text become one answer', async () => {
@@ -269,7 +269,7 @@ describe('sessions', () => {
     await running.join(coder, 'other')
     const first = await running.space.join('other')
     expect((await first.ask('Shall we begin?', { to: ['coder'] })).text).toBe('And then?')
-    // What comes after the answer is answered after it: until then nobody has said anything more.
+    // Messages after the answer are answered after it: there are none until then.
     await running.ana.ask('well?', { to: ['other'] })
     const chats = running.log.filter(({ kind, from }) => kind === Kind.chat && from !== 'ana')
     expect(chats.map(({ from, to }) => [from, to])).toEqual([

@@ -3,7 +3,7 @@ import type { Entry } from '@meup/gateway'
 import { type Caller, isRefusal, mayRead, type Refusal, refuse } from '@meup/gateway/routes'
 import { type EnvelopeOf, Kind, parseExact } from '@meup/protocol'
 import type { WorkAccount } from './feed.js'
-import { encodeFrame, type Frame, type MakeId } from './frames.js'
+import { type EventFrame, encodeFrame, type MakeId } from './frames.js'
 import type { Answer } from './input.js'
 
 /** Characters of an exact text that an interrupt shows at once. */
@@ -32,7 +32,7 @@ export function encodeDecisions(
   makeId: MakeId,
   answers: readonly Answer[],
   decider: Decider,
-): { readonly frames: Iterable<Frame>; readonly latest: number } | Refusal {
+): { readonly frames: Iterable<EventFrame>; readonly latest: number } | Refusal {
   let latest = 0
   for (const [index, answer] of answers.entries()) {
     const proposal = checkAnswer(answer, index, decider)
@@ -66,7 +66,7 @@ function findProposal({ space, participant }: Reader, id: string): Entry | undef
   return mayRead(space.getReader({ participant }), space.decideAudience(entry)) ? entry : undefined
 }
 
-function* encodeFrames(makeId: MakeId, answers: readonly Answer[], reader: Reader): Generator<Frame> {
+function* encodeFrames(makeId: MakeId, answers: readonly Answer[], reader: Reader): Generator<EventFrame> {
   const { space, participant } = reader
   for (const answer of answers) {
     const { proposal: id, isApproved } = answer
@@ -89,10 +89,14 @@ function readCall(proposal: Entry): ProposedCall {
 }
 
 /** The gateway makes the proposed request [MEUP-4.20]; only the proposer gave a reason [MEUP-13.11]. */
-const approval = (id: string, { id: correlationId }: Entry): Frame =>
+const approval = (id: string, { id: correlationId }: Entry): EventFrame =>
   encodeFrame(id, { kind: Kind.mcpRequest, correlationId })
 
-const rejection = (id: string, { id: proposal, from }: Entry, { reason = 'not approved' }: Answer): Frame =>
+const rejection = (
+  id: string,
+  { id: proposal, from }: Entry,
+  { reason = 'not approved' }: Answer,
+): EventFrame =>
   encodeFrame(id, {
     kind: Kind.mcpReject,
     to: [from],

@@ -13,21 +13,21 @@ import {
   WorkError,
   WorkMeter,
 } from '@meup/protocol'
-import type { Run } from './run.js'
+import type { AgUiRun } from './run.js'
 
 /** A run with more debt than this is ended [milliseconds]. */
 const maxDebtMs = 5000
 
 /** Writes the events of a run to a server-sent event stream, and closes it with the run. */
 export class RunFeed implements Feed {
-  readonly #run: Run
+  readonly #run: AgUiRun
   readonly #events: SseFeed
   readonly #account: Pick<WorkAccount, 'settle'>
   readonly #onOver: () => void
   #owesMs = 0
 
   /** `onOver`: called when the last event was sent. */
-  constructor(run: Run, events: SseFeed, account: Pick<WorkAccount, 'settle'>, onOver: () => void) {
+  constructor(run: AgUiRun, events: SseFeed, account: Pick<WorkAccount, 'settle'>, onOver: () => void) {
     this.#run = run
     this.#events = events
     this.#account = account

@@ -3,7 +3,7 @@ import { Kind } from '@meup/protocol'
 import type { UserMessage } from './input.js'
 
 /** An envelope to submit, and its id. */
-export interface Frame {
+export interface EventFrame {
   readonly id: string
   readonly bytes: Uint8Array
 }
@@ -21,7 +21,7 @@ export const createIdMaker =
     `ag-ui-${createHmac('sha256', token).update(JSON.stringify(parts)).digest('base64url')}`
 
 /** A message of a thread with its asker and agent. */
-export interface Asking {
+export interface AskingFrame {
   readonly asker: string
   readonly agent: string
   readonly threadId: string
@@ -34,14 +34,14 @@ export interface Asking {
  */
 export const makeQuestionId = (
   makeId: MakeId,
-  { asker, agent, threadId, message: { id, text } }: Asking,
+  { asker, agent, threadId, message: { id, text } }: AskingFrame,
   attempt: number,
 ): string => makeId('ask', asker, agent, threadId, id, text, `${attempt}`)
 
-export const encodeQuestion = (id: string, { agent, message: { text } }: Asking): Frame =>
+export const encodeQuestion = (id: string, { agent, message: { text } }: AskingFrame): EventFrame =>
   encodeFrame(id, { kind: Kind.chat, to: [agent], payload: { message: text } })
 
-export const encodeCancellation = (makeId: MakeId, questionId: string, agent: string): Frame =>
+export const encodeCancellation = (makeId: MakeId, questionId: string, agent: string): EventFrame =>
   encodeFrame(makeId('cancel', questionId), {
     kind: Kind.chatCancel,
     to: [agent],
@@ -49,7 +49,7 @@ export const encodeCancellation = (makeId: MakeId, questionId: string, agent: st
     payload: { reason: 'the client went away' },
   })
 
-export const encodeFrame = (id: string, fields: object): Frame => ({
+export const encodeFrame = (id: string, fields: object): EventFrame => ({
   id,
   bytes: Buffer.from(JSON.stringify({ id, ...fields })),
 })

@@ -28,7 +28,7 @@ import type { Context } from 'hono'
 import { encodeDecisions, readExactText } from './decisions.js'
 import { createWorkAccount, encodeEvents, follow, isTurnOver, RunFeed, type WorkAccount } from './feed.js'
 import {
-  type Asking,
+  type AskingFrame,
   createIdMaker,
   encodeCancellation,
   encodeQuestion,
@@ -36,7 +36,7 @@ import {
   makeQuestionId,
 } from './frames.js'
 import { defaultTimeoutSeconds, maxAnswers, maxTimeoutSeconds, type RunInput, readRunInput } from './input.js'
-import { emptyRunEvents, Run, type ThoughtEvents, thoughtEvents } from './run.js'
+import { AgUiRun, emptyRunEvents, type ThoughtEvents, thoughtEvents } from './run.js'
 
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 
@@ -146,7 +146,7 @@ async function postRun(
   if (isRefusal(grant)) return refused(grant)
 
   const { space, participant } = visitor
-  const asking: Asking = { asker: participant, agent, threadId: input.threadId, message }
+  const asking: AskingFrame = { asker: participant, agent, threadId: input.threadId, message }
   const chat = encodeQuestion(await chooseQuestionId(makeId, asking, input, visitor, account), asking)
   const asked = await submit(visitor, createSender(visitor), chat.bytes)
   if (isRefusal(asked)) return refused(asked)
@@ -238,7 +238,7 @@ function getRuns(space: object): RememberedRuns {
  */
 async function chooseQuestionId(
   makeId: MakeId,
-  asking: Asking,
+  asking: AskingFrame,
   { runId, answers }: RunInput,
   visitor: Caller,
   account: WorkAccount,
@@ -293,9 +293,9 @@ function createRun(
   { threadId, runId, known }: RunInput,
   { visitor, id, agent, after, thoughts }: Question,
   { guard, mayApprove, mayReject }: WorkAccount,
-): Run {
+): AgUiRun {
   const { space, participant } = visitor
-  return new Run({
+  return new AgUiRun({
     threadId,
     runId,
     known,

@@ -54,7 +54,7 @@ const maxResultChars = 8192
  * One turn of an agent as the events of an AG-UI run. Apply the readable envelopes and the deltas of the answer; each returns
  * its events. No event follows the end of the run.
  */
-export class Run {
+export class AgUiRun {
   readonly #options: RunOptions
   readonly #turn: TurnStream
   readonly #space: SpaceView<{ readonly participants: Participants; readonly proposals: ProposalViews }>

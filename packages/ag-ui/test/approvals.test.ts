@@ -263,7 +263,7 @@ describe('an approval', () => {
       status: 403,
       body: { code: 'capability_violation', path: '/resume/0/payload/approved' },
     })
-    // Who may not even read it learns nothing of it.
+    // A participant that may not read it learns nothing about it.
     expect(await refusal(runs, 'finn', resuming(approve('p1')))).toMatchObject({
       status: 404,
       body: { code: 'proposal_not_found', path: '/resume/0/interruptId' },

@@ -14,7 +14,7 @@ async function running(page?: Page) {
   const question = await beginTurn(ben)
   await expect.poll(() => shown.shown).toContain('reasoning how to do it')
   const write = writer(ben, question)
-  /** The texts of what is shown beside the question and the thought. */
+  /** The texts of messages after the question and the thought. */
   const texts = (): unknown[] => shown.shown.slice(2)
   /** Begins the answer, until it is shown: a delta is sent at most once, perhaps before the run reads live. */
   const shows = async (text: string): Promise<void> => {

@@ -33,7 +33,7 @@ export async function stage(options: Partial<StartOptions> = {}) {
   return { ...running, ben, tool, endBen, runs: `${running.url}/spaces/test/ag-ui` }
 }
 
-/** What a client of AG-UI shows of a thread, and how it goes on. */
+/** A client's page of a thread, and its next requests. */
 export class Page {
   readonly agent: HttpAgent
   /** Types of the events of the last run. */
@@ -53,7 +53,7 @@ export class Page {
     return this.agent.messages
   }
 
-  /** Each message in short: its role, and what it says or calls. */
+  /** Each message in short: its role, and its text or calls. */
   get shown(): string[] {
     return this.messages.map((message) => {
       const calls = 'toolCalls' in message ? (message.toolCalls ?? []) : []
@@ -115,7 +115,7 @@ export async function serveNext(tool: Client, text = 'acted'): Promise<void> {
   })
 }
 
-/** Posts a request for a run, and gives the answer as far as it is no stream. */
+/** Posts a request for a run, and returns the answer unless it is a stream. */
 export async function refusal(url: string, who: string, body: unknown, headers: Record<string, string> = {}) {
   const response = await fetch(url, {
     method: 'POST',

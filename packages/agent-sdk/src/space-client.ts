@@ -4,7 +4,7 @@ import { Arrivals, formatUnhandled } from './agent/arrivals.js'
 import { Control, type ControlHooks, Workload } from './agent/control.js'
 import { ConversationLog } from './agent/conversation-log.js'
 import { Deltas } from './agent/deltas.js'
-import { Elicitations } from './agent/elicitations.js'
+import { AskedElicitations } from './agent/elicitations.js'
 import { type OwnTool, type ToolDefinition, type ToolHandler, tool } from './agent/own-tool.js'
 import {
   type Reasoning,
@@ -43,7 +43,7 @@ export class SpaceClient extends BaseClient {
   readonly #tools: Tools
   readonly #log: ConversationLog
   readonly #arrivals: Arrivals
-  readonly #elicitations = new Elicitations(
+  readonly #elicitations = new AskedElicitations(
     this,
     this.requests,
     () => this.#arrivals.isAnswered,

@@ -5,10 +5,10 @@ import { Answers, Patience } from '../src/agent/answers.js'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** Milliseconds in which somebody has to answer. */
+/** Milliseconds within which an answer is required. */
 const askMs = 5000
 
-/** Participants that answer after so many milliseconds; `Infinity`: never. */
+/** Participants that answer after this many milliseconds; `Infinity`: never. */
 function participants(delays: Record<string, number>) {
   const asked: string[] = []
   const errors: unknown[] = []
@@ -28,7 +28,7 @@ function participants(delays: Record<string, number>) {
     onError: (error) => errors.push(error),
     onLate: (id) => late.push(id),
   })
-  /** What is known of them, and how long that took; later it is `advanceMs` later. */
+  /** Known answers, and the time that it took; later calls are `advanceMs` later. */
   const read = async (ids: readonly string[], patience = new Patience(askMs), advanceMs = 20_000) => {
     const begin = performance.now()
     const reading = answers.read(ids, patience).then((values) => ({ values, ms: performance.now() - begin }))
@@ -90,7 +90,7 @@ test('one that leaves while it is asked, and comes again, is asked once a second
 test('one that did not answer is asked again when it sends something, ever more rarely', async () => {
   const delays: Record<string, number> = { eve: Number.POSITIVE_INFINITY }
   const { answers, asked, late, read } = participants(delays)
-  answers.onSent('eve') // Nobody has asked for its answer.
+  answers.onSent('eve') // No one has requested its answer.
   await read(['eve'], undefined, askMs)
   for (let seconds = 0; seconds < 600; seconds++) {
     answers.onSent('eve')

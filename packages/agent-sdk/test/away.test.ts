@@ -104,7 +104,7 @@ test('a model’s tools leave out who is away', async () => {
 
 const gateway = 'system:gateway'
 
-/** A client that is told by the test who is there, with the clock of the test. */
+/** A client whose presence events and clock are controlled by the test. */
 async function scripted(program?: object, status: 'present' | 'away' = 'away') {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
   vi.spyOn(Math, 'random').mockReturnValue(0)

@@ -38,7 +38,7 @@ async function approveByHand(ana: SpaceClient, proposal: AnyEnvelope): Promise<v
   await ana.send({ kind: 'mcp.request', to, correlationId, payload: { method, params } })
 }
 
-/** Time goes on by itself, and further when it is told to. */
+/** Time passes by itself, and faster on request. */
 const takeOverTime = () =>
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], shouldAdvanceTime: true })
 afterEach(() => void vi.useRealTimers())

@@ -40,7 +40,7 @@ function read(client: SpaceClient): AnyEnvelope[] {
   return all
 }
 
-/** Waits until somebody has read all that this one has sent before. */
+/** Waits until a reader has received everything that the sender has sent. */
 async function caughtUp(sender: SpaceClient, reader: readonly AnyEnvelope[]): Promise<void> {
   const { id } = await sender.send({ kind: 'test.fence' })
   await expect.poll(() => reader.some((each) => each.id === id)).toBe(true)

@@ -37,7 +37,7 @@ test('lists what may be called or proposed, as plain objects, and tells when tha
   expect((await tools[0]?.call({ a: 2, b: 3 }, { why: 'to know' }))?.text).toBe('5')
   expect(at.heard.all.find(({ rationale }) => rationale === 'to know')).toMatchObject({ to: ['desk'] })
   expect(await at.bot.tools(['!desk/add'])).toEqual([])
-  // With the capability to propose, what can be proposed is listed as well.
+  // With the capability to propose, proposable tools are listed as well.
   await at.ana.grant('bot', ['mcp.proposal'])
   await eventually(() => expect(at.bot.capabilities).toContain('mcp.proposal'))
   expect((await at.bot.tools(['desk/*'])).map(({ name }) => name)).toEqual(['add', 'burn'])
@@ -106,7 +106,7 @@ test.for<[name: string, agent: () => AsyncGenerator<AgentEvent>, answer: string]
   expect((await at.ana.ask('What is 2 + 3?', { to: ['bot'] })).text).toBe(answer)
 })
 
-/** What comes of `values` through a queue that is read later than it is filled, as in many frameworks. */
+/** The output of a queue for `values` that is read later than it is filled, as in many frameworks. */
 async function* queued<Value>(
   values: (push: (value: Value) => void) => Promise<void>,
 ): AsyncGenerator<Value> {

@@ -43,7 +43,7 @@ async function fakeGateway(...greetings: readonly Frame[]) {
   return { url, send, sockets, chats }
 }
 
-/** An agent that answers each question with its id, and what it was told went wrong. */
+/** An agent that answers each question with its id, and the errors that it reports. */
 async function answering(url: string) {
   const seat = await connect({ url, space: 'test', token: 'any' })
   onTestFinished(() => seat.close())

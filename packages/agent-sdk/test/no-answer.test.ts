@@ -54,7 +54,7 @@ async function* endless(): AsyncGenerator<string> {
   await never()
 }
 
-/** What a turn does, what happens meanwhile, and what its asker reads. */
+/** The actions of a turn, events in the meantime, and the text for its asker. */
 type Case = readonly [
   name: string,
   handler: Handler,
@@ -192,7 +192,7 @@ describe('the asker of a turn reads why there is no answer, where the agent', ()
     const own = ({ kind, from }: AnyEnvelope): boolean => kind === Kind.reasoningCancel && from === 'bot'
     const reason = text.replace(/^I (could not answer|was stopped): /, '')
     for (const { payload } of at.heard.all.filter(own)) expect(payload).toEqual({ reason })
-    // The next turn goes on.
+    // The next turn works.
     expect((await at.ana.ask('And now?', { to: ['bot'] })).text).toBe('Again.')
   })
 })

@@ -6,7 +6,7 @@ import { caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 type Notify = Parameters<Fallback>[2]
 
-/** Ana, bob who only watches, and a participant that tells of its work as the test says. */
+/** Ana, bob who only watches, and a participant that sends the test's notices. */
 async function working(work: (notify: Notify) => void) {
   const space = await createTestSpace({
     participants: { ana: ['*'], bob: ['*'], files: ['*'] },

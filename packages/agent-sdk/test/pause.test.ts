@@ -48,7 +48,7 @@ describe('a participant that is paused', () => {
     await here.bot.chat('hello')
   })
 
-  /** What a participant that the gateway sends these envelopes knows of its pause. */
+  /** A participant's knowledge of its pause after these envelopes. */
   function hearing() {
     const changes: (Pause | undefined)[] = []
     const participants = new ParticipantList(new GatewayTime())

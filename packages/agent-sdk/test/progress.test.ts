@@ -229,7 +229,7 @@ describe('whoever reports', () => {
       return 'done'
     })
     const heard = recordEnvelopes(here.ana)
-    // Whoever is asked by name may report; here nobody is.
+    // An addressee may report progress; here there is none.
     const params = { name: 'work', _meta: { progressToken: 7 } }
     await here.ana.send({
       kind: 'mcp.request',

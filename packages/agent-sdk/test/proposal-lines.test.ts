@@ -11,7 +11,7 @@ import {
   scriptedDial,
 } from './support/scripted-line.js'
 
-/** What depends on the order in which things arrive, with the test at the gateway's end of the line. */
+/** Cases that depend on the order of arrival: the test acts as the gateway. */
 
 /** The waits between tries are drawn between nothing and a bound. */
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
@@ -49,7 +49,7 @@ const response = (seq: number) => {
   )
 }
 
-/** What a gateway makes of a call that its sender may only propose. */
+/** The gateway's proposal for a call that its sender may only propose. */
 const proposed = ({ payload, ...call }: Awaited<ReturnType<typeof sent>>) => {
   const { method, params } = payload as { method: string; params: object }
   expect(call).toMatchObject({ kind: Kind.mcpRequest, orPropose: {} })

@@ -30,7 +30,7 @@ async function cast() {
 
 const act = { to: 'tools', method: 'tools/call', params: { name: 'act', arguments: { n: 1 } } }
 
-/** The next proposal that comes up in somebody's view. */
+/** The next proposal in a participant's view. */
 const next = (seat: SpaceClient): Promise<OpenProposal> =>
   new Promise((resolve) => seat.proposals.once('proposal', resolve))
 
@@ -164,7 +164,7 @@ test('what a participant may decide is known before it decides', async () => {
   expect(seats.map((seat) => [seat.id, mayDo(seat)])).toEqual(
     Object.entries(rights).map(([who, [, may]]) => [who, may]),
   )
-  expect(mayDo(bot)).toBe('') // Nobody decides their own.
+  expect(mayDo(bot)).toBe('') // No one decides their own proposals.
   expect(seats[0]?.proposals.mayApprove('unknown')).toBe(false)
 })
 
@@ -292,7 +292,7 @@ describe('rejecting', () => {
     const [eve, coming] = [await here.space.join('eve'), next(here.ana)]
     const heard = recordEnvelopes(eve)
     const content = { kind: 'mcp.proposal', to: ['tools'], payload: { method: 'ping' } }
-    const { id } = await here.bot.send(content) // By a client that leaves it open after a rejection.
+    const { id } = await here.bot.send(content) // Sent by a client that leaves it open after a rejection.
     await coming
     const settled = settlement(here.ana)
     await here.ana.proposals.reject(id, { reason: 'policy', message: 'ask eve' })

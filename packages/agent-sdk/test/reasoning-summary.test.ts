@@ -7,7 +7,7 @@ import { verifies } from '../../../test/verifies.js'
 import { foldTurns } from '../../folds/test/support/turns.js'
 import { caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
-/** What a model answers with: tools it has selected, with its reasons, or text. */
+/** A model's answer: selected tools with its reasons, or text. */
 interface Selection {
   readonly tool: string
   readonly args: object
@@ -81,7 +81,7 @@ async function keepQuiet(space: SpaceClient, turn: Turn, model: Model): Promise<
   }
 }
 
-/** Lets bot work on one question; gives what everybody heard, and what the turn is in the views. */
+/** Lets bot work on one question; returns the public envelopes, and the turn in the views. */
 async function worked(how: (space: SpaceClient, turn: Turn) => Promise<void>) {
   await using space = await createTestSpace({ participants: { ana: ['*'], bot: ['*'], tools: ['*'] } })
   const [ana, bot, tools] = await Promise.all([space.join('ana'), space.join('bot'), space.join('tools')])

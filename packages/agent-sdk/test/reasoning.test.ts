@@ -268,7 +268,7 @@ async function interruptAtOnce(gateway: ScriptedLine): Promise<void> {
   const [start] = gateway.sent
   if (start === undefined) throw new Error('no start was sent')
   const cancel = { id: 'stop', kind: 'reasoning.cancel', context: start.id, payload: { reason: 'stop' } }
-  // Behind the turn in which whoever opened the line begins to listen.
+  // After the turn in which the opener of the line starts to listen.
   await new Promise((resolve) => setTimeout(resolve))
   gateway.deliver(accepted('bot', start, 1), accepted('ana', cancel, 2))
 }

@@ -188,7 +188,7 @@ describe('a bad line', () => {
 })
 
 describe('a gateway that closes for a reason', () => {
-  /** Lets everybody in, then closes with this code. */
+  /** Accepts all connections, then closes them with this code. */
   async function closing(code: number) {
     const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
     let connections = 0

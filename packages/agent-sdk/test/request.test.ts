@@ -102,7 +102,7 @@ describe('a request', () => {
   })
 })
 
-/** A tool that works until it is told to stop; `stopped` resolves with why. */
+/** A tool that works until it is stopped; `stopped` resolves with the reason. */
 function endless(files: SpaceClient) {
   const [begun, stopped] = [deferred(), deferred<unknown>()]
   files.tool('wait', {}, async (_, { signal }) => {

@@ -43,7 +43,7 @@ describe('watching for silence', () => {
   test('after a sleep of the machine fires soon', () => {
     const { onSilent } = watched()
     vi.advanceTimersByTime(12_000)
-    vi.setSystemTime(Date.now() + 3_600_000) // Timers stand still meanwhile.
+    vi.setSystemTime(Date.now() + 3_600_000) // Timers do not run in the meantime.
     vi.advanceTimersByTime(6000)
     expect(onSilent).toHaveBeenCalledTimes(1)
   })

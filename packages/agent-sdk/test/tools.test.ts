@@ -191,7 +191,7 @@ describe('the MCP of a participant', () => {
     await using space = await createTestSpace({ participants })
     const [ana, shy] = await Promise.all([space.join('ana'), space.join('shy')])
     shy.tool('now', {}, () => 'now')
-    // Whoever is asked by name may answer; here nobody is.
+    // An addressee may answer; here there is none.
     const ask = () =>
       ana.send({
         kind: 'mcp.request',

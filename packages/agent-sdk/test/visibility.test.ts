@@ -8,7 +8,7 @@ import { scriptedDial } from './support/scripted-line.js'
 
 const participants = { ana: ['*'], bot: ['chat', 'reasoning.*', 'test.*'], guest: ['test.*'] }
 
-/** What a seat is told of runs that are hidden and shown. */
+/** Visibility changes that a seat is notified of. */
 function changesAt(seat: SpaceClient): VisibilityChange[] {
   const changes: VisibilityChange[] = []
   seat.on('visibility', (change) => changes.push(change))

@@ -23,7 +23,7 @@ beforeEach(() => {
   program.command('completion').addArgument(new Argument('<shell>').choices(shells))
 })
 
-/** What bash would offer behind these words; the last one is being typed. */
+/** Bash's completions for these words, of which the last one is incomplete. */
 function complete(...words: string[]): string[] {
   return completeIn(tmpdir(), ...words)
 }

@@ -12,7 +12,7 @@ testFoldFixtures('the terminal', {
     const known = activity.contexts
       .all()
       .filter(({ state }) => state !== 'free')
-      // Whoever has something open is shown.
+      // Owners of open contexts are shown.
       .filter(({ state, owner }) => state !== 'open' || thinkers.has(owner ?? ''))
     return { contexts: Object.fromEntries(known.map((view) => [view.context, view])) }
   },

@@ -18,7 +18,7 @@ const stages = readText('deploy/Dockerfile')
   .map((stage) => stage.trim().split('\n'))
 const [images = [], build = [], image = []] = stages
 
-/** What follows the last instruction of this name. */
+/** The text after the last instruction of this name. */
 const ofImage = (name: string): string =>
   image.findLast((line) => line.startsWith(`${name} `))?.slice(name.length + 1) ?? ''
 

@@ -381,7 +381,7 @@ describe('a path that cannot be read is refused with one sentence', () => {
   })
 })
 
-/** Runs something as a user who may not enter this folder. Root may enter all, so that it acts as `nobody`. */
+/** Runs an action as a user who may not enter this folder. Root may enter all, so it acts as `nobody`. */
 function asSomebodyElse(folder: string, act: () => void): void {
   const isRoot = process.geteuid?.() === 0
   if (isRoot) process.seteuid?.('nobody')

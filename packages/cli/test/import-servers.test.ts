@@ -9,7 +9,7 @@ const taken = ['ana', 'reviewer', 'files']
 
 const of = (name: string): string => `\${${name}}`
 
-/** The servers of a file, and what runs when they stand in a space.yaml. */
+/** The servers of a file, and their commands in a space.yaml. */
 function imported(mcpServers: object, env: NodeJS.ProcessEnv = {}) {
   const folder = folderWith({ 'mcp.json': JSON.stringify({ mcpServers }) })
   const servers = importServers([join(folder, 'mcp.json')], { taken, directory: '/srv' })

@@ -12,7 +12,7 @@ const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A program whose starts, end and presence are up to the test, kept running by a clock that stands still. */
+/** A program whose starts, ends and presence are controlled by the test, kept running by a stopped clock. */
 async function keep(options: Partial<KeepOptions> & { isHanging?: boolean } = {}) {
   const clock = new FakeClock()
   const events: ProgramEvent[] = []

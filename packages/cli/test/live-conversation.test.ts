@@ -35,7 +35,7 @@ test('the name of a tool is cut', () => {
   }
 })
 
-/** What stands in the scrollback of a terminal of 80 columns. */
+/** The scrollback of a terminal of 80 columns. */
 function terminal(style = plainStyle) {
   const contexts = createContextFold()
   const lines = new AgentLines({

@@ -18,13 +18,13 @@ const answer = (seq: number, question: number, from = 'bot') =>
 
 interface Known {
   readonly turns?: readonly TurnInfo[]
-  /** Who is at work as one comes. */
+  /** Agents at work on entering. */
   readonly atWork?: readonly string[]
-  /** What else the gateway answers, by path. */
+  /** Further answers of the gateway, by path. */
   readonly answers?: Readonly<Record<string, unknown>>
 }
 
-/** A gateway that knows these turns of `bot`, and somebody who looks on. */
+/** A gateway with these turns of `bot`, and a watcher. */
 async function lookingOn(
   { turns = [], atWork = [], answers = {} }: Known = {},
   previews = false,
@@ -39,7 +39,7 @@ async function lookingOn(
     return { status: 404, body: { code: 'not_found', detail: 'nobody has such a thread' } }
   })
   const following = new LiveTurns({ at, style: plainStyle, atWork, previews, isWhole: () => isWhole })
-  /** What follows, as lines. */
+  /** The following lines. */
   const onEnvelope = (each: AnyEnvelope): Promise<string[]> | undefined =>
     following.onEnvelope(each)?.then(({ preview, block }) => [...preview, ...block])
   const live = {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { PendingProposals } from '../src/join/pending-proposals.js'
 import { envelope } from './support/turns.js'
 
-/** Of ana, who may approve all that she is asked. `proposals`: what her connection knows of them. */
+/** For ana, who may approve all that she is asked. `proposals`: those that her connection has received. */
 const createPending = (proposals: object = {}): PendingProposals =>
   new PendingProposals({
     id: 'ana',

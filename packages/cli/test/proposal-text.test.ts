@@ -14,7 +14,7 @@ interface Fields {
   readonly [other: string]: unknown
 }
 
-/** What the log makes of a proposal `p` of `ben`, and of what was said about it. */
+/** The view of a proposal `p` of `ben` after these envelopes. */
 function proposed(fields: Fields = {}, ...answers: Fields[]): ProposalView {
   const fold = new ProposalViews(defaultGuard)
   const { payload, ...rest } = fields

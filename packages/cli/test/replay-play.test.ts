@@ -3,7 +3,7 @@ import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { play } from '../src/replay/replay.js'
 
-/** Envelopes from so many milliseconds after the first hour of the year. */
+/** Envelopes at these milliseconds after the first hour of the year. */
 const at = (...times: number[]): AnyEnvelope[] =>
   times.map((ms, i) => ({
     protocol: 'meup/v0.3',

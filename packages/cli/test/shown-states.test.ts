@@ -51,7 +51,7 @@ async function running() {
   return { url, http, folder }
 }
 
-/** What is printed, on stdout and stderr, while something is done. */
+/** The output of an action, on stdout and stderr. */
 async function printed(act: () => Promise<unknown>) {
   const texts = { stdout: '', stderr: '' }
   const spies = (['stdout', 'stderr'] as const).map((name) =>

@@ -73,7 +73,7 @@ test('a file that is written again and is the same is changed only by its time',
   expect(changedSources(before, read(), true)).toEqual([join(folder, 'agent.mjs')])
 })
 
-/** Watches a program; each change is marked at once, as where it is started again. */
+/** Watches a program; each change is marked at once, as if it was restarted. */
 function watched(files: Readonly<Record<string, string>>, isWaiting = false) {
   const folder = folderWith(files)
   const changes: string[][] = []
@@ -113,7 +113,7 @@ test('each save is a change, in place or by renaming, and in files that were imp
   await expect.poll(() => changes.slice(count)).toEqual([['late.mjs']])
 })
 
-// Where the machine stands still between two saves, they are two changes.
+// If the machine stalls between two saves, they are two changes.
 test('ten saves within a second are one change, and other files are none', { retry: 3 }, async () => {
   const { changes, write } = watched({ 'agent.mjs': '0' })
   write('agent.mjs', 'first')

@@ -18,7 +18,7 @@ const validate = new Ajv({
   strictRequired: false,
   allErrors: true,
 }).compile(schema)
-/** What an editor would mark. */
+/** The problems that an editor would mark. */
 function problemsIn(yaml: string): string[] {
   validate(parse(yaml))
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)

@@ -94,7 +94,7 @@ test('a program that cannot be loaded says so once, and is started by the next s
       (line) => line.startsWith('a ended: exit 1') && line.includes('restarting when its files change'),
     ).length
   for (const times of [1, 2, 3]) {
-    save('a.mjs', 'const =') // Twice as it was: whoever saves it wants it to be tried.
+    save('a.mjs', 'const =') // Twice unchanged: a save means that it should be tried.
     await expect.poll(waiting).toBe(times)
     expect(errors()).toBe(times)
   }

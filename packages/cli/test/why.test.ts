@@ -92,7 +92,7 @@ describe('an act is found', () => {
     const { find, seqs } = await open()
     for (const ref of ['delete-old', 'delete-o', `#${seqs.get('delete-old')}`])
       expect(await find(ref)).toEqual(['delete-old'])
-    // Whatever was said has a reason, too.
+    // Every message has a reason, too.
     expect(await find('ask-janitor')).toEqual(['ask-janitor'])
   })
 

@@ -18,7 +18,7 @@ const left = (id: string): Fields => ({
 const answer = (more: Partial<Envelope> = {}): Fields =>
   chat('bot', 'because', { correlationId: 'q', ...more })
 
-/** What is shown in the end, and whether each of them has changed it. */
+/** The final text, and whether each envelope has changed it. */
 function outcomeOf(...all: Fields[]) {
   const answers = new LiveAnswers()
   const changes = toLog(all).map((envelope) => answers.apply(envelope))

@@ -21,7 +21,7 @@ import { session } from './support/turns.js'
 const getRoleNames = (roles: number): string[] =>
   Object.entries(Role).flatMap(([name, role]) => ((roles & role) === 0 ? [] : [name]))
 
-/** Of each envelope: the turns that it belongs to, and what it does there. */
+/** For each envelope, the turns that it belongs to, with its roles. */
 const rolesIn = (log: readonly Fields[]) => {
   const assigner = new Assigner(session.epoch)
   return toLog(log).map((envelope) =>

@@ -36,7 +36,7 @@ const until = '2026-02-21T18:00:00Z'
 const reading = (allowedBy: string, more: Partial<Envelope> = {}): Fields =>
   call('agent', 'read_file', { path: 'a' }, { to: ['files'], allowedBy, ...more })
 
-/** What a log says to someone who may read all of it. */
+/** The sources of a log for a reader of everything. */
 const sourcesOf = (log: readonly Envelope[]): RightSources => ({
   find: (id) => log.find((each) => each.id === id),
   configurationAt: (seq) =>

@@ -51,7 +51,7 @@ test.for<[Envelope, Partial<Description>, string]>([
     { verb: 'asks', object: 'ana', tone: 'call' },
     'bot asks ana: Which seat?',
   ],
-  // Those who may restrict it read it too: it is not about them.
+  // Participants that may restrict it read it too: it is not about them.
   [
     envelope(
       Kind.systemDecision,

@@ -41,7 +41,7 @@ async function churn(change: (key: string) => void): Promise<void> {
   }
 }
 
-/** Tables that nobody throws away take more than twice as much; other tests of the process may use some of it meanwhile. */
+/** Tables that are never dropped take more than twice as much; other tests of the process may use some of it as well. */
 const maxBytes = 150e6
 
 /** Bytes that are kept of what is gone. */

@@ -65,7 +65,7 @@ describe.for(Object.entries(folds))('the fold of %s', ([, create]) => {
   })
 })
 
-/** What the changes of a fold add up to, by the key of each part. */
+/** The accumulated changes of a fold, by the key of each part. */
 function collectChanges<Change, Part>(
   fold: { apply(envelope: Envelope): Change },
   log: readonly Fields[],
@@ -177,7 +177,7 @@ describe('whatever happens', () => {
         const seqs = new Set(steps.map(({ source }) => source.seq))
         for (const { seq = 0, kind } of toLog(log)) {
           if (!kind.startsWith('reasoning.')) continue
-          // Each of them says something, be it a field that no view knows.
+          // Each of them has a text, even if it is in an unknown field.
           expect(seqs.has(seq)).toBe(isThought(kind))
         }
       }),

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 const levelOf = (parameters: unknown, tool = 'run', ...effects: ToolEffect[]) =>
   assessRisk({ tool, parameters, effects }).level
 const commandLevel = (command: string) => levelOf({ command }, 'shell', 'writes')
-/** As a shell writes a blank that nobody sees. */
+/** A shell's notation for an invisible blank. */
 const ifs = ['$', '{IFS}'].join('')
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 

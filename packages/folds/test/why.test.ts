@@ -16,7 +16,7 @@ import {
   toolError,
 } from './support/log.js'
 
-/** A log from a seq on that gives so many envelopes at once. */
+/** A log from a seq on that returns this many envelopes at once. */
 function reading(all: readonly Fields[], { first = 1, perPage = 3 } = {}): ReadableLog {
   const log = toLog(all, first)
   const byId = new Map(log.map((each) => [each.id, each]))

@@ -7,7 +7,7 @@ import { type StartOptions, start } from './support.js'
 
 export const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
 
-/** What the verifier says of an export, which comes to it in small pieces. */
+/** The verdict on an export that arrives in small pieces. */
 export const verdictFor = (text: string | Uint8Array, known?: KnownHead): Promise<ExportVerdict> =>
   verifyExport(piecesOf(Buffer.from(text)), sha256, known)
 
@@ -35,14 +35,14 @@ export function linesOf(text: string): Line[] {
   return lines.map((line) => JSON.parse(line) as Line)
 }
 
-/** An export of the space `test`, as text; rejects where it breaks off. */
+/** An export of the space `test`, as text; rejects if it breaks off. */
 export async function exportOf(url: string, reader: string, query = ''): Promise<string> {
   const response = await asking(url, reader).get(`/audit/export${query}`)
   if (response.status !== 200) throw new Error(await response.text())
   return response.text()
 }
 
-/** A store that tells of every reading of its logs before it is done, but to index them. */
+/** A store that reports every reading of its logs in advance, except for indexing. */
 export function watched(inner: LogStore, reading: (query: Query, log: EnvelopeLog) => unknown): LogStore {
   return {
     ...(inner.path !== undefined && { path: inner.path }),

@@ -8,7 +8,7 @@ import { start, temporaryFile } from './support.js'
 const participants = { alice: ['chat'], bob: ['chat'], carol: ['chat'] }
 const [kilobytes, mebibyte] = [64, 1024 * 1024]
 const message = 'x'.repeat(kilobytes * 1024)
-/** Past this whoever sends is read no further; one frame more may be on its way, and what a socket gives at once. */
+/** Above this no more is read from a sender, except one frame in transit, and the last read of a socket. */
 const maxWaitingBytes = 2 * mebibyte + 4 * kilobytes * 1024
 
 const idOf = (from: number) => (number: number) => `m${from + number}`
@@ -28,7 +28,7 @@ describe('while the log stands still', () => {
     const { store, stall } = faultyDisk(
       clock ? memoryStore() : await sqliteStore({ path: temporaryFile('log.sqlite') }),
     )
-    // What waited comes all at once: a busy machine may not read as fast as that.
+    // Waiting envelopes arrive all at once: a busy machine may not read them in time.
     const limits = { sendBufferBytes: 64 * mebibyte }
     const running = await start({ participants, store, limits, ...(clock && { clock }) })
     const [alice, bob] = [await running.connect('alice'), await running.connect('bob')]
@@ -52,7 +52,7 @@ describe('while the log stands still', () => {
     expect(waiting).toBeLessThan(maxWaitingBytes)
     expect(await metric('meup_space_ready')).toBe(1)
 
-    // Those who read are served, and whoever comes is let in.
+    // Active readers are served, and new participants can join.
     const carol = await connect('carol')
     expect(carol.welcome.space.head).toBe(bob.frames.at(-1)?.seq)
     goOn()

@@ -9,7 +9,7 @@ import { range } from './client.js'
 const participants = { ana: ['*'], ben: ['*'] }
 const tail = Number.MAX_SAFE_INTEGER
 
-/** A log of so many rows that ben may not read, and ana only if they are `to` it, each of which answers so many others. */
+/** A log of this many rows that ben may not read, and ana only if they are `to` it; each row answers `answered` others. */
 async function logged(rows: number, answered: number, to = 'zed'): Promise<LogStore> {
   const store = memoryStore()
   const log = await store.open('test')
@@ -27,7 +27,7 @@ async function logged(rows: number, answered: number, to = 'zed'): Promise<LogSt
   return store
 }
 
-/** A gateway on it, which tells of each reading once it is open. */
+/** A gateway on it, which reports each reading once it is open. */
 async function served(
   rows: number,
   {

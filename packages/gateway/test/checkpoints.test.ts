@@ -8,7 +8,7 @@ import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Checkpoints } from '../src/core/checkpoints.js'
 import type { Delivery } from '../src/core/delivery/broadcast.js'
-import { replay, resume } from '../src/core/replay.js'
+import { replayLog, resume } from '../src/core/replay.js'
 import type { Space } from '../src/core/space.js'
 import { SpaceState } from '../src/core/state/state.js'
 import { silent } from '../src/ports/logger.js'
@@ -33,7 +33,7 @@ async function logged() {
   onTestFinished(() => store.close())
   const log = await store.open('main')
   await log.append(randomDrafts(7, length))
-  const bytes = (await replay(log, 500)).toSnapshot()
+  const bytes = (await replayLog(log, 500)).toSnapshot()
   await log.keep({ through: 500, format: SpaceState.format, bytes })
   const reads: (number | undefined)[] = []
   const read: EnvelopeLog['read'] = (query) => {
@@ -52,7 +52,7 @@ describe('a start with a checkpoint', () => {
     const state = await resumed()
     expect(reads).toEqual([500])
     expect(received).toEqual([])
-    expect(textOf(state)).toBe(textOf(await replay(log)))
+    expect(textOf(state)).toBe(textOf(await replayLog(log)))
     expect(state.seq).toBe(length)
   })
 
@@ -70,7 +70,7 @@ describe('a start with a checkpoint', () => {
     const state = await resumed()
     expect(reads[0]).toBe(0)
     expect(received).toEqual([{ space: 'main', reason: expect.stringContaining('damaged') }])
-    expect(textOf(state)).toBe(textOf(await replay(log)))
+    expect(textOf(state)).toBe(textOf(await replayLog(log)))
   })
 
   test.each([
@@ -79,15 +79,15 @@ describe('a start with a checkpoint', () => {
   ])('%s reads all of the log, and says so', async (_, changed, reason) => {
     const { log, watched, reads, received, resumed } = await logged()
     Object.assign(watched, { checkpoint: async () => ({ ...(await kept(log)), ...changed }) })
-    expect(textOf(await resumed())).toBe(textOf(await replay(log)))
+    expect(textOf(await resumed())).toBe(textOf(await replayLog(log)))
     expect(reads[0]).toBe(0)
     expect(received).toEqual([{ space: 'main', reason: expect.stringContaining(reason) }])
   })
 
   test('goes by what stands for pruned rows where that is newer', async () => {
     const { log, reads, resumed } = await logged()
-    const whole = textOf(await replay(log))
-    await log.prune(550, (await replay(log, 550)).toSnapshot())
+    const whole = textOf(await replayLog(log))
+    await log.prune(550, (await replayLog(log, 550)).toSnapshot())
     expect(textOf(await resumed())).toBe(whole)
     expect(reads).toEqual([550])
   })
@@ -104,7 +104,7 @@ describe('a gateway', () => {
     const log = await memoryStore(spaces).open('test')
     const { through, bytes } = await kept(log)
     expect(through).toBe(log.head)
-    expect(Buffer.from(bytes).toString()).toBe(textOf(await replay(log)))
+    expect(Buffer.from(bytes).toString()).toBe(textOf(await replayLog(log)))
 
     const again = await start({ participants, store: memoryStore(spaces) })
     const { welcome } = await again.connect('bob')
@@ -123,7 +123,7 @@ describe('a gateway', () => {
     await expect.poll(() => filled.checkpoint()).toMatchObject({ format: SpaceState.format })
     const { through, bytes } = await kept(filled)
     expect(through).toBeGreaterThan(many)
-    expect(Buffer.from(bytes).toString()).toBe(textOf(await replay(filled, through)))
+    expect(Buffer.from(bytes).toString()).toBe(textOf(await replayLog(filled, through)))
   })
 
   test('keeps none of what the log refused, and one of all that it took after', async () => {
@@ -141,7 +141,7 @@ describe('a gateway', () => {
     const log = await memoryStore(spaces).open('test')
     const { through, bytes } = await kept(log)
     expect(through).toBe(log.head)
-    expect(Buffer.from(bytes).toString()).toBe(textOf(await replay(log)))
+    expect(Buffer.from(bytes).toString()).toBe(textOf(await replayLog(log)))
     expect(SpaceState.from(bytes).contexts.get('lost')).toBeUndefined()
   })
 

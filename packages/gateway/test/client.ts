@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws'
 /** How long a frame may take before a test fails. */
 const deadlineMs = 20_000
 
-/** What a test sends; an id is made up where there is none. */
+/** An envelope to send; the id is generated if absent. */
 export type Sent = Record<string, unknown> & { id?: string }
 
 type Matches = (frame: Envelope) => boolean

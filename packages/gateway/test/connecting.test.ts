@@ -218,7 +218,7 @@ describe('guests', () => {
   })
 })
 
-/** A store whose logs answer nobody before so many have asked. */
+/** A store whose logs answer only after this many requests. */
 function readTogether(many: number): LogStore {
   const inner = memoryStore()
   let [asked, answer] = [0, () => {}]

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 
 interface Cast {
   readonly names: readonly string[]
-  /** A time on the wire, so many seconds after the log begins. */
+  /** A time on the wire, this many seconds after the log begins. */
   at(seconds: number): string
 }
 

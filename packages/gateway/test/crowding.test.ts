@@ -17,7 +17,7 @@ function say(
   state.apply(envelope, encoder.encode(JSON.stringify(envelope)))
 }
 
-/** What ana has asked and proposed, and then `eve` and `mallory` so many times. */
+/** Questions and proposals of ana, and then of `eve` and `mallory`, this many times. */
 function crowded(times: number): SpaceState {
   const state = new SpaceState()
   const payload = { method: 'tools/call' }

@@ -28,7 +28,7 @@ async function watched(options: Partial<StartOptions> = {}) {
     await running.connect('reader'),
     await running.connect('auditor'),
   ]
-  /** What has been decided since the last time, in the order of the log. */
+  /** Decisions since the last call, in log order. */
   const decided = async (): Promise<Envelope[]> => {
     const { id } = await auditor.accepted(chat('mark'))
     const seen = auditor.frames.findLastIndex((frame) => frame.payload.message === 'mark' && frame.id !== id)

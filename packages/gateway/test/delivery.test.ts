@@ -41,7 +41,7 @@ describe('order', () => {
   })
 })
 
-/** Who gets an envelope that this participant sends, with a connection of its own beside the one it sends on. */
+/** Receivers of an envelope from this participant, including its second connection. */
 async function reach({ connect }: Running, sent: Sent, from = 'alice'): Promise<string[]> {
   const sender = await connect(from)
   const readers = await Promise.all(Object.keys(participants).map((id) => connect(id)))
@@ -112,7 +112,7 @@ describe('who gets it', () => {
     expect(await reach(running, proposal, 'carol')).toEqual(everyone)
     const fulfilment = { ...request, id: 'done', to: ['bob'], correlationId: 'plan' }
     expect(await reach(running, fulfilment)).toEqual(everyone)
-    // Who proposed it gets the result as well.
+    // The proposer gets the result, too.
     expect(await reach(running, { ...answer, correlationId: 'done' }, 'bob')).toEqual(everyone)
   })
 

@@ -115,7 +115,7 @@ describe('a delta', () => {
     const [cut, uncut] = [{ kinds: ['!chat.delta'] }, { kinds: ['chat.*'], from: ['cem'], reasoning: 'none' }]
     const write = async (index: number, text: string): Promise<void> => {
       ben.send(delta(index, text, { to: ['ana'] }))
-      await ben.refused({ kind: 'acme.note' }) // What came before it has been sent on.
+      await ben.refused({ kind: 'acme.note' }) // Earlier deltas have been forwarded.
     }
     await write(0, 'one')
     await ana.subscribe(cut)
@@ -193,7 +193,7 @@ verifies('O11', 'a hidden run withholds its thoughts, and no part of the answer'
 describe('a reader that is behind', () => {
   const sendBufferBytes = 96 * 1024
 
-  /** A reader that takes nothing until it is told to, and a writer. */
+  /** A reader that accepts nothing until it is released, and a writer. */
   async function behind() {
     const gateway = await createTestGateway({ participants, limits: { sendBufferBytes } })
     onTestFinished(() => gateway.close())
@@ -240,7 +240,7 @@ describe('a reader that is behind', () => {
   })
 })
 
-/** A peer that takes nothing until it is told to. */
+/** A peer that accepts nothing until it is released. */
 class Deaf implements Connection {
   readonly remote = 'here'
   readonly isGone = false
@@ -375,7 +375,7 @@ describe('a flood of deltas', () => {
     await expect.poll(() => gateway.report()[0]?.metrics.heldReads).toBeGreaterThan(0)
     for (const _ of range(1, 3)) await ana.accepted(answer())
     const passed = ana.frames.filter(ofKind(Kind.chatDelta)).length
-    // Of 2 MiB that were saved up, and the one that exceeded them.
+    // 2 MiB of saved allowance, and the delta that exceeded them.
     expect(passed).toBeGreaterThan(5)
     expect(passed).toBeLessThan(13)
     clock.advance(60_000)

@@ -6,7 +6,7 @@ import { SpaceState } from '../src/core/state/state.js'
 
 const read = (name: string): Buffer => readFileSync(join(import.meta.dirname, 'snapshots', name))
 
-/** What a state holds, but for the fields of these names. */
+/** The contents of a state, without the fields of these names. */
 const factsOf = (state: SpaceState, omitted: readonly string[] = []): object =>
   JSON.parse(Buffer.from(state.toSnapshot()).toString(), (name, value) =>
     omitted.includes(name) ? undefined : value,

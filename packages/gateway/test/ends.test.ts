@@ -35,7 +35,7 @@ async function enter(options: Partial<Parameters<typeof start>[0]> = {}) {
     await connect('eve'),
   ]
   const all = [ana, bot, cem, eve]
-  /** What each has been told of ends, once all is delivered. */
+  /** Notices of ends to each participant, once all is delivered. */
   const announced = async () => {
     const { id } = await ana.accepted(chat)
     await Promise.all([bot, cem, eve].map((each) => each.next(byId(id))))

@@ -14,7 +14,7 @@ import { FakeClock } from '@meup/gateway/testing'
 import type { Envelope } from '@meup/protocol'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { replay } from '../src/core/replay.js'
+import { replayLog } from '../src/core/replay.js'
 import { IndexFile } from '../src/index/index-file.js'
 import { byId, seqs as seqsOf } from './client.js'
 import { erasable, erase, needle, participants, proposed, tellEverything, viewsOf } from './erasing.js'
@@ -134,7 +134,7 @@ describe.each(stores)('what is erased of a %s log', (_, open) => {
     const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
     const live = text(visitor.space.state.toSnapshot())
     expect(live).not.toContain(needle)
-    expect(text((await replay(await store.open('test'))).toSnapshot())).toBe(live)
+    expect(text((await replayLog(await store.open('test'))).toSnapshot())).toBe(live)
   })
 })
 
@@ -218,7 +218,7 @@ describe('the files of a space', () => {
       const large = `${needle} `.repeat(4000)
       seqs.push((await first.ana.accepted({ kind: 'chat', payload: { message: large } })).seq)
       await viewsOf(first.url)
-      await first.close() // The index keeps what it goes on with.
+      await first.close() // The index keeps its resumption point.
       const running = await erasable({ store: await sqliteStore({ path, durability }) })
       await viewsOf(running.url)
       const files = () => readdirSync(dirname(path)).filter((file) => bytesOf(path, file).includes(needle))
@@ -425,7 +425,7 @@ describe('an erasure that is cut off after its record', () => {
     const { store, fault } = reluctant(await sqliteStore({ path }))
     const again = await start({ participants, clock, store, retention: { days: 10 } })
     const oldest = async () => {
-      clock.advance(10_000) // What failed is tried again.
+      clock.advance(10_000) // Failed steps are tried again.
       const { prunedBefore = 1 } = (await asking(again.url, 'eve').json('/audit/verify')) as {
         prunedBefore?: number
       }

@@ -4,7 +4,7 @@ import type { Client, Sent } from './client.js'
 import { asking } from './http-client.js'
 import { type StartOptions, start } from './support.js'
 
-/** What nobody may find: it is said in every envelope of `tellEverything`. */
+/** The text that must not be found: it is in every envelope of `tellEverything`. */
 export const needle = 'hunter2-tango-foxtrot'
 
 export const participants = {

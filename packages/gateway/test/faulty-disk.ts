@@ -1,6 +1,6 @@
 import type { EnvelopeLog, LogStore } from '@meup/gateway'
 
-/** Settles when somebody says so. */
+/** A promise that is settled from outside. */
 function deferred() {
   let [resolve, reject] = [(): void => {}, (_: Error): void => {}]
   const promise = new Promise<void>((onResolve, onReject) => {
@@ -11,7 +11,7 @@ function deferred() {
   return { promise, resolve, reject }
 }
 
-/** A store whose disk can be told to stall, and then to go on or to fail. */
+/** A store whose disk can be made to stall, and then to continue or fail. */
 export function faultyDisk(inner: LogStore) {
   let [before, after]: (Promise<void> | undefined)[] = []
   let reached = (): void => {}
@@ -37,7 +37,7 @@ export function faultyDisk(inner: LogStore) {
     close: () => inner.close(),
   }
 
-  /** What is appended from now on waits before it is written; `appending` resolves when something does. */
+  /** Further appends wait before they are written; `appending` resolves when one does. */
   function stall() {
     const [arrival, end] = [deferred(), deferred()]
     reached = arrival.resolve
@@ -50,7 +50,7 @@ export function faultyDisk(inner: LogStore) {
     return { appending: arrival.promise, goOn: ending(end.resolve), fail }
   }
 
-  /** What is appended from now on is written, but the gateway hears of it only when told to go on. */
+  /** Further appends are written, but the gateway only gets the result when it is released. */
   function stallAcknowledgement() {
     const [arrival, end] = [deferred(), deferred()]
     reached = arrival.resolve

@@ -24,7 +24,7 @@ async function enter(
   return { ...running, clock, alice, bob }
 }
 
-/** Whatever has arrived by now has been read, or is not being read. */
+/** All data that has arrived by now has been read, or reading is paused. */
 async function settle(bob: Client): Promise<void> {
   for (const _ of range(1, 3)) await bob.accepted(hello)
 }
@@ -99,7 +99,7 @@ describe('a socket whose sender owes frames', () => {
     await alice.next(byId('later'))
   })
 
-  /** Sends more than is read, for so many milliseconds, and pauses each time after it has paid. */
+  /** Sends more than is read, for this many milliseconds, and pauses after each payment. */
   async function flood(ms: number, pauseMs: number) {
     const frames = { perSecond: 10, burst: 20 }
     const { alice, bob, clock, connect, gateway } = await enter({ frames })

@@ -13,7 +13,7 @@ const participants = {
   ...Object.fromEntries(hosts.map((id) => [id, ['space.invite', 'capability.grant', 'x.*']])),
 }
 
-/** Capabilities of exactly so many characters of JSON. */
+/** Capabilities of exactly this many characters of JSON. */
 function listOf(length: number): Capability[] {
   const fixed = JSON.stringify([{ kind: 'x.y', context: '' }]).length - 1
   const maximum = 500 + fixed

@@ -24,7 +24,7 @@ function dice(seed: number): (below: number) => number {
   }
 }
 
-/** A space in which people give, take and lose capabilities, beside the model that it must agree with. */
+/** A space in which participants grant, revoke and lose capabilities, together with the model that it must match. */
 class Chain {
   readonly model = new GrantModel()
   readonly state = new SpaceState()
@@ -175,7 +175,7 @@ const revocation = subjects.findIndex(({ kind }) => kind === Kind.capabilityRevo
 const grantsIn = (state: SpaceState) => state.trust.grants.list().map(({ id }) => id)
 const textOf = (state: SpaceState): string => Buffer.from(state.toSnapshot()).toString()
 
-/** What the space lets people do is what the model lets them do, and nothing that the operator lets nobody do. */
+/** The space allows what the model allows, and nothing beyond the operator's configuration. */
 function compare({ state, model }: Pick<Chain, 'state' | 'model'>): void {
   const standing = model.standing().map(({ id }) => id)
   if (grantsIn(state).join() !== standing.join()) expect(grantsIn(state)).toEqual(standing)

@@ -136,7 +136,7 @@ describe('a restart', () => {
     const { connect, gateway } = await start({ participants, store: memoryStore(spaces), clock })
     clock.advance(1000)
     clock.advance(1000)
-    await gateway.reconfigure([]) // Nothing; by now the log has what was told.
+    await gateway.reconfigure([]) // No change; by now the log has the notices.
     const reader = await connect('root', { query: 'after=0' })
     expect(await reader.next(update('ann', []))).toMatchObject({ ts: expiresAt })
   })

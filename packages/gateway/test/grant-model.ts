@@ -24,7 +24,7 @@ export const capabilities: Capability[] = [
   { tool: 'p5/read', arguments: { path: 'a/**' } },
 ]
 
-/** What somebody may try. */
+/** Actions that a participant may try. */
 export const subjects: Subject[] = [
   { kind: 'a.x', payload: {} },
   { kind: 'a.x', context: 'c', payload: {} },
@@ -69,8 +69,8 @@ interface ModelGrant {
 }
 
 /**
- * Grants as the specification tells of them [MEUP-4.13 to 4.15], without thought for time: everything is looked at again
- * after every change, until nothing more falls.
+ * Grants as specified [MEUP-4.13 to 4.15], regardless of cost: everything is checked again after every change, until no more
+ * grants fall.
  */
 export class GrantModel {
   readonly grants: ModelGrant[] = []
@@ -102,7 +102,7 @@ export class GrantModel {
     return this.grants.filter(({ fallen }) => !fallen)
   }
 
-  /** Numbers of the capabilities that somebody has, of grants only those before the one at `end`. */
+  /** Numbers of a participant's capabilities, including only grants before the one at `end`. */
   held(id: string, end = this.grants.length): number[] {
     const granted = this.grants.slice(0, end).filter(({ to, fallen }) => to === id && !fallen)
     return [...this.configured(id), ...granted.flatMap(({ given }) => given)]
@@ -112,14 +112,14 @@ export class GrantModel {
     return asked.every((wanted) => held.some((one) => covering[one]?.[wanted]))
   }
 
-  /** What the operator gave somebody. */
+  /** Numbers of configured capabilities. */
   configured(id: string): readonly number[] {
     return this.#configured.get(id) ?? []
   }
 
   /**
-   * Who may at most do something: whom the operator lets, and whom one of them lets by a grant that has not ended, and so
-   * on, from earlier grants to later ones. Knows nothing of covering.
+   * Upper bound of holders: configured ones, and receivers of their open grants, and so on, from earlier grants to later ones.
+   * Ignores covering.
    */
   derived(subject: number): Set<string> {
     const may = new Set(people.filter((id) => allow(this.configured(id), subject)))

@@ -17,7 +17,7 @@ export interface Page {
 
 export const bearer = (participant: string) => ({ authorization: `Bearer ${testToken(participant)}` })
 
-/** A query that resumes, with the epoch of the log where it names none. */
+/** A query that resumes, with the epoch of the log unless it names one. */
 export async function withEpoch(base: string, token: string, query: string, space = 'test'): Promise<string> {
   const parameters = new URLSearchParams(query)
   if (Number(parameters.get('after') ?? 0) === 0 || parameters.has('epoch')) return query
@@ -73,7 +73,7 @@ export async function openEvents(url: string, headers: Record<string, string>): 
   return new EventReader(response.body, () => abort.abort())
 }
 
-/** The far end of a stream of events. Nothing is read before somebody waits for an event. */
+/** The client's end of a stream of events. Nothing is read until an event is awaited. */
 export class EventReader {
   readonly all: ServerSentEvent[] = []
   readonly comments: string[] = []
@@ -119,7 +119,7 @@ export class EventReader {
     return this.comments.shift() ?? ''
   }
 
-  /** Reads to the end of the stream; rejects where it was cut off. */
+  /** Reads to the end of the stream; rejects if it was cut off. */
   async rest(): Promise<ServerSentEvent[]> {
     while (await this.#more());
     return this.all.slice(this.#at)

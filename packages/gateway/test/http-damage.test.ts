@@ -20,7 +20,7 @@ const paths = [
   '/audit/export?format=markdown',
 ]
 
-/** What a busy machine, or one that builds the index again, cannot read in time is asked for again. */
+/** Repeats requests that a busy machine, or one that rebuilds its index, cannot serve in time. */
 async function read(staged: Stage, reader: string, path: string): Promise<string> {
   const answer = await staged.as(reader).get(path)
   const text = await answer.text()
@@ -29,7 +29,7 @@ async function read(staged: Stage, reader: string, path: string): Promise<string
   return text
 }
 
-/** All that turns and steps are told by, to each reader. */
+/** Everything that reveals turns and steps, for each reader. */
 async function received(staged: Stage): Promise<unknown[]> {
   const answers = readers.map(async (reader) => [
     ...(await Promise.all(paths.map((path) => read(staged, reader, path)))),
@@ -42,7 +42,7 @@ const home = mkdtempSync(join(tmpdir(), 'meup-gateway-'))
 afterAll(() => rmSync(home, { recursive: true }))
 let first: Promise<unknown[]> | undefined
 
-/** Tells the story in a log, and gives what is told of it then. */
+/** Logs the story, and returns the output at the time. */
 async function tellFirst(): Promise<unknown[]> {
   const staged = await stage({ store: await sqliteStore({ path: join(home, 'log.db') }) })
   await staged.say(...story)
@@ -52,7 +52,7 @@ async function tellFirst(): Promise<unknown[]> {
   return before
 }
 
-/** A copy of a log in which the story has been told, and what was told of it. */
+/** A copy of a log with the story, and the output at the time. */
 async function toldOnce() {
   first ??= tellFirst()
   const before = await first

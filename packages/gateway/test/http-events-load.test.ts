@@ -52,7 +52,7 @@ describe('a reader that takes too little', () => {
   const large = chat('x'.repeat(200_000))
   const limits = { sendBufferBytes: 256 * 1024 }
 
-  /** A stream that nobody reads, while alice says more than fits. */
+  /** An unread stream, while alice sends more than fits. */
   async function neglected(eventHeartbeatMs: number) {
     const running = await start({ participants, limits, eventHeartbeatMs })
     const [alice, bob] = [await running.connect('alice'), await running.connect('bob')]

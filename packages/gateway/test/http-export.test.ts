@@ -173,7 +173,7 @@ test('waits for its reader: what nobody takes is not read from the log', async (
       `GET /spaces/test/audit/export HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: ${authorization}\r\n\r\n`,
     )
     await expect.poll(() => pages > whole, { interval: 1, timeout: 10_000 }).toBe(true)
-    // One that waits for nobody would be at its end, too, when another that began later is.
+    // An export that waits for no other one would also end when a later one does.
     expect(await verdictFor(await exportOf(url, 'bob'))).toMatchObject({ ok: true, head })
   })
   const idlePages = both - whole

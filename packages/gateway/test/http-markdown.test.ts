@@ -12,7 +12,7 @@ async function exported({ as }: Pick<Stage, 'as'>, reader: string, query = ''): 
   return response.text()
 }
 
-/** Ids of turns and jobs, which nobody can know, by their order in the text. */
+/** Replaces random ids of turns and jobs by their order in the text. */
 const anonymous = (text: string): string => {
   const ids = [...new Set([...text.matchAll(/^## Turn (\S+)/gm)].map(([, id]) => id))]
   return ids
@@ -37,7 +37,7 @@ const ofBen = [
   'ben concludes',
   'ben answers: a is done',
 ]
-/** There it is what was asked: the right stands in the turn of the caller. */
+/** There it is the question: the right is shown in the turn of the caller. */
 const ofTool = (call: number) =>
   ofBen
     .filter((line) => line.includes(`a-${call}`))
@@ -92,7 +92,7 @@ test('it tells each what it may read', async () => {
   for (const reader of ['ana', 'ben', 'auditor']) expect(await found(reader)).toEqual([2, true, true, true])
 
   await staged.say(['ben', hide])
-  // What is hidden are thoughts: that the run was begun is not.
+  // Only thoughts are hidden: the start of the run is not.
   expect(await found('stranger')).toEqual([1, false, false, false])
   expect(await found('auditor')).toEqual([2, false, false, true])
   expect(await found('ben')).toEqual([2, true, true, true])

@@ -55,7 +55,7 @@ describe('GET readyz', () => {
   })
 })
 
-/** The value of one line of the metrics; 0 where it is not there yet. */
+/** The value of one line of the metrics; 0 if absent. */
 async function metric(url: string, line: string): Promise<number> {
   const response = await fetch(`${url}/metrics`)
   expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)

@@ -190,7 +190,7 @@ describe('GET turns', () => {
     ])
     expect(turns[0]?.reasoning?.tool_decisions.map(({ outcome }) => outcome)).toEqual(['error', 'rejected'])
     expect(JSON.stringify(turns)).not.toMatch(/hunter2|sk-ant/)
-    // What was denied to ben is for him and for those who may restrict him.
+    // Denials of ben are for him and for participants that may restrict him.
     expect((await createTurns(staged, 'ana')).turns[0]?.tool_calls).toHaveLength(2)
     expect((await createTurns(staged, 'cleo')).turns[0]?.tool_calls).toHaveLength(1)
   })
@@ -230,7 +230,7 @@ describe('the same query', () => {
     expect(await seen('ana')).toEqual(all)
     expect(await seen('ben')).toEqual(all)
     expect(await seen('auditor')).toEqual(all)
-    // Of what they may not read nothing is told: the narrative is what the run began with.
+    // Unreadable parts are not revealed: the narrative is the start of the run.
     expect(await seen('stranger')).toEqual([null, null, 'begin', 1])
     expect(await seen('tool')).toEqual([null, null, 'begin', 1])
   })
@@ -272,7 +272,7 @@ describe('the same query', () => {
         reasoning?.tool_decisions.length ?? null,
       ])
     expect(await seen('stranger')).toEqual([[2, null]])
-    // Who takes part in a private run reads its calls.
+    // Members of a private run read its calls.
     expect(await seen('ana')).toEqual([
       [1, 1],
       [2, null],

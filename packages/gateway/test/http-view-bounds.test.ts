@@ -10,7 +10,7 @@ import { begin, call, chat, createTurns, result, stage, stores, thought } from '
 
 type Stage = Awaited<ReturnType<typeof stage>>
 
-/** Has somebody say many things, as many at once as a post may have. */
+/** Sends many messages of a participant, as many at once as a post may have. */
 async function sayMany({ say }: Pick<Stage, 'say'>, who: string, what: readonly Sent[]): Promise<void> {
   for (let at = 0; at < what.length; at += 500) await say([who, ...what.slice(at, at + 500)])
 }

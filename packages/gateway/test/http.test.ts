@@ -117,7 +117,7 @@ describe('POST envelopes', () => {
       detail: expect.stringMatching(/\w/),
       title: expect.any(String),
     })
-    // What is denied leaves a record.
+    // Denials leave a record.
     expect((await bob.accepted(chat('mark'))).seq).toBe(status === 403 ? 5 : 4)
   })
 

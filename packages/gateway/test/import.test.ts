@@ -23,7 +23,7 @@ import { asking } from './http-client.js'
 import { patient, readsOf } from './reads.js'
 import { start, temporaryFile } from './support.js'
 
-/** What `importLog` takes of an export. */
+/** The input of `importLog` from an export. */
 function importable(text: string) {
   const lines = linesOf(text)
   const [{ epoch = '' } = {}, { head: seq = 0, hash = '' } = {}] = [lines[0], lines.at(-1)]

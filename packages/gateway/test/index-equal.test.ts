@@ -45,7 +45,7 @@ const dicing = (seed: number) => {
   }
 }
 
-/** Builds the index of the log at `path` in portions of some rows, opened anew in between. */
+/** Builds the index of the log at `path` in portions of some rows, and reopens it in between. */
 async function builtInParts(path: string, seed: number): Promise<void> {
   const dice = dicing(seed)
   const store = await sqliteStore({ path })
@@ -122,7 +122,7 @@ describe('an index', () => {
     damages[damage]?.(indexPathOf(other))
     const clock = new FakeClock(Date.UTC(2026, 5, 1))
     const stand = await gatewayOn(other, { clock })
-    // The first to ask may be told to ask again.
+    // The first request may be answered with a retry.
     const asked = async (): Promise<number> => {
       clock.advance(1000)
       return (await stand.get('dora', '/audit?limit=1000')).status

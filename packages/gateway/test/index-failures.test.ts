@@ -131,9 +131,9 @@ test('a stream that comes back after a restart, from anywhere in an envelope, ge
     const again = await stage({ store: await sqliteStore({ path }), limits })
     const seen = blocks.slice(0, cut)
     const rest = await rawEvents(again.url, 'auditor', { lastId: lastIdOf(seen) })
-    // What came later may have come along.
+    // Later blocks may be included.
     expect([...seen, ...rest].slice(0, blocks.length)).toEqual(blocks)
-    // What comes from now on follows what was there.
+    // Further blocks follow the existing ones.
     const more: [string, ...Sent[]][] = [
       ['ben', thought(`more${cut}`, 'on')],
       ['ben', conclude(`more${cut}`)],

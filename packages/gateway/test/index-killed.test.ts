@@ -36,7 +36,7 @@ test(
     for (const round of range(1, times(3, 50))) {
       const seq = await killedAfter(path, 1 + (round % 3), (round * 37) % 100)
       expect(seq).toBeGreaterThan(1000)
-      // Now and then somebody stops it in order, so that there is something kept to go on from.
+      // Sometimes it is stopped in order, so that it has a resumption point.
       if (round % 2 === 0) await goneOn(path, indexPathOf(path))
     }
     expect(await goneOn(path, indexPathOf(path))).toEqual(await goneOn(path, temporaryFile('index.db')))

@@ -30,8 +30,8 @@ export const configured: Fields = {
 }
 
 /**
- * Envelopes of a random log, in which proposals expire, calls are taken back by their JSON-RPC ids, and much is said in paths
- * that nobody opened.
+ * Envelopes of a random log, in which proposals expire, calls are cancelled by their JSON-RPC ids, and many envelopes are in
+ * free paths.
  */
 export function randomFields(seed: number, length: number): Fields[] {
   const fields = randomDrafts(seed, length).map(({ body }) => {
@@ -55,7 +55,7 @@ export function randomFields(seed: number, length: number): Fields[] {
   })
 }
 
-/** What was said in a story, as the log of it has it. */
+/** The envelopes of a story, as in its log. */
 export const fieldsOf = (story: readonly (readonly [who: string, ...what: Sent[]])[]): Fields[] =>
   story.flatMap(([from, ...what]) =>
     what.map(({ kind = Kind.chat, ...fields }) => ({ from, kind, ...fields }) as Fields),
@@ -185,7 +185,7 @@ function rowsIn(db: Database.Database): Record<string, unknown[]> {
   }
 }
 
-/** What is told of the turns of a log: pages of turns and of the audit, the export, and events. */
+/** All output about the turns of a log: pages of turns and of the audit, the export, and events. */
 export async function everythingOfTurns(stand: Stand, reader = 'dora'): Promise<[string, unknown][]> {
   const { get } = stand
   const received: [string, unknown][] = []
@@ -209,7 +209,7 @@ export async function everythingOfTurns(stand: Stand, reader = 'dora'): Promise<
   return received
 }
 
-/** The events of a stream up to an envelope that is logged meanwhile, as text. */
+/** The events of a stream up to an envelope that is logged in the meantime, as text. */
 async function eventsOf(stand: Stand, reader: string, headers: Record<string, string>): Promise<string[]> {
   const { get, gateway } = stand
   const response = await get(reader, '/events', headers)
@@ -228,7 +228,7 @@ async function eventsOf(stand: Stand, reader: string, headers: Record<string, st
   }
   await stream?.cancel()
   const blocks = text.split('\n\n').filter((block) => block.startsWith('event: '))
-  // What the gateway has to say of ends has ids that are made up anew for each stand.
+  // The gateway's envelopes about ends have new ids in each stand.
   return blocks
     .filter((block) => !block.includes('"id":"streamed"'))
     .map((block) => block.replace(/"id":"[\w-]{21}",(?="kind":"system.presence")/, ''))
@@ -239,7 +239,7 @@ export async function gatewayOn(path: string, options: object = {}): Promise<Sta
   return standOn(await sqliteStore({ path }), { participants, ...options })
 }
 
-/** Epochs and ids are made up anew for each log. */
+/** Epochs and ids are generated for each log. */
 export function withoutNames(value: unknown, epoch: string): unknown {
   const known = new Map<string, string>()
   const text = JSON.stringify(value).replaceAll(epoch, 'EPOCH')
@@ -251,7 +251,7 @@ export function withoutNames(value: unknown, epoch: string): unknown {
   return JSON.parse(named)
 }
 
-/** The rows of the index of a log, and what is told of it, without names that differ from log to log. */
+/** The rows of a log's index, and its output, without names that differ between logs. */
 export async function indexedIn(store: LogStore, log: readonly Fields[]) {
   const opened = await fill(store, log)
   const { file, through } = building(opened)

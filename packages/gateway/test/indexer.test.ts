@@ -141,7 +141,7 @@ describe('the index of a space', () => {
     const inner = await sqliteStore({ path })
     const [file, away] = [`${path}.index.db`, `${path}.away`]
     await rename(file, away)
-    await mkdir(file) // What is a directory cannot be opened as a file.
+    await mkdir(file) // A directory cannot be opened as a file.
     const { indexer, said, steps, space: main } = await space({ store: inner, clock })
     await expect.poll(() => said.filter(([level]) => level === 'error')).toHaveLength(1)
     await rmdir(file)

@@ -11,7 +11,7 @@ export const isIndexing = (query: Query): boolean =>
 /** Whether it is one for envelopes of turns, to fold them. */
 const isFolding = ({ limit, maxBytes }: Query): boolean => limit === 256 && maxBytes === 1024 * 1024
 
-/** A store whose logs are indexed only while they may be, and which tells what else is read of them, but to fold turns. */
+/** A store that controls when its logs are indexed, and reports other reads, except those that fold turns. */
 export function heldStore(inner: LogStore = memoryStore()) {
   let gate: Promise<void> = Promise.resolve()
   let open = (): void => {}

@@ -24,6 +24,6 @@ export async function tokenFor(inviter: Client, sent: Sent): Promise<string> {
   return ack.payload.token as string
 }
 
-/** With what a token is refused. */
+/** The refusal of a token. */
 export const statusOf = async ({ connectRequest }: Running, token: string, space = 'test'): Promise<number> =>
   (await connectRequest({ token, space })).status

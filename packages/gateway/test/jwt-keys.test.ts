@@ -16,7 +16,7 @@ function started(jwks: string) {
   const authenticator = jwtAuthenticator({ issuer, audience, jwks }, { logger })
   return {
     authenticator,
-    /** Who the token stands for. */
+    /** The participant of the token. */
     who: async (key: Key) => (await authenticator.authenticate('demo', await tokenOf(key)))?.participant,
     received: () => warn.mock.calls.map(([{ reason }]) => reason as string),
   }

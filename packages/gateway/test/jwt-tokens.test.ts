@@ -19,7 +19,7 @@ beforeAll(async () => {
   settings = { issuer, audience, jwks: keySetOf(key) }
 })
 
-/** What becomes of a token, and what the operator is told. */
+/** The result for a token, and the operator's log. */
 async function tried(token: string, more: Partial<JwtSettings> = {}, clock = new FakeClock(Date.now())) {
   const warn = vi.fn()
   const logger = { info: vi.fn(), warn, error: vi.fn() }

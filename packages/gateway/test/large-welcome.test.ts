@@ -8,7 +8,7 @@ import { chat, grant } from './trust.js'
 
 const sendBufferBytes = 4096
 
-/** A peer that takes nothing until it is told to. */
+/** A peer that accepts nothing until it is released. */
 class Deaf implements Connection {
   readonly remote = 'here'
   readonly isGone = false
@@ -32,7 +32,7 @@ class Deaf implements Connection {
   }
 }
 
-/** A space of so many participants that their welcome alone is more than may wait. */
+/** A space of this many participants, whose welcome exceeds the send buffer. */
 async function crowded() {
   const crowd = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`p${n}`, ['x'.repeat(100)]]))
   const gateway = await createTestGateway({

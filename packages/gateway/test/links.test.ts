@@ -5,7 +5,7 @@ import { type StartOptions, start } from './support.js'
 
 const participants = { alice: ['*'], bob: ['chat'] }
 
-/** A gateway with a clock that stands still, and what a browser does with links. */
+/** A gateway with a stopped clock, and a browser's requests for links. */
 async function opened(options: Partial<StartOptions> = {}) {
   const clock = new FakeClock()
   const running = await start({ participants, clock, ...options })

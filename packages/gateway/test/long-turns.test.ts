@@ -72,7 +72,7 @@ test('a turn with fewer calls tells all of them', async () => {
 
 test('each page of a long turn tells the same of it, and together they tell each call once, with what came of it', async () => {
   const steps = range(1, 1500).flatMap((n) => [call(n), thought(n)])
-  // What the first calls came to is in the log long after them.
+  // The results of the first calls are logged long after them.
   const late = range(1, 50).map(result)
   const rest = range(51, 1500).map(result)
   const stand = await standFor([ask, run, why, ...steps, ...rest, ...late])

@@ -12,7 +12,7 @@ import { openEvents } from './http-client.js'
 const participants: Readonly<Record<string, readonly Capability[]>> = { alice: ['*'], ben: ['chat'] }
 const key = await newKey('a')
 
-/** A gateway that knows alice and ben by their tokens, and trusts an issuer; `usual`: what others may do. Its clock stands still. */
+/** A gateway with tokens for alice and ben and a trusted issuer; `usual`: capabilities of others. Its clock is stopped. */
 export async function open(
   { usual = ['chat'], ...options }: Partial<TestSpaceOptions> & { usual?: readonly Capability[] } = {},
   store = memoryStore(),
@@ -37,7 +37,7 @@ export async function open(
       const ws = new WebSocket(`${base.replace('http', 'ws')}/ws`, ['meup.v0.3'], { headers })
       onTestFinished(() => ws.terminate())
       const client = new Client('somebody', ws)
-      ws.on('error', () => {}) // It is closed before it has opened, where it was refused.
+      ws.on('error', () => {}) // If it was refused, it is closed before it has opened.
       ws.on('open', () => resolve(client))
       ws.on('unexpected-response', (_, { statusCode = 0 }) => resolve(statusCode))
     })
@@ -70,7 +70,7 @@ export async function open(
       const body = JSON.stringify({ kind: 'chat', payload: { message } })
       return (await ask(token, { method: 'POST', body })).status
     },
-    /** Who is known, with what, and whether they are there. */
+    /** Known participants with their capabilities and presence. */
     async known() {
       const response = await ask(testToken('alice'))
       const { participants } = (await response.json()) as { participants: Record<string, unknown>[] }
@@ -84,6 +84,6 @@ export const presenceOf =
   (id: string) =>
   ({ kind, payload }: Envelope) =>
     kind === 'system.presence' && (payload.participant as { id: string }).id === id
-/** What presence has told of somebody. */
+/** Presence events of a participant. */
 export const eventsOf = (frames: readonly Envelope[], id: string) =>
   frames.filter(presenceOf(id)).map(({ payload }) => payload.event)

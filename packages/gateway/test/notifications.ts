@@ -41,7 +41,7 @@ interface Trial {
   readonly leastLimit?: number
 }
 
-/** All that is told, as it would be told of a log whose seqs are counted in another way. */
+/** All output about a log, with seqs counted in another way. */
 export async function everythingTold(
   stand: Stand,
   { reader, log, asked, leastLimit = 1 }: Trial,
@@ -211,7 +211,7 @@ async function eventsUpTo(last: string, response: Response, own: Count): Promise
   })
 }
 
-/** Something that everybody may read. */
+/** A mark that everyone may read. */
 async function mark({ gateway }: Stand, id: string): Promise<void> {
   const visitor = await gateway.identify({ space: 'test', token: testToken('dora'), remote: 'here' })
   if ('message' in visitor) throw new Error(visitor.message)
@@ -227,7 +227,7 @@ async function mark({ gateway }: Stand, id: string): Promise<void> {
   await visitor.space.settled()
 }
 
-/** What comes over a socket, up to something that is said when it is open. */
+/** Envelopes over a socket, up to one that is sent when it is open. */
 async function replayed(stand: Stand, reader: string, place: object, id: string) {
   const frames: Envelope[] = []
   let found = (): void => {}

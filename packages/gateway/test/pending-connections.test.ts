@@ -3,7 +3,7 @@ import { type Authenticator, createGateway, memoryStore, type ServeOptions, serv
 import { createTestGateway, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { Counts } from '../src/core/metering.js'
+import { MeterCounts } from '../src/core/metering.js'
 import type { Gateway } from '../src/host/gateway.js'
 import { PendingConnections } from '../src/transport/pending-connections.js'
 import { range } from './client.js'
@@ -79,7 +79,7 @@ describe('connections of one address on which nobody has been let in', () => {
   test('no longer count as slow once somebody has been let in', () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
-    const refusedJoins = new Counts()
+    const refusedJoins = new MeterCounts()
     const gateway = { refusedJoins } as Gateway
     const doorstep = new PendingConnections({ gateway, maxConnections: 1000, trustProxy: false })
     const arrive = () => {

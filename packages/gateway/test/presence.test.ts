@@ -78,7 +78,7 @@ describe('presence', () => {
 describe('whom a crash cut off', () => {
   type Spaces = NonNullable<Parameters<typeof memoryStore>[0]>
 
-  /** The disk as the crash leaves it, while the gateway that wrote it goes on in another world. */
+  /** The disk as the crash leaves it, while its gateway keeps running elsewhere. */
   const copyOf = (spaces: Spaces): Spaces =>
     new Map(
       [...spaces].map(([name, space]) => [

@@ -15,7 +15,7 @@ const participants = { ana: ['*'], ben: ['*'], eve: ['*'] }
 const mcp = { visibility: 'addressees' } as const
 const configured = configurationRecord(testSpaceConfig({ participants, mcp }))
 
-/** What stands in a log in the places of what eve may not read. */
+/** The envelopes in place of those that eve may not read. */
 interface Hidden {
   readonly from: string
   readonly kind: string
@@ -58,7 +58,7 @@ function fields(seq: number, hidden: Hidden) {
   }
 }
 
-/** What eve is charged for each request, and what is read of the log for it: with how many bytes of bodies. */
+/** Eve's charge for each request, and the reads of the log for it, with bytes of bodies. */
 async function costs(
   hidden: Hidden,
   paths: readonly string[],
@@ -95,7 +95,7 @@ async function costs(
       if (path.startsWith('/events')) await readUntil(response, `"e${total - 1}"`)
       else await response.text()
     }
-    found.push({ path, reads, units: units.toSorted((a, b) => a - b) }) // Reads beside each other end in any order.
+    found.push({ path, reads, units: units.toSorted((a, b) => a - b) }) // Concurrent reads end in any order.
   }
   await gateway.close()
   return found

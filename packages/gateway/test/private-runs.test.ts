@@ -106,7 +106,7 @@ async function viewsOf(url: string, participant: string): Promise<string[]> {
   return Promise.all(paths.map(async (path) => `${path} ${await (await get(path)).text()}`))
 }
 
-/** What comes of an event stream up to this envelope. */
+/** The events of a stream up to this envelope. */
 async function streamed(url: string, participant: string, until: string): Promise<string> {
   const response = await asking(url, participant).get('/events?after=0', { accept: 'text/event-stream' })
   let text = ''

@@ -18,12 +18,12 @@ const participants = {
   old: { kind: 'agent', capabilities: ['*'] },
 }
 const abandonAfterMs = 60_000
-/** What may pass until what is known is carried out. */
+/** Milliseconds until a known fact must take effect. */
 const slackMs = 10_000
 /** Less than a commit may take. */
 const stepMs = 4000
 
-/** The more often it stands here, the more often it is done. */
+/** Moves by frequency: repeated ones are done more often. */
 const moves = [
   ...['connect', 'connect', 'resume', 'resume', 'begin', 'begin', 'begin', 'call', 'call'],
   ...['crash', 'crash', 'bye', 'exit', 'wait', 'wait', 'kill'],
@@ -49,7 +49,7 @@ const history = fc.constantFrom(...agents).chain((focus) =>
   ),
 )
 
-/** A running program, as somebody sees it who watches its process. */
+/** A running program, as its process is observed from outside. */
 interface Program {
   readonly participant: Agent
   readonly session: string | undefined
@@ -65,7 +65,7 @@ class World {
   readonly programs: Program[] = []
   readonly runs: { readonly id: string; readonly program: Program }[] = []
   readonly calls: { readonly id: string; readonly to: Agent; readonly at: number }[] = []
-  /** Whenever another gateway came to sequence, all that is away got its time anew. */
+  /** Times at which another gateway became the leader: absent programs then get their time again. */
   readonly takenOver: number[] = []
   readonly #log = new SharedMemory()
   readonly #gateways = new Map<string, Gateway>()
@@ -83,7 +83,7 @@ class World {
     if (what === 'wait') await this.wait(ms)
     else if (what === 'kill') await this.#kill(gateway)
     else if (what === 'call') await this.#call(who, gateway)
-    // Which one of several came last, while nobody sequenced, nobody knows, nor who came and went.
+    // The order of connections is unknown while there is no leader.
     else if (what === 'connect' && !this.#log.isLed && own.some(({ endedAt }) => endedAt === undefined))
       return
     else if (what === 'connect') await this.#connect(who, gateway, this.#newSession(who))
@@ -280,7 +280,7 @@ async function check(world: World): Promise<void> {
       each.kind === 'mcp.response' ? correlations(each).map((id) => [id, each] as const) : [],
     ),
   )
-  // Of what came and went while nobody sequenced, nobody knows.
+  // Starts and ends are unknown while there is no leader.
   const begun = new Set(
     all.flatMap(({ kind, payload }) => {
       const { participant, session } = payload as unknown as PresencePayload

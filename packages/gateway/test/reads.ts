@@ -14,7 +14,7 @@ export const readsOf = (log: EnvelopeLog, options: Partial<ReadSpace> = {}): Log
     ...options,
   })
 
-/** Somebody who waits as long as it takes. */
+/** A reader without a time limit. */
 export const patient: Reader & LogReader = {
   ...{ participant: 'ada', readsTargeted: false, readsRefusals: false, rateLimitKey: 'ada' },
   isGone: () => false,

@@ -10,7 +10,7 @@ const rules = [
   { name: 'no-codes', pattern: 'launch code', action: 'block' },
 ] as const
 
-/** What becomes of a turn in which this is thought before a tool is called, and this said of why. */
+/** The result of a turn with this thought before a tool call, and this rationale. */
 async function turnWith(narrative: string, rationale: string) {
   const log = operatorLog()
   const { say, as, url } = await stage({ safety: { rules }, logger: log.logger })

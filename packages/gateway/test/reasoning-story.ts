@@ -75,10 +75,10 @@ export const isReasoning = (block: string): boolean =>
 export const dataOf = (block: string) =>
   JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? '') as Record<string, unknown>
 
-/** What a stream told of calls. */
+/** A stream's events about calls. */
 export const reasoningIn = (blocks: readonly string[]): (ReasoningUpdate | JobReasoning)[] =>
   blocks.filter(isReasoning).map(dataOf) as unknown as (ReasoningUpdate | JobReasoning)[]
 
-/** What a reader is told of calls, from the beginning to the chat with the id `end`. */
+/** A reader's events about calls, from the beginning to the chat with the id `end`. */
 export const received = async (url: string, reader: string): Promise<(ReasoningUpdate | JobReasoning)[]> =>
   reasoningIn(await rawEvents(url, reader, { query: 'after=0' }))

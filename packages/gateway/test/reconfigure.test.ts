@@ -60,7 +60,7 @@ async function open(options: Partial<TestSpaceOptions> = {}, store = memoryStore
 }
 
 const chat = (id: string, more = {}) => ({ id, kind: 'chat', payload: { message: id }, ...more })
-/** What the gateway logged, in short. */
+/** The gateway's log, abbreviated. */
 const record = (frames: readonly Envelope[]): string[] =>
   frames
     .filter(({ from, kind, seq }) => from === GATEWAY && kind !== 'system.decision' && seq !== undefined)

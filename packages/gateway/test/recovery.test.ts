@@ -8,7 +8,7 @@ import { type StartOptions, start } from './support.js'
 const participants = { alice: ['*'], bob: ['*'], carol: ['*'] }
 const chat = (message = 'hello'): Sent => ({ kind: 'chat', payload: { message } })
 
-/** A disk that fails for as long as `mode` says so; `stored` = what it refuses it has written all the same. */
+/** A disk that fails according to `mode`; `stored` = it refuses, but has written. */
 function failingDisk(inner: LogStore) {
   const disk = { mode: 'works' as 'works' | 'refuses' | 'stored' | 'unreadable', lost: 0, attempts: 0 }
   const store: LogStore = {

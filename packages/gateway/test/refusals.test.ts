@@ -10,7 +10,7 @@ const utf8 = new TextEncoder()
 const nested = (levels: number): string =>
   `{"id":"deep","kind":"x.y","payload":{"a":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}}`
 
-/** The sender goes on, everybody else notices nothing, and the log has nothing of it but records of what was denied. */
+/** The sender continues, others notice nothing, and the log only has records of denials. */
 async function expectNothingHappened(
   sender: Client,
   other: Client,

@@ -1,17 +1,17 @@
 import type { Envelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { CallState } from '../src/core/state/calls.js'
+import { CallRecord } from '../src/core/state/calls.js'
 import { range } from './client.js'
 
 const fields = { protocol: 'meup/v0.3', ts: '2026-01-01T00:00:00.000Z', payload: { method: 'x/y' } } as const
 const body = Buffer.from(JSON.stringify({ payload: fields.payload }))
 
 test.for([
-  ['mcp.request', (calls: CallState, id: string) => calls.request(id)],
-  ['mcp.proposal', (calls: CallState, id: string) => calls.proposal(id, 0)],
+  ['mcp.request', (calls: CallRecord, id: string) => calls.request(id)],
+  ['mcp.proposal', (calls: CallRecord, id: string) => calls.proposal(id, 0)],
 ] as const)('of too many of one kind, %s, those of whoever has most are forgotten', ([kind, find]) => {
-  const [calls, restored] = [new CallState(), new CallState()]
-  const begin = (state: CallState, id: string, from: string): void =>
+  const [calls, restored] = [new CallRecord(), new CallRecord()]
+  const begin = (state: CallRecord, id: string, from: string): void =>
     state.apply({ ...fields, id, from, kind } as Envelope, body)
   begin(calls, 'own', 'ana')
   for (const n of range(1, 10_500)) begin(calls, `e${n}`, 'eve')

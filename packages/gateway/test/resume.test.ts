@@ -21,7 +21,7 @@ async function tenMessages() {
   return { ...running, alice }
 }
 
-/** What a client has got by the time that alice says something new. */
+/** A client's envelopes before alice's next message. */
 async function upToMark(client: Client, alice: Client) {
   const { id } = await alice.accepted(chat('mark'))
   return (await client.until(byId(id))).slice(0, -1)

@@ -238,7 +238,7 @@ test('nothing is pruned until its record is in the log', async () => {
   expect(rows.map(({ kind }) => kind)).toContain('system.space')
 })
 
-/** A store whose logs can be told not to prune. */
+/** A store whose logs can refuse to prune. */
 function reluctant(inner: LogStore) {
   const fault = { refuses: true }
   const store: LogStore = {

@@ -30,7 +30,7 @@ const calls = (id: string, name: string): [string, ...Sent[]][] => [
   ['tool', result(id)],
 ]
 
-/** What each place says of the rights of ben's calls. */
+/** The rights of ben's calls in the words of each place. */
 async function readRights(staged: Pick<Stage, 'as'>, reader = 'stranger') {
   const { turns } = await createTurns(staged, reader)
   const { steps } = (await staged.as(reader).json('/audit?thread_id=test/ben')) as {

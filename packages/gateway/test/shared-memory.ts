@@ -13,13 +13,13 @@ export class SharedMemory {
   readonly #members: Member[] = []
   #leader: Member | undefined
 
-  /** The log as somebody reads it who has nothing to do with the gateways. */
+  /** The log for a reader outside of the gateways. */
   read = async (): Promise<Row[]> => {
     const log = await this.#inner.open('test')
     return log.read({ after: 0, limit: 1_000_000 })
   }
 
-  /** The store of one more gateway. The first one sequences, and whoever follows it. */
+  /** The store of one more gateway. The first one sequences, or its successor. */
   join(name: string): LogStore {
     const member: Member = { name, listener: undefined, isAlive: true }
     this.#members.push(member)

@@ -24,7 +24,7 @@ async function logOf(count: number) {
   return inner
 }
 
-/** What is read of it, and a log that tells. */
+/** Reads of it, and a log that reports them. */
 async function watchedLog(count: number, reading: (log: EnvelopeLog) => unknown = () => {}) {
   const asked: string[] = []
   const store = watched(await logOf(count), ({ after, limit, only }, log) => {

@@ -63,7 +63,7 @@ describe('appending without another thread', () => {
     const appended = log.append(drafts(2)).then(() => {
       isDone = true
     })
-    // This thread goes on meanwhile.
+    // This thread keeps running.
     for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
     expect([isDone, log.head]).toEqual([false, 1])
     holder.exec('COMMIT')
@@ -138,13 +138,13 @@ describe('appending without another thread', () => {
     expect(folds.length).toBe(0)
     append(1)
     expect(folds.length).toBe(1)
-    await answer(true) // Nothing came meanwhile: it begins anew.
+    await answer(true) // Nothing arrived in the meantime: it starts again.
     append(15)
     expect([folds.length, writer.rest()]).toEqual([0, undefined])
     append(1)
     expect(folds.length).toBe(1)
     append(1)
-    await answer(true) // One came meanwhile: it is tried again, and goes on growing.
+    await answer(true) // One arrived in the meantime: it is tried again, and grows further.
     append(1)
     expect([folds.length, writer.rest()]).toEqual([1, undefined])
     append(14)

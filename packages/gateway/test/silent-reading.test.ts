@@ -13,9 +13,9 @@ import { start, temporaryFile } from './support.js'
 import { whenWordsIndexed } from './words.js'
 
 /**
- * What may not be read tells nothing [MEUP-8.1]. Each answer is compared with that of two other logs: one in which what the
- * reader may not read never was, its seqs counted anew, and one in which something else that it may not read stands in the
- * same places. The first finds what is counted or stood still for, the second whatever depends on what it is.
+ * Unreadable envelopes reveal nothing [MEUP-8.1]. Each answer is compared with that of two other logs: one without the
+ * unreadable envelopes, with its seqs renumbered, and one with other unreadable envelopes in their places. The first finds
+ * leaks of counts and placeholders, the second leaks of contents.
  */
 
 const participants = {
@@ -25,13 +25,13 @@ const participants = {
   dora: ['*'],
   zed: ['*'],
   zoe: ['observe.targeted'],
-  // Restricts nobody: of what others were refused it reads nothing.
+  // Cannot restrict anyone, so refusals of others are not readable.
   finn: ['chat'],
 }
 const readers = ['ana', 'ben', 'cleo', 'dora', 'zoe']
 const mcp = { visibility: 'addressees' } as const
 const config = testSpaceConfig({ participants, mcp })
-/** Kinds that change what everybody may see of a space: that they happened is no secret, whomever they are addressed to. */
+/** Kinds that change the visible state of a space for everyone: their occurrence is not secret, whoever they are addressed to. */
 const shared: ReadonlySet<string> = new Set([
   Kind.reasoningConclusion,
   Kind.reasoningCancel,
@@ -79,7 +79,7 @@ function randomLog(seed: number, length: number): Fields[] {
     },
     [configured],
   )
-  // Proposals expire by the time of the head: let everybody know that, and what the gateway has to say of it be said.
+  // Proposals expire by the time of the head: make it readable for everyone, and let the gateway send its envelopes.
   const last: Fields = {
     id: 'last',
     ts: '2026-02-22T00:00:00.000Z',
@@ -134,7 +134,7 @@ function readableWhole(log: readonly Fields[]): Fields[] {
   return before
 }
 
-/** Who reads an envelope, but for thoughts that are withheld; `undefined` = everybody. */
+/** The readers of an envelope, ignoring withheld thoughts; `undefined` = everyone. */
 function audienceIn({ kind, from, to, correlationId }: Fields, before: readonly Fields[]) {
   const isMcp = kind.startsWith('mcp.')
   if (to === undefined && kind !== Kind.mcpResponse) return undefined
@@ -208,7 +208,7 @@ async function compareLog(log: readonly Fields[], { seed, reader, open, leastLim
     const { ts } = fields
     return { id: `other${index}`, ts, from: 'zed', kind: 'x.other', to: ['zed'], payload: {} }
   })
-  // Of what is said later, everything may be read by everyone.
+  // Later envelopes may be read by everyone.
   const gone = (seq: number): number => isReadable.slice(0, seq).filter((is) => !is).length
   const asked = range(1, 12).map(() => randomQuery(dice, log))
   const same: Count = (seq) => seq
@@ -222,7 +222,7 @@ async function compareLog(log: readonly Fields[], { seed, reader, open, leastLim
       expected: await notify(without, fewer, same),
     },
   ]
-  // Whatever is addressed to some may be read by who reads what is targeted.
+  // Addressed envelopes may be read by holders of the capability for targeted ones.
   if (reader !== 'zoe') {
     pairs.push({
       how: 'replaced',

@@ -1,6 +1,6 @@
 import type { Connection, OutboundBatch } from '@meup/gateway'
 
-/** A peer that takes what comes only when it is told to. */
+/** A peer that accepts frames only when released. */
 export function slowPeer() {
   let takeAll = (): void => {}
   const seqs: number[] = []

@@ -3,7 +3,7 @@ import { type Capability, type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isSoak } from '../../../test/support/soak.js'
-import { replay, resume } from '../src/core/replay.js'
+import { replayLog, resume } from '../src/core/replay.js'
 import { SpaceState } from '../src/core/state/state.js'
 import { silent } from '../src/ports/logger.js'
 import { controlMoves } from './control-moves.js'
@@ -23,7 +23,7 @@ const capabilities: Capability[][] = [
 /** When a log begins; an envelope is written every so often. */
 const begin = Date.parse('2026-01-02T03:04:05.678Z')
 const everyMs = 700
-/** A time on the wire, so many seconds after that. */
+/** A time on the wire, this many seconds after that. */
 const at = (seconds: number): string => new Date(begin + seconds * 1000).toISOString()
 
 const from = fc.constantFrom(...names)
@@ -102,7 +102,7 @@ const moves = {
   ...controlMoves({ names, at }),
   ...trustMoves({ names, capabilities, at }),
 }
-/** Those that only mean something after others of their kind come more often. */
+/** Kinds that only matter after others of their kind are more frequent. */
 const weights: Partial<Record<string, number>> = { configured: 3, chat: 6, grant: 6, start: 2, visibility: 3 }
 const move = fc.oneof(
   ...Object.entries(moves).map(([name, each]) => ({
@@ -167,7 +167,7 @@ const noBytes = new Uint8Array()
 
 const textOf = (state: SpaceState): string => Buffer.from(state.toSnapshot()).toString()
 
-/** What the gateway asks a state. */
+/** The gateway's queries of a state. */
 const answersOf = (state: SpaceState, ids: readonly string[]) => ({
   ...membership(state, ids),
   ...control(state, ids),
@@ -234,17 +234,17 @@ describe('a state from a snapshot', () => {
         choice,
         async (made, a, b) => {
           const envelopes = toLog(made)
-          const whole = await replay(await logOf(envelopes))
+          const whole = await replayLog(await logOf(envelopes))
           const log = await logOf(envelopes)
           const cuts = [a, b].map((cut) => 1 + (cut % (envelopes.length - 1))).sort((x, y) => x - y)
-          for (const cut of new Set(cuts)) await log.prune(cut, (await replay(log, cut)).toSnapshot())
-          const resumed = await replay(log)
+          for (const cut of new Set(cuts)) await log.prune(cut, (await replayLog(log, cut)).toSnapshot())
+          const resumed = await replayLog(log)
           expect(textOf(resumed)).toBe(textOf(whole))
           const ids = envelopes.map(({ id }) => id)
           expect(answersOf(resumed, ids)).toEqual(answersOf(whole, ids))
           const other = await logOf(envelopes)
           const through = 1 + (b % envelopes.length)
-          const bytes = (await replay(other, through)).toSnapshot()
+          const bytes = (await replayLog(other, through)).toSnapshot()
           await other.keep({ through, format: SpaceState.format, bytes })
           const taken = await resume(other, 'main', silent)
           expect(textOf(taken)).toBe(textOf(whole))
@@ -283,9 +283,9 @@ describe('a state from a snapshot', () => {
       payload: { event: 'configured', ...configured },
     }
     const log = await logOf([begun, ...made])
-    const whole = await replay(log)
-    await log.prune(50_900, (await replay(log, 50_900)).toSnapshot())
-    const resumed = await replay(log)
+    const whole = await replayLog(log)
+    await log.prune(50_900, (await replayLog(log, 50_900)).toSnapshot())
+    const resumed = await replayLog(log)
     expect(textOf(resumed)).toBe(textOf(whole))
     expect(resumed.contexts.get('run0')).toBeUndefined()
     expect(resumed.contexts.get(`run${many - 1}`)).toMatchObject({ state: 'concluded' })
@@ -321,5 +321,5 @@ describe('a state from a snapshot', () => {
 test('a log with a hole is not replayed', async () => {
   const log = await logOf(toLog(Array(5).fill([{ from: 'ana', kind: 'chat' }, 0, 0])))
   const holey: EnvelopeLog = { ...log, read: async (query) => (await log.read(query)).slice(1) }
-  await expect(replay(holey)).rejects.toThrow(/row 1 of the log is missing/)
+  await expect(replayLog(holey)).rejects.toThrow(/row 1 of the log is missing/)
 })

@@ -44,7 +44,7 @@ interface Page {
   readonly next?: number
 }
 
-/** All pages of a view, each as it was told. */
+/** All pages of a view, unchanged. */
 export async function pagesOf<Told extends Page>(
   { get }: Pick<Stand, 'get'>,
   reader: string,

@@ -29,7 +29,7 @@ interface DialOptions {
   readonly autoPong?: boolean
 }
 
-/** What was answered instead of a 101. */
+/** The answer in place of a 101. */
 interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -43,7 +43,7 @@ export interface Running {
   connect(participant: string, options?: DialOptions): Promise<Client & { readonly welcome: WelcomePayload }>
   /** Asks for a socket and returns the refusal. */
   connectRequest(options: DialOptions): Promise<Answer>
-  /** Enters as nobody in particular. */
+  /** Enters as an arbitrary participant. */
   dial(options: DialOptions): Promise<Client & { readonly welcome: WelcomePayload }>
   post(participant: string, body: unknown): Promise<{ status: number; type: string; body: unknown }>
   close(): Promise<void>
@@ -56,7 +56,7 @@ export interface StartOptions
       Pick<ServeOptions, 'origins' | 'hosts' | 'trustProxy' | 'heartbeatMs' | 'eventHeartbeatMs' | 'modules'>
     > {
   readonly rates?: Readonly<Record<string, NonNullable<ParticipantConfig['rates']>>>
-  /** Who is no agent. */
+  /** Participants other than agents. */
   readonly humans?: readonly string[]
   /** More spaces of the same gateway. */
   readonly others?: readonly TestSpaceOptions[]

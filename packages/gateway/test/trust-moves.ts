@@ -5,11 +5,11 @@ import { hashToken } from '../src/core/state/trust/invitations.js'
 interface Cast {
   readonly names: readonly string[]
   readonly capabilities: readonly Capability[][]
-  /** A time on the wire, so many seconds after the log begins. */
+  /** A time on the wire, this many seconds after the log begins. */
   at(seconds: number): string
 }
 
-/** Envelopes that give, take and shut out, whether or not anybody could send them. Half of what lasts has an end. */
+/** Envelopes that grant, revoke and exclude, even if no one could send them. Half of the lasting ones have an end. */
 export function trustMoves({ names, capabilities, at }: Cast) {
   const from = fc.constantFrom(...names)
   const rights = fc.constantFrom(...capabilities)

@@ -49,7 +49,7 @@ export const chat = (message = 'hello', more: object = {}): Sent => ({
 /** An envelope of a kind that means nothing to the gateway. */
 export const act = (kind: string, more: object = {}): Sent => ({ kind, payload: {}, ...more })
 
-/** The presence event that tells of the capabilities of a participant; of these, where they are given. */
+/** The presence event about a participant's capabilities; with these, if given. */
 export const update =
   (id: string, capabilities?: Capability[]) =>
   ({ kind, payload }: Envelope): boolean => {
@@ -61,7 +61,7 @@ export const update =
     return capabilities === undefined || isSame(participant.capabilities, capabilities)
   }
 
-/** The welcome of whoever has these capabilities. */
+/** The welcome of a holder of these capabilities. */
 export const welcomeWith =
   (capabilities: Capability[]) =>
   ({ kind, payload }: Envelope): boolean =>
@@ -73,7 +73,7 @@ export const codeOf = async (client: Client, sent: Sent): Promise<string> => (aw
 export const welcomes = ({ frames }: Client): Envelope[] =>
   frames.filter(({ kind }) => kind === 'system.welcome')
 
-/** What the operator changes; the tokens stay. */
+/** Changes by the operator; the tokens stay. */
 export const reconfigure = (gateway: Gateway, options: TestSpaceOptions): Promise<void> =>
   gateway.reconfigure([testSpaceConfig(options)])
 

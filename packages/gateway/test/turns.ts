@@ -6,7 +6,7 @@ import { asking } from './http-client.js'
 import { type Running, type StartOptions, start, temporaryFile } from './support.js'
 
 const agent: Capability[] = ['chat', 'reasoning.*', 'mcp.*', 'observe.visibility']
-/** Ana asks, ben works, the tool answers; the others look on: one as anybody may, one who reads what is for others. */
+/** Ana asks, ben works, the tool answers; the others watch: one with usual rights, one who reads envelopes to others. */
 const participants: Record<string, Capability[]> = {
   ana: ['*'],
   ben: agent,
@@ -29,7 +29,7 @@ export const begin = (id: string, cause: string | undefined, message: string, mo
   payload: { message },
   ...more,
 })
-/** Everybody reads the run, though what caused it was private. */
+/** Everyone reads the run, though its cause was private. */
 export const inPublic = (message: string): Sent => ({ payload: { message, public: true } })
 export const thought = (context: string, message: string, more: Sent = {}): Sent => ({
   kind: 'reasoning.thought',
@@ -102,7 +102,7 @@ export interface TurnPage {
   readonly next?: number
 }
 
-/** The turns of ben's that a reader is told. */
+/** Ben's turns for a reader. */
 export const createTurns = async (
   { as }: { as(reader: string): ReturnType<typeof asking> },
   reader: string,

@@ -7,7 +7,7 @@ import { asking } from './http-client.js'
 import { type Running, start, temporaryFile } from './support.js'
 import { begin, chat, conclude, onlookers, participants, show, thought, thoughts } from './visibility.js'
 
-/** The thoughts that a reader finds in the log over HTTP, and over a socket that begins anew. */
+/** The thoughts that a reader finds in the log over HTTP, and over a new socket. */
 async function found({ url, connect }: Pick<Running, 'url' | 'connect'>, reader: string): Promise<string[]> {
   const { envelopes } = await asking(url, reader).history('limit=1000')
   const last = envelopes.at(-1)?.id ?? ''

@@ -45,7 +45,7 @@ export const thoughts = (frames: readonly Envelope[]): string[] =>
     .filter(({ kind }) => kind.startsWith('reasoning.') && !/start|conclusion|cancel$/.test(kind))
     .map(({ id }) => id)
 
-/** A space with an open run of the agent's, and everybody looking on: over sockets, and as a stream of events. */
+/** A space with an open run of the agent's, and onlookers over sockets and a stream of events. */
 export async function onlookers(options: Partial<StartOptions> = {}) {
   const running = await start({ participants, ...options })
   const { connect, url } = running
@@ -67,7 +67,7 @@ export async function onlookers(options: Partial<StartOptions> = {}) {
     ana,
     ben,
     auditor,
-    /** What each onlooker has got up to this envelope, since it was asked last. */
+    /** New envelopes of each onlooker up to this one. */
     seen,
     /** The thoughts among it. */
     thoughtsSeen: async (id: string) => (await seen(id)).map(thoughts),
@@ -76,7 +76,7 @@ export async function onlookers(options: Partial<StartOptions> = {}) {
 
 const upTo = (client: Client, id: string): Promise<Envelope[]> => client.until((frame) => frame.id === id)
 
-/** What the metrics say at present. */
+/** The current value of a metric. */
 export async function metric(url: string, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
   return Number(new RegExp(`^${name}\\{space="test"\\} (\\S+)$`, 'm').exec(text)?.[1])

@@ -14,6 +14,6 @@ function countWordSegments(path: string): number {
   }
 }
 
-/** Resolves when so many are. */
+/** Resolves when this many are indexed. */
 export const whenWordsIndexed = (path: string, segments: number): Promise<void> =>
   vi.waitFor(() => expect(countWordSegments(path)).toBe(segments), { timeout: 20_000, interval: 20 })

@@ -16,7 +16,7 @@ async function enter(heartbeatMs = 20_000) {
   await alice.until(/system\.welcome/)
   return {
     alice,
-    /** How the gateway ends the connection; everybody else goes on. */
+    /** The gateway's end of the connection; other connections stay. */
     async end() {
       const received = await alice.closed
       await bob.accepted({ kind: 'chat', payload: { message: 'still here' } })
@@ -55,7 +55,7 @@ describe('a message', () => {
   test('that comes a byte at a time, while no ping is answered, ends the connection', async () => {
     const { alice, end } = await enter(500)
     alice.write(Buffer.from([0x81, 0xfe, 0xff, 0xff, 0, 0, 0, 0]))
-    // Slowly: bytes that nobody has read when the socket is closed make it lose the close frame.
+    // Slowly: unread bytes at the time of closing would lose the close frame.
     const trickle = setInterval(() => alice.write('x'), 200)
     onTestFinished(() => clearInterval(trickle))
     expect(await end()).toMatchObject({ code: closeCodes.heartbeatLost })

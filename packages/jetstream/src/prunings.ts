@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { LogError, type Snapshot } from '@meup/gateway'
 import { nanoid } from 'nanoid'
 import { type Nats, requestMs } from './connect.js'
-import type { Place } from './streams.js'
+import type { StreamPlace } from './streams.js'
 
 /** The message that announces a pruning. */
 interface PruningRecord {
@@ -22,9 +22,9 @@ const partBytes = 256 * 1024
 /** The prunings of one space, as the stream records them. */
 export class Prunings {
   readonly #nats: Nats
-  readonly #place: Place
+  readonly #place: StreamPlace
 
-  constructor(nats: Nats, place: Place) {
+  constructor(nats: Nats, place: StreamPlace) {
     this.#nats = nats
     this.#place = place
   }

@@ -1,7 +1,7 @@
 import { LogError } from '@meup/gateway'
 import { getLastSeq } from './batch.js'
 import { getApiCode, type Nats, requestMs } from './connect.js'
-import type { Place } from './streams.js'
+import type { StreamPlace } from './streams.js'
 import { removeMessage, type StoredBatch } from './subject-log.js'
 
 const wrongLastSequence = 10071
@@ -12,10 +12,10 @@ const wrongLastSequence = 10071
  */
 export class Rewrites {
   readonly #nats: Nats
-  readonly #place: Place
+  readonly #place: StreamPlace
   readonly #stored: (at: number, data: Uint8Array) => StoredBatch
 
-  constructor(nats: Nats, place: Place, stored: (at: number, data: Uint8Array) => StoredBatch) {
+  constructor(nats: Nats, place: StreamPlace, stored: (at: number, data: Uint8Array) => StoredBatch) {
     this.#nats = nats
     this.#place = place
     this.#stored = stored

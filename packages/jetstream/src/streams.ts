@@ -8,7 +8,7 @@ const secondNs = 1_000_000_000
 const [notFound, nameInUse] = [10059, 10058]
 
 /** Stream and subjects of a space. The names are stable, because other gateways derive them as well. */
-export interface Place {
+export interface StreamPlace {
   readonly stream: string
   /** Batches of the log. */
   readonly subject: string
@@ -21,7 +21,7 @@ export interface Place {
   readonly rewritten: string
 }
 
-export function createPlace(space: string): Place {
+export function createPlace(space: string): StreamPlace {
   const shard = createHash('sha256').update(space).digest().readUInt8() % shards
   const at = `${shard}.${space}`
   return {

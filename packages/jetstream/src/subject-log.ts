@@ -3,7 +3,7 @@ import { LogError, type Row } from '@meup/gateway'
 import type { ConsumerMessages, JetStreamClient, JsMsg, StoredMsg } from '@nats-io/jetstream'
 import { type BatchHead, decodeHead, decodeRows } from './batch.js'
 import { asNatsError, getApiCode, type Nats, promptMs, requestMs } from './connect.js'
-import type { Place } from './streams.js'
+import type { StreamPlace } from './streams.js'
 
 /** One message of a space's subject. */
 export interface StoredBatch {
@@ -33,10 +33,10 @@ const bytesOfHeaders = 1024
 
 /** The messages of one space in its stream. Decisive reads go to the stream's leader. */
 export class SubjectLog {
-  readonly place: Place
+  readonly place: StreamPlace
   readonly #nats: Nats
 
-  constructor(nats: Nats, place: Place) {
+  constructor(nats: Nats, place: StreamPlace) {
     this.#nats = nats
     this.place = place
   }
@@ -190,7 +190,7 @@ const maxIdleConsumers = 10
 /** Reads a subject with a consumer, which is replaced whenever it stalls. */
 async function* consume(
   js: JetStreamClient,
-  { stream, subject }: Place,
+  { stream, subject }: StreamPlace,
   from: number,
   through: number,
 ): AsyncGenerator<JsMsg, void> {

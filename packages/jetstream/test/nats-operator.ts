@@ -3,7 +3,7 @@ import { nkeys } from '@nats-io/transport-node'
 
 type Keys = ReturnType<typeof nkeys.createUser>
 
-/** A token as nsc makes them; `claims` beside who it is of and by. */
+/** A token as nsc creates it; `claims` in addition to issuer and subject. */
 function sign(issuer: Keys, subject: Keys, claims: object): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
   const body = {

@@ -35,7 +35,7 @@ export async function openNats(options: Parameters<typeof startNats>[0] = {}) {
       stores.push(store)
       return store
     },
-    /** Somebody else who uses the same servers. */
+    /** Another user of the same servers. */
     async stranger() {
       const connection = await connect({ servers: [...nats.servers] })
       onTestFinished(() => connection.close())

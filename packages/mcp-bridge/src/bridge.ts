@@ -2,11 +2,11 @@ import { ProtocolError, type SpaceClient, ToolError } from '@meup/agent-sdk'
 import type { ElicitResult } from '@meup/agent-sdk/internal'
 import { isObject } from '@meup/folds'
 import { Kind, type McpRequestPayload, type McpResponsePayload } from '@meup/protocol'
-import { type Call, Callers, type Notify, type Request } from './callers.js'
+import { Callers, type Notify, type RelayedCall, type RelayedRequest } from './callers.js'
 import { getErrorMessage } from './child/lines.js'
 import { LogLevels } from './log-levels.js'
 import { limitLines } from './log-limit.js'
-import type { OnElicitation } from './relay/calls.js'
+import type { RelayElicitation } from './relay/calls.js'
 import { ServerTasks } from './relay/server-tasks.js'
 import { type McpServerOptions, startMcpServer } from './relay/start-mcp-server.js'
 
@@ -38,7 +38,7 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
   let announce = (payload: McpRequestPayload): void => {
     if (!isListChange.test(payload.method)) log(describeNotification(payload))
   }
-  let elicit: OnElicitation = async () => declined
+  let elicit: RelayElicitation = async () => declined
   const relay = await startMcpServer(options, {
     onNotification: (payload) => announce(payload),
     onElicitation: (params, signal) => elicit(params, signal),
@@ -65,7 +65,11 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
       log(describeNotification(payload))
     }
   }
-  const ask = async ({ request, over }: Call, params: object, taken: AbortSignal): Promise<ElicitResult> => {
+  const ask = async (
+    { request, over }: RelayedCall,
+    params: object,
+    taken: AbortSignal,
+  ): Promise<ElicitResult> => {
     try {
       return await askCaller(space, request, params, AbortSignal.any([taken, over.signal]))
     } catch (error) {
@@ -133,7 +137,7 @@ const answerTimeoutMs = 240_000
 /** Forwards an elicitation to the caller [MEUP-3.26]. An absent caller, or one without forms, declines. */
 async function askCaller(
   space: SpaceClient,
-  { id, from, context }: Request,
+  { id, from, context }: RelayedRequest,
   params: object,
   signal: AbortSignal,
 ): Promise<ElicitResult> {

@@ -1,10 +1,10 @@
 import type { EnvelopeOf, Kind, McpRequestPayload } from '@meup/protocol'
 
-export type Request = EnvelopeOf<typeof Kind.mcpRequest>
+export type RelayedRequest = EnvelopeOf<typeof Kind.mcpRequest>
 export type Notify = (notification: McpRequestPayload) => void
 
-export interface Call {
-  readonly request: Request
+export interface RelayedCall {
+  readonly request: RelayedRequest
   readonly notify: Notify
   /** Aborted when the call is answered or given up. */
   readonly over: AbortController
@@ -18,17 +18,17 @@ const quietMs = 60_000
  * attributes it only if no other participant is possible.
  */
 export class Callers {
-  readonly #running = new Set<Call>()
+  readonly #running = new Set<RelayedCall>()
   /** When the last call of each participant ended, and the last one that was given up, on which the server may still work. */
   readonly #endedAt = new Map<string, number>()
   readonly #gaveUpAt = new Map<string, number>()
 
   /** `signal` is aborted when the caller gives up. */
   async run<Value>(
-    request: Request,
+    request: RelayedRequest,
     notify: Notify,
     signal: AbortSignal,
-    work: (call: Call) => Promise<Value>,
+    work: (call: RelayedCall) => Promise<Value>,
   ): Promise<Value> {
     const call = { request, notify, over: new AbortController() }
     this.#running.add(call)
@@ -54,7 +54,7 @@ export class Callers {
   }
 
   /** The call of an elicitation: the latest one of the only calling participant. */
-  findElicited(): Call | undefined {
+  findElicited(): RelayedCall | undefined {
     const calls = [...this.#running]
     const latest = calls.at(-1)
     if (latest === undefined) return undefined

@@ -86,7 +86,7 @@ describe('progress', () => {
   })
 })
 
-/** Calls a tool that logs, once all of them are to; ends with what it was told. */
+/** Calls a tool that logs, once all should; ends with its notices. */
 async function logged(asker: SpaceClient, data: string): Promise<unknown[]> {
   const received: unknown[] = []
   const options = { onNotification: ({ params }: { params?: object }) => received.push(params) }

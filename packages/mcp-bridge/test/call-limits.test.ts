@@ -74,7 +74,7 @@ describe('a call whose caller has gone is cancelled at the server', () => {
       const asked = new Promise((resolve) =>
         eve.on('envelope', ({ from, kind }) => from === 'ana' && kind === 'mcp.request' && resolve(true)),
       )
-      seat.call('files/silent').catch(() => {}) // It is closed meanwhile.
+      seat.call('files/silent').catch(() => {}) // It is closed in the meantime.
       await asked
       return seat
     }

@@ -155,7 +155,7 @@ describe('closing', () => {
   })
 })
 
-/** Leaves a process behind that is nobody's child and leads a session of its own, as daemons do. */
+/** Leaves an orphan that leads its own session, as daemons do. */
 const daemonizing = (andThen: string): string => `
   const daemon = 'process.on("SIGTERM", () => {}); console.log(JSON.stringify({ daemon: process.pid })); setInterval(() => {}, 1000)'
   const between = \`require("node:child_process").spawn(process.execPath, ["-e", \${JSON.stringify(daemon)}], { detached: true, stdio: "inherit" }).unref()\`

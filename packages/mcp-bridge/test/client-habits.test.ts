@@ -14,7 +14,7 @@ type Message = Record<string, unknown> & { readonly id?: unknown; readonly error
 /** A client that writes what it likes. */
 interface Raw {
   readonly space: TestSpace
-  /** Sends a message as it stands; resolves with what comes back for it, in any order. */
+  /** Sends a message unchanged; resolves with its answers, in any order. */
   send(body: string, answers?: number): Promise<Message[]>
   /** Does the same with a request whose id is there already. */
   ask(message: object): Promise<Message>

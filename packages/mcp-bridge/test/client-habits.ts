@@ -1,10 +1,10 @@
-/** What a client sends that the specification does not say, and what happens here. */
+/** A habit of clients that the specification does not cover, and its effect here. */
 export interface ClientHabit {
   readonly sends: string
   readonly here: string
 }
 
-/** What MCP clients send, over stdio and HTTP. Each row is a test. */
+/** Habits of MCP clients, over stdio and HTTP. Each row is a test. */
 export const clientHabits = {
   nulls: {
     sends: '`null` for `params`, `_meta`, `cursor`, `arguments`, `progressToken` or any other member',

@@ -8,7 +8,7 @@ import { call, serve } from './support/servers.js'
 
 const MiB = 1024 * 1024
 
-/** So many bytes without a line end, in chunks of a pipe. */
+/** This many bytes without a line end, in chunks of a pipe. */
 function* endless(bytes: number, chunkBytes = 64 * 1024): Generator<Buffer> {
   const chunk = Buffer.alloc(chunkBytes, 'x')
   for (let sent = 0; sent < bytes; sent += chunk.length) yield chunk
@@ -78,7 +78,7 @@ test.for([
     answers++
     await sleep(10)
   }
-  // Where the flood takes all of the thread, an answer takes a second and more.
+  // If the flood occupied the thread, an answer would take a second or more.
   expect(answers).toBeGreaterThan(times(5, 20))
   expect(process.memoryUsage().rss - before).toBeLessThan(200 * MiB)
   expect(flooding.lines.length).toBeLessThan(1500)

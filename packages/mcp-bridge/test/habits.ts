@@ -1,8 +1,8 @@
-/** What programs send that the specification does not say. */
+/** A habit of programs that the specification does not cover. */
 export interface Habit {
-  /** What the program does. */
+  /** The program's behaviour. */
   readonly sends: string
-  /** What becomes of it. */
+  /** Its effect. */
   readonly here: string
 }
 

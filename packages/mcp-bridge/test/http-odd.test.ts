@@ -8,7 +8,7 @@ const json = (text: string | Uint8Array) =>
 const events = (text: string) =>
   new Response(text, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } })
 
-/** Lets the server answer each call with this, in which $ID stands for its id. */
+/** Lets the server answer each call with this, with the call's id for $ID. */
 function answerCalls(server: HttpServer, respond: (id: number) => Response): void {
   server.interposeOn(async (request) => {
     if (request.method !== 'POST') return undefined

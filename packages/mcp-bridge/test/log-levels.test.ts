@@ -31,7 +31,7 @@ test('a log level is that of who has set it: others get what they got', async ()
   expect(await logged(eve)).toEqual(['debug', 'info', 'error'])
   await setLevel(ana, 'debug')
   expect(await logged(ana)).toEqual(['debug', 'info', 'error'])
-  // Those who have set none get what is usual, once the server was made to say more.
+  // Clients without a level get the usual one, even if others made the server log more.
   expect(await logged(eve)).toEqual(['info', 'error'])
   await setLevel(eve, 'error')
   expect(await logged(eve)).toEqual(['error'])

@@ -7,7 +7,7 @@ import { bridged } from './support/bridged.js'
 type Output = { type: string; value: unknown }
 const png = /^iVBORw0KGgo/
 
-/** What a model of the provider gets of a call, and the envelope that holds the result. */
+/** The result of a call for a model of the provider, and its envelope. */
 async function shown(
   call: { tool: string; input?: object; server?: 'rawServer' | 'screenServer' },
   { provider = 'anthropic.messages', ...options }: Partial<AgentOptions> & { provider?: string } = {},

@@ -180,7 +180,7 @@ test('a server that is stopped makes its calls wait, and ends when it is closed'
     Array.from({ length: 10 }, () => relay.request(large, { timeoutMs: 1000 })),
   )
   const codes = answers.map(({ error }) => error?.code)
-  // What it does not read is not kept without end.
+  // Unread output is not kept forever.
   expect(new Set(codes)).toEqual(new Set([-32001, -32000]))
   await relay.close()
   expect(isRunning(pid)).toBe(false)

@@ -33,7 +33,7 @@ describe('a server that ends', () => {
     const { relay } = await serve('rawServer')
     const { result } = await relay.request(call('pid'))
     const first = relay.request(call(manner))
-    // Of a server that no longer listens one learns by speaking to it.
+    // A server that stopped listening is only noticed by sending.
     const answers = [first, ...(manner === 'deaf' ? [untilRefused(relay)] : [])]
     expect(await Promise.all(answers)).toEqual(answers.map(() => seen({ error: seen({ code: -32000 }) })))
     expect(await relay.closed).toEqual({ reason })
@@ -115,7 +115,7 @@ describe('a call given up', () => {
   })
 })
 
-/** What the server must have seen: the request, and then its cancellation by the id it went under. */
+/** Messages that the server must have seen: the request, and its cancellation by the same id. */
 function cancellation(reason: unknown = expect.any(String)) {
   return [
     seen({ method: 'initialize' }),
@@ -164,7 +164,7 @@ describe('a server that does not start', () => {
       signal: ms === 0 ? abortNow() : AbortSignal.timeout(ms),
     })
     await expect(starting).rejects.toThrow('it was given up')
-    // Those of earlier tests may end meanwhile.
+    // Children of earlier tests may end in the meantime.
     expect(listChildren().filter((child) => !before.includes(child))).toEqual([])
   })
 
@@ -189,7 +189,7 @@ function abortNow(): AbortSignal {
   return controller.signal
 }
 
-/** By their process ids. */
+/** Process ids of children. */
 function listChildren(): string[] {
   const rows = execFileSync('ps', ['-A', '-o', 'ppid=,stat=,pid=,args='], { encoding: 'utf8' }).split('\n')
   return rows.flatMap(

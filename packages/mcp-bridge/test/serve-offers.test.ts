@@ -9,7 +9,7 @@ const names = async (client: Client) => (await client.listTools()).tools.map(({ 
 const offered = async (client: Client) => (await names(client)).filter((name) => !own.includes(name))
 const book = (page: string) => `meup://test/resources/library/book://moby/${page}`
 
-/** Lists that a client was told have changed, in order. */
+/** Lists that a client was notified of, in order. */
 async function listen(client: Client, mode: Era): Promise<string[]> {
   const changes: string[] = []
   for (const list of ['tools', 'prompts', 'resources'] as const)

@@ -10,7 +10,7 @@ interface Form {
   readonly choices: readonly string[]
 }
 
-/** A participant that proposes calls of a shell to a client that can show forms, whose user does as told. */
+/** A participant that proposes calls of a shell to a client with forms, whose user answers with `fillIn`. */
 async function stage(mode: Era, fillIn: (form: Form) => object = () => ({ action: 'decline' })) {
   const { space, served, url } = await serveSpace({
     more: { eve: ['mcp.proposal', 'chat'], shell: ['mcp.*'] },
@@ -219,7 +219,7 @@ describe('a proposal whose program has ended', () => {
       method: 'tools/call',
       params: { name: 'run' },
     })
-    outcome.catch(() => {}) // Nobody waits for it.
+    outcome.catch(() => {}) // No one waits for it.
     await isKnown(ana, id)
     eve.close()
     await expect.poll(() => ana.proposals.get(id)?.programEnded).toBe(true)

@@ -3,7 +3,7 @@ import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('the page', {
   knows: { calls: ['from', 'rejectedBy', 'usesLeft', 'programEnded'] },
-  // What can still be decided or answered.
+  // Undecided or unanswered parts.
   forgets: (id, fact) => !/^[px]/.test(id) || (fact as { state: string }).state !== 'open',
   read: ({ welcome, envelopes, now }) => {
     const model = new SpaceModel()

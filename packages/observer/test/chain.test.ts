@@ -18,7 +18,7 @@ interface Entry {
 class Gateway {
   epoch = 'one'
   readonly entries: Entry[] = []
-  /** What a page was shown. */
+  /** The envelopes that a page was shown. */
   readonly shown = new Map<number, object>()
   asked: number[] = []
 
@@ -92,7 +92,7 @@ const filled = (count: number): Gateway => {
   return gateway
 }
 
-/** What a check finds: a head, or the seq that is wrong. */
+/** The result of a check: a head, or the wrong seq. */
 const found = (check: ChainCheck): Promise<unknown> =>
   check.check().then(
     ({ head }) => ({ head }),

@@ -32,7 +32,7 @@ function buildPresent(script: Script): SpaceModel {
   return model
 }
 
-/** What was shown when the log had come so far. */
+/** The shown state when the log ended at this seq. */
 function then(script: Script, seq: number): SpaceModel {
   const model = new SpaceModel()
   model.onWelcome(welcome([]), 0)

@@ -82,7 +82,7 @@ export const welcome = (ids: readonly string[], head = 0): WelcomePayload => ({
   proposals: [],
 })
 
-/** What a row says, in short. */
+/** The content of a row, in short. */
 export function gist(row: Row): string {
   const indent = '  '.repeat(row.depth)
   switch (row.type) {

@@ -6,7 +6,7 @@ const maxProgramSize = 2000
 /** Maximum bytes of one pattern's automaton. */
 const maxMemoryBytes = 2 ** 20
 
-export interface Pattern {
+interface Pattern {
   /** Finds the position of a match. */
   readonly compiled: RE2JS
   /** Tests for a match, which is much faster. */

@@ -112,7 +112,7 @@ export const mayNameGoOn = (before: string, text: string): boolean =>
   /[\w-] ?$/.test(before.slice(-2)) && /^ ?[\w-]/.test(text)
 
 /** A preceding text that may be continued. */
-export interface Beginning {
+export interface SecretBeginning {
   readonly before: string
   /** It begins at a boundary. */
   readonly isCut: boolean
@@ -125,10 +125,10 @@ const maxSeams = 8
  * The preceding texts that may be continued: everything, and the text since each of the last boundaries. A secret may begin at
  * a boundary whatever precedes it: `go` and `AKIA…` are two words.
  */
-export const listBeginnings = ({ said, seams }: Said): readonly Beginning[] => [
+export const listBeginnings = ({ said, seams }: Said): readonly SecretBeginning[] => [
   { before: said, isCut: false },
   ...seams
     .slice(-maxSeams)
-    .map((at): Beginning => ({ before: said.slice(at), isCut: true }))
+    .map((at): SecretBeginning => ({ before: said.slice(at), isCut: true }))
     .reverse(),
 ]

@@ -75,7 +75,7 @@ describe('what only looks like it is left alone', () => {
     `public key = ${value}`,
     `tokenId: ${value}`,
     `secret_name=${value}`,
-    // Values that nobody drew at random.
+    // Values that are not random.
     'token: accessTokenV2',
     'api_key = process.env.ACME_KEY2',
     'secret: arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-4',

@@ -15,14 +15,14 @@ const rules = readdirSync(folder).flatMap(
   (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as RuleData[],
 )
 const examples = rules.flatMap((rule) => rule.positives.map((text) => ({ rule: rule.name, text })))
-/** Of a weak password, such as a word, a part is told from nothing: it is known whole. */
+/** A part of a weak password, such as a word, cannot be distinguished: only the whole is a secret. */
 const weak = new Set(rules.flatMap(({ name, looks }) => (looks === 'weak' ? [name] : [])))
 const samples = rules.map(({ name, positives: [text = ''] }) => ({ rule: name, text }))
 
 const { guard } = compileSafety(defaultSafety)
 const isHidden = ({ text, isWithheld }: Guarded): boolean => isWithheld || text.includes('[redacted:')
 
-/** The part of a text that is masked; all of it where that is several things, or where it is withheld. */
+/** The masked part of a text; the whole if there are several, or if it is withheld. */
 function hiddenPart(text: string): { start: number; end: number } {
   const [before = '', behind = '', ...more] = guard(text).text.split(/\[redacted:[\w-]+\]/)
   if (more.length > 0) return { start: 0, end: text.length }
@@ -67,7 +67,7 @@ test('of what is split over two texts, the second part is masked', () => {
   const splittable = examples.filter(({ rule }) => !weak.has(rule))
   const missed = splittable.flatMap(({ rule, text }) => {
     const { start, end } = hiddenPart(text)
-    // Of what is withheld, the end may be known to anybody, such as the footer of a key.
+    // The end of a withheld text may be public, such as the footer of a key.
     const last = guard(text).isWithheld ? Math.floor(end / 2) : end - 1
     const cuts = [...spread(1, start, 3), ...spread(start + 1, last, 5)].filter(
       (cut) => cut > 0 && cut <= last,

@@ -19,7 +19,7 @@ test('the gate can be bundled for browsers, and runs there', async () => {
     format: 'iife',
     logLevel: 'silent',
   })
-  // What a browser has, and nothing else.
+  // Only globals of browsers.
   const page: Record<string, unknown> = { TextDecoder, atob }
   runInNewContext(outputFiles[0]?.text ?? '', page)
   const { guard } = page

@@ -6,7 +6,7 @@ import { places } from './corpus/places/index.js'
 import { missesOf, touchedOf } from './corpus/score.js'
 import { type SecretCase, secretCases } from './corpus/secrets.js'
 
-/** What the built-in rules have reached. Raise it with them; `pnpm bench safety --full` lists what is missing. */
+/** Recall of the built-in rules. Raise it with them; `pnpm bench safety --full` lists the misses. */
 const reached = {
   /** The part of the secrets that is hidden, over all and in the place where the least is. */
   hidden: 0.99,
@@ -54,7 +54,7 @@ test('a mask ends where its secret does', () => {
   const longer = secretCases('ends', 1).filter(({ text, secrets }) => {
     const last = secrets.at(-1) ?? ''
     const { text: seen, isWithheld } = guard(text)
-    // What is left of an address, and padding, may go with it.
+    // The rest of an address, and padding, may be masked with it.
     const behind = text.slice(text.lastIndexOf(last) + last.length).replace(/^[^\s"'`<>()[\]{}|*,;]*/, '')
     return seen.includes('[redacted:') && !isWithheld && !seen.endsWith(behind)
   })

@@ -16,7 +16,7 @@ function pieces(text: string, random: Random): string[] {
   return [0, ...places].map((at, index) => text.slice(at, places[index]))
 }
 
-/** What readers see of texts that are said one after the other. */
+/** Consecutive texts as readers see them. */
 function seenOf(texts: readonly string[]): string[] {
   let said: Tail | string = ''
   return texts.map((text) => {
@@ -26,7 +26,7 @@ function seenOf(texts: readonly string[]): string[] {
   })
 }
 
-/** Where all of its secrets are: they are found as soon as they are said, rather than by what stands behind them. */
+/** The place of all its secrets: they are found as soon as they are complete, rather than by the text after them. */
 function placeOf({ text, secrets }: SecretCase): { start: number; end: number } | undefined {
   const [first = '', last = ''] = [secrets[0], secrets.at(-1)]
   const start = text.indexOf(first)
@@ -36,7 +36,7 @@ function placeOf({ text, secrets }: SecretCase): { start: number; end: number } 
 }
 const emptyCase = { family: '', group: '', place: '', notation: '', text: '' }
 
-/** Of so many texts one may be told too late: words of a passphrase, and what a prefix begins that no rule knows. */
+/** One of this many texts may be recognized too late: words of a passphrase, and beginnings of prefixes without a rule. */
 const oneIn = 500
 /** Consecutive characters of a secret of which more may not be seen. */
 const fewest = 12

@@ -71,7 +71,7 @@ test('whatever a rule by itself finds is not seen', () => {
 })
 
 verifies('I39', 'of a secret that is split anywhere over two thoughts never both parts are seen', () => {
-  // What is on a line of its own is told by that.
+  // A value on its own line is recognized by that.
   const next = fc.constantFrom('', '\nand so on', '\n\nThen it is done.')
   fc.assert(
     fc.property(example, share, next, ({ text }, where, next) => {

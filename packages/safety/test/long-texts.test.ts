@@ -62,7 +62,7 @@ describe('of a text that is much longer than what may be shown', () => {
     expect(seen(guard('word '.repeat(2000)))).toBe(`${'word '.repeat(20).slice(0, 99)}…`)
   })
 
-  // Marks are shorter than what they stand for here, so that the end of what was read moves forward.
+  // Marks are shorter than the masked text here, so the end of the scanned text moves forward.
   test.for([
     ['many secrets', `${long.padEnd(60, 'x')} `.repeat(33)],
     ['a secret that is nearly all that was read', `${long.padEnd(2080, 'x')} `],

@@ -59,7 +59,7 @@ describe('prose', () => {
     ['to enable', ' secret hunterhunter', false],
     ['to enable', ' it', true],
     ['to ena', 'ble it', false],
-    // What is looked at with what was said ends in a number.
+    // The text together with the previous one ends in a number.
     ['The ', `password: xqzkvbnwmqrz ${filler}17 and on and on`, false],
     ['The ', `password: xqzkvbnwmqrz ${filler}and 17 on and on`, true],
   ] as const)('goes on from prose: %j, %j: %j', ([said, text, isSo]) => {
@@ -149,7 +149,7 @@ describe('what a pattern needs', () => {
 })
 
 describe('texts of prose', () => {
-  /** What a run of texts costs, and what it is charged. */
+  /** Real and charged costs of consecutive texts. */
   function spend(texts: readonly string[], settings = defaultSafety): number[] {
     const { guard } = compileSafety(settings)
     let tail: Tail | string = ''

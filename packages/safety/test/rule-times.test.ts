@@ -13,7 +13,7 @@ const rules = readdirSync(folder).flatMap(
   (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as RuleData[],
 )
 
-/** What a keyword may stand before again and again, without a match or with half of one. */
+/** Fillers after a keyword, repeated without a match or with half of one. */
 const fillers = ['', 'a', ' ', '\n', '-', '.', '/', '=', '="a1b2', ' -a ']
 /** Long enough that a part of a pattern with a bound of hundreds of characters takes linear time. */
 const length = 60_000
@@ -37,7 +37,7 @@ test('each rule takes time linear in the text', () => {
       const measure = (chars: number): number => {
         const text = unit.repeat(Math.ceil(chars / unit.length)).slice(0, chars)
         const words = wordsIn(text)
-        const start = process.cpuUsage() // What else runs on the machine does not count.
+        const start = process.cpuUsage() // Other load of the machine does not count.
         createDetector(rule).find(text, words, { isWanted: () => true, from: 0, isCut: false })
         const { user, system } = process.cpuUsage(start)
         return (user + system) / 1000

@@ -21,7 +21,7 @@ const files = readdirSync(folder).map((name) => {
 })
 const rules = files.flatMap((file) => file.rules)
 
-/** What the rule by itself would hide in a text; undefined for nothing. */
+/** The part of a text that a rule hides by itself; undefined = none. */
 function hiddenBy(rule: RuleData, text: string): string | undefined {
   const words = compileKeywords([{ words: rule.keywords }])(text)
   const [secret] = createDetector(rule).find(text, words, { isWanted: () => true, from: 0, isCut: false })

@@ -121,7 +121,7 @@ verifies('I07', 'leaks, policy, injections and length are seen to in this order'
   expect(gate({ policy: [policy('allow', '.')] }).guard('zx-123456789012').isWithheld).toBe(true)
   // Policy reads the markers, and decides on them.
   expect(gate({ policy: [policy('block', 'im_start\\|>')] }).guard(marker).isWithheld).toBe(true)
-  // What is cut has been masked and sanitized: neither straddles the cut.
+  // Text is masked and sanitized before it is cut, so neither crosses the cut.
   const cut = gate({ maxLength: 24 })
   expect(seen(cut.guard(`0123456789012345678 ${token}`))).toBe('0123456789012345678 …')
   expect(seen(cut.guard(`01234567890123456789${marker}`))).toBe('01234567890123456789‹|i…')

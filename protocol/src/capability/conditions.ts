@@ -90,7 +90,7 @@ export const NOT_FRAMED = 2
 const TEST = 3
 
 /** A condition on one path of a payload. Unless it is `NOT_FRAMED`, every passing text begins with `head`. */
-export interface Question {
+interface Question {
   readonly path: Path
   readonly asked: number
   readonly head: string

@@ -2,7 +2,7 @@
  * Returns the new string. `place`: the path of keys to it, such as `metadata/model`; elements of a list have the place of the
  * list, and a key that of its value.
  */
-export type Change = (text: string, place: string, isKey: boolean) => string
+type Change = (text: string, place: string, isKey: boolean) => string
 
 /**
  * Rewrites the strings of a JSON text, including keys, in order. Everything else stays byte by byte; without changes, returns

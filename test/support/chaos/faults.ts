@@ -1,16 +1,16 @@
-/** What goes wrong in a chaos run, and who reads what of it. The table in docs/troubleshooting.md is made of this. */
+/** A fault of a chaos run, with its effects for everyone involved. The table in docs/troubleshooting.md is generated from this. */
 export interface Fault {
-  /** What it happens to. */
+  /** The affected part. */
   readonly of: Target
   /** For the reports of the test, and to choose what is done. */
   readonly name: string
   /** For the table, as a fact: "its process is killed". */
   readonly happens: string
-  /** What the operator reads where `meup up` runs. */
+  /** Output for the operator of `meup up`. */
   readonly operator: string
-  /** What the one reads who has asked or called. */
+  /** The result for the participant that asked or called. */
   readonly asker: string
-  /** What everybody sees of the participant. */
+  /** The visible state of the participant in the space. */
   readonly space: string
   /** Whether its program ends: then it may be away for a while. */
   readonly ends?: true

@@ -1,4 +1,4 @@
-/** What one sort of request came to, over a whole run. */
+/** Outcomes of one sort of request over a whole run. */
 export class Outcomes {
   readonly #open = new Map<number, { readonly what: string; readonly since: number }>()
   readonly answered = new Map<string, number>()
@@ -22,7 +22,7 @@ export class Outcomes {
     }
   }
 
-  /** What is not settled after so many milliseconds. */
+  /** Requests that are unsettled after this many milliseconds. */
   stuck(ms: number): string[] {
     const now = performance.now()
     return [...this.#open.values()].filter(({ since }) => now - since > ms).map(({ what }) => what)

@@ -33,7 +33,7 @@ const lost: readonly Answer[] = [
   (response) => send(response, 410, ''),
 ]
 
-/** What is no answer. */
+/** Invalid answers. */
 const broken: readonly Answer[] = [
   (response) => void response.destroy(),
   (response) => send(response, 503, 'try later'),

@@ -23,7 +23,7 @@ export function documentedClient(): string {
   return [...page.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text).join('\n')
 }
 
-/** Writes it into a folder, with nothing beside it but `ws`. */
+/** Writes it into a folder, with no other package than `ws`. */
 export function installDocumented(folder: string): void {
   writeFileSync(join(folder, 'client.mjs'), documentedClient())
   const ws = createRequire(join(repositoryRoot, 'packages/gateway/package.json')).resolve('ws/package.json')
@@ -60,7 +60,7 @@ export const runAgent: StartClient = (url) => {
     const space = await connect({ url, space: 'demo', token: 'secret' })
     abort.signal.addEventListener('abort', () => space.close())
     if (abort.signal.aborted) space.close()
-    // What a frame is wrong about is what these tests are about.
+    // These tests are about faulty frames.
     space.on('requestError', () => {})
     const input = Type.Object({ text: Type.String() })
     space.tool('shout', { input }, ({ text }) => text.toUpperCase())

@@ -3,5 +3,5 @@ import { connecting } from './connecting.js'
 import { refusals } from './refusals.js'
 import { resuming } from './resuming.js'
 
-/** What is tried with every client. */
+/** The cases for every client. */
 export const kinds = [...connecting, ...answering, ...resuming, ...refusals]

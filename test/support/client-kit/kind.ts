@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { RunningClient } from './clients.js'
 import { client, type Line, type Said, type ScriptedGateway, type Sent } from './scripted-gateway.js'
 
-/** What a case gets: a gateway that waits for the client, which has been started. */
+/** The environment of a case: a gateway that waits for the client, which has been started. */
 export interface Stage {
   readonly gateway: ScriptedGateway
   readonly running: RunningClient
@@ -15,7 +15,7 @@ type Play = (stage: Stage) => Promise<unknown>
 export interface CaseKind {
   readonly name: string
   readonly variants: Readonly<Record<string, Play>>
-  /** What `Math.random` gives meanwhile. */
+  /** Fixed results of `Math.random` during the case. */
   readonly random?: number
 }
 
@@ -95,7 +95,7 @@ export async function expectAlive(line: Line): Promise<void> {
   expect((await answerTo(line, asked)).envelope.payload).toMatchObject({ message: '2 words' })
 }
 
-/** What was sent about an envelope: what correlates to it, and what belongs to runs about it. */
+/** Envelopes about an envelope: those that correlate to it, and those of runs about it. */
 export function about(line: Line, { id }: AnyEnvelope): AnyEnvelope[] {
   const correlated = line.envelopes.filter((each) => correlations(each).includes(id))
   const runs = correlated.filter((each) => each.kind === Kind.reasoningStart).map((each) => each.id)

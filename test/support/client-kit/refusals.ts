@@ -13,7 +13,7 @@ import {
 } from './kind.js'
 import { client, type Line, type Script, type Sent } from './scripted-gateway.js'
 
-/** What a client makes of errors, and of frames that are wrong. */
+/** A client's handling of errors and faulty frames. */
 export const refusals: readonly CaseKind[] = [
   kind('unreadable frames', {
     'of all sorts': inTurn(
@@ -209,7 +209,7 @@ const isOwn =
   ({ kind, correlationId }: { kind: string; correlationId?: unknown }): boolean =>
     kind === ofKind && correlationId === id
 
-/** What a paused participant may send passes. */
+/** Sends everything that a paused participant may send. */
 const pausedScript: Script = ({ envelope }) =>
   ['mcp.response', 'observe.subscribe'].includes(envelope.kind) ? undefined : { code: 'participant_paused' }
 
@@ -229,7 +229,7 @@ function refuseOnce(line: Line, refused: string, refusal: { code: string; retryA
   }
 }
 
-/** What of the same class was sent between two frames. */
+/** Envelopes of the same class between two frames. */
 const between = (line: Line, first: Sent, second: Sent, ofKind: string): string[] =>
   line.sent
     .slice(line.sent.indexOf(first) + 1, line.sent.indexOf(second))

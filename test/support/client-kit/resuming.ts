@@ -15,7 +15,7 @@ import {
 } from './kind.js'
 import { client, type Line, type ScriptedGateway } from './scripted-gateway.js'
 
-/** What a client sends again, and what it makes of a replay. */
+/** Repeated envelopes of a client, and its handling of a replay. */
 export const resuming: readonly CaseKind[] = [
   kind('resend after a cut, same bytes, in order', {
     'three envelopes': async ({ gateway }) => {
@@ -264,7 +264,7 @@ async function firstTexts(line: Line, count: number): Promise<string[]> {
   return texts().slice(0, count)
 }
 
-/** Three envelopes are sent that nobody acknowledges, then the line is lost. */
+/** Sends three envelopes without an acknowledgement, then cuts the line. */
 async function cutWithThree(gateway: ScriptedGateway): Promise<{ texts: string[]; again: Line }> {
   const line = await gateway.welcomed()
   gateway.script = ({ envelope }) => (isNoSubscription(envelope) ? 'withhold' : undefined)

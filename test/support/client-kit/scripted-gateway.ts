@@ -13,7 +13,7 @@ import {
 } from '@meup/protocol'
 import { type WebSocket, WebSocketServer } from '../../../packages/agent-sdk/test/support/ws.js'
 
-/** What a participant says: the gateway adds the rest. */
+/** An envelope of a participant: the gateway adds the other fields. */
 export interface Said {
   readonly kind: string
   readonly id?: string
@@ -38,7 +38,7 @@ export interface Attempt {
   readonly at: number
 }
 
-/** What is answered instead of a socket. */
+/** The answer in place of a socket. */
 export interface HttpRefusal {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
@@ -146,7 +146,7 @@ export class ScriptedGateway {
     return envelope
   }
 
-  /** A participant as a welcome lists it: present, and paused if somebody has paused it. */
+  /** A participant as listed in a welcome: present, and paused if it was paused. */
   participant(id: string, kind: string, capabilities: Capability[]): ParticipantDetails {
     const pause = this.#pauses.get(id, Date.now())
     return { id, kind, capabilities, status: 'present', ...(pause && { paused: restrictionInfo(pause) }) }
@@ -193,7 +193,7 @@ export class Line {
     return this.#gateway
   }
 
-  /** What the client has sent, but for its subscriptions. */
+  /** Envelopes that the client has sent, except subscriptions. */
   get envelopes(): AnyEnvelope[] {
     return this.sent.map(({ envelope }) => envelope).filter(({ kind }) => kind !== Kind.observeSubscribe)
   }

@@ -8,7 +8,7 @@ import { recipes } from './recipes.js'
 import type { ModelRule } from './script.js'
 
 interface AgentOptions {
-  /** What its model answers. */
+  /** The answers of its model. */
   readonly model: readonly ModelRule[]
   /** A folder for what it keeps. */
   readonly home: string

@@ -16,11 +16,11 @@ export type AgentName = keyof typeof packages
 
 const names = Object.keys(packages) as AgentName[]
 
-/** Those that tests start: all of them with `MEUP_AGENTS=all`. */
+/** The agents to test: all of them with `MEUP_AGENTS=all`. */
 export const testedAgents: readonly AgentName[] = process.env.MEUP_AGENTS === 'all' ? names : ['opencode']
 
 /**
- * Installs an agent from the registry of npm, once, and returns the path of its program. Agents are no dependencies: they stay
+ * Installs an agent from the registry of npm, once, and returns the path of its program. Agents are not dependencies: they stay
  * in `node_modules/.cache/meup-agents`, or in `MEUP_AGENTS_CACHE`.
  */
 export function installAgent(agent: AgentName): Promise<string> {

@@ -8,7 +8,7 @@ export interface ToolCall {
   readonly args: object | string
 }
 
-/** What a model streams, in this order. */
+/** The stream of a model, in this order. */
 interface Answer {
   /** How many there were before it. */
   readonly index: number
@@ -17,7 +17,7 @@ interface Answer {
   readonly call?: ToolCall
 }
 
-/** What a model reads in a conversation: what the user wrote, or what a tool gave back. */
+/** A message in a model's conversation: the user's text, or the result of a tool. */
 export type Input = { readonly text: string } | { readonly result: string }
 
 /** An API of models, as far as coding agents use it. */

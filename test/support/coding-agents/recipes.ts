@@ -20,7 +20,7 @@ interface Recipe {
 interface Start {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Of its home, by their paths in it. */
+  /** Files of its home folder, by their relative paths. */
   readonly files?: Readonly<Record<string, string>>
 }
 

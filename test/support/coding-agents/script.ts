@@ -1,8 +1,8 @@
-/** What a model is asked, whichever API asks it. */
+/** A request to a model, for any API. */
 export interface ModelRequest {
-  /** What the user wrote last, with what its agent adds to that. */
+  /** The user's last message, with additions of its agent. */
   readonly lastUserText: string
-  /** What tools gave back since then, in order. */
+  /** Results of tools since then, in order. */
   readonly toolResults: readonly string[]
 }
 
@@ -33,7 +33,7 @@ export const mcp = (server: string, tool: string, args: object): ToolUse => ({
   args,
 })
 
-/** What a model answers, in this order. */
+/** A model's answer, in this order. */
 export interface ModelAnswer {
   readonly thought?: string
   readonly text?: string

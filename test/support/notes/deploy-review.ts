@@ -47,7 +47,7 @@ export const reviewNotes: Notes = {
   ],
 }
 
-/** Of the turns of the file server, whose order is left to chance. */
+/** Notes on the turns of the file server, whose order is random. */
 export const fileNotes: readonly (readonly Note[])[] = [
   [
     'files, turn',

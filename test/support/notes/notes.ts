@@ -1,7 +1,7 @@
 /** A text that a reader must find; several of them where chance decides which comes first. */
 export type Note = string | readonly string[]
 
-/** What a reader must learn of each turn and job, in order. By whose it is and its number: `writer 2`, `writer job`. */
+/** Facts that a reader must learn about each turn and job, in order. By owner and number: `writer 2`, `writer job`. */
 export type Notes = Readonly<Record<string, readonly Note[]>>
 
 /** The first of the notes that is not found behind those before it. */

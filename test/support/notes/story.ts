@@ -2,7 +2,7 @@ import type { Notes } from './notes.js'
 
 // Written by hand, from what happens in test/support/story-lines.ts.
 
-/** What `security` alone may read in its fifth turn. */
+/** Thoughts in the fifth turn that only `security` may read. */
 export const hiddenThoughts = ['It is in the salaries.', 'Nobody else is paid.']
 
 export const storyNotes: Notes = {

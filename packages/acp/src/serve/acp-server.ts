@@ -21,17 +21,17 @@ import {
 import type { SpaceClient } from '@meup/agent-sdk'
 import { PROTOCOL } from '@meup/protocol'
 import { readPrompt } from './content.js'
-import { formatError, toRequestError } from './errors.js'
+import { describeProblem, toRequestError } from './errors.js'
 import { Permissions } from './permissions.js'
 import { runPrompt } from './prompt.js'
 import {
   createChatId,
   createSessionId,
   getSessionStart,
-  type History,
   listSessions,
   readChats,
   replay,
+  type SessionHistory,
 } from './sessions.js'
 import { ToolKinds } from './tool-calls.js'
 
@@ -40,7 +40,7 @@ export interface ServedSpace {
   /** Its client; closed when serving ends. */
   readonly space: SpaceClient
   /** Reads the space for the same participant. */
-  readonly http: History
+  readonly http: SessionHistory
   /** The agent of new sessions; default: the first agent of the space, present ones first. */
   readonly to?: string
   /** Receives non-fatal errors, one line each. */
@@ -73,7 +73,7 @@ export class AcpServer {
     const { space, log = () => {} } = served
     this.#served = served
     space.on('requestError', (error) => {
-      if (space.ended === undefined) log(formatError(error))
+      if (space.ended === undefined) log(describeProblem(error))
     })
     this.#kinds = new ToolKinds(space)
     this.#connection = this.#createApp().connect(stream)

@@ -3,7 +3,7 @@ import { ConnectionError } from '@meup/agent-sdk'
 import { ProtocolError } from '@meup/protocol'
 
 /** The problem, with advice. */
-export function formatError(error: unknown): string {
+export function describeProblem(error: unknown): string {
   if (error instanceof ProtocolError) return `${error.message} (${error.code})`
   if (error instanceof ConnectionError) return `${error.message}; ${error.hint}`
   return error instanceof Error ? error.message : String(error)
@@ -16,5 +16,5 @@ const internalError = -32603
 export function toRequestError(error: unknown): RequestError {
   if (error instanceof RequestError) return error
   const isCoded = error instanceof ProtocolError || error instanceof ConnectionError
-  return new RequestError(internalError, formatError(error), isCoded ? { code: error.code } : undefined)
+  return new RequestError(internalError, describeProblem(error), isCoded ? { code: error.code } : undefined)
 }

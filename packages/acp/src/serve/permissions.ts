@@ -10,8 +10,8 @@ import { getAlwaysCapability, type Settlement } from '@meup/agent-sdk/internal'
 import { capabilitySentence, isObject } from '@meup/folds'
 import { type Capability, ProtocolError } from '@meup/protocol'
 import { textContent, thoughtChunk } from './content.js'
-import { formatError } from './errors.js'
-import { describePermission, describeProposal, formatDecision } from './tool-calls.js'
+import { describeProblem } from './errors.js'
+import { describePermission, describeProposedCall, formatDecision } from './tool-calls.js'
 
 /** The result is for the proposer, and may take any time. */
 const unhurried = { timeoutMs: Number.POSITIVE_INFINITY }
@@ -50,7 +50,7 @@ export class Permissions {
     for (const proposal of space.proposals.list()) {
       const { id } = proposal
       if (this.#asked.has(id) || !space.proposals.mayApprove(id)) continue
-      notify(session, { sessionUpdate: 'tool_call', ...describeProposal(proposal), status: 'pending' })
+      notify(session, { sessionUpdate: 'tool_call', ...describeProposedCall(proposal), status: 'pending' })
       this.follow(session, id)
       this.ask(session, id, signal)
     }
@@ -70,7 +70,7 @@ export class Permissions {
       .catch((error: unknown) => {
         // Another participant decided first, which is shown.
         if (error instanceof ProtocolError && proposals.get(id) === undefined) return
-        this.#parts.log(`${id} was not decided by the user: ${formatError(error)}`)
+        this.#parts.log(`${id} was not decided by the user: ${describeProblem(error)}`)
       })
       .finally(() => {
         this.#asked.delete(id)

@@ -14,7 +14,7 @@ interface PromptParts {
   readonly notify: (update: SessionUpdate) => void
 }
 
-export interface Prompt {
+interface Prompt {
   /** Session of the client. */
   readonly session: string
   /** Id of the chat. */

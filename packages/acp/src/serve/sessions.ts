@@ -31,10 +31,14 @@ export function getSessionStart(id: string): number | undefined {
 }
 
 /** Reads the history of a space. */
-export type History = Pick<HttpClient, 'readLog'>
+export type SessionHistory = Pick<HttpClient, 'readLog'>
 
 /** The latest chats of a session, oldest first. */
-export async function readChats(history: History, asker: string, session: string): Promise<AnyEnvelope[]> {
+export async function readChats(
+  history: SessionHistory,
+  asker: string,
+  session: string,
+): Promise<AnyEnvelope[]> {
   const chats: AnyEnvelope[] = []
   const after = getSessionStart(session)
   for await (const chat of history.readLog({ kind: Kind.chat, from: asker, after, order: 'desc' })) {
@@ -47,7 +51,7 @@ export async function readChats(history: History, asker: string, session: string
 
 /** The session updates for these chats and their turns. */
 export async function* replay(
-  history: History,
+  history: SessionHistory,
   kinds: ToolKinds,
   chats: readonly AnyEnvelope[],
 ): AsyncGenerator<SessionUpdate, void> {
@@ -67,7 +71,11 @@ export async function* replay(
 }
 
 /** The latest sessions of a participant, by its chats. A space has no folders, so they belong to any requested folder. */
-export async function listSessions(history: History, asker: string, cwd: string): Promise<SessionInfo[]> {
+export async function listSessions(
+  history: SessionHistory,
+  asker: string,
+  cwd: string,
+): Promise<SessionInfo[]> {
   const sessions = new Map<string, SessionInfo>()
   let left = maxChatsSearched
   for await (const { id, ts, payload } of history.readLog({

@@ -18,7 +18,7 @@ import {
 import { readDiffs, textContent } from './content.js'
 
 /** A call, or a proposal of one. */
-export interface CallFields {
+interface CallFields {
   readonly id: string
   /** The proposer; absent = an actual call. */
   readonly proposer?: string
@@ -49,7 +49,7 @@ export function describeCall({ id, proposer, to, tool, rationale, parameters }: 
   }
 }
 
-export const describeProposal = ({ id, from, to, rationale, ...payload }: OpenProposal): ShownCall =>
+export const describeProposedCall = ({ id, from, to, rationale, ...payload }: OpenProposal): ShownCall =>
   describeCall({
     id,
     proposer: from,
@@ -64,7 +64,7 @@ const maxExactChars = 16_000
 
 /** A proposal for a client whose user decides: the complete, unmasked call; `isWhole`: it may be approved. */
 export function describePermission(proposal: OpenProposal): { toolCall: ShownCall; isWhole: boolean } {
-  const { content, ...call } = describeProposal(proposal)
+  const { content, ...call } = describeProposedCall(proposal)
   const { text, isWhole } = exactText(proposal, maxExactChars)
   const exact = isWhole
     ? `All that is carried out, exactly:\n\`\`\`json\n${text}\n\`\`\``

@@ -25,7 +25,7 @@ async function remembered() {
   }
   offerFiles(await enter('files'))
   const coder = await enter('coder')
-  /** An editor that was started anew. */
+  /** A restarted editor. */
   const open = async () =>
     openEditor(await enter('ana'), { to: 'coder', http: new HttpClient(target('ana')) })
   return { enter, coder, open }

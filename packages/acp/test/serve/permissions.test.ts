@@ -323,7 +323,7 @@ const leftText = 'ben stopped: its program ended; no one waits for the result'
 async function proposeFromProgram({ space }: Awaited<ReturnType<typeof stage>>) {
   const program = await space.join('ben', { session: 'first' })
   const { id, outcome } = await propose(program, 'note')
-  outcome.catch(() => {}) // Nobody waits for it.
+  outcome.catch(() => {}) // No one waits for it.
   return { id, program }
 }
 

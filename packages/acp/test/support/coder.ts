@@ -11,7 +11,7 @@ import { type CodingAgent, type CodingAgentOptions, joinCodingAgent } from '../.
 
 const script = fileURLToPath(new URL('../fixtures/scripted-agent.mjs', import.meta.url))
 
-/** What an `acp` participant has by default. */
+/** Default capabilities of an `acp` participant. */
 export const usual: readonly Capability[] = ['chat', 'reasoning.*', 'mcp.proposal', 'participant.status']
 
 type Step = readonly [string, ...unknown[]]
@@ -34,7 +34,7 @@ export interface Coder {
   readonly lines: readonly string[]
   /** All that ana was sent. */
   readonly log: readonly AnyEnvelope[]
-  /** What the agent noted of what came to it. */
+  /** The agent's notes on its input. */
   notes(): Record<string, unknown>[]
   /** Has the agent do these steps. */
   ask(...steps: Step[]): Promise<string>

@@ -13,7 +13,7 @@ import {
 } from '@agentclientprotocol/sdk'
 import { expect } from 'vitest'
 
-/** What its user does about a permission; `signal`: it is no longer asked. */
+/** The user's reaction to a permission; `signal`: it is no longer requested. */
 export type Decide = (
   request: RequestPermissionRequest,
   signal: AbortSignal,
@@ -104,12 +104,12 @@ export class Editor {
     return expect.poll(() => this.updates.find((each) => matches(each, expected))).toBeDefined() as never
   }
 
-  /** What is shown, in short: a line for each update. */
+  /** Shown updates, one line each. */
   get shown(): string[] {
     return this.updates.map(inShort)
   }
 
-  /** What the agent has said. */
+  /** The agent's text. */
   get said(): string {
     return this.updates
       .flatMap((each) => (each.sessionUpdate === 'agent_message_chunk' ? textOf(each) : []))

@@ -52,7 +52,7 @@ export async function openEditor(space: SpaceClient, { to, http }: { to?: string
 }
 
 interface StageOptions extends Partial<TestSpaceOptions> {
-  /** What the user of the editor may do. */
+  /** Capabilities of the editor's user. */
   readonly ana?: readonly Capability[]
 }
 
@@ -90,7 +90,7 @@ export const next = async (space: SpaceClient, kind: Kind) => {
   throw new Error(`${kind} did not come`)
 }
 
-/** Proposes, on behalf of nobody's question. */
+/** Proposes without a question. */
 export const propose = (agent: SpaceClient, path: string) =>
   agent.propose({
     to: 'files',

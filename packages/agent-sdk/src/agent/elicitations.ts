@@ -19,7 +19,7 @@ const maxOwn = 1000
  * Answers elicitations about the calls of this connection with the handler of the call; declines them without one, and those
  * about messages of a program that answers questions [MEUP-3.26].
  */
-export class Elicitations implements ClientHandler {
+export class AskedElicitations implements ClientHandler {
   readonly #space: Pick<BaseClient, 'id' | 'sendPaced'>
   readonly #requests: Pick<Requests, 'findElicited'>
   /** Whether messages of this participant are answers of a program. */

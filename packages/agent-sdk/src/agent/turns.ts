@@ -466,7 +466,7 @@ export class Turns {
     await this.#settle(turn, failure)
   }
 
-  /** Another program of this participant may have answered a missed question meanwhile; its turn then ends here. */
+  /** Another program of this participant may have answered a missed question since; its turn then ends here. */
   async #isTaken(turn: OpenTurn): Promise<boolean> {
     if (!turn.isMissed) return false
     try {

@@ -4,7 +4,7 @@ interface Aborting {
   run(): void
 }
 
-/** One listener per signal stands for all: Node warns of a leak at more than ten, and a turn may make hundreds of calls. */
+/** One listener per signal serves all calls: Node warns of a leak at more than ten, and a turn may make hundreds. */
 const aborting = new WeakMap<AbortSignal, Aborting>()
 
 /** Calls a listener when the signal is aborted, unless it already is. Returns a function that removes it. */

@@ -40,7 +40,7 @@ export interface ProposalsEvents {
   programEnded: [OpenProposal]
 }
 
-export interface AlwaysOptions extends GrantOptions, Pick<ApproveOptions, 'why' | 'onElicitation'> {
+interface AlwaysOptions extends GrantOptions, Pick<ApproveOptions, 'why' | 'onElicitation'> {
   /** Patterns [MEUP-4.3] for arguments; arguments without a pattern may have any value. */
   readonly arguments?: Readonly<Record<string, PayloadPattern>>
 }

@@ -1,4 +1,4 @@
-import type { Collector } from './collector.js'
+import type { StepCollector } from './collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 interface Block {
@@ -8,7 +8,7 @@ interface Block {
 }
 
 /** Anthropic's messages. A complete one is read like a stream whose blocks arrive at once. */
-export function anthropicReader(collector: Collector): (chunk: Json) => void {
+export function anthropicReader(collector: StepCollector): (chunk: Json) => void {
   let blocks = new Map<unknown, Block>()
   let begun = 0
 
@@ -22,7 +22,7 @@ export function anthropicReader(collector: Collector): (chunk: Json) => void {
   function readMessage(message: Json): void {
     blocks = new Map()
     for (const content of records(message.content ?? [])) {
-      // Thoughts may be in this form beside an answer in another one.
+      // Thoughts may have this form even if the answer has another one.
       if (content.type === 'thinking' || !('choices' in message))
         endBlock(begin(undefined, content), collector)
     }
@@ -54,7 +54,7 @@ function getBlockStart(delta: Json): Json {
   return isThought ? { type: 'thinking', thinking: '', signature: '' } : {}
 }
 
-function beginBlock({ index, content }: Block, collector: Collector): void {
+function beginBlock({ index, content }: Block, collector: StepCollector): void {
   const { type, id, name, input } = content
   if (type === 'thinking') collector.reasoning('anthropic', string(content.thinking) ?? '', index)
   else if (type === 'redacted_thinking') {
@@ -69,7 +69,7 @@ function beginBlock({ index, content }: Block, collector: Collector): void {
   }
 }
 
-function appendTo({ index, content }: Block, delta: Json, collector: Collector): void {
+function appendTo({ index, content }: Block, delta: Json, collector: StepCollector): void {
   const { thinking, signature, text, partial_json: json } = delta
   if (typeof thinking === 'string') {
     content.thinking = (string(content.thinking) ?? '') + thinking
@@ -81,7 +81,7 @@ function appendTo({ index, content }: Block, delta: Json, collector: Collector):
 }
 
 /** Even empty thoughts have to be sent back; incomplete ones are refused. */
-function endBlock({ index, content }: Block, collector: Collector): void {
+function endBlock({ index, content }: Block, collector: StepCollector): void {
   if (content.type === 'thinking') {
     collector.endThought()
     collector.opaque(content)

@@ -1,4 +1,4 @@
-import type { Collector } from './collector.js'
+import type { StepCollector } from './collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 interface Thought {
@@ -7,7 +7,7 @@ interface Thought {
 }
 
 /** Amazon Bedrock's Converse. The AWS SDK wraps an event of the stream in a field with its name; on the wire it is bare. */
-export function bedrockReader(collector: Collector): (chunk: Json) => void {
+export function bedrockReader(collector: StepCollector): (chunk: Json) => void {
   const thoughts = new Map<unknown, Thought>()
 
   function readDelta(index: unknown, content: Json): void {
@@ -76,7 +76,7 @@ function unwrapEvent(chunk: Json): Json | undefined {
 }
 
 /** A complete response has the whole input; a stream has it in pieces of JSON. */
-function readCall(key: string, { toolUseId, name, input }: Json, collector: Collector): void {
+function readCall(key: string, { toolUseId, name, input }: Json, collector: StepCollector): void {
   const given = typeof input === 'string' ? { json: input } : { value: input }
   collector.callPart(key, { id: string(toolUseId), name: string(name), ...given })
 }

@@ -1,11 +1,11 @@
-import type { Collector } from './collector.js'
+import type { StepCollector } from './collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 /**
  * Chat completions as defined by OpenAI: DeepSeek, OpenRouter, vLLM, SGLang, Groq, Cerebras, xAI, Qwen, Z.ai, Mistral and
  * others add a field or two.
  */
-export function chatReader(collector: Collector): (chunk: Json) => void {
+export function chatReader(collector: StepCollector): (chunk: Json) => void {
   const readDetails = detailsReader(collector)
   return (chunk) => {
     // DashScope's own form nests the same below `output`.
@@ -21,7 +21,7 @@ export function chatReader(collector: Collector): (chunk: Json) => void {
 
 const none: Json = {}
 
-function readChoice(choice: Json, collector: Collector, readDetails: DetailsReader): void {
+function readChoice(choice: Json, collector: StepCollector, readDetails: DetailsReader): void {
   const delta = record(choice.delta)
   const message = delta ?? record(choice.message) ?? none
   readMessage(message, collector)
@@ -32,7 +32,7 @@ function readChoice(choice: Json, collector: Collector, readDetails: DetailsRead
 }
 
 /** A message or delta in the common form: a field for reasoning, text as a string or in parts, tool calls. */
-export function readMessage(message: Json, collector: Collector): void {
+export function readMessage(message: Json, collector: StepCollector): void {
   collector.reasoning('reasoning', string(message.reasoning) ?? '')
   collector.reasoning('reasoning_content', string(message.reasoning_content) ?? '')
   collector.reasoning('thinking', string(message.thinking) ?? '')
@@ -46,13 +46,13 @@ function soleCall({ function_call }: Json): Json | undefined {
   return record(function_call) && { index: 0, function: function_call }
 }
 
-function readContent(content: unknown, collector: Collector): void {
+function readContent(content: unknown, collector: StepCollector): void {
   if (typeof content === 'string') collector.text(content)
   else for (const part of records(content)) readPart(part, collector)
 }
 
 /** Mistral, Cohere and Databricks send thoughts as parts of the content, as texts or lists of texts. */
-function readPart(part: Json, collector: Collector): void {
+function readPart(part: Json, collector: StepCollector): void {
   const thought = readThought(part)
   if (thought !== undefined) collector.thought('thinking', thought)
   else if (typeof part.text === 'string') collector.text(part.text)
@@ -73,7 +73,7 @@ export function readThought({ type, thinking, summary, text }: Json): string | u
 }
 
 /** In a stream, `index` identifies the call that continues; arguments that are not strings are complete. */
-export function readCalls(calls: unknown, collector: Collector): void {
+export function readCalls(calls: unknown, collector: StepCollector): void {
   for (const [position, call] of records(calls).entries()) {
     const called = record(call.function) ?? record(call.custom) ?? {}
     const { arguments: given, input } = called
@@ -95,7 +95,7 @@ type Detail = Record<string, unknown>
  * Reads `reasoning_details`, which OpenRouter wants back unchanged. In a stream each arrives in pieces of equal `type` and
  * `index`; its signature is a separate piece, and may follow the next detail.
  */
-function detailsReader(collector: Collector): DetailsReader {
+function detailsReader(collector: StepCollector): DetailsReader {
   const all: Detail[] = []
 
   function findDetail(piece: Json): number {
@@ -143,7 +143,7 @@ function append(known: Detail, piece: Json): void {
 }
 
 /** Ollama's own form, the same for a complete response and each line of a stream. */
-export function ollamaReader(collector: Collector): (chunk: Json) => void {
+export function ollamaReader(collector: StepCollector): (chunk: Json) => void {
   return (chunk) => {
     if (!('done' in chunk)) return
     const { message, response, thinking, done, done_reason } = chunk

@@ -8,7 +8,7 @@ import { cutName } from './tag-tokens.js'
 import { readUsage } from './usage.js'
 
 /** Collects the parts of a response. The readers of provider formats call its methods in the order of the response. */
-export class Collector {
+export class StepCollector {
   readonly #prefilled: boolean
   readonly #thoughts = new Thoughts()
   readonly #opaque: unknown[] = []

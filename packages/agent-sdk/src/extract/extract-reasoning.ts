@@ -2,7 +2,7 @@ import { anthropicReader } from './anthropic.js'
 import { bedrockReader } from './bedrock.js'
 import { chatReader, ollamaReader } from './chat.js'
 import { cohereReader, cohereV1Reader } from './cohere.js'
-import { Collector } from './collector.js'
+import { StepCollector } from './collector.js'
 import type { Extraction, ExtractOptions, Format, StreamEvent } from './extraction.js'
 import { geminiReader } from './gemini.js'
 import { type Json, record } from './json.js'
@@ -16,7 +16,7 @@ export function extractReasoning(
 ): Extraction | null {
   const whole = record(response)
   if (whole === undefined) return null
-  const collector = new Collector(prefilled)
+  const collector = new StepCollector(prefilled)
   for (const read of readersFor(collector)) read(whole)
   return collector.end(true)
 }
@@ -32,13 +32,13 @@ const nothing: Extraction = {
 
 /** Reads the streamed response of any provider, event by event. Never throws, and skips unreadable events. */
 export class ReasoningStream {
-  readonly #collector: Collector
+  readonly #collector: StepCollector
   readonly #readers: readonly ((chunk: Json) => void)[]
   #text: EventText | undefined
   #extraction: Extraction | undefined
 
   constructor({ prefilled = false }: ExtractOptions = {}) {
-    const collector = new Collector(prefilled)
+    const collector = new StepCollector(prefilled)
     this.#collector = collector
     this.#readers = readersFor(collector)
   }
@@ -121,5 +121,5 @@ const families = [
 ]
 
 /** Readers for one response, complete or in chunks. Each one reads its own format, and ignores others. */
-const readersFor = (collector: Collector): ((chunk: Json) => void)[] =>
+const readersFor = (collector: StepCollector): ((chunk: Json) => void)[] =>
   families.map((family) => family(collector))

@@ -1,4 +1,4 @@
-/** How the reasoning was separated from the answer. `raw` stands for an unseparated response; it is never returned here. */
+/** How the reasoning was separated from the answer. `raw` means an unseparated response; it is never returned here. */
 export type Format = 'parsed' | 'raw' | 'think_tags' | 'anthropic'
 
 /**

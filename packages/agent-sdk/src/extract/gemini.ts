@@ -1,4 +1,4 @@
-import type { Collector } from './collector.js'
+import type { StepCollector } from './collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 interface OpenCall {
@@ -9,7 +9,7 @@ interface OpenCall {
 }
 
 /** Gemini: a complete response and each chunk of a stream have the same form. Any part may carry a signature, even an empty one. */
-export function geminiReader(collector: Collector): (chunk: Json) => void {
+export function geminiReader(collector: StepCollector): (chunk: Json) => void {
   let begun = 0
   /** A call whose arguments arrive one by one. */
   let open: OpenCall | undefined

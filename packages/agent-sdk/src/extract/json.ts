@@ -12,7 +12,7 @@ export const records = (value: unknown): Json[] => {
   return all.map(record).filter((each) => each !== undefined)
 }
 
-export const count = (value: unknown): number | undefined =>
+export const countMatches = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 
 export const isFilled = (value: unknown): value is string => typeof value === 'string' && value !== ''

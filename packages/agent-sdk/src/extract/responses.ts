@@ -1,4 +1,4 @@
-import type { Collector } from './collector.js'
+import type { StepCollector } from './collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 /** The fields of stream events with text; `at` numbers the texts of an item. */
@@ -17,7 +17,7 @@ const isLast = /^response\.(?:completed|incomplete|failed)$/
  * OpenAI's Responses, and compatible ones. A stream repeats everything: the pieces, then each text, item and the whole
  * response. Repetitions only add what is missing.
  */
-export function responsesReader(collector: Collector): (chunk: Json) => void {
+export function responsesReader(collector: StepCollector): (chunk: Json) => void {
   const received = new Map<string, string>()
   const ended = new Set<unknown>()
   /** Keys of the items by id; some proxies change ids between events. */
@@ -104,7 +104,7 @@ export function responsesReader(collector: Collector): (chunk: Json) => void {
 const isCall = ({ type }: Json): boolean => type === 'function_call' || type === 'custom_tool_call'
 
 /** A custom tool's input is free text, complete only at the end. */
-function beginCall(key: string, item: Json, collector: Collector): void {
+function beginCall(key: string, item: Json, collector: StepCollector): void {
   if (!isCall(item)) return
   const names = { id: string(item.call_id) ?? string(item.id), name: string(item.name) }
   const isCustom = item.type === 'custom_tool_call' && isFilled(item.input)

@@ -1,5 +1,5 @@
 import type { Usage } from './extraction.js'
-import { count, type Json, record } from './json.js'
+import { countMatches, type Json, record } from './json.js'
 
 /** Token counts from the usage record of any provider. */
 export function readUsage(usage: Json): Usage {
@@ -32,10 +32,10 @@ function outputTokens(usage: Json, reasoning: number): number | undefined {
 /** Gemini counts reasoning in addition to the answer; so does xAI chat, as the total shows, or more reasoning than answer tokens. */
 function countsApart(usage: Json, answer: number, reasoning: number): boolean {
   if ('thoughtsTokenCount' in usage) return true
-  const [prompt, total] = [count(usage.prompt_tokens), count(usage.total_tokens)]
+  const [prompt, total] = [countMatches(usage.prompt_tokens), countMatches(usage.total_tokens)]
   if (prompt === undefined || total === undefined) return reasoning > answer
   return total === prompt + answer + reasoning
 }
 
 const first = (candidates: readonly unknown[]): number | undefined =>
-  candidates.map(count).find((each) => each !== undefined)
+  candidates.map(countMatches).find((each) => each !== undefined)

@@ -21,7 +21,7 @@ import type { Output } from './output.js'
 import type { Recorder, TurnRecorder } from './recorder.js'
 import type { Steering } from './steering.js'
 import { summaryInstructions, writeSummary } from './summarize.js'
-import { openRun, type Run, Thinking } from './thinking.js'
+import { ModelThinking, openRun, type ThinkingRun } from './thinking.js'
 import type { Offer, OfferedTool, Toolbox } from './toolbox.js'
 
 /** Characters of an answer: about the limit of an envelope. */
@@ -29,7 +29,7 @@ const maxAnswerChars = 60_000
 
 /** The parts for one answer. */
 interface Parts {
-  readonly run: Run
+  readonly run: ThinkingRun
   readonly live: LiveText
   readonly record: TurnRecorder | undefined
 }
@@ -116,7 +116,7 @@ export class Answering {
   }
 
   /** The answer within the time limit; `undefined` = another agent answers. Rejects with the reason for a missing one. */
-  async #answer(run: Run, record: TurnRecorder | undefined): Promise<Said | undefined> {
+  async #answer(run: ThinkingRun, record: TurnRecorder | undefined): Promise<Said | undefined> {
     const { clock, limits } = this.#parts.options
     const time = new AbortController()
     const late = new NoAnswerError(`no answer within ${limits.turnMs} ms`)
@@ -141,7 +141,7 @@ export class Answering {
     const { dialogue, toolbox, output, options } = this.#parts
     const { space } = this.#turn
     const seen = { id: space.id, client: space, run, detail: options.reasoningDetail }
-    const thinking = new Thinking(seen, options.clock, (error) => options.onError(error, this.#turn))
+    const thinking = new ModelThinking(seen, options.clock, (error) => options.onError(error, this.#turn))
     const patience = toolbox.createPatience()
     dialogue.recall(await this.#recall(run, signal))
     let wasMisused = false
@@ -209,7 +209,7 @@ export class Answering {
   }
 
   /** The earlier messages. A summary of them counts toward this turn. */
-  #recall(run: Run, signal: AbortSignal): Promise<readonly HistoryMessage[]> {
+  #recall(run: ThinkingRun, signal: AbortSignal): Promise<readonly HistoryMessage[]> {
     const { memory, note, options } = this.#parts
     const announce = (text: string): void => void this.#announce(run, text)
     return memory.recall(this.#turn.trigger, {
@@ -227,14 +227,14 @@ export class Answering {
   }
 
   /** Informs the asker and the operator, besides the answer. Never rejects. */
-  async #announce(run: Run, text: string): Promise<void> {
+  async #announce(run: ThinkingRun, text: string): Promise<void> {
     const onError = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
     onError(new Notice(text))
     await run.thought(text).catch(onError)
   }
 
   async #think(
-    thinking: Thinking,
+    thinking: ModelThinking,
     listener: StepListener,
     offer: Offer,
     signal: AbortSignal,
@@ -251,7 +251,7 @@ export class Answering {
 
   /** Sends the text of the step as a thought right before its calls: the narrative [MEUP-11.5]. */
   async #act(
-    run: Run,
+    run: ThinkingRun,
     { text, calls }: ModelStep,
     tools: ReadonlyMap<string, OfferedTool>,
     summary: string,
@@ -272,7 +272,7 @@ export class Answering {
 }
 
 /** Whether this participant has sent the envelope in its run; in an unpublished run, as one of its calls. */
-const isOf = ({ context, place }: Run, envelope: AnyEnvelope, self: string): boolean => {
+const isOf = ({ context, place }: ThinkingRun, envelope: AnyEnvelope, self: string): boolean => {
   if (envelope.from !== self) return false
   if (context !== undefined) return envelope.context === context
   return place.correlationId !== undefined && correlations(envelope).includes(String(place.correlationId))

@@ -3,7 +3,7 @@ import { parseJson } from '../extract/json-text.js'
 import { TagReader } from '../extract/tag-reader.js'
 import type { ModelStep, WantedCall } from './dialogue.js'
 import { isRecord } from './rationale.js'
-import { findWrittenCalls, normaliseCall, type Tools } from './wanted-calls.js'
+import { type CallableTools, findWrittenCalls, normaliseCall } from './wanted-calls.js'
 
 /** A decoded block of one step: a text, a thought, or the arguments of a call. */
 export interface Block<Attached> {
@@ -41,7 +41,7 @@ export interface ReadStep<Attached> extends Pick<ModelStep, 'end'> {
 }
 
 /** Interprets a model's output: separates texts, normalizes calls, and decides whether the model answers or calls. */
-export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Tools): ReadStep<Attached> {
+export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: CallableTools): ReadStep<Attached> {
   const { blocks } = decoded
   const calls = blocks.filter(({ type }) => type === 'call')
   const end = decideEnd(decoded, calls)
@@ -96,7 +96,10 @@ function separate<Attached>(block: Block<Attached>): Separated<Attached> {
 }
 
 /** Calls that a model wrote as text: at the end of its answer, or of its thoughts if there is no answer. */
-function findWritten<Attached>(separated: readonly Separated<Attached>[], tools: Tools): WantedCall[] {
+function findWritten<Attached>(
+  separated: readonly Separated<Attached>[],
+  tools: CallableTools,
+): WantedCall[] {
   const texts = separated.filter(({ block }) => block.type === 'text')
   const first = texts.findIndex(({ called }) => called !== '')
   const isAtEnd = first < 0 || texts.slice(first + 1).every(({ text }) => text.trim() === '')

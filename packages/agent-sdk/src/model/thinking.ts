@@ -8,7 +8,7 @@ import type { ThinkingDelta } from './dialogue.js'
 import type { Clock, ReasoningDetail } from './options.js'
 
 /** The part of a run that an answer uses. */
-export interface Run extends Pick<Reasoning, 'signal' | typeof Symbol.asyncDispose> {
+export interface ThinkingRun extends Pick<Reasoning, 'signal' | typeof Symbol.asyncDispose> {
   /** `undefined` = the reasoning is not published. */
   readonly context: string | undefined
   /** The position of its calls. */
@@ -18,7 +18,11 @@ export interface Run extends Pick<Reasoning, 'signal' | typeof Symbol.asyncDispo
 }
 
 /** Opens a run for a turn. If the gateway refuses it, the error is reported and the reasoning is not published. */
-export async function openRun(turn: Turn, metadata: object, onError: (error: unknown) => void): Promise<Run> {
+export async function openRun(
+  turn: Turn,
+  metadata: object,
+  onError: (error: unknown) => void,
+): Promise<ThinkingRun> {
   try {
     const run = await turn.reason(undefined, { metadata })
     return Object.assign(run, { place: { context: run.context } })
@@ -29,7 +33,7 @@ export async function openRun(turn: Turn, metadata: object, onError: (error: unk
   }
 }
 
-const silent = ({ signal, trigger }: Turn): Run => ({
+const silent = ({ signal, trigger }: Turn): ThinkingRun => ({
   context: undefined,
   place: { correlationId: trigger.id },
   signal,
@@ -41,7 +45,7 @@ const silent = ({ signal, trigger }: Turn): Run => ({
 const nothing = (): Promise<void> => Promise.resolve()
 
 /** Publishes a model's reasoning to its permitted readers [MEUP-6.10]. */
-export class Thinking {
+export class ModelThinking {
   readonly #detail: ReasoningDetail
   readonly #aloud: ThoughtStream
   /** For this participant and holders of `observe.targeted`. */
@@ -49,7 +53,12 @@ export class Thinking {
   #summary = ''
 
   constructor(
-    { id, client, run, detail }: { id: string; client: BaseClient; run: Run; detail: ReasoningDetail },
+    {
+      id,
+      client,
+      run,
+      detail,
+    }: { id: string; client: BaseClient; run: ThinkingRun; detail: ReasoningDetail },
     clock: Clock,
     onError: (error: unknown) => void,
   ) {

@@ -8,7 +8,7 @@ import type { WantedCall } from './dialogue.js'
 import { parseJson } from './exact-arguments.js'
 import { isRecord } from './rationale.js'
 
-export type Tools = ReadonlyMap<string, Pick<SpaceTool, 'name' | 'inputSchema'>>
+export type CallableTools = ReadonlyMap<string, Pick<SpaceTool, 'name' | 'inputSchema'>>
 
 /** A call as received from its provider. */
 interface GivenCall {
@@ -22,7 +22,11 @@ interface GivenCall {
 const createCallId = customAlphabet('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 9)
 
 /** Calls by the names of offered tools, with ids not in `ids`; the text may contain the arguments of several calls. */
-export function normaliseCall({ id, name, text }: GivenCall, tools: Tools, ids: Set<string>): WantedCall[] {
+export function normaliseCall(
+  { id, name, text }: GivenCall,
+  tools: CallableTools,
+  ids: Set<string>,
+): WantedCall[] {
   return readArguments(text).map((json) => {
     const own = id === '' || ids.has(id) ? createCallId() : id
     ids.add(own)
@@ -45,7 +49,7 @@ const maxNameChars = 64
  * The tool that a model means: an exact match, or the only one that differs only in case, punctuation, namespace, control
  * tokens and further words, or the only one of that name at any participant.
  */
-function findTool(name: string, tools: Tools): string | undefined {
+function findTool(name: string, tools: CallableTools): string | undefined {
   if (tools.has(name)) return name
   const whole = cutName(name)
   return [whole, whole.replace(/\s.*$/s, ''), whole.replace(/json$/, '')]
@@ -53,7 +57,7 @@ function findTool(name: string, tools: Tools): string | undefined {
     .find(isFilled)
 }
 
-function findAlike(name: string, tools: Tools): string | undefined {
+function findAlike(name: string, tools: CallableTools): string | undefined {
   const wanted = toKey(name.replace(namespace, '').replace(number, ''))
   const all = [...tools]
   const byName = all.filter(([offered]) => toKey(offered) === wanted)
@@ -74,7 +78,7 @@ const safeName = (name: string): string =>
  * text consists of marked calls only, unknown tools and unparsable calls count as well, and the model gets an error. `called`:
  * the end of the text, from the first mark of a call on.
  */
-export function findWrittenCalls(text: string, called: string, tools: Tools): WantedCall[] {
+export function findWrittenCalls(text: string, called: string, tools: CallableTools): WantedCall[] {
   if (tools.size === 0) return []
   const isMarked = called !== ''
   const isAlone = isMarked && text.trim() === ''
@@ -86,7 +90,7 @@ export function findWrittenCalls(text: string, called: string, tools: Tools): Wa
 }
 
 /** An unparsable call of the tool that it names. */
-function findBroken(called: string, tools: Tools): WantedCall[] {
+function findBroken(called: string, tools: CallableTools): WantedCall[] {
   const [name] = [...tools.keys()].filter((each) => called.includes(each)).sort((a, b) => b.length - a.length)
   return name !== undefined && /[>\])}]$/.test(called) ? [createCall(createCallId(), name, called)] : []
 }
@@ -94,7 +98,7 @@ function findBroken(called: string, tools: Tools): WantedCall[] {
 /** The text, if it is only JSON. */
 const bareJson = (text: string): string => (/^\s*[[{]/.test(text) ? text : '')
 
-function fitCall({ name, args }: TextCall, tools: Tools): WantedCall | undefined {
+function fitCall({ name, args }: TextCall, tools: CallableTools): WantedCall | undefined {
   const found = findTool(name, tools)
   const schema = found === undefined ? undefined : tools.get(found)?.inputSchema
   if (found === undefined || schema === undefined) return undefined
@@ -110,7 +114,7 @@ function fitCall({ name, args }: TextCall, tools: Tools): WantedCall | undefined
   return fits ? createCall(createCallId(), found, json) : undefined
 }
 
-const createUnfit = (name: string, args: TextCall['args'], tools: Tools): WantedCall =>
+const createUnfit = (name: string, args: TextCall['args'], tools: CallableTools): WantedCall =>
   createCall(
     createCallId(),
     findTool(name, tools) ?? safeName(name),

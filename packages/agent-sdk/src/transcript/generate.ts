@@ -6,7 +6,7 @@ import {
   reasoningBy,
   type ToolCall,
 } from '../extract/index.js'
-import { count, record, records } from '../extract/json.js'
+import { countMatches, record, records } from '../extract/json.js'
 import { readUsage } from '../extract/usage.js'
 import type { Chain } from './chain.js'
 import { type Commit, seal } from './commit.js'
@@ -221,11 +221,11 @@ function readResponseUsage(response: unknown, reasoning: number | undefined): Us
   const body = record(response) ?? {}
   const counts = record(body.usage) ?? record(body.usageMetadata) ?? body
   const { outputTokens, tokens } = readUsage(counts)
-  const input = inputNames.map((name) => count(counts[name])).find((each) => each !== undefined)
+  const input = inputNames.map((name) => countMatches(counts[name])).find((each) => each !== undefined)
   const usage = {
     input: input ?? null,
     output: outputTokens ?? null,
-    reasoning: count(reasoning) ?? tokens ?? null,
+    reasoning: countMatches(reasoning) ?? tokens ?? null,
   }
   return Object.values(usage).some((each) => each !== null) ? usage : null
 }

@@ -101,7 +101,7 @@ describe.each(samples)('$name', ({ whole, stream, expected }) => {
     for (let length = 0; length <= stream.length; length += times(13, 1)) {
       const { extraction } = streamed(stream.slice(0, length))
       const { reasoning, text, toolCalls } = extraction
-      // Where both come, a summary stands in for the thought until it has come.
+      // If both are present, a summary replaces the thought until that has arrived.
       expect(all.replace(/\n+/g, '\n')).toContain((reasoning ?? '').replace(/\n+/g, '\n'))
       const isHalfTag = text !== '' && '<think>'.startsWith(text)
       expect(isHalfTag || expected.text.startsWith(text)).toBe(true)

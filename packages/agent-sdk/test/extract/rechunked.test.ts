@@ -17,7 +17,7 @@ const joinTexts = (events: readonly StreamEvent[]) => ({
   rest: rest(events),
 })
 
-/** What comes of a body, pushed as it is, in pieces that begin and end at these places. */
+/** The result of a body that is pushed in pieces between these places. */
 function pushed(body: string | Uint8Array, places: readonly number[]) {
   const stream = new ReasoningStream()
   const ends = [...places, body.length]

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { events, type ModelReply, serveModel } from '../../../../test/support/model-server.js'
 import { stage } from './stage.js'
 
-/** What the asker reads, with `*` for the model and its server. */
+/** The error for the asker, with `*` for the model and its server. */
 async function failAt(
   reply: ModelReply,
   address: (root: string) => string,

@@ -54,7 +54,7 @@ describe('a model at a baseURL', () => {
     expect(inspect(error)).not.toMatch(/acme|blue/)
   })
 
-  /** What the asker, the log and the operator read of a failed request. */
+  /** A failed request as the asker, the log and the operator see it. */
   async function failing(reply: ModelReply, options: Partial<AgentOptions>) {
     const { baseURL } = await serveModel([reply])
     const settings = { maxRetries: 0, ...options.settings }

@@ -7,7 +7,7 @@ import { adding, answering, getPrompt, listStory, type Script, type Stage, stage
 
 const provider = 'openai.responses'
 
-/** What the model is told of its last calls. */
+/** The results of the model's last calls, as it reads them. */
 const getToolResults = ({ model }: Stage, index: number): unknown[] => {
   const { content = [] } = getPrompt(model, index).at(-1) ?? {}
   return (content as { output?: { value: unknown } }[]).map(({ output }) => output?.value)

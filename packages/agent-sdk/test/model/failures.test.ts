@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { events, type ModelReply, saying, serveModel } from '../../../../test/support/model-server.js'
 import { stage } from './stage.js'
 
-/** What the asker reads, with `*` for the address; and all that anybody can read. */
+/** The error for the asker, with `*` for the address, and everything that others can read. */
 async function failWith(reply: ModelReply, options: Partial<AgentOptions> = {}, path = '/v1') {
   const server = await serveModel(() => reply)
   const baseURL = server.baseURL.replace('/v1', path)

@@ -71,7 +71,7 @@ test('a question, what was said before it and what is said meanwhile have the sa
   expect(getTexts(here, 1)).toEqual([`${framed}\n\n${framed}`, framed])
 })
 
-/** What the model reads of a call of `give`. */
+/** The result of a call of `give`, as the model reads it. */
 const read = async (give: () => unknown): Promise<string> => {
   await using here = await stage([[{ call: 'desk__give', input: {} }], answering('done')])
   here.desk.tool('give', {}, give)

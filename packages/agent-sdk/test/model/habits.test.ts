@@ -23,7 +23,7 @@ import { event } from './wire.js'
 
 const answer = 'It is 5.'
 
-/** A text as the deltas of a stream, in pieces of so many characters. */
+/** A text as the deltas of a stream, in pieces of this many characters. */
 const inPieces = (text: string, length = times(7, 3)): object[] =>
   (text.match(new RegExp(`[\\s\\S]{1,${length}}`, 'g')) ?? []).map((content) => ({ content }))
 

@@ -39,7 +39,7 @@ const answer = 'It is 5.'
 const thought = 'RAW THOUGHT.'
 const args = { a: 2, b: 3 }
 
-/** What an answer holds; `field` is where a thought or a refusal stands. */
+/** The content of an answer; `field` is the place of a thought or a refusal. */
 interface Said {
   readonly field?: string
   readonly thought?: string
@@ -63,7 +63,7 @@ const usage = { input_tokens: 5, output_tokens: 7 }
 const part = { item_id: 'msg_1', output_index: 1, content_index: 0 }
 const summaryPart = { item_id: 'rs_1', output_index: 0, summary_index: 0 }
 
-/** What is made of a value, where there is one. */
+/** Applies `make` to a value, if there is one. */
 const made = <Value, Made>(value: Value | undefined, make: (value: Value) => readonly Made[]) =>
   value === undefined ? [] : make(value)
 
@@ -208,7 +208,7 @@ const parts = {
   summary: { type: 'reasoning', summary: [{ type: 'summary_text', text: thought }] },
 }
 
-/** What the conclusion says of the reasoning. */
+/** The conclusion's note on the reasoning. */
 const noted: Readonly<Record<ThoughtOutcome, string | undefined>> = {
   shown: 'summary',
   hidden: 'full',

@@ -19,7 +19,7 @@ export type ThoughtHabit =
   | 'counted'
   | 'none'
 
-/** What is changed in a request that a server refuses. */
+/** A change to a request that a server refuses. */
 export type Change = keyof typeof changes
 
 /** How a refusal comes: in a field of the answer, as a finish reason, or as a status, which may be answered by a change. */
@@ -41,7 +41,7 @@ interface Habits {
   readonly errors: ErrorHabit
 }
 
-/** What one server or family of models is known for. In Chat Completions, what is absent is as usual. */
+/** The habits of one server or family of models. In Chat Completions, absent fields are as usual. */
 export type Row = { readonly of: string } & (
   | ({ readonly wire?: undefined } & Partial<Habits>)
   | ({ readonly wire: Exclude<Wire, 'chat'> } & Habits)
@@ -54,7 +54,7 @@ const changes = {
   tools: 'sent again without tools',
 }
 
-/** What each error says, whatever its body. */
+/** The text of each error, whatever its body. */
 export const reason = 'no room for now'
 
 const openai = { error: { message: reason, type: 'server_error', code: null } }
@@ -303,7 +303,7 @@ function describeCall(habit: CallHabit): string {
 
 export type ThoughtOutcome = 'shown' | 'hidden' | 'counted' | 'none'
 
-/** What comes of thoughts, by default. */
+/** The treatment of thoughts by default. */
 export function findThoughtOutcome(habit: ThoughtHabit, { wire }: Row): ThoughtOutcome {
   if (habit === 'none' || habit === 'counted') return habit
   return wire === undefined ? 'hidden' : 'shown'

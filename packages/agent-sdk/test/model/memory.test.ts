@@ -8,7 +8,7 @@ const always = () => [{ text: 'noted' }]
 /** Templates of models want a person to begin. */
 const notShown = '(What was said before this is not shown.)'
 
-/** What the model was told in its latest request, without what it is. */
+/** The model's latest prompt, without its instructions. */
 const listPrompt = ({ model }: Stage): string[] =>
   getPrompt(model, model.requests.length - 1)
     .slice(1)

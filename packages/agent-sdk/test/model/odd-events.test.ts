@@ -14,7 +14,7 @@ const json = '{"a":2,"b":3}'
 const named = { name: 'desk__add', arguments: json }
 const call = { index: 0, id: 'c', function: named }
 
-/** What an agent answers whose model gives these replies. */
+/** The answer of an agent whose model gives these replies. */
 async function asked(...replies: readonly ModelReply[]) {
   const { baseURL, requests } = await serveModel(replies)
   await using here = await stage([], { model: 'm', baseURL, settings: { maxRetries: 0 } })

@@ -10,7 +10,7 @@ import { answering, getPrompt, getToolCalls, listStory, type Stage, stage } from
 
 const offered = ({ model }: Pick<Stage, 'model'>, index = 0): (string | undefined)[] =>
   model.requests[index]?.tools?.map(({ name }) => name) ?? []
-/** What the model has read of the results of its calls. */
+/** The results of calls, as the model has read them. */
 const results = ({ model }: Stage): string => JSON.stringify(getPrompt(model, 1).at(-1))
 const weather = tool(
   'weather',

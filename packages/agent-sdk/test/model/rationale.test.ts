@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../test/verifies.js'
 import { adding, answering, stage } from './stage.js'
 
-/** Why the calls of one step were made, as everybody sees it. */
+/** The public reasons for the calls of one step. */
 async function reasonsFor(
   step: readonly Deed[],
   provider = 'openai.responses',

@@ -7,7 +7,7 @@ const signed = { anthropic: { signature: 'c2lnbmVk' } }
 const redacted = { anthropic: { redactedData: 'ZW5jcnlwdGVk' } }
 const callSigned = { google: { thoughtSignature: 'Z2VtaW5p' } }
 
-/** What the model said in its first step, as it gets it back with the second request. */
+/** The model's first step, as the second request returns it. */
 async function sentBack(step: readonly Deed[], options: { provider?: string } & Partial<AgentOptions> = {}) {
   await using here = await stage([step, answering('done')], options)
   await here.ask()

@@ -11,7 +11,7 @@ const noted = () => [{ text: 'noted' }]
 /** One turn after the other: missed questions come first. */
 const oneByOne = { concurrency: 1 }
 
-/** Asks everybody's ear, and gets the answer. */
+/** Asks a public question, and returns the answer. */
 const ask = async (ana: SpaceClient, question: string): Promise<string> =>
   (await ana.ask(question, { mention: 'bot' })).text
 
@@ -83,7 +83,7 @@ test('an agent that cannot read the log says so once, and answers with what it k
 })
 
 describe('a question that was asked while the agent was away', () => {
-  /** What was answered, in order, once a later question was. */
+  /** Earlier answers, in order, once a later question was answered. */
   async function answersOf(ana: SpaceClient): Promise<unknown[]> {
     const heard = recordEnvelopes(ana)
     const { id } = await ana.chat('last', { mention: 'bot' })

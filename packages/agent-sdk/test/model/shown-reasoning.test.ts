@@ -13,7 +13,7 @@ interface Body {
   readonly generationConfig?: { readonly thinkingConfig?: unknown }
 }
 
-/** What the first request of a model to its provider says of reasoning. */
+/** The reasoning options in a model's first request to its provider. */
 async function asked(
   choose: (settings: ReturnType<typeof wire>['settings']) => AgentModel,
   providerOptions?: ModelSettings['providerOptions'],

@@ -14,7 +14,7 @@ export interface Stage extends AsyncDisposable {
   readonly desk: SpaceClient
   readonly heard: EnvelopeRecorder
   readonly model: ScriptedModel
-  /** What went wrong beside the answers. */
+  /** Errors other than answers. */
   readonly troubles: unknown[]
   /** Resolves when the agent has ended. */
   readonly ended: Promise<void>
@@ -26,7 +26,7 @@ interface Options extends Partial<AgentOptions> {
   readonly provider?: string
   readonly capabilities?: readonly Capability[]
   readonly rates?: Partial<Limits['rates']>
-  /** What the operator calls bob and the desk; default: agent. */
+  /** The configured kind of bob and the desk; default: agent. */
   readonly kind?: string
   /** Folder of the agent's transcript; default: none. */
   readonly transcripts?: string
@@ -72,7 +72,7 @@ export const adding = (input: object, ...before: readonly Deed[]): readonly Deed
   { call: 'desk__add', input },
 ]
 
-/** The run of the agent as everybody sees it: kind and text, reason or tool, without the listing of tools and the deltas of its answer. */
+/** The public part of the agent's run: kind and text, reason or tool, without lists of tools and deltas of its answer. */
 export function listStory({ all }: EnvelopeRecorder): string[] {
   const unlisted: ReadonlySet<string> = new Set([Kind.mcpResponse, Kind.chatDelta])
   return all.filter(({ from, kind }) => from === 'bot' && !unlisted.has(kind)).flatMap(formatEnvelope)
@@ -90,7 +90,7 @@ function formatEnvelope(envelope: AnyEnvelope): string[] {
   return [text === undefined ? envelope.kind : `${envelope.kind}: ${text}`]
 }
 
-/** What the agent has called, in order. */
+/** The agent's calls, in order. */
 export const getToolCalls = ({ heard }: Pick<Stage, 'heard'>): unknown[] =>
   heard.all.flatMap((each) => {
     if (each.kind !== Kind.mcpRequest || each.payload.method !== 'tools/call') return []

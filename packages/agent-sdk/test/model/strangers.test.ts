@@ -177,7 +177,7 @@ test('a participant that never lists its tools, and comes again and again, is wa
   const [ana, bot] = [await space.join('ana'), await space.join('bot')]
   const heard = recordEnvelopes(ana)
   let eve = await space.join('eve')
-  /** Eve comes anew before each step. */
+  /** Eve joins again before each step. */
   const rejoin = async (): Promise<void> => {
     eve.close()
     eve = await space.join('eve')

@@ -11,7 +11,7 @@ import {
 } from '../../../../test/support/model-server.js'
 import { getToolCalls, listStory, stage } from './stage.js'
 
-/** What the asker reads, with `*` for model and address; and what all can read. */
+/** The answer for the asker, with `*` for model and address, and the public text. */
 async function askAt(reply: ModelReply, path = '/v1') {
   const server = await serveModel(() => reply)
   const baseURL = server.baseURL.replace('/v1', path)

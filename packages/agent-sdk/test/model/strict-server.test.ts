@@ -144,13 +144,13 @@ test('three agents answer fifty questions on strict servers with a small context
       providers[turn % 3] ?? 'openai',
       ...(turn % 5 === 0 ? [providers[(turn + 1) % 3] ?? 'gemini'] : []),
     ]
-    // What is said to nobody stands between the answers.
+    // Unaddressed messages come between the answers.
     if (turn % 4 === 0) await ana.chat(`By the way, ${'and so on '.repeat(30)}`)
     const { text: answer } = await ana.ask(`Question ${turn}: ${'why '.repeat(400)}`, { to: asked })
     expect(answer).toMatch(/ says so/)
   }
   expect(troubles.filter((each) => /could not|answered \d/.test(each))).toEqual([])
-  // Each kind of refusal came once, or a few times while the conversation grew.
+  // Each kind of refusal occurred once, or a few times while the conversation grew.
   for (const provider of providers) {
     expect(refused.get(provider)).toBeGreaterThan(2)
     expect(refused.get(provider)).toBeLessThan(20)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { adding, answering, getPrompt, stage } from './stage.js'
 
-/** What the model reads of a result. */
+/** A result, as the model reads it. */
 async function read(text: string, structuredContent: unknown): Promise<string> {
   await using here = await stage([[{ call: 'desk__give', input: {} }], answering('done')])
   const content = text === '' ? [] : [{ type: 'text', text }]

@@ -12,7 +12,7 @@ const provider = 'openai.responses'
 const listThoughts = ({ heard }: Stage): string[] =>
   heard.all.flatMap((each) => (each.kind === Kind.reasoningThought ? [String(each.payload.message)] : []))
 
-/** Moves the time on until the check holds, at most so many milliseconds in all. */
+/** Advances the time until the check holds, by this many milliseconds at most. */
 async function passing(clock: FakeClock, ms: number, check: () => void): Promise<void> {
   let left = ms
   await eventually(() => {

@@ -32,7 +32,7 @@ export const message = (stop_reason: string, ...blocks: string[]): string =>
     event({ type: 'message_stop' }),
   ].join('')
 
-/** A provider behind a socket that nobody opens: it answers in turn, and keeps what it is sent. */
+/** A provider without a socket: it gives these answers in turn, and records requests. */
 export function wire<Body>(answers: readonly string[]) {
   const bodies: Body[] = []
   const fetch = async (_: unknown, init?: RequestInit): Promise<Response> => {

@@ -7,7 +7,7 @@ import { WebSocket } from 'ws'
 import { temporaryFolder } from '../../../../test/support/cli.js'
 import { repositoryRoot } from '../../../../test/support/files.js'
 
-/** In browsers an error is an event that nobody needs to listen to. */
+/** Browsers do not require listeners for error events. */
 class NativeSocket extends WebSocket {
   constructor(url: string, protocols: string[]) {
     super(url, protocols)
@@ -15,7 +15,7 @@ class NativeSocket extends WebSocket {
   }
 }
 
-/** What a bundler with code splitting makes for browsers. */
+/** The output of a bundler with code splitting for browsers. */
 export interface BrowserBundle {
   /** Bytes of what a page loads at once: the entry and the files that it imports; gzipped. */
   readonly atOnce: number

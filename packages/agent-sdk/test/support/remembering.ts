@@ -10,7 +10,7 @@ import { type Standing, standing } from './standing.js'
 export interface Program {
   readonly bot: SpaceClient
   readonly model: ScriptedModel
-  /** What went wrong beside the answers. */
+  /** Errors other than answers. */
   readonly troubles: unknown[]
   /** Paths and queries of the pages that it has read of the log. */
   readonly pages: string[]

@@ -1,7 +1,7 @@
 import type { Dial, DialRequest, TransportEvents } from '@meup/agent-sdk/internal'
 import { defaultLimits, type Envelope, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 
-/** What was sent over a line. */
+/** An envelope sent over a line. */
 type Sent = Omit<Envelope, 'protocol' | 'ts' | 'from' | 'seq'>
 
 /** One connection, with the test at the gateway's end. */

@@ -21,7 +21,7 @@ export interface Standing extends AsyncDisposable {
   readonly url: string
   readonly port: number
   stop(): Promise<void>
-  /** With the log as it was, unless another one is given. */
+  /** With the same log, unless another one is given. */
   start(open?: OpenStore): Promise<void>
 }
 

@@ -11,7 +11,7 @@ import { times } from '../../../../test/support/soak.js'
 import { recordEnvelopes } from '../support/record-envelopes.js'
 import { standing } from '../support/standing.js'
 
-/** Adds up what it is told, from what it is shown of the conversation alone. */
+/** Adds up numbers, only from its memory of the conversation. */
 const program = `
 import { connect } from '@meup/agent-sdk'
 import { scriptedModel } from '@meup/agent-sdk/ai'
@@ -34,7 +34,7 @@ const questions = times(4, 20)
 test(`an agent that is killed with kill −9 between each two of ${questions} questions that build on one another answers all of them`, async () => {
   const human = { kind: 'human', capabilities: ['*'] }
   await using gateway = await standing({ participants: { ana: human, bot: ['*'] } })
-  const folder = join(import.meta.dirname, '../../dist/test') // Where the package finds itself.
+  const folder = join(import.meta.dirname, '../../dist/test') // The package can be imported from there.
   mkdirSync(folder, { recursive: true })
   const path = join(folder, `adder-${process.pid}.mjs`)
   writeFileSync(path, program)

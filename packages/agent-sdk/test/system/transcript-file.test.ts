@@ -24,7 +24,7 @@ for (let n = 0; n < Number(count); n++) {
 `
 
 function writer(): string {
-  const folder = join(import.meta.dirname, '../../dist/test') // Where the package finds itself.
+  const folder = join(import.meta.dirname, '../../dist/test') // The package can be imported from there.
   mkdirSync(folder, { recursive: true })
   const path = join(folder, `writer-${process.pid}.mjs`)
   writeFileSync(path, program)

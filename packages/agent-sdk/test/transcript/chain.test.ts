@@ -136,7 +136,7 @@ describe('a record', () => {
   })
 })
 
-/** Hashes and all, of something that nobody could commit. */
+/** A record with hashes of an invalid commit. */
 function forged(): object {
   const body = { content: { text: 'O', type: 'poem' }, message: 'O', parent: null }
   const hash = createHash('sha256').update(JSON.stringify(body)).digest('hex')

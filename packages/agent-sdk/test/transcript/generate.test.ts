@@ -74,7 +74,7 @@ describe('a call', () => {
     await transcript.generate()
     vi.restoreAllMocks()
     seen('return')
-    // What is looked at again is the same step.
+    // Repeated looks show the same step.
     expect([...new Set(trace)]).toEqual([
       'compile',
       'call',

@@ -1,11 +1,11 @@
 import type { Extraction } from '@meup/agent-sdk/extract'
 import type { Commit, GenerationConfig, ModelClient, PromptMessage } from '@meup/agent-sdk/transcript'
 
-/** What a scripted model answers, and what it thought. */
+/** A scripted model's answer, and its thoughts. */
 export type Line = Partial<Extraction> & { readonly usage?: object }
 
 export interface ScriptedClient extends ModelClient {
-  /** What it was told, call by call. */
+  /** Its prompts, call by call. */
   readonly asked: { readonly messages: readonly PromptMessage[]; readonly options: GenerationConfig }[]
 }
 

@@ -8,7 +8,7 @@ export interface PlantedError {
   readonly planted: string
 }
 
-/** What differs from story to story; `p`: what all ids of it begin with. */
+/** Facts that differ between stories; `p`: the prefix of its ids. */
 interface Facts {
   readonly p: string
   readonly asker: string
@@ -62,7 +62,7 @@ function converse({ p, asker, supplier, order, total }: Facts): Line[] {
 
 const facts: Facts = { p: '', asker: 'ana', supplier: 'Acme', order: '4711', total: '1250' }
 
-/** What else goes on in the space at the same time, among the same participants. */
+/** Unrelated events in the space at the same time, with the same participants. */
 export const others: readonly (readonly Line[])[] = [
   converse({ p: 'x-', asker: 'ben', supplier: 'Borealis', order: '9032', total: '830' }),
   converse({ p: 'y-', asker: 'eve', supplier: 'Cormorant', order: '5518', total: '2944' }),
@@ -70,7 +70,7 @@ export const others: readonly (readonly Line[])[] = [
 
 type Change = Readonly<Record<string, Line | readonly Line[]>>
 
-/** The story with some lines replaced, by id; several stand for one where more happens, and none where it is left out. */
+/** The story with some lines replaced, by id; by several lines, or none. */
 function change(changes: Change): Line[] {
   return converse(facts).flatMap((each) => changes[each.draft.id] ?? each)
 }

@@ -3,7 +3,7 @@ import type { TestSpace } from '@meup/agent-sdk/testing'
 
 type Draft = Parameters<SpaceClient['send']>[0]
 
-/** What one participant sends. */
+/** An envelope of one participant. */
 export interface Line {
   readonly from: string
   readonly draft: Draft & { readonly id: string }
@@ -11,7 +11,7 @@ export interface Line {
 
 const line = (from: string, draft: Line['draft']): Line => ({ from, draft })
 
-/** Asks one participant, in front of everybody. */
+/** Asks one participant in public. */
 export const ask = (
   from: string,
   id: string,

@@ -2,7 +2,7 @@ import { traceEndpoint } from '@meup/folds'
 import type { Entry, EnvelopeLog, GatewayOptions, Logger } from '@meup/gateway'
 import type { TraceFold, TraceSpan } from '@meup/telemetry'
 
-export interface Tracing {
+interface Tracing {
   /** Observes the gateway. */
   readonly observe?: GatewayOptions['observe']
   /** Sends the remaining spans, once the gateway is closed. */

@@ -34,7 +34,7 @@ export interface Work {
 }
 
 /** The open runs of an agent, and when the first of them began. */
-export interface Thinking {
+interface Thinking {
   readonly agent: string
   readonly runs: number
   /** Milliseconds since the epoch. */

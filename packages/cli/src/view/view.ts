@@ -92,7 +92,7 @@ export interface FilterFlags {
 }
 
 /** A filter made of flags. `subscription` lets more pass than `includes`: the gateway always sends tool calls and answers. */
-export interface Filter extends ViewFilter {
+interface Filter extends ViewFilter {
   /** The same filter for reading the log. */
   readonly query: LogQuery
 }

@@ -20,7 +20,7 @@ export interface ToldStep extends AuditEntry {
   readonly turn_number: number | null
 }
 
-/** Where an export goes. */
+/** The target of an export. */
 export const exportFile = (): string => join(folderWith(), 'audit.db')
 
 /** Exports the audit of a staged space to a file, as `meup audit export` does, and gives what it said. */
@@ -61,7 +61,7 @@ export async function readSteps({ as }: Pick<ReplayScreen, 'as'>, reader: string
   const { steps } = (await as(reader).json('/audit?limit=1000')) as {
     steps: (ToldStep & RightInfo & Pick<AuditStep, 'asked_by' | 'rationale' | 'parameters' | 'redacted_by'>)[]
   }
-  // The columns of the export are those that the audit log had from its beginning: rights, rules, askers and arguments are no part of it.
+  // The columns of the export are those of the first version of the audit log: without rights, rules, askers and arguments.
   return steps
     .reverse()
     .map(({ allowed_by, approved_by, right, asked_by, rationale, parameters, redacted_by, ...step }) => step)

@@ -4,7 +4,7 @@ import { readRecording } from '../../src/replay/recording.js'
 
 const sha256 = (...parts: Uint8Array[]): Buffer => createHash('sha256').update(Buffer.concat(parts)).digest()
 
-/** Bodies of a log: how it was opened, then so many chats. */
+/** Bodies of a log: its opening, then this many chats. */
 export function bodies(chats: number): string[] {
   const opened = { event: 'opened', space: 'demo', epoch: 'the-epoch' }
   const head = { protocol: 'meup/v0.3', ts: '2026-01-02T03:04:05.678Z' }
@@ -41,7 +41,7 @@ export function createExport(all: readonly string[], first = 1, withheld: readon
 export const plain = (all: readonly string[]): string =>
   all.map((body, at) => `{"seq":${at + 1},${body.slice(1)}\n`).join('')
 
-/** What comes of this text, to its end. */
+/** The result of reading this text to its end. */
 export async function readText(
   text: string | Uint8Array,
 ): Promise<{ items: RecordedItem[]; end: RecordingExtent | RecordingDamage }> {

@@ -41,7 +41,7 @@ async function running(storage = '') {
   return { cwd, gateway, run, think, file, contents: () => readContents(file) }
 }
 
-/** What the steps of a file say; nothing where there is no file yet. */
+/** The contents of a file's steps; none if there is no file yet. */
 function readContents(path: string): string[] {
   try {
     const db = new Database(path, { readonly: true, fileMustExist: true })

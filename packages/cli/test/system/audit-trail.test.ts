@@ -15,7 +15,7 @@ async function answered() {
   return { cwd, run: (...args: string[]) => meup(args, { cwd }) }
 }
 
-/** What differs from run to run. */
+/** Masks differences between runs. */
 const masked = (text: string): string =>
   text
     .replace(/(?<=Turn )[0-9A-Z]{26} \([^)]*\)/g, 'ID (TIME)')
@@ -103,7 +103,7 @@ test('the trail has the steps that are asked for, oldest first', { timeout }, as
   const { stdout } = await run('audit', 'trail', '--thread', 'bot', '--turn', '3', '--phase', 'thinking')
   expect(stdout).toMatch(/^20\S+Z {2}bot turn 3, asked by ben {2}thinking: I'll look in both places\.\n$/)
 
-  // That there is no such turn is told, that it has no such steps is not.
+  // A missing turn is reported, missing steps are not.
   const turn = (...args: string[]) => run('audit', 'trail', '--thread', 'bot', '--turn', ...args)
   const stderr = 'there is no turn 999 of bot; meup audit trail --thread bot shows those that are\n'
   expect(await turn('999')).toEqual({ code: 1, stdout: '', stderr })

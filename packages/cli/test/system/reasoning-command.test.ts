@@ -4,14 +4,14 @@ import { verifies } from '../../../../test/verifies.js'
 import { answering } from '../support/answering.js'
 import { createTurn, envelope } from '../support/turns.js'
 
-/** What is special about some turns: without tools, without its first envelopes, still running. */
+/** Special properties of some turns: without tools, without its first envelopes, still running. */
 const special: Readonly<Record<number, object>> = {
   5: { tool_calls: [], reasoning: null },
   6: { tool_calls: [], reasoning: null, truncated: true },
   12: { state: 'running' },
 }
 
-/** `meup reasoning …`, where the gateway has 12 turns of `bot`, the last of which goes on, and gives 5 at a time. */
+/** `meup reasoning …` with a gateway that has 12 turns of `bot`, the last of which is running, and returns 5 at a time. */
 async function reasoning(...args: string[]) {
   const turns = Array.from({ length: 12 }, (_, at) => createTurn(at + 1, special[at + 1]))
   const { url } = await answering(({ pathname, searchParams }) => {

@@ -15,10 +15,10 @@ import { type ContextStateChange, ContextStates, type ContextStatesSnapshot } fr
 import { isObject } from '../text.js'
 import type { ContextView } from './context-view.js'
 import {
+  type AnswerDraft,
+  addToCounts,
   begin,
-  count,
   createDraft,
-  type Draft,
   Drafts,
   type DraftsSnapshot,
   end,
@@ -97,7 +97,7 @@ class Contexts implements ContextFold {
     const { context } = envelope
     const isLate = context !== undefined && this.states.isOver(context)
     for (let at = context; at !== undefined; at = contextParent(at)) {
-      count(this.#touch(at, envelope), envelope, isLate)
+      addToCounts(this.#touch(at, envelope), envelope, isLate)
     }
     for (const change of this.states.apply(envelope)) this.#turn(change, envelope)
     if (context !== undefined) quoteFree(this.#touch(context, envelope), envelope)
@@ -151,7 +151,7 @@ class Contexts implements ContextFold {
     return this.#drafts.get(contextRoot(context))?.answer ?? undefined
   }
 
-  #touch(context: string, { ts, seq = 0 }: Envelope): Draft {
+  #touch(context: string, { ts, seq = 0 }: Envelope): AnswerDraft {
     return this.#drafts.touch(context, ts, seq)
   }
 

@@ -7,29 +7,29 @@ import { getSource, type Quoted } from '../source.js'
 import { isObject, isWithheld } from '../text.js'
 import type { ContextView, Counts } from './context-view.js'
 
-export type DraftsSnapshot = RegisterSnapshot<Draft>
+export type DraftsSnapshot = RegisterSnapshot<AnswerDraft>
 
 /** The contexts, tracking those changed by the current envelope. */
 export class Drafts {
   readonly #drafts = new Register({ isOpen, weigh, capacity: { open: 32e6, over: 8e6 } })
-  readonly #changed = new Map<string, Draft>()
+  readonly #changed = new Map<string, AnswerDraft>()
 
-  get(context: string): Draft | undefined {
+  get(context: string): AnswerDraft | undefined {
     return this.#changed.get(context) ?? this.#drafts.get(context)
   }
 
-  values(): Iterable<Draft> {
+  values(): Iterable<AnswerDraft> {
     return this.#drafts.values()
   }
 
   /** Marks a context as changed. A new one is a free path until a start opens it. */
-  touch(context: string, ts: string, seq: number): Draft {
+  touch(context: string, ts: string, seq: number): AnswerDraft {
     const draft = this.get(context) ?? createDraft(context, ts, seq)
     this.#changed.set(context, draft)
     return draft
   }
 
-  put(draft: Draft): void {
+  put(draft: AnswerDraft): void {
     this.#changed.set(draft.context, draft)
   }
 
@@ -53,7 +53,7 @@ export class Drafts {
   }
 
   /** Stores and returns the changed contexts. */
-  flush(): Draft[] {
+  flush(): AnswerDraft[] {
     const changed = [...this.#changed.values()]
     this.#changed.clear()
     for (const draft of changed) this.#drafts.set(draft.context, draft)
@@ -69,13 +69,13 @@ export class Drafts {
   }
 }
 
-const isOpen = ({ state }: Draft): boolean => state === 'open'
+const isOpen = ({ state }: AnswerDraft): boolean => state === 'open'
 
-const weigh = ({ weight, contributors, proposals }: Draft): number =>
+const weigh = ({ weight, contributors, proposals }: AnswerDraft): number =>
   weight + 20 * (contributors.length + proposals.length)
 
 /** A `ContextView` under construction. */
-export type Draft = {
+export type AnswerDraft = {
   -readonly [Key in Exclude<keyof ContextView, 'contributors' | 'counts' | 'proposals'>]: ContextView[Key]
 } & {
   readonly contributors: string[]
@@ -85,7 +85,7 @@ export type Draft = {
   weight: number
 }
 
-export const createDraft = (context: string, startedAt: string, firstSeq: number): Draft => ({
+export const createDraft = (context: string, startedAt: string, firstSeq: number): AnswerDraft => ({
   context,
   state: 'free',
   owner: null,
@@ -116,8 +116,8 @@ const boundaries: ReadonlySet<string> = new Set([
 ])
 
 /** Counts an envelope in the context or below it. */
-export function count(
-  { counts, contributors }: Draft,
+export function addToCounts(
+  { counts, contributors }: AnswerDraft,
   { kind, from, payload }: Envelope,
   isLate: boolean,
 ): void {
@@ -128,7 +128,7 @@ export function count(
   if (!contributors.includes(from) && contributors.length < maxEntries.contributors) contributors.push(from)
 }
 
-export function begin(draft: Draft, start: Envelope, isKnown: (id: string) => boolean): void {
+export function begin(draft: AnswerDraft, start: Envelope, isKnown: (id: string) => boolean): void {
   const { metadata, references } = start.payload
   draft.state = 'open'
   draft.owner = start.from
@@ -139,12 +139,12 @@ export function begin(draft: Draft, start: Envelope, isKnown: (id: string) => bo
   if (!draft.contributors.includes(start.from)) draft.contributors.unshift(start.from)
 }
 
-export function hide(draft: Draft, hiddenBy: readonly string[]): void {
+export function hide(draft: AnswerDraft, hiddenBy: readonly string[]): void {
   draft.hiddenBy = hiddenBy
   draft.reasoningVisible = hiddenBy.length === 0
 }
 
-export function end(draft: Draft, state: 'concluded' | 'cancelled', envelope: Envelope): void {
+export function end(draft: AnswerDraft, state: 'concluded' | 'cancelled', envelope: Envelope): void {
   const { reason } = envelope.payload
   const said = typeof reason === 'string' ? reason : payloadText(envelope.payload)
   const words = getStopWords(envelope)
@@ -158,7 +158,7 @@ export function end(draft: Draft, state: 'concluded' | 'cancelled', envelope: En
 }
 
 /** Starts and conclusions in a free path do not open or end it, but their texts are shown. */
-export function quoteFree(draft: Draft, envelope: Envelope): void {
+export function quoteFree(draft: AnswerDraft, envelope: Envelope): void {
   if (draft.state !== 'free') return
   if (envelope.kind === Kind.reasoningStart) draft.opening ??= quote(envelope, payloadText(envelope.payload))
   if (envelope.kind === Kind.reasoningConclusion)
@@ -166,7 +166,7 @@ export function quoteFree(draft: Draft, envelope: Envelope): void {
 }
 
 /** Adds a proposal; `false` if it is already listed. */
-export function propose({ proposals }: Draft, proposal: string): boolean {
+export function propose({ proposals }: AnswerDraft, proposal: string): boolean {
   if (proposals.includes(proposal)) return false
   proposals.push(proposal)
   if (proposals.length > maxEntries.proposals) proposals.shift()

@@ -45,14 +45,14 @@ export function exactText(call: ProposedCall, maxChars = Number.POSITIVE_INFINIT
   }
 }
 
-/** Characters of the reason and of the tool name beside an exact text. */
+/** Maximum characters of the reason and of the tool name next to an exact text. */
 const [maxReasonChars, maxToolChars] = [1000, 100]
 
-/** The name of a tool beside an exact text: quoted unless plain, so that it cannot pass for part of that text. */
+/** The name of a tool next to an exact text: quoted unless plain, so that it cannot pass for part of that text. */
 export const quoteToolName = (tool: string): string =>
   /^[\w./-]{1,100}$/.test(tool) ? tool : JSON.stringify(brief(spellOut(tool), maxToolChars))
 
-/** The reason beside an exact text: quoted, on one line and short, so that it cannot pass for part of that text. */
+/** The reason next to an exact text: quoted, on one line and short, so that it cannot pass for part of that text. */
 export function quoteReason(rationale: string | null): string {
   if (rationale === null) return 'no reason given'
   const shown = head(rationale, maxReasonChars)

@@ -45,7 +45,7 @@ export function getStopWords({ kind, from, payload }: Said): string | undefined 
 export const findStopWords = (reason: string): string | undefined =>
   Object.hasOwn(stopWords, reason) ? stopWords[reason] : undefined
 
-/** Warns whoever decides a proposal that the program of its proposer has ended. */
+/** Warns the approver of a proposal that the program of its proposer has ended. */
 export const proposerEndedText = (proposer: string): string =>
   `${programEndedText(proposer)}; no one waits for the result`
 

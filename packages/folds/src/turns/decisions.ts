@@ -32,7 +32,7 @@ export interface End {
 }
 
 /** The tool calls of a turn, in the order of dispatch. */
-export class Decisions {
+export class TurnDecisions {
   /** The latest 1,000, including replaced ones (`isCurrent` is `false`). */
   readonly list: ToolDecision[] = []
   readonly #latest = new Map<string, ToolDecision>()

@@ -9,7 +9,7 @@ import { getSource, type Quoted, type Source } from '../source.js'
 import { type Call, type CallChange, Calls, isProposal, RecentCalls } from '../space/calls.js'
 import { getMessage, getRationale, inlineJson, isWithheld } from '../text.js'
 import { maxCalls } from './asked-calls.js'
-import { Decisions, type Dispatch, type End } from './decisions.js'
+import { type Dispatch, type End, TurnDecisions } from './decisions.js'
 import { type Beginning, Role } from './marks.js'
 import {
   answer,
@@ -56,7 +56,7 @@ export class FoldedTurn {
   /** Seq of the last envelope that was applied. */
   seq = 0
   readonly #guard: Guard
-  readonly #decisions = new Decisions()
+  readonly #decisions = new TurnDecisions()
   readonly #calls = new Calls<CallInTurn>({
     store: new RecentCalls(maxCalls),
     reduce: (change, envelope) => this.#onCall(change, envelope),

@@ -1,6 +1,6 @@
 import { type Envelope, GATEWAY, PROTOCOL } from '@meup/protocol'
 
-/** What a test says of an envelope; place and time follow from its position. */
+/** The fields of an envelope in a test; place and time follow from its position. */
 export type Fields = Pick<Envelope, 'from' | 'kind'> & Partial<Envelope>
 type More = Partial<Envelope>
 

@@ -43,7 +43,7 @@ export interface SpaceConfig {
 }
 
 /** Throws if a name could be mistaken for another participant or the gateway [MEUP-3.24]. */
-export function checkNames({ name, participants }: Pick<SpaceConfig, 'name' | 'participants'>): void {
+export function checkConfigNames({ name, participants }: Pick<SpaceConfig, 'name' | 'participants'>): void {
   for (const [id, imitated] of imitationsIn(Object.keys(participants))) {
     throw new Error(`"${id}" in the space "${name}" could be taken for "${imitated}". Choose another name.`)
   }

@@ -20,7 +20,7 @@ import type { SpaceConfig } from './config.js'
 import type { LogUse, Rates } from './metering.js'
 
 /** A decision of the gateway about an envelope. */
-export type Verdict = Pick<DecisionPayload, 'decision' | 'reasonCode' | 'message' | 'missing'>
+export type GuardVerdict = Pick<DecisionPayload, 'decision' | 'reasonCode' | 'message' | 'missing'>
 
 /** The refused or reviewed envelope, as far as it could be read. */
 interface Attempt {
@@ -113,7 +113,7 @@ export function verdictFor(refusal: {
   readonly code: ErrorCode
   readonly message: string
   readonly details?: { readonly missing?: unknown }
-}): Verdict | undefined {
+}): GuardVerdict | undefined {
   const { code: reasonCode, message, details } = refusal
   if (reasonCode === 'rate_limited') return { decision: 'limited', reasonCode, message }
   if (!denials.has(reasonCode)) return undefined
@@ -135,7 +135,7 @@ export class Decisions {
     this.#space = space
   }
 
-  record(attempt: Attempt, verdict: Verdict): void {
+  record(attempt: Attempt, verdict: GuardVerdict): void {
     const { rateLimitKey } = attempt.sender
     const { logUse, clock } = this.#space
     // A sender without log budget gets no records per call.
@@ -202,7 +202,7 @@ export class Decisions {
     this.#logUncounted()
   }
 
-  #note({ sender, envelope, meter, isPublic }: Attempt, verdict: Verdict): Note {
+  #note({ sender, envelope, meter, isPublic }: Attempt, verdict: GuardVerdict): Note {
     const { id, kind, context, correlationId } = envelope
     const isLegal = context !== undefined && parseContext(context, this.#space.config.limits) !== undefined
     const record = {
@@ -274,7 +274,7 @@ export class Decisions {
 }
 
 /** The refused call. A call that was admitted is in the log itself. */
-function refusedCall(envelope: Envelope, { decision }: Verdict): Call | undefined {
+function refusedCall(envelope: Envelope, { decision }: GuardVerdict): Call | undefined {
   const tool = toolIn(envelope)
   if (tool === '' || (decision !== 'denied' && decision !== 'limited')) return undefined
   const { payload, rationale } = envelope

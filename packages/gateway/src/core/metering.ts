@@ -22,7 +22,7 @@ const owed = ['bytes', 'results', 'work', 'frames'] as const satisfies readonly 
 export const getRateClass = (kind: string): RateClass =>
   classes.get(kind) ?? classes.get(namespaceOf(kind)) ?? 'other'
 
-/** With more rateLimitKeys than this, those without debt are forgotten. */
+/** Above this number of keys, those without debt are forgotten. */
 const remembered = 4096
 
 /** Bounds the extra wait that earlier refusals add. */
@@ -153,7 +153,7 @@ const waitMs = ({ tokens, rate }: Bucket, least: number): number =>
   tokens >= least ? 0 : Math.ceil(((least - tokens) / rate.perSecond) * 1000)
 
 /** Counters by name. */
-export class Counts {
+export class MeterCounts {
   readonly #counts = new Map<string, number>()
 
   add(key: string, times = 1): void {
@@ -188,16 +188,16 @@ export class Histogram {
 /** Counters of a space since it was opened. Plain numbers, because every envelope passes here; `metrics.ts` reads them. */
 export class SpaceMetrics {
   /** Envelopes in the log, by class of kinds. */
-  readonly accepted = new Counts()
+  readonly accepted = new MeterCounts()
   /** Bytes of the envelopes in the log. */
   appendedBytes = 0
   /** Envelopes that were refused, by code. */
-  readonly refused = new Counts()
+  readonly refused = new MeterCounts()
   /** Seconds that the log took for one batch. */
   readonly commits = new Histogram([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5])
   failedCommits = 0
   /** Findings of the guard, by action. */
-  readonly findings = new Counts()
+  readonly findings = new MeterCounts()
   /** Connections closed because their peers read too slowly. */
   slowCloses = 0
   /** How often reading of a connection was paused because the log had fallen behind or its rates were used up. */

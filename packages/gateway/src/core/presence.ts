@@ -3,7 +3,7 @@ import { type Capability, Kind, type PresencePayload, type ProgramInfo } from '@
 import { programsOf } from './config.js'
 import type { Session } from './delivery/session.js'
 import { OpenWork, Timers } from './open-work.js'
-import { keyOf, type Person, PresentElsewhere } from './present-elsewhere.js'
+import { keyOf, PresentElsewhere, type PresentParticipant } from './present-elsewhere.js'
 import type { Space } from './space.js'
 import type { Ended } from './state/state.js'
 
@@ -159,7 +159,7 @@ export class Presence {
   }
 
   /** The participants that are connected to this gateway, with their capabilities and programs. */
-  *here(): Generator<Person> {
+  *here(): Generator<PresentParticipant> {
     for (const [id, all] of this.#sessions) {
       const [first] = all
       if (first !== undefined) yield [id, first.capabilities, sessionsOf(all)]

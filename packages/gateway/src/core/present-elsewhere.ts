@@ -4,10 +4,14 @@ import type { Capability, ProgramInfo } from '@meup/protocol'
 export const keyOf = (participant: string, session: string): string => `${participant} ${session}`
 
 /** A connected participant, its capabilities, and its programs. */
-export type Person = readonly [id: string, capabilities: readonly Capability[], sessions: readonly string[]]
+export type PresentParticipant = readonly [
+  id: string,
+  capabilities: readonly Capability[],
+  sessions: readonly string[],
+]
 
 interface Lease {
-  readonly people: ReadonlyMap<string, Person>
+  readonly people: ReadonlyMap<string, PresentParticipant>
   readonly programs: ReadonlyMap<string, ProgramInfo>
   readonly until: number
 }
@@ -15,7 +19,7 @@ interface Lease {
 /** The announcement that a gateway repeats. */
 export interface Announcement {
   /** Participants connected to it. */
-  readonly people: readonly Person[]
+  readonly people: readonly PresentParticipant[]
   /** States of programs that run beside it. */
   readonly programs: readonly (readonly [id: string, program: ProgramInfo])[]
 }
@@ -66,7 +70,7 @@ export class PresentElsewhere {
     return undefined
   }
 
-  *all(): Generator<Person> {
+  *all(): Generator<PresentParticipant> {
     for (const { people } of this.#leases.values()) yield* people.values()
   }
 }

@@ -9,7 +9,7 @@ const page = 1000
 const decoder = new TextDecoder()
 
 /** Replays the log up to `through`, starting from the snapshot of its pruned part [MEUP-3.4]. */
-export async function replay(log: EnvelopeLog, through = log.head): Promise<SpaceState> {
+export async function replayLog(log: EnvelopeLog, through = log.head): Promise<SpaceState> {
   return follow(restoreState(log), log, through)
 }
 
@@ -33,7 +33,7 @@ function restoreState({ snapshot }: EnvelopeLog): SpaceState {
   return snapshot === undefined ? new SpaceState() : SpaceState.from(snapshot.bytes, snapshot.through)
 }
 
-/** The same state as `replay`, from the checkpoint and the rows after it. Without a usable checkpoint, replays the whole log. */
+/** The same state as `replayLog`, from the checkpoint and the rows after it. Without a usable checkpoint, replays the whole log. */
 export async function resume(
   log: EnvelopeLog,
   space: string,
@@ -41,11 +41,11 @@ export async function resume(
   through = log.head,
 ): Promise<SpaceState> {
   const kept = await log.checkpoint()
-  if (kept === undefined) return replay(log, through)
+  if (kept === undefined) return replayLog(log, through)
   const state = stateIn(kept, { head: through })
   if (state instanceof SpaceState) return follow(state, log, through)
   logger.warn({ space, reason: state }, 'the checkpoint of the log cannot be read: all of the log is read')
-  return replay(log, through)
+  return replayLog(log, through)
 }
 
 /** The state of a checkpoint, or why it is unusable. */

@@ -7,9 +7,9 @@ import type { Session } from '../core/delivery/session.js'
 import { mayRead } from '../core/may-read.js'
 import type { Space, SpaceListener } from '../core/space.js'
 import { yieldNow } from '../core/yielding.js'
-import type { Turns } from '../index/indexer.js'
-import type { Ended } from '../index/turn-index.js'
-import { classifyReader, type TurnEvent, type TurnEvents } from '../index/turn-view.js'
+import type { IndexedTurns } from '../index/indexer.js'
+import type { EndedTurn } from '../index/turn-index.js'
+import { classifyReader, type TurnEvents, type TurnViewEvent } from '../index/turn-view.js'
 import type { Message, OutboundBatch } from '../ports/connection.js'
 
 /** Bytes of envelopes that wait for the index; beyond them they are read from the log again. */
@@ -27,7 +27,7 @@ const servedUnits = 8
  */
 export class EventStreams implements SpaceListener {
   readonly #space: Space
-  readonly #turns: Turns
+  readonly #turns: IndexedTurns
   /** Streams that are served, caught up or not. */
   readonly #open = new Set<Session>()
   /** Streams that have everything up to `#shown`. */
@@ -40,7 +40,7 @@ export class EventStreams implements SpaceListener {
   #deltas: { readonly after: number; readonly relayed: Relayed }[] = []
   #deltaBytes = 0
 
-  constructor(space: Space, turns: Turns) {
+  constructor(space: Space, turns: IndexedTurns) {
     const { indexer } = turns
     this.#space = space
     this.#turns = turns
@@ -205,9 +205,9 @@ export class EventStreams implements SpaceListener {
   async #endings(after: number, through: number, sessions: readonly Session[]): Promise<BatchEnd[]> {
     const index = await this.#turns.indexer.reach(through)
     const ended = index.ended(after, through)
-    const byTurn = new Map<number, Ended[]>()
+    const byTurn = new Map<number, EndedTurn[]>()
     for (const each of ended) byTurn.set(each.turn.turn, [...(byTurn.get(each.turn.turn) ?? []), each])
-    const endings = new Map<Ended, BatchEnd>()
+    const endings = new Map<EndedTurn, BatchEnd>()
     for (const [first, ...others] of byTurn.values()) {
       if (first === undefined) continue
       const turnEvents = await this.#turns.folded.events(index, first.turn, { after, through }, sessions)
@@ -300,10 +300,10 @@ class BatchEnd {
   readonly isForAll: boolean
   readonly #turnEvents: TurnEvents
   readonly #folded: number
-  readonly #messages = new Map<TurnEvent, Message>()
+  readonly #messages = new Map<TurnViewEvent, Message>()
 
   /** `isFirst`: the first event of several for one envelope. */
-  constructor({ seq, turn }: Ended, turnEvents: TurnEvents, isFirst = true) {
+  constructor({ seq, turn }: EndedTurn, turnEvents: TurnEvents, isFirst = true) {
     this.seq = seq
     this.agent = turn.agent
     this.#turnEvents = turnEvents

@@ -1,8 +1,8 @@
 import { closeCodes, type ProgramInfo } from '@meup/protocol'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
-import { checkNames, type SpaceConfig } from '../core/config.js'
+import { checkConfigNames, type SpaceConfig } from '../core/config.js'
 import type { Selection, Session, Visitor } from '../core/delivery/session.js'
-import { Counts } from '../core/metering.js'
+import { MeterCounts } from '../core/metering.js'
 import { createReport, Space, type SpaceReport } from '../core/space.js'
 import type { Kick } from '../core/state/trust/trust.js'
 import { IndexFile } from '../index/index-file.js'
@@ -20,7 +20,7 @@ import {
   type Resume,
 } from './connection-gate.js'
 import { type ConnectionHandle, openConnection } from './connection-handle.js'
-import { createTokenTester, type Link, Links } from './links.js'
+import { createTokenTester, Links, type OneTimeLink } from './links.js'
 import { SpaceHost } from './space-host.js'
 
 export interface GatewayOptions {
@@ -66,8 +66,8 @@ export type Caller = Visitor & { readonly space: Space } & Pick<SpaceHost, 'turn
 export interface Gateway {
   readonly spaces: readonly string[]
   /** Refused connections, by error code. Adapters count their own refusals. */
-  readonly refusedJoins: Counts
-  /** Requests and connections without a valid token where one is required. */
+  readonly refusedJoins: MeterCounts
+  /** Requests and connections without a valid token that need one. */
   readonly failedLogins: number
   /** Bytes of the logs, and free bytes of the disk; `undefined` if the logs are in memory. */
   disk(): Disk | undefined
@@ -97,7 +97,7 @@ export interface Gateway {
     connectRequest: ConnectRequest,
   ): Promise<{ readonly code: string; readonly expiresAt: number } | Refusal>
   /** Exchanges a one-time code for its token, while the token is valid. */
-  exchange(code: string, remote: string, onAuthenticated?: () => void): Promise<Link | Refusal>
+  exchange(code: string, remote: string, onAuthenticated?: () => void): Promise<OneTimeLink | Refusal>
   /** Checks whether a connection may be opened. Costs a `control` token of the visitor [MEUP-5.5]. */
   admit(connectRequest: ConnectRequest): Promise<ConnectionGrant | Refusal>
   /**
@@ -120,7 +120,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const isToken = createTokenTester(authenticator, hosts)
   try {
     for (const config of options.spaces) {
-      checkNames(config)
+      checkConfigNames(config)
       const log = await store.open(config.name)
       const observer = await options.observe?.(config.name, log)
       const space = await Space.open(config, { log, clock, logger, isToken })
@@ -133,7 +133,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     throw error
   }
   for (const host of hosts.values()) host.begin()
-  const refusedJoins = new Counts()
+  const refusedJoins = new MeterCounts()
   const failedLogins = new FailedLogins(logger)
   const links = new Links(clock)
   let draining = false

@@ -10,7 +10,7 @@ const linkMs = 60_000
 const maxPerParticipant = 8
 
 /** The token of a one-time code. */
-export interface Link {
+export interface OneTimeLink {
   readonly space: string
   readonly participant: string
   readonly token: string
@@ -20,14 +20,14 @@ export interface Link {
 export class Links {
   readonly #clock: Clock
   /** By the digest of the code; the oldest first. */
-  readonly #links = new Map<string, Link & { readonly expiresAt: number }>()
+  readonly #links = new Map<string, OneTimeLink & { readonly expiresAt: number }>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   /** `expiresAt`: milliseconds since the epoch. */
-  make(link: Link): { readonly code: string; readonly expiresAt: number } {
+  make(link: OneTimeLink): { readonly code: string; readonly expiresAt: number } {
     this.#forget()
     const { space, participant } = link
     const own = [...this.#links].filter(
@@ -42,7 +42,7 @@ export class Links {
   }
 
   /** Returns the token of a code, and invalidates the code. */
-  take(code: string): Link | undefined {
+  take(code: string): OneTimeLink | undefined {
     this.#forget()
     const digest = hashCode(code)
     const link = this.#links.get(digest)

@@ -1,5 +1,5 @@
 import type { Metric, Registry } from 'prom-client'
-import type { Counts, Histogram, SpaceMetrics } from '../core/metering.js'
+import type { Histogram, MeterCounts, SpaceMetrics } from '../core/metering.js'
 import type { SpaceReport } from '../core/space.js'
 import type { Gateway } from './gateway.js'
 import { countUnhandledRejections } from './unhandled-rejections.js'
@@ -205,7 +205,7 @@ function perSpace(
 
 const readOne = (value: number | undefined) => (value === undefined ? [] : [{ labels: {}, value }])
 
-function byKey(label: string, counts: Counts): Value[] {
+function byKey(label: string, counts: MeterCounts): Value[] {
   return [...counts.entries()].map(([key, value]) => ({ labels: { [label]: key }, value }))
 }
 

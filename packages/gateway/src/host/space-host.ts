@@ -1,7 +1,7 @@
 import { closeCodes, Kind, type WelcomePayload } from '@meup/protocol'
 import { Checkpoints } from '../core/checkpoints.js'
-import { checkNames, programsOf, type SpaceConfig } from '../core/config.js'
-import { backfill, lastReadable, type Span, tailSpan } from '../core/delivery/backfill.js'
+import { checkConfigNames, programsOf, type SpaceConfig } from '../core/config.js'
+import { backfill, lastReadable, type SeqSpan, tailSpan } from '../core/delivery/backfill.js'
 import { participantsIn, proposalsFor } from '../core/delivery/introduction.js'
 import { type Selection, Session, type Visitor } from '../core/delivery/session.js'
 import { Erasing } from '../core/erasing.js'
@@ -12,7 +12,7 @@ import { digestRules } from '../core/safety.js'
 import type { Space } from '../core/space.js'
 import type { SpaceState } from '../core/state/state.js'
 import type { IndexFile } from '../index/index-file.js'
-import { createTurns, type Turns } from '../index/indexer.js'
+import { createTurns, type IndexedTurns } from '../index/indexer.js'
 import { type Connection, type Feed, messageFrom } from '../ports/connection.js'
 import type { LogObserver } from '../ports/envelope-log.js'
 import { Member } from './cluster/member.js'
@@ -24,7 +24,7 @@ import { EventStreams } from './event-streams.js'
 export class SpaceHost {
   readonly space: Space
   readonly presence: Presence
-  readonly turns: Turns
+  readonly turns: IndexedTurns
   readonly retention: Retention
   readonly checkpoints: Checkpoints
   readonly erasing: Erasing
@@ -105,7 +105,7 @@ export class SpaceHost {
    */
   async reconfigure(config: SpaceConfig): Promise<void> {
     const { space } = this
-    checkNames(config)
+    checkConfigNames(config)
     this.#enforcement.closeRevoked() // First, so that closing the connections of a removed token does not wait for the disk.
     const guardAnew = space.safety.prepare(config.safety)
     this.#enforcement.hold()
@@ -326,7 +326,7 @@ export class SpaceHost {
   }
 }
 
-type Start = Span & { readonly isLost?: boolean }
+type Start = SeqSpan & { readonly isLost?: boolean }
 
 /** By participant; equal texts mean equal rights. */
 const rightsIn = ({ state }: Space): Map<string, string> =>

@@ -7,7 +7,7 @@ import type { Space } from '../core/space.js'
 import { readAudit } from '../index/read-audit.js'
 import { type AuditStep, Steps } from '../index/steps.js'
 import type { Message } from '../ports/connection.js'
-import type { Query } from './parameters.js'
+import type { ParsedQuery } from './parameters.js'
 import { refused } from './problem.js'
 import type { HttpOptions } from './route.js'
 import {
@@ -25,7 +25,7 @@ import {
 export async function getAudit(
   context: Context,
   options: HttpOptions,
-  asked: Query<'before' | 'limit' | 'from' | 'since' | 'until' | 'thread_id' | 'turn' | 'phase'>,
+  asked: ParsedQuery<'before' | 'limit' | 'from' | 'since' | 'until' | 'thread_id' | 'turn' | 'phase'>,
 ): Promise<Response> {
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)

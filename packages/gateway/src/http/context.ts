@@ -13,7 +13,7 @@ import { LoggedRights } from '../index/rights.js'
 import { parseEnvelope } from '../log/entries.js'
 import type { Entry } from '../ports/envelope-log.js'
 import { resolveEnvelope } from './envelope.js'
-import type { Query } from './parameters.js'
+import type { ParsedQuery } from './parameters.js'
 import { refused } from './problem.js'
 import { markdown } from './proof.js'
 import type { HttpOptions } from './route.js'
@@ -26,7 +26,7 @@ const maxCountedEnvelopes = 10_000
 export async function getContext(
   context: Context,
   options: HttpOptions,
-  asked: Query<'format'>,
+  asked: ParsedQuery<'format'>,
 ): Promise<Response> {
   if (asked.format === 'jsonl') return refused(markdownOnly)
   const visitor = await authenticateReader(context, options)

@@ -4,7 +4,7 @@ import { select } from '../core/delivery/session.js'
 import { checkResume, type Resume } from '../host/connection-gate.js'
 import type { Feed, Message, OutboundBatch } from '../ports/connection.js'
 import { createFilter, type FilterName } from './history.js'
-import type { Query } from './parameters.js'
+import type { ParsedQuery } from './parameters.js'
 import { refused } from './problem.js'
 import { type HttpOptions, readConnectRequest } from './route.js'
 import { toSingleLine } from './stream.js'
@@ -35,7 +35,7 @@ const eventHeaders = {
 export async function getEvents(
   context: Context,
   options: HttpOptions,
-  asked: Query<'after' | 'epoch' | FilterName>,
+  asked: ParsedQuery<'after' | 'epoch' | FilterName>,
 ): Promise<Response> {
   const { gateway } = options
   const { after, epoch, reasoning = 'full' } = asked

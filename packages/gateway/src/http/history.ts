@@ -4,7 +4,7 @@ import { isRefusal } from '../core/admission/context.js'
 import { readHistory } from '../core/delivery/history.js'
 import { type Message, splitMessage } from '../ports/connection.js'
 import type { Filter } from '../ports/envelope-log.js'
-import type { Query } from './parameters.js'
+import type { ParsedQuery } from './parameters.js'
 import { refused } from './problem.js'
 import type { HttpOptions } from './route.js'
 import { sent, toSingleLine } from './stream.js'
@@ -17,7 +17,7 @@ export const ndjson = 'application/x-ndjson'
 export async function getEnvelopes(
   context: Context,
   options: HttpOptions,
-  asked: Query<'after' | 'before' | 'limit' | 'order' | FilterName>,
+  asked: ParsedQuery<'after' | 'before' | 'limit' | 'order' | FilterName>,
 ): Promise<Response> {
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)
@@ -46,7 +46,7 @@ export async function getEnvelopes(
 }
 
 /** The part of a query that the log filters itself. */
-export function createFilter({ kind, from, context, correlationId }: Query<FilterName>): Filter {
+export function createFilter({ kind, from, context, correlationId }: ParsedQuery<FilterName>): Filter {
   return {
     ...(kind && { kinds: kind }),
     ...(from && { from }),

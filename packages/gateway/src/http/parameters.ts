@@ -176,11 +176,11 @@ export const whyParameters = {
 /** Parameters by their names. */
 export type QueryParameters = Readonly<Record<string, Parameter<unknown>>>
 /** The parsed values of a query. */
-export type Asked<Known extends QueryParameters> = {
+export type AskedParameters<Known extends QueryParameters> = {
   readonly [Name in keyof Known]: ReturnType<Known[Name]['read']>
 }
 type ParameterName = keyof typeof parameters
-export type Query<Name extends ParameterName> = Asked<Pick<typeof parameters, Name>>
+export type ParsedQuery<Name extends ParameterName> = AskedParameters<Pick<typeof parameters, Name>>
 
 export const pick = <Name extends ParameterName>(...names: readonly Name[]): Pick<typeof parameters, Name> =>
   Object.fromEntries(names.map((name) => [name, parameters[name]])) as Pick<typeof parameters, Name>
@@ -189,7 +189,7 @@ export const pick = <Name extends ParameterName>(...names: readonly Name[]): Pic
 export function readParameters<Known extends QueryParameters>(
   query: URLSearchParams,
   known: Known,
-): Asked<Known> | Refusal {
+): AskedParameters<Known> | Refusal {
   const values: Record<string, unknown> = {}
   for (const name of new Set(query.keys())) {
     const parameter = Object.hasOwn(known, name) ? known[name] : undefined
@@ -205,7 +205,7 @@ export function readParameters<Known extends QueryParameters>(
     }
     values[name] = value
   }
-  return values as Asked<Known>
+  return values as AskedParameters<Known>
 }
 
 const show = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)

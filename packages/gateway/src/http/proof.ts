@@ -5,7 +5,7 @@ import { exportLog, verifyLog } from '../core/delivery/verify-log.js'
 import type { Caller } from '../host/gateway.js'
 import { exportTurns } from '../index/markdown.js'
 import { ndjson } from './history.js'
-import type { Query } from './parameters.js'
+import type { ParsedQuery } from './parameters.js'
 import { refused } from './problem.js'
 import type { HttpOptions } from './route.js'
 import { streamLines } from './stream.js'
@@ -37,7 +37,7 @@ export async function getVerification(context: Context, options: HttpOptions): P
 export async function getExport(
   context: Context,
   options: HttpOptions,
-  asked: Query<'format' | 'after' | 'thread_id' | 'turn' | 'limit'>,
+  asked: ParsedQuery<'format' | 'after' | 'thread_id' | 'turn' | 'limit'>,
 ): Promise<Response> {
   const { format = 'jsonl', after = 0, thread_id, turn, limit } = asked
   const isPart = thread_id !== undefined || turn !== undefined || limit !== undefined
@@ -76,7 +76,7 @@ export const markdown = 'text/markdown; charset=utf-8'
 async function writeMarkdown(
   context: Context,
   visitor: Caller,
-  asked: Query<'thread_id' | 'turn' | 'limit'>,
+  asked: ParsedQuery<'thread_id' | 'turn' | 'limit'>,
   options: HttpOptions,
   failed: (error: unknown) => void,
 ): Promise<Response> {

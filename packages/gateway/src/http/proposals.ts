@@ -7,7 +7,7 @@ import { mayRead } from '../core/may-read.js'
 import { parseEnvelope } from '../log/entries.js'
 import type { Row } from '../ports/envelope-log.js'
 import { ndjson } from './history.js'
-import type { Query } from './parameters.js'
+import type { ParsedQuery } from './parameters.js'
 import { refused } from './problem.js'
 import type { HttpOptions } from './route.js'
 import { authenticateReader, chargeView, createReader, linkToNext } from './views.js'
@@ -19,7 +19,7 @@ const maxBytes = 4 * 1024 * 1024
 export async function getProposals(
   context: Context,
   options: HttpOptions,
-  { after = 0, limit = 100 }: Query<'after' | 'limit'>,
+  { after = 0, limit = 100 }: ParsedQuery<'after' | 'limit'>,
 ): Promise<Response> {
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)

@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import { readBearerToken } from '../host/connection-gate.js'
 import type { ConnectRequest, Gateway } from '../host/gateway.js'
 import type { Logger } from '../ports/logger.js'
-import type { Asked, QueryParameters } from './parameters.js'
+import type { AskedParameters, QueryParameters } from './parameters.js'
 import type { Traffic } from './traffic.js'
 
 /** A route: the gateway registers it, reads its query and describes it in OpenAPI from this. */
@@ -27,7 +27,7 @@ export interface Route<Known extends QueryParameters = QueryParameters> {
   readonly handler: (
     context: Context,
     options: HttpOptions,
-    asked: Asked<Known>,
+    asked: AskedParameters<Known>,
   ) => Response | Promise<Response>
 }
 

@@ -10,12 +10,14 @@ import type { Caller } from '../host/gateway.js'
 import type { Stretch } from '../index/words/word-index.js'
 import { parseEnvelope } from '../log/entries.js'
 import type { Entry, Filter, Heading } from '../ports/envelope-log.js'
-import type { Query } from './parameters.js'
+import type { ParsedQuery } from './parameters.js'
 import { refused } from './problem.js'
 import type { HttpOptions } from './route.js'
 import { authenticateReader, chargeView, createReader, respondPage } from './views.js'
 
-type Asked = Query<'text' | 'from' | 'kind' | 'tool' | 'outcome' | 'since' | 'until' | 'limit' | 'before'>
+type Asked = ParsedQuery<
+  'text' | 'from' | 'kind' | 'tool' | 'outcome' | 'since' | 'until' | 'limit' | 'before'
+>
 
 /** Characters of readable rows that one request searches. */
 const maxCharacters = 8 * 1024 * 1024

@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import { readTurns } from '../index/read-turns.js'
 import { resolveEnvelope } from './envelope.js'
-import type { Query } from './parameters.js'
+import type { ParsedQuery } from './parameters.js'
 import { refused } from './problem.js'
 import type { HttpOptions } from './route.js'
 import {
@@ -20,7 +20,7 @@ import {
 export async function getTurns(
   context: Context,
   options: HttpOptions,
-  asked: Query<'thread_id' | 'before' | 'limit' | 'of' | 'calls_before' | 'sizes'>,
+  asked: ParsedQuery<'thread_id' | 'before' | 'limit' | 'of' | 'calls_before' | 'sizes'>,
 ): Promise<Response> {
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)

@@ -6,7 +6,7 @@ import type { Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
 import type { Caller } from '../host/gateway.js'
 import type { TurnIndex } from '../index/turn-index.js'
-import type { Query } from './parameters.js'
+import type { ParsedQuery } from './parameters.js'
 import { type HttpOptions, readConnectRequest } from './route.js'
 
 /** Milliseconds that a request waits until the index has caught up with the log. */
@@ -126,7 +126,7 @@ const maxNames = 20
 
 /** Refuses a thread of another space, and a turn without a thread. */
 export function checkThread(
-  { thread_id: thread, turn }: Partial<Query<'thread_id' | 'turn'>>,
+  { thread_id: thread, turn }: Partial<ParsedQuery<'thread_id' | 'turn'>>,
   { config }: Space,
 ): Refusal | undefined {
   if (thread === undefined) {

@@ -5,7 +5,7 @@ import type { Space } from '../core/space.js'
 import { LoggedEnvelopes } from '../index/logged-envelopes.js'
 import { LoggedRights } from '../index/rights.js'
 import { refuseMissing, resolveEnvelope } from './envelope.js'
-import type { Asked, whyParameters } from './parameters.js'
+import type { AskedParameters, whyParameters } from './parameters.js'
 import { refused } from './problem.js'
 import type { HttpOptions } from './route.js'
 import { authenticateReader, chargeView, createReader, shown } from './views.js'
@@ -14,7 +14,7 @@ import { authenticateReader, chargeView, createReader, shown } from './views.js'
 export async function getWhy(
   context: Context,
   options: HttpOptions,
-  { limit = maxWhySteps }: Asked<typeof whyParameters>,
+  { limit = maxWhySteps }: AskedParameters<typeof whyParameters>,
 ): Promise<Response> {
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)

@@ -23,9 +23,9 @@ import {
   longTurn,
   selectVisible,
   type TurnEnvelope,
-  type TurnEvent,
   type TurnEvents,
   type TurnView,
+  type TurnViewEvent,
   unread,
   type VisibleTurn,
 } from './turn-view.js'
@@ -198,7 +198,7 @@ export class FoldedTurns {
     const all = await this.#listEnvelopes(index, beginning)
     const envelopes = all.filter(({ source }) => source.seq <= through)
     const audiences = envelopes.flatMap(({ source }) => this.#space.decideAudience(source) ?? [])
-    const events = new Map<string, readonly TurnEvent[]>()
+    const events = new Map<string, readonly TurnViewEvent[]>()
     let folded = 0
     for (const reader of readers) {
       const kind = classifyReader(reader, audiences)
@@ -215,8 +215,8 @@ export class FoldedTurns {
     return { audiences, events, folded }
   }
 
-  async #collectEvents(beginning: Beginning, { seen }: VisibleTurn, after: number): Promise<TurnEvent[]> {
-    const turnEvents: TurnEvent[] = []
+  async #collectEvents(beginning: Beginning, { seen }: VisibleTurn, after: number): Promise<TurnViewEvent[]> {
+    const turnEvents: TurnViewEvent[] = []
     await this.#fold(beginning, undefined, seen, {
       ended: (folded) => {
         if (folded.seq > after) turnEvents.push(...createTurnEvents(folded))

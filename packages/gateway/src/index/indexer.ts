@@ -324,14 +324,14 @@ const describeError = (error: unknown): string => (error instanceof Error ? erro
 const isOfFile = (error: unknown): boolean => error instanceof Error && 'code' in error
 
 /** The turns of a space: the index of their places in the log, and the folded turns. */
-export interface Turns {
+export interface IndexedTurns {
   readonly indexer: Indexer
   readonly folded: FoldedTurns
   /** Absent = the log is in memory and is searched directly. */
   readonly words: WordIndex | undefined
 }
 
-export function createTurns(space: Space, file: IndexFile | undefined): Turns {
+export function createTurns(space: Space, file: IndexFile | undefined): IndexedTurns {
   const words = file && new WordIndex(space, file)
   return { indexer: new Indexer(space, file, words), folded: new FoldedTurns(space), words }
 }

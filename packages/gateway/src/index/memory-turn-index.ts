@@ -3,16 +3,16 @@ import { parseEnvelope } from '../log/entries.js'
 import type { Row } from '../ports/envelope-log.js'
 import { damaged } from './index-file.js'
 import {
-  type Ended,
+  type EndedTurn,
   type Found,
   mergePlaces,
-  type Place,
   readPage,
   type StepPlace,
   type StepQuery,
   type StoredPlace,
   searchFloor,
   type TurnIndex,
+  type TurnPlace,
   toBits,
 } from './turn-index.js'
 
@@ -117,7 +117,7 @@ export class MemoryTurnIndex implements TurnIndex {
     return (this.#marksOf(turn).at(-1)?.seq ?? 0) > after
   }
 
-  places(turn: number, after: number, limit: number, roles = ~0): Place[] {
+  places(turn: number, after: number, limit: number, roles = ~0): TurnPlace[] {
     const marks = this.#marksOf(turn)
     const found: StoredMark[] = []
     for (
@@ -140,7 +140,7 @@ export class MemoryTurnIndex implements TurnIndex {
     return { places, next }
   }
 
-  ended(after: number, through: number): Ended[] {
+  ended(after: number, through: number): EndedTurn[] {
     const from = findFirst(this.#marks, ({ seq }) => seq > after)
     const end = findFirst(this.#marks, ({ seq }) => seq > through)
     return this.#marks

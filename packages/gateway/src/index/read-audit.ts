@@ -1,4 +1,4 @@
-import type { Source } from '../core/delivery/backfill.js'
+import type { RowSource } from '../core/delivery/backfill.js'
 import { createLoggedMessage, type Message } from '../ports/connection.js'
 import type { Entry } from '../ports/envelope-log.js'
 import { type Passed, stepCharacters } from './folded-turns.js'
@@ -25,7 +25,7 @@ interface AuditPage {
  * Reads at most `limit` steps from readable envelopes, and the decisions among those [MEUP-11.6]: each decision has a step.
  */
 export async function readAudit(
-  source: Source,
+  source: RowSource,
   steps: Steps,
   query: AuditQuery,
   passed: Passed,
@@ -69,7 +69,7 @@ async function readSteps(
 }
 
 /** Decisions are kept as long as the log. */
-function decisionsAmong(steps: readonly AuditStep[], { log }: Source, query: AuditQuery): Message[] {
+function decisionsAmong(steps: readonly AuditStep[], { log }: RowSource, query: AuditQuery): Message[] {
   const ids = new Set(steps.flatMap(({ step }) => step.linked_policy_decision ?? []))
   const rows = [...ids].flatMap((id) => log.find(id) ?? [])
   return rows.filter((row) => isAsked(row, query)).map(createLoggedMessage)

@@ -7,7 +7,7 @@ import { damaged } from './index-file.js'
 import { forgetWords } from './words/word-file.js'
 
 /** An envelope of a turn, and its roles there. */
-export interface Place {
+export interface TurnPlace {
   readonly seq: number
   readonly roles: number
   /** Steps that it makes in the turn. */
@@ -27,7 +27,7 @@ export interface StepPlace {
 }
 
 /** An envelope that may have ended a batch of calls of a turn. */
-export interface Ended {
+export interface EndedTurn {
   readonly seq: number
   readonly turn: Beginning
 }
@@ -62,7 +62,7 @@ const maxTouched = 4096
 /** The turns of one space: which envelopes belong to which turn, and their steps. */
 export type TurnIndex = Pick<SqliteTurnIndex, keyof SqliteTurnIndex>
 
-/** The turn index in a file beside the log. */
+/** The turn index in a file next to the log. */
 export class SqliteTurnIndex {
   readonly #db: Database.Database
   readonly #space: number
@@ -222,7 +222,7 @@ export class SqliteTurnIndex {
   }
 
   /** The envelopes of a turn after `after`, in log order; only those with one of the `roles`. */
-  places(turn: number, after: number, limit: number, roles = ~0): Place[] {
+  places(turn: number, after: number, limit: number, roles = ~0): TurnPlace[] {
     // Arrays take half the time of objects: a long turn has 100,000 rows.
     const marks = this.#prepared(
       `SELECT seq, roles, steps FROM marks INDEXED BY marks_turn WHERE space = ? AND turn = ? AND seq > ? AND roles & ? <> 0
@@ -246,7 +246,7 @@ export class SqliteTurnIndex {
   }
 
   /** Envelopes that may have ended batches, after `after` up to `through`, in log order. */
-  ended(after: number, through: number): Ended[] {
+  ended(after: number, through: number): EndedTurn[] {
     const found = this.#all<{ seq: number; turn: number }>(
       `SELECT seq, turn FROM marks WHERE space = ? AND seq > ? AND seq <= ? AND roles & ${endingRoles} <> 0
         ORDER BY seq, place`,
@@ -378,8 +378,8 @@ export class SqliteTurnIndex {
 }
 
 /** Merges the marks of each envelope in a turn. There may be more marks than these `limit`. */
-export function mergePlaces(marks: readonly Place[], limit: number): Place[] {
-  const places: Place[] = []
+export function mergePlaces(marks: readonly TurnPlace[], limit: number): TurnPlace[] {
+  const places: TurnPlace[] = []
   for (const { seq, roles, steps } of marks) {
     const last = places.at(-1)
     if (last?.seq !== seq) places.push({ seq, roles, steps })

@@ -12,7 +12,7 @@ import {
 } from '@meup/folds'
 import { contextRoot, correlations, type Envelope, Kind } from '@meup/protocol'
 import { type Audience, mayRead as mayReadAudience, type Reader } from '../core/may-read.js'
-import type { Place } from './turn-index.js'
+import type { TurnPlace } from './turn-index.js'
 
 /** An envelope of a turn. */
 export interface TurnEnvelope {
@@ -44,7 +44,7 @@ export function createTurnEnvelope(
     ts,
     context,
   }: { readonly source: Source; readonly ts: string; readonly context?: string | undefined },
-  { roles, steps }: Place,
+  { roles, steps }: TurnPlace,
   bytes: number,
 ): TurnEnvelope {
   return { source, ts, roles, steps, bytes, path: context === undefined ? undefined : contextRoot(context) }
@@ -169,7 +169,7 @@ export interface TurnView {
 }
 
 /** An event about a batch of calls that has ended. */
-export interface TurnEvent {
+export interface TurnViewEvent {
   readonly seq: number
   readonly event: ReasoningUpdate | JobReasoning
   /** The envelopes that made the reported calls. */
@@ -179,7 +179,7 @@ export interface TurnEvent {
 /** Events of a turn, by kind of reader. */
 export interface TurnEvents {
   readonly audiences: readonly NonNullable<Audience>[]
-  readonly events: ReadonlyMap<string, readonly TurnEvent[]>
+  readonly events: ReadonlyMap<string, readonly TurnViewEvent[]>
   /** Envelopes that were folded again for readers who may not read all of them. */
   readonly folded: number
 }
@@ -191,7 +191,7 @@ export const classifyReader = (reader: Reader, audiences: TurnEvents['audiences'
   audiences.map((audience) => (mayReadAudience(reader, audience) ? '1' : unread)).join('')
 
 /** The events of a turn in which a batch has just ended. */
-export function createTurnEvents({ record, seq }: FoldedTurn): TurnEvent[] {
+export function createTurnEvents({ record, seq }: FoldedTurn): TurnViewEvent[] {
   const event = reasoningEvent(record)
   return event === undefined
     ? []

@@ -3,14 +3,14 @@ import { type Envelope, Kind } from '@meup/protocol'
 import type { ParsedRows } from '../core/parsed-rows.js'
 import { yieldIfBusy } from '../core/yielding.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
-import { type Place, rowAt, rowsAt, type TurnIndex } from './turn-index.js'
+import { rowAt, rowsAt, type TurnIndex, type TurnPlace } from './turn-index.js'
 import {
   contextIn,
   createTurnEnvelope,
   createTurnEvents,
   longTurn,
   type TurnEnvelope,
-  type TurnEvent,
+  type TurnViewEvent,
 } from './turn-view.js'
 
 /** Bytes of cached turns. A cached turn that continues need not be folded from its beginning. */
@@ -30,7 +30,7 @@ export interface Known {
   /** Bytes of the trigger and the envelopes that the turn keeps. */
   bytes: number
   /** Its latest events: all after `cachedSince`. */
-  readonly cached: TurnEvent[]
+  readonly cached: TurnViewEvent[]
   cachedSince: number
   /** Seq up to which it is complete. */
   through: number
@@ -48,7 +48,7 @@ export type RowsBySeq = ReadonlyMap<number, Row>
 /** A turn and the seqs of its envelopes. */
 export interface Placed {
   readonly beginning: Beginning
-  readonly places: readonly Place[]
+  readonly places: readonly TurnPlace[]
 }
 
 /** A call with its tool, masked, and the request if the log says which right let it pass. */
@@ -200,7 +200,7 @@ export class WholeTurns {
   }
 
   /** Folds envelopes in memory. Returns `false` if one is missing that the log still has. */
-  async #fold(known: Known, places: readonly Place[], atHand: RowsBySeq): Promise<boolean> {
+  async #fold(known: Known, places: readonly TurnPlace[], atHand: RowsBySeq): Promise<boolean> {
     const { folded, envelopes, cached } = known
     for (const place of places) {
       if (place.seq <= folded.seq || place.seq < this.#sources.log.oldest) continue
@@ -252,10 +252,10 @@ export class WholeTurns {
 }
 
 /** Only the size of a result is kept, unless it is the answer of the turn. */
-const isKept = (kind: string, { roles }: Place): boolean =>
+const isKept = (kind: string, { roles }: TurnPlace): boolean =>
   kind !== Kind.mcpResponse || (roles & Role.answer) !== 0
 
-const pickSeqs = (places: readonly Place[]): number[] => places.map(({ seq }) => seq)
+const pickSeqs = (places: readonly TurnPlace[]): number[] => places.map(({ seq }) => seq)
 const pickTrigger = ({ trigger }: Beginning): number[] => (trigger === null ? [] : [trigger])
 
 /** Seqs of a turn, including its trigger. */

@@ -10,7 +10,7 @@ interface PendingConnectionsOptions {
   readonly gateway: Gateway
   /** Limit of all connections together. */
   readonly maxConnections: number
-  /** Whether one address stands for many clients; the proxy then limits what each of them opens. */
+  /** Whether one address may have many clients; the proxy then limits the connections of each. */
   readonly trustProxy: boolean
 }
 

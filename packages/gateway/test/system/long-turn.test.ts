@@ -14,7 +14,7 @@ import { temporaryFile } from '../support.js'
 
 const length = 100_000
 
-/** Three of four envelopes of the turn are thoughts, calls and results; it goes on. */
+/** Three of four envelopes of the turn are thoughts, calls and results; it is unfinished. */
 function fieldsAt(seq: number): Parameters<typeof createDraft>[1] {
   const rest = { ts: '2026-02-21T00:00:00.000Z', id: `e${seq}` }
   if (seq === 1) return { ...rest, from: 'ana', kind: Kind.chat, payload: { message: 'do all of it' } }
@@ -70,7 +70,7 @@ async function started() {
   cpSync(whole, dirname(path), { recursive: true })
   const { client, close } = await startOn(path)
   onTestFinished(close)
-  // What the log was written with is not collected while the request is answered.
+  // Garbage from writing the log is not collected while the request is answered.
   setFlagsFromString('--expose-gc')
   ;(runInNewContext('gc') as () => void)()
   return client
@@ -85,7 +85,7 @@ test.for(['turns?thread_id=test/ben', 'audit?thread_id=test/ben&turn=1'])(
     const [start, before] = [performance.now(), process.cpuUsage()]
     const page = (await client.json(`/${path}`)) as { turns?: TurnInfo[]; steps?: unknown[]; next?: number }
     const { user, system } = process.cpuUsage(before)
-    // Beside others the gateway waits for a processor: then what it has used of one counts.
+    // On a busy machine the gateway waits for a processor: then its processor time counts.
     const took = Math.min(performance.now() - start, (user + system) / 1000)
     const [turn] = page.turns ?? []
     if (turn === undefined) expect([page.steps?.length, typeof page.next]).toEqual([100, 'number'])

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { draft, drafts, openNats, withNats } from '../nats.js'
 
-/** Where the space `main` is kept: names that other gateways rely on. */
+/** The names of the space `main` in NATS, which other gateways rely on. */
 const stream = 'MEUP_5'
 const subject = 'meup.space.5.main'
 

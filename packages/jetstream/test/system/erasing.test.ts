@@ -108,7 +108,7 @@ test(
     const { js, manager } = await stranger()
     const original = await manager.streams.getMessage('MEUP_5', { seq: 2 })
     await log.erase([2])
-    // As if the gateway had ended before: the message is there, behind what was written anew of it.
+    // As if the gateway had ended earlier: the message is there, after its rewritten version.
     await js.publish('meup.rewritten.5.main.1', original?.data ?? '', {})
     expect(secretsIn(natsFiles(nats))).toEqual([1, 2, 3])
     expect(await log.erase([2])).toBe(true)

@@ -132,7 +132,7 @@ test(
   'a server that is too old is refused by name',
   withNats(async () => {
     const { store } = await openNats()
-    // What a server of that version says first; the rest of it is not needed to find out.
+    // The first line of a server of that version, which is enough to detect it.
     const old = createServer((socket) => {
       const info = {
         server_id: 'old',

@@ -1,7 +1,7 @@
 import { copyNumberTexts, type McpRequestPayload, type McpResponsePayload } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId, TransportSendOptions } from '@modelcontextprotocol/client'
 import { getErrorMessage } from '../child/lines.js'
-import { describeFailure } from './failures.js'
+import { describeRelayFailure } from './failures.js'
 import { readNumber } from './message-id.js'
 
 /** Ids of relayed requests start above the SDK's own, which are few and count from 0. */
@@ -10,22 +10,22 @@ const FIRST_ID = 1000
 const NO_ID = -1
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-export interface CallOptions {
+export interface RelayedCallOptions {
   readonly signal?: AbortSignal
   /** Milliseconds to wait for the response, or progress; default: that of the server's calls. */
   readonly timeoutMs?: number
   /** Receives notifications about this request, with the caller's progress token. */
   readonly onNotification?: (notification: McpRequestPayload) => void
-  /** Answers elicitations that refer to this request; default: the server's `OnElicitation`. */
-  readonly onElicitation?: OnElicitation
+  /** Answers elicitations that refer to this request; default: the server's `RelayElicitation`. */
+  readonly onElicitation?: RelayElicitation
 }
 
 /** Answers an elicitation: `params` and result of `elicitation/create`. The signal is aborted when it is withdrawn. */
-export type OnElicitation = (params: Record<string, unknown>, signal: AbortSignal) => Promise<object>
+export type RelayElicitation = (params: Record<string, unknown>, signal: AbortSignal) => Promise<object>
 
 interface Calls {
   /** Sends a request under an internal id; the response has the caller's id. Never rejects. */
-  request(payload: McpRequestPayload, options: CallOptions): Promise<McpResponsePayload>
+  request(payload: McpRequestPayload, options: RelayedCallOptions): Promise<McpResponsePayload>
   /** Sends a notification; rejects if the server has ended. */
   notify(payload: McpRequestPayload): Promise<void>
   /**
@@ -34,7 +34,7 @@ interface Calls {
    */
   onMessage(message: JSONRPCMessage, streamRequest: RequestId | undefined): boolean
   /** The handler for an elicitation on the stream of this request. Restarts the timeouts of pending requests. */
-  getElicitation(streamRequest: RequestId | undefined): OnElicitation | undefined
+  getElicitation(streamRequest: RequestId | undefined): RelayElicitation | undefined
   /** Fails the pending request with this internal id, if any. */
   fail(id: RequestId, reason: string): void
   /** Fails pending and future requests, because the server has ended. */
@@ -44,7 +44,7 @@ interface Calls {
 interface Pending {
   settle(response: McpResponsePayload): void
   notify(notification: McpRequestPayload): void
-  readonly onElicitation: OnElicitation | undefined
+  readonly onElicitation: RelayElicitation | undefined
   restartTimer(): void
 }
 
@@ -59,7 +59,7 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
 
   const hasEnded = () => endedBecause && `${server} has ended: it ${endedBecause}`
 
-  const exchange = (payload: McpRequestPayload, options: CallOptions) =>
+  const exchange = (payload: McpRequestPayload, options: RelayedCallOptions) =>
     new Promise<McpResponsePayload>((resolve) => {
       const { signal, timeoutMs = callMs, onNotification, onElicitation } = options
       const id = nextId++
@@ -104,7 +104,10 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
         },
       ).catch((error: unknown) => {
         settle(
-          failure(RelayError.serverEnded, `${server} did not take the call: it ${describeFailure(error)}`),
+          failure(
+            RelayError.serverEnded,
+            `${server} did not take the call: it ${describeRelayFailure(error)}`,
+          ),
         )
       })
     })

@@ -14,7 +14,7 @@ import { type SupervisedChild, spawnChild } from '../child/spawn-child.js'
 import type { DroppedText } from '../child/text-buffer.js'
 import { restoreNumbers } from '../exact-numbers.js'
 import { createTooLong, readDropped } from './dropped-message.js'
-import { describeFailure } from './failures.js'
+import { describeRelayFailure } from './failures.js'
 import { StartTimeoutError } from './handshake.js'
 import { readMessages } from './read-message.js'
 import {
@@ -80,7 +80,7 @@ async function launch(
     return await openRelay(how)
   } catch (error) {
     await child.close()
-    const end = isClosed(error) ? (await transport.ended).reason : describeFailure(error)
+    const end = isClosed(error) ? (await transport.ended).reason : describeRelayFailure(error)
     const reason = signal?.aborted ? 'was given up' : end
     const isLate = error instanceof StartTimeoutError && stderr.length > 0
     const said = isLate ? `. Its last lines on stderr: ${stderr.join(' | ')}` : ''

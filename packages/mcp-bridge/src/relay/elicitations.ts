@@ -1,6 +1,6 @@
 import type { McpResponsePayload } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client'
-import type { OnElicitation } from './calls.js'
+import type { RelayElicitation } from './calls.js'
 import { findId } from './message-id.js'
 
 const method = 'elicitation/create'
@@ -15,14 +15,14 @@ interface Elicitations {
 /** Answers a server's elicitations during calls; revisions before 2026-07-28. */
 export function createElicitations(
   send: (message: JSONRPCMessage) => Promise<void>,
-  getHandler: (streamRequest: RequestId | undefined) => OnElicitation,
+  getHandler: (streamRequest: RequestId | undefined) => RelayElicitation,
 ): Elicitations {
   const open = new Map<RequestId, AbortController>()
 
   const answer = async (
     id: RequestId,
     params: Record<string, unknown>,
-    handle: OnElicitation,
+    handle: RelayElicitation,
   ): Promise<void> => {
     const abort = new AbortController()
     const isAsked = open.size < maxOpen
@@ -69,7 +69,7 @@ export function readInputRequired({ result }: McpResponsePayload): InputRequired
 /** The answers by key of the elicitation; `undefined` = something other than a form is required. */
 export async function answerAll(
   { inputRequests }: InputRequired,
-  handle: OnElicitation,
+  handle: RelayElicitation,
   signal: AbortSignal,
 ): Promise<Record<string, unknown> | undefined> {
   const entries = Object.entries(inputRequests).map(

@@ -4,9 +4,9 @@ import { getErrorMessage } from '../child/lines.js'
 const LONGEST_QUOTE = 200
 
 /** Describes the server's failure as the end of a sentence that begins with "it". */
-export function describeFailure(error: unknown): string {
+export function describeRelayFailure(error: unknown): string {
   // The SDK wraps errors of a first exchange without adding information.
-  if (error instanceof SdkError && error.cause !== undefined) return describeFailure(error.cause)
+  if (error instanceof SdkError && error.cause !== undefined) return describeRelayFailure(error.cause)
   if (error instanceof SdkHttpError) return describeStatus(error)
   if (error instanceof SdkError && error.code === SdkErrorCode.ClientHttpUnexpectedContent) {
     return `answered with neither JSON nor an event stream; ${isItMcp}`

@@ -12,7 +12,7 @@ import {
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
 import type { ClientLink } from './client-link.js'
-import { describeFailure } from './failures.js'
+import { describeRelayFailure } from './failures.js'
 
 export interface McpServerInfo {
   readonly name: string
@@ -49,7 +49,7 @@ const clientInfo = { name: 'meup', version: PROTOCOL }
 export async function performHandshake(link: ClientLink, options: HandshakeOptions): Promise<Handshake> {
   const { capabilities: own, timeoutMs } = options
   const client = new Client(clientInfo, { capabilities: own, versionNegotiation: { mode: options.mode } })
-  client.onerror = (error) => options.onWarning(describeFailure(error))
+  client.onerror = (error) => options.onWarning(describeRelayFailure(error))
   try {
     await client.connect(link.transport, { timeout: timeoutMs })
   } catch (error) {
@@ -104,7 +104,7 @@ async function subscribe(client: Client, { timeoutMs, onWarning }: HandshakeOpti
   }
   if (Object.keys(filter).length === 0) return
   const listen = () => client.listen(filter, { timeout: timeoutMs })
-  const warn = (error: unknown) => onWarning(`no news of changes: ${describeFailure(error)}`)
+  const warn = (error: unknown) => onWarning(`no news of changes: ${describeRelayFailure(error)}`)
   try {
     keepListening(await listen(), client, listen).catch(warn)
   } catch (error) {

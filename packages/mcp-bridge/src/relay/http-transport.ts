@@ -12,8 +12,8 @@ import {
 import { settlesWithin } from '../child/lines.js'
 import { restoreNumbers } from '../exact-numbers.js'
 import { failure, RelayError } from './calls.js'
-import { describeFailure, isNetworkFailure, parseErrorBody } from './failures.js'
-import { hasLostSession, type Refusal } from './lost-session.js'
+import { describeRelayFailure, isNetworkFailure, parseErrorBody } from './failures.js'
+import { hasLostSession, type SessionRefusal } from './lost-session.js'
 import { isSameId } from './message-id.js'
 import { readBody } from './read-body.js'
 import type { RelayTransport } from './relay.js'
@@ -155,14 +155,14 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     try {
       await renewal
     } catch (error) {
-      end(`lost the session, and a new handshake failed: it ${describeFailure(error)}`)
+      end(`lost the session, and a new handshake failed: it ${describeRelayFailure(error)}`)
       throw error
     }
   }
 
   /** Whether the response to a message means that its session has to be renewed. */
   const canRenew = (
-    refusal: Refusal,
+    refusal: SessionRefusal,
     sessionId: string | undefined,
     message: JSONRPCMessage | undefined,
   ): boolean => {
@@ -185,7 +185,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
   const repeat = (sent: Sent): void => {
     sent.isReplaced = true
     renewAndRepeat(sent).catch((error: unknown) => {
-      const message = `the session was lost, and the call could not be repeated: it ${describeFailure(error)}`
+      const message = `the session was lost, and the call could not be repeated: it ${describeRelayFailure(error)}`
       const answer = { ...failure(RelayError.serverEnded, message), id: sent.id }
       transport.onmessage?.(answer as JSONRPCMessage)
     })
@@ -298,7 +298,7 @@ function getErrorResponse(error: unknown, message: JSONRPCMessage): JSONRPCMessa
     : undefined
 }
 
-const toRefusal = ({ status, data }: SdkHttpError): Refusal => ({
+const toRefusal = ({ status, data }: SdkHttpError): SessionRefusal => ({
   status: status ?? 0,
   body: String(data.text ?? ''),
 })
@@ -307,7 +307,7 @@ interface Watcher {
   /** No server responds at the address. */
   onUnavailable(reason: string): void
   /** The server refuses to reopen a stream. */
-  onStreamRefused(refusal: Refusal): void
+  onStreamRefused(refusal: SessionRefusal): void
   /** Restores exact numbers in the text of a message. */
   writeBody(body: string): string
   /** Called before a stream is opened or resumed; `false` = do not. */
@@ -329,7 +329,7 @@ function watchedFetch(headers: Readonly<Record<string, string>>, watcher: Watche
       return new Response(null, { status: 405 })
     const exact = typeof init?.body === 'string' ? { ...init, body: watcher.writeBody(init.body) } : init
     const response = await fetch(url, exact).catch((error: unknown) => {
-      if (isAbsence(error)) watcher.onUnavailable(describeFailure(error))
+      if (isAbsence(error)) watcher.onUnavailable(describeRelayFailure(error))
       throw error
     })
     const { status } = response

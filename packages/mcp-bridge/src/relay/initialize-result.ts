@@ -1,6 +1,6 @@
 import { dropNulls, isObject } from '@meup/folds'
 import { specTypeSchemas } from '@modelcontextprotocol/client'
-import { describe } from './read-message.js'
+import { describeValue } from './read-message.js'
 
 export type InitializeReading =
   | { readonly result: Record<string, unknown>; readonly ignored: readonly string[] }
@@ -14,7 +14,7 @@ const maxIgnored = 50
  * `problem` is the end of a sentence that begins with "it".
  */
 export function readInitializeResult(answer: unknown): InitializeReading {
-  if (!isObject(answer)) return { problem: `answered initialize with ${describe(answer)}` }
+  if (!isObject(answer)) return { problem: `answered initialize with ${describeValue(answer)}` }
   const result = complete(dropNulls(answer) as Record<string, unknown>)
   const ignored: string[] = []
   for (let count = 0; count <= maxIgnored; count++) {
@@ -26,7 +26,7 @@ export function readInitializeResult(answer: unknown): InitializeReading {
     const before = ignored.find((each) => each.startsWith(`${pointer} is `))
     if (value === undefined)
       return { problem: `answered initialize, but ${before ?? `${pointer} is missing`}` }
-    ignored.push(`${pointer} is ${describe(value)}`)
+    ignored.push(`${pointer} is ${describeValue(value)}`)
   }
   return { problem: `answered initialize, but ${ignored[0]}` }
 }

@@ -1,5 +1,5 @@
 /** The refusal of a message with a session. 200: with a JSON-RPC error. */
-export interface Refusal {
+export interface SessionRefusal {
   readonly status: number
   readonly body: string
 }
@@ -34,7 +34,7 @@ const maxWordChars = 500
  * Whether a server refused a message because of an unknown session, and so did not carry it out. `params`: those of the
  * message. If they mention a session, an error in a response (200) may be about that one.
  */
-export function hasLostSession({ status, body }: Refusal, params: unknown): boolean {
+export function hasLostSession({ status, body }: SessionRefusal, params: unknown): boolean {
   const { code, message = body } = readError(body)
   const isOwn = status === 200 && /session/i.test(JSON.stringify(params) ?? '')
   if (code === methodNotFound || isOwn) return false

@@ -26,7 +26,7 @@ export interface Fault {
   readonly isReported?: true
 }
 
-export type Reading =
+type Reading =
   | { readonly message: JSONRPCMessage; readonly isChanged: boolean }
   | { readonly fault: Fault }
 
@@ -172,10 +172,13 @@ function isDeeper(value: unknown, levels: number): boolean {
   return false
 }
 
-const describeMember = (kind: string, value: unknown) => ({ kind, problem: `${kind} is ${describe(value)}` })
+const describeMember = (kind: string, value: unknown) => ({
+  kind,
+  problem: `${kind} is ${describeValue(value)}`,
+})
 
 /** A value in the description of a fault. */
-export function describe(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (value === undefined) return 'missing'
   return typeof value === 'object' && value !== null
     ? nameType(value)

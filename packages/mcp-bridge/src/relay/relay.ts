@@ -7,16 +7,16 @@ import type {
 } from '@modelcontextprotocol/client'
 import { getErrorMessage } from '../child/lines.js'
 import {
-  type CallOptions,
   createCalls,
   failure,
-  type OnElicitation,
+  type RelayElicitation,
   RelayError,
+  type RelayedCallOptions,
   withRequestId,
 } from './calls.js'
 import { createClientLink } from './client-link.js'
 import { answerAll, createElicitations, readInputRequired } from './elicitations.js'
-import { describeFailure } from './failures.js'
+import { describeRelayFailure } from './failures.js'
 import { FaultLog } from './fault-log.js'
 import { type McpServerInfo, performHandshake } from './handshake.js'
 import type { Fault } from './read-message.js'
@@ -29,7 +29,7 @@ export interface McpRelay extends AsyncDisposable {
    * server (-32000), a timeout (-32001) and an abort (-32800) are JSON-RPC errors as well. `initialize` is answered from the
    * server's self-description.
    */
-  request(payload: McpRequestPayload, options?: CallOptions): Promise<McpResponsePayload>
+  request(payload: McpRequestPayload, options?: RelayedCallOptions): Promise<McpResponsePayload>
   /**
    * Relays a notification; rejects if the server has ended. Drops `notifications/initialized`, which was sent at the start, and
    * `notifications/cancelled`, which has an id of the asker's. To cancel a request, abort its signal.
@@ -45,7 +45,7 @@ export interface RelayHandlers {
   /** Called with each notification that does not belong to a single call, unchanged. */
   readonly onNotification?: (payload: McpRequestPayload) => void
   /** Answers elicitations that do not refer to a request. Absent = elicitation is not offered to the server. */
-  readonly onElicitation?: OnElicitation
+  readonly onElicitation?: RelayElicitation
 }
 
 interface RelayOptions extends RelayHandlers {
@@ -124,7 +124,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   transport.onerror = (error) => link.transport.onerror?.(error)
 
   const giveUp = () => {
-    transport.close().catch((error: unknown) => onWarning(describeFailure(error)))
+    transport.close().catch((error: unknown) => onWarning(describeRelayFailure(error)))
   }
   signal?.addEventListener('abort', giveUp)
   const handshake = performHandshake(link, {
@@ -142,7 +142,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   /** Sends a request again with the input that the server requires, repeatedly. */
   const requestWithInput = async (
     payload: McpRequestPayload,
-    callOptions: CallOptions,
+    callOptions: RelayedCallOptions,
   ): Promise<McpResponsePayload> => {
     const { signal: given = new AbortController().signal, onElicitation: handle = onElicitation } =
       callOptions

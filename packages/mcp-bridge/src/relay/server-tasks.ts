@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject, Pages } from '@meup/folds'
 import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
 import { getErrorMessage } from '../child/lines.js'
-import { type CallOptions, failure, RelayError, withRequestId } from './calls.js'
+import { failure, RelayError, type RelayedCallOptions, withRequestId } from './calls.js'
 import type { McpRelay } from './relay.js'
 
 /** Milliseconds: how long a server keeps a task, minimum and maximum polling interval, and timeout of a result. */
@@ -21,7 +21,7 @@ export class ServerTasks {
   }
 
   /** Like `McpRelay.request`. Status changes of the task become progress of the call. */
-  async request(payload: McpRequestPayload, options: CallOptions): Promise<McpResponsePayload> {
+  async request(payload: McpRequestPayload, options: RelayedCallOptions): Promise<McpResponsePayload> {
     const isCall = payload.method === 'tools/call' && hasTasks(this.#relay)
     if (!isCall || !(await this.#listNeeded()).has(payload.params?.name))
       return this.#relay.request(payload, options)
@@ -66,11 +66,11 @@ export class ServerTasks {
   async #follow(
     payload: McpRequestPayload,
     created: Task,
-    options: CallOptions,
+    options: RelayedCallOptions,
   ): Promise<McpResponsePayload> {
     const { taskId } = created
     const { signal } = options
-    const ask = (method: string, more: CallOptions = {}): Promise<McpResponsePayload> =>
+    const ask = (method: string, more: RelayedCallOptions = {}): Promise<McpResponsePayload> =>
       this.#relay.request({ jsonrpc: '2.0', method, params: { taskId } }, { ...options, ...more })
     try {
       const report = createReport(payload, options)
@@ -129,7 +129,7 @@ const clamp = (ms: unknown): number =>
   Math.min(Math.max(typeof ms === 'number' ? ms : 1000, minPollMs), maxPollMs)
 
 /** Reports changed status messages, if the caller wants progress. */
-function createReport({ params }: McpRequestPayload, { onNotification }: CallOptions) {
+function createReport({ params }: McpRequestPayload, { onNotification }: RelayedCallOptions) {
   const { progressToken } = Object(params?._meta) as { readonly progressToken?: unknown }
   let [progress, last]: [number, string | undefined] = [0, undefined]
   return (message: string | undefined): void => {

@@ -1,6 +1,6 @@
 import { limitLines } from '../log-limit.js'
 import { type CommandServerOptions, startCommandServer } from './command-server.js'
-import { describeFailure, isUnknownAddress } from './failures.js'
+import { describeRelayFailure, isUnknownAddress } from './failures.js'
 import { httpTransport } from './http-transport.js'
 import { type McpRelay, openRelay, type RelayHandlers, type ServerOptions } from './relay.js'
 
@@ -56,7 +56,7 @@ async function connectRemoteServer(
 
 async function explain(error: unknown, url: URL, headers: Readonly<Record<string, string>>): Promise<string> {
   const isOlder = isUnknownAddress(error) && (await speaksHttpSse(url, headers))
-  return isOlder ? olderTransport : describeFailure(error)
+  return isOlder ? olderTransport : describeRelayFailure(error)
 }
 
 /** Milliseconds for a server with the older transport to begin its stream. */

@@ -8,7 +8,7 @@ import { serveTasks, tasksCapability } from './calls/serve-tasks.js'
 import type { ListName } from './offers/changes.js'
 import { servePrompts } from './offers/prompts.js'
 import { serveResources } from './offers/resources.js'
-import { formatError } from './results.js'
+import { formatCodedError } from './results.js'
 import type { Era, SpaceService } from './service.js'
 import { addAsk } from './tools/ask.js'
 import { addProposals } from './tools/proposals.js'
@@ -83,7 +83,7 @@ function elicitApprovals(server: McpServer, service: SpaceService, decisions: Cl
   server.server.oninitialized = () => {
     if (!hasForms(server.server.getClientCapabilities()?.elicitation)) return
     elicitAll(server, service, decisions, gone.signal).catch((error: unknown) =>
-      service.log(`no more is put: ${formatError(error)}`),
+      service.log(`no more is put: ${formatCodedError(error)}`),
     )
   }
 }
@@ -123,7 +123,7 @@ async function elicitOne(
     const { action, content } = await server.server.elicitInput(form, { signal, timeout: longestTimerMs })
     if (action === 'accept') decisions.applyForm(id, content, askNow(server))
   } catch (error) {
-    if (!signal.aborted) log(`the proposal ${id} was not decided by the user: ${formatError(error)}`)
+    if (!signal.aborted) log(`the proposal ${id} was not decided by the user: ${formatCodedError(error)}`)
   } finally {
     changed.close()
   }

@@ -4,7 +4,7 @@ import { parseExact, stringifyExact } from '@meup/protocol'
 import { type CallToolResult, type InputRequiredResult, isCallToolResult } from '@modelcontextprotocol/server'
 
 /** The outcome of a tool: its result, or a form for the client's user. */
-export type Outcome = CallToolResult | InputRequiredResult
+export type ToolOutcome = CallToolResult | InputRequiredResult
 
 /** A value as structured content and as JSON text. */
 export function dataResult(data: Record<string, unknown>, more: object = {}): CallToolResult {
@@ -84,7 +84,7 @@ function describeError(error: unknown): Failure {
   return { code: 'internal', message: error instanceof Error ? error.message : String(error) }
 }
 
-export const formatError = (error: unknown): string => {
+export const formatCodedError = (error: unknown): string => {
   const { code, message } = describeError(error)
   return `${message} (${code})`
 }
@@ -95,6 +95,6 @@ const codeKey = 'meup/code'
 /** An error as a tool result, for models. */
 export const failureResult = (error: unknown): CallToolResult => ({
   isError: true,
-  content: [{ type: 'text', text: formatError(error) }],
+  content: [{ type: 'text', text: formatCodedError(error) }],
   _meta: { [codeKey]: describeError(error).code },
 })

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import type { SpaceClient } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
 import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
-import { Approvals } from './approvals/approvals.js'
+import { SpaceApprovals } from './approvals/approvals.js'
 import { ShownProposals } from './approvals/shown-proposals.js'
 import { ClientCalls } from './calls/calls.js'
 import { Tasks } from './calls/tasks.js'
 import { Changes, createUris, type Uris } from './offers/changes.js'
 import { Offers } from './offers/offers.js'
-import { Subscriptions } from './offers/subscriptions.js'
-import { Questions } from './tools/questions.js'
+import { OfferSubscriptions } from './offers/subscriptions.js'
+import { SentQuestions } from './tools/questions.js'
 
 /** A participant whose connection and rights all MCP clients share. */
 export interface ServedSpace {
@@ -34,14 +34,14 @@ export interface ResumeState {
 /** The state that all MCP clients of one space share. */
 export interface SpaceService extends Required<Pick<ServedSpace, 'space' | 'http' | 'log'>> {
   readonly uris: Uris
-  readonly questions: Questions
-  readonly approvals: Approvals
+  readonly questions: SentQuestions
+  readonly approvals: SpaceApprovals
   readonly shown: ShownProposals
   readonly changes: Changes
   readonly offers: Offers
   readonly calls: ClientCalls
   readonly tasks: Tasks
-  readonly subscriptions: Subscriptions
+  readonly subscriptions: OfferSubscriptions
   /** Signs the state that clients send back. */
   readonly stateCodec: RequestStateCodec<ResumeState>
   /** Cancels open questions, then closes the client. */
@@ -54,18 +54,18 @@ const ttlSeconds = 24 * 60 * 60
 
 export function openSpaceService({ space, http, log = () => {}, throttleMs }: ServedSpace): SpaceService {
   const uris = createUris(space.welcome.space.id)
-  const questions = new Questions(space)
+  const questions = new SentQuestions(space)
   const tasks = new Tasks()
   const changes = new Changes(space, uris, throttleMs)
   return {
     ...{ space, http, log, uris, questions },
-    approvals: new Approvals(space),
+    approvals: new SpaceApprovals(space),
     shown: new ShownProposals(),
     changes,
     offers: new Offers({ space, uris, log, onChange: (list) => changes.mark([list]) }),
     calls: new ClientCalls(),
     tasks,
-    subscriptions: new Subscriptions({ space, uris, log, onUpdate: (uri) => changes.mark([uri]) }),
+    subscriptions: new OfferSubscriptions({ space, uris, log, onUpdate: (uri) => changes.mark([uri]) }),
     stateCodec: createRequestStateCodec<ResumeState>({ key: randomBytes(keyBytes), ttlSeconds }),
     async close() {
       tasks.close()

@@ -25,7 +25,7 @@ export interface HttpServer {
   readonly sessions: ReadonlyMap<string, WebStandardStreamableHTTPServerTransport>
   /** Forgets its sessions; streams of theirs are cut. */
   forget(): Promise<void>
-  /** Lets this answer from now on, where it has an answer. */
+  /** Sets an answer for further requests; `undefined` = the usual one. */
   interposeOn(answer: (request: Request) => Response | undefined | Promise<Response | undefined>): void
   /** Cuts every connection; new ones are taken. */
   cut(): void

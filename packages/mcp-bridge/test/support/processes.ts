@@ -26,7 +26,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Asks until the answer is yes; after the deadline the last answer stands. */
+/** Repeats until the condition holds; after the deadline returns the last result. */
 export async function eventually(condition: () => boolean, deadlineMs = 10_000): Promise<boolean> {
   const deadline = performance.now() + deadlineMs
   while (!condition() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))

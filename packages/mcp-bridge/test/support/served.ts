@@ -10,7 +10,7 @@ import { fixtures } from './processes.js'
 export const token = 'token-of-this-server'
 
 interface Options {
-  /** What the participant may do that clients act as. */
+  /** Capabilities of the participant that clients act as. */
   readonly desktop?: Capability[]
   /** Further participants, and what each may do. */
   readonly more?: Readonly<Record<string, Capability[]>>

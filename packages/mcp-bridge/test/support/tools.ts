@@ -11,7 +11,7 @@ const text = (value: string) => ({ content: [{ type: 'text' as const, text: valu
 const input = <Args>(properties: Record<string, { type: string }>) =>
   fromJsonSchema<Args>({ type: 'object', properties })
 
-/** What happens in the tools of every server of a test; `changed` makes the servers tell that their tools have. */
+/** Events in the tools of every server of a test; `changed` makes the servers announce changed tools. */
 export class Happenings extends EventEmitter<{ begun: []; cancelled: []; changed: [] }> {
   /** How many calls of `wait` have been cancelled. */
   cancelled = 0
@@ -22,7 +22,7 @@ export class Happenings extends EventEmitter<{ begun: []; cancelled: []; changed
   }
 }
 
-/** What `book` asks for, and answers with what it got. */
+/** The form of `book`, which answers with its input. */
 const seatForm = {
   message: 'Which seat?',
   requestedSchema: {

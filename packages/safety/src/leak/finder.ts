@@ -7,7 +7,7 @@ import { looksBegun } from './looks.js'
 import { merge, type Secret } from './secret.js'
 
 /** A text that is searched for secrets. */
-export interface Part {
+export interface TextPart {
   readonly text: string
   /** The words of detectors in it. */
   readonly hits: readonly Hit[]
@@ -17,11 +17,11 @@ export interface Part {
   readonly isCut: boolean
 }
 
-export interface Finder {
+interface Finder {
   /** The words of detectors: grouped by rank, sorted by start. */
   hitsIn(text: string): readonly Hit[]
   /** Every secret in all readings of a text, unsorted, possibly overlapping; a secret's rank is its detector's index. */
-  find(part: Part, meter: Meter): Secret[]
+  find(part: TextPart, meter: Meter): Secret[]
 }
 
 export function compileFinder(detectors: readonly Detector[]): Finder {
@@ -50,7 +50,7 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
     return found
   }
 
-  const find = ({ text, hits: writtenHits, seam, isCut }: Part, meter: Meter): Secret[] => {
+  const find = ({ text, hits: writtenHits, seam, isCut }: TextPart, meter: Meter): Secret[] => {
     const { certain, joined } = getDecodings(text, meter)
     const written = certain[0]
     const searchIn = (view: Decoding, found: Secret[]): void => {

@@ -1,9 +1,9 @@
 import { chargeReading, type Meter } from '../meter.js'
 import type { Finding } from '../settings.js'
 import { continuationEnd } from '../spans.js'
-import { type Beginning, listBeginnings, mayNameGoOn, type Tail } from '../tail.js'
+import { listBeginnings, mayNameGoOn, type SecretBeginning, type Tail } from '../tail.js'
 import type { Detector } from './detector.js'
-import { compileFinder, type Hit, hitsWithin, type Part } from './finder.js'
+import { compileFinder, type Hit, hitsWithin, type TextPart } from './finder.js'
 import { findMarks, isMarked, merge, redact, type Secret } from './secret.js'
 
 /** Masks the secrets in a text that directly follows `before`, which is already published. */
@@ -16,7 +16,7 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
   const names = ranked.map(({ name }) => name)
   const known = new Set(names)
 
-  const secretsIn = (part: Part, meter: Meter): Secret[] => {
+  const secretsIn = (part: TextPart, meter: Meter): Secret[] => {
     const found = find(part, meter)
     if (found.length === 0) return found
     const marks = findMarks(part.text, (name) => known.has(name))
@@ -25,7 +25,7 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
 
   /** `hits`: the words in the beginning and the text together. */
   const secretsAcross = (
-    { before, isCut }: Beginning,
+    { before, isCut }: SecretBeginning,
     text: string,
     hits: readonly Hit[],
     meter: Meter,

@@ -1,6 +1,6 @@
 import type { Random } from './random.js'
 
-/** A value with the parts of it that nobody may see. */
+/** A value with its secret parts. */
 export interface Value {
   readonly text: string
   readonly secrets: readonly string[]

@@ -26,7 +26,7 @@ export const touchedOf = (cases: readonly BenignCase[], guard: Guard): Touched[]
     return [{ ...each, seen: text, rules: rules.length > 0 ? rules : ['sanitized'] }]
   })
 
-/** What a gate makes of a line that it changed: enough to tell why. */
+/** A line after masking, with enough context to understand it. */
 export function changedPart({ text, seen }: Touched): string {
   let start = 0
   while (start < text.length && text[start] === seen[start]) start++

@@ -14,13 +14,13 @@ export interface SecretCase {
   /** The place with the template that the text was made from. */
   readonly notation: string
   readonly text: string
-  /** The random parts of the secret, as they stand in the text; each line of a key is one. */
+  /** The random parts of the secret in the text; each line of a key is one. */
   readonly secrets: readonly string[]
 }
 
 /**
- * Texts for every family in every place that it can stand in, `perPair` of each. A case depends on nothing but the seed,
- * the names of its family and its place, and their grammars: other families do not change it.
+ * Texts for every family in every possible place, `perPair` of each. A case only depends on the seed, the names of its family
+ * and its place, and their grammars: other families do not change it.
  */
 export const secretCases = (seed: string, perPair: number): SecretCase[] =>
   families.flatMap((family) =>
@@ -74,7 +74,7 @@ function caseOf(family: Family, place: Place, notations: readonly string[], rand
   }
 }
 
-/** Fewer characters may stand elsewhere by chance, and nobody can use them. */
+/** Fewer characters may occur elsewhere by chance, and are useless. */
 const shortestPart = 8
 
 /**

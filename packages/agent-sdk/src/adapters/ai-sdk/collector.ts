@@ -7,7 +7,7 @@ import type { ModelStep, ShownReasoning, Spent, Thought, WantedCall } from '../.
 import { toDigits } from '../../model/exact-arguments.js'
 import { isRecord } from '../../model/rationale.js'
 import { type Block, type Item, type ReadStep, readStep } from '../../model/read-step.js'
-import type { Tools } from '../../model/wanted-calls.js'
+import type { CallableTools } from '../../model/wanted-calls.js'
 
 type Part = TextStreamPart<ToolSet>
 type Content = Exclude<AssistantModelMessage['content'], string>[number]
@@ -38,7 +38,7 @@ const ends = { whole: 'done', cut: 'length', refused: 'filtered', failed: 'broke
 
 /** Collects the parts of one step's stream, and decodes them when it ends. */
 export class Collector {
-  readonly #tools: Tools
+  readonly #tools: CallableTools
   readonly #blocks: Block<ProviderMetadata>[] = []
   readonly #open = new Map<string, Block<ProviderMetadata>>()
   /** Parses events that `ai` refuses. */
@@ -48,7 +48,7 @@ export class Collector {
   #spent: Spent = { input: 0, output: 0, reasoning: 0 }
   #read: ReadStep<ProviderMetadata> | undefined
 
-  constructor(tools: Tools) {
+  constructor(tools: CallableTools) {
     this.#tools = tools
   }
 

@@ -1,10 +1,10 @@
-/** What a response says, read without knowing providers: every text in it is sorted by the path that leads to it. */
+/** The content of a response, read without knowledge of providers: every text is classified by its path. */
 export interface Naive {
   readonly reasoning: string | null
   readonly text: string
   readonly toolCalls: readonly { id: string; name: string; arguments: unknown }[]
   readonly tokens: number | undefined
-  /** What the provider wants back to the letter. */
+  /** Data that the provider requires back verbatim. */
   readonly signatures: readonly string[]
 }
 
@@ -92,7 +92,7 @@ const getPart = ({ path, chunk }: Leaf): string =>
     ' ',
   )
 
-/** Those of OpenAI's two forms, and of Anthropic's: whole, or in a stream with one call at most. */
+/** Calls in OpenAI's two forms, and in Anthropic's: complete, or in a stream with one call at most. */
 function collectCalls(leaves: readonly Leaf[]): Naive['toolCalls'] {
   const owners = [...new Set(leaves.map(({ owner }) => owner))]
   const chunkByOwner = new Map(leaves.map(({ owner, chunk }) => [owner, chunk]))

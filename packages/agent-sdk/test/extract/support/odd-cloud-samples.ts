@@ -210,7 +210,7 @@ const cohereFirst: Sample = {
   outputTokens: 30,
 }
 
-/** What other providers do at times. */
+/** Rare output of other providers. */
 export const oddCloudSamples: readonly Sample[] = [
   ...[cut, streamedCalls, bedrock, ollama, ollamaCut, cohereCut, cohereFirst],
 ]

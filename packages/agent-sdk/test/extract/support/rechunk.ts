@@ -1,4 +1,4 @@
-/** Where the chunks of providers have texts that come in pieces. */
+/** Places of texts in providers' chunks that arrive in pieces. */
 const texts = [
   /^choices\.0\.delta\.(?:content|reasoning|reasoning_content|function_call\.arguments)$/,
   /^choices\.0\.delta\.content\.\d+\.(?:text|thinking(?:\.\d+\.text)?)$/,
@@ -14,13 +14,13 @@ const texts = [
   /^message\.(?:content|thinking)$/,
   /^(?:text|response|thinking)$/,
 ]
-/** What is not said again with each piece: that it is the end, a signature, a call, another answer. */
+/** Fields that only occur once: the end, a signature, a call, another answer. */
 const isSaidOnce =
   /"(?:finish_reason|done_reason|finishReason|stopReason|thoughtSignature|name)":"(?!null)|"done":true|"choices":\[\{"index":1/
 
 type Path = readonly string[]
 
-/** The chunk as several that have one character each of its text; as it is where it has none, or two. */
+/** Splits the chunk into one chunk per character of its text; unchanged if it has no text, or two. */
 export function rechunked(chunk: unknown): unknown[] {
   const leaves = [...walkLeaves(chunk, [])].filter(({ path }) =>
     texts.some((each) => each.test(path.join('.'))),

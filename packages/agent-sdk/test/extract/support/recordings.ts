@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import { repositoryRoot } from '../../../../../test/support/files.js'
 import { needing } from '../../../../../test/verifies.js'
 
-/** What a provider really answered: a whole response, or the body of a stream. */
+/** A real answer of a provider: a whole response, or the body of a stream. */
 export interface Recording {
   readonly name: string
   readonly whole?: unknown

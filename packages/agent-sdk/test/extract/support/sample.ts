@@ -15,7 +15,7 @@ export const answer = 'Do not deploy: "refresh" fails.'
 export const weather = { id: 'call_1', name: 'weather', arguments: { city: 'Ulm', days: 2 } }
 export const weatherJson = '{"city": "Ulm", "days": 2}'
 
-/** What most samples have in common. */
+/** Common parts of most samples. */
 export const found = (more: Partial<Extraction>): Extraction => ({
   reasoning: thought,
   format: 'parsed',

@@ -17,7 +17,7 @@ export function streamed(chunks: readonly unknown[], options?: ExtractOptions): 
   return { extraction: stream.end(), events }
 }
 
-/** What the events of one type say, one after the other. */
+/** The concatenated texts of events of one type. */
 export const said = (events: readonly StreamEvent[], type: 'reasoning' | 'text'): string =>
   events.map((event) => (event.type === type ? event.text : '')).join('')
 

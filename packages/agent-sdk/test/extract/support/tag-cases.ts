@@ -5,7 +5,7 @@ export interface TagCase {
   readonly text: string
   readonly truncated?: true
   readonly prefilled?: true
-  /** What it was shows after it was given out. */
+  /** Its kind is only known after it was emitted. */
   readonly late?: true
 }
 
@@ -60,7 +60,7 @@ const callMarkers = [
   '<TOOL_CALL>',
 ]
 
-/** What controls a conversation, in the forms of several models. */
+/** Control tokens of several models. */
 const controlTokens = [
   ...['<eos>', '<|im_end|>', '<end_of_turn>', '</s>', '<|eot_id|>', '<|endoftext|>', '<turn|>'],
   ...['<｜end▁of▁sentence｜>', '<|return|>', '<|EOT|>', '[e~[', '<|END_OF_TURN_TOKEN|>'],

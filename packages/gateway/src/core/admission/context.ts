@@ -4,13 +4,13 @@ import type { Sender } from '../../ports/connection.js'
 import type { EnvelopeLog } from '../../ports/envelope-log.js'
 import type { Logger } from '../../ports/logger.js'
 import type { SpaceConfig } from '../config.js'
-import type { Decisions, Verdict } from '../decisions.js'
+import type { Decisions, GuardVerdict } from '../decisions.js'
 import type { KnownIds } from '../group-commit.js'
 import type { Addressed } from '../may-read.js'
 import type { LogUse, Rates } from '../metering.js'
 import type { Guard } from '../safety.js'
 import type { SpaceState } from '../state/state.js'
-import type { Grant } from '../state/trust/trust.js'
+import type { HeldGrant } from '../state/trust/trust.js'
 
 /** The treatment of an envelope over the rate of its class: `refuse` it, let it `wait`, or admit it because it has `paid` by waiting [MEUP-7.9]. */
 type OverRate = 'refuse' | 'wait' | 'paid'
@@ -50,9 +50,9 @@ export interface AdmissionContext {
   /** Set by `authorize`: the envelope is valid, so a refusal records what it asked for. */
   isUnderstood?: true
   /** Set by `authorize` for a revocation: the grants that it takes back. */
-  revoked?: readonly Grant[]
+  revoked?: readonly HeldGrant[]
   /** Set by `guard`: decisions to record once the envelope is admitted. */
-  verdicts?: readonly Verdict[]
+  verdicts?: readonly GuardVerdict[]
   /** Set by `invite`: the answer that only the inviter gets. */
   invitation?: InviteAckPayload
 }

@@ -12,7 +12,7 @@ import {
 import type { Finding } from '@meup/safety'
 import { LogError } from '../../log/error.js'
 import type { Logger } from '../../ports/logger.js'
-import type { Verdict } from '../decisions.js'
+import type { GuardVerdict } from '../decisions.js'
 import { address } from './address.js'
 import {
   type Admission,
@@ -47,14 +47,14 @@ import {
   reportsOnCall,
   responseRights,
 } from './rights/requests.js'
-import { decode, validate } from './validate.js'
+import { decodeSubmission, validate } from './validate.js'
 
 /**
  * The steps of admission, in order. After the last one the group commit (`core/group-commit`) appends the envelope to the log;
  * only then is it acknowledged and delivered (`core/delivery/broadcast`).
  */
 export const pipeline: readonly Step[] = [
-  decode, //     frame → envelope, aliases resolved
+  decodeSubmission, //     frame → envelope, aliases resolved
   withRateLimit(identify), // sets the sender
   available, // refuses while the space takes no envelopes
   withRateLimit(deduplicate), // known id → the original, or duplicate_id
@@ -217,7 +217,7 @@ function record(admission: AdmissionContext, space: Admission): Outcome {
   return undefined
 }
 
-const verdictsOn = (findings: readonly Finding[]): Verdict[] =>
+const verdictsOn = (findings: readonly Finding[]): GuardVerdict[] =>
   findings.flatMap(({ rule, action }) => {
     if (action === 'block') {
       return { decision: 'blocked', reasonCode: rule, message: `the rule ${rule} withholds a text of it` }
@@ -227,7 +227,7 @@ const verdictsOn = (findings: readonly Finding[]): Verdict[] =>
       : []
   })
 
-const verdictsOnUnscanned = (texts: number): Verdict[] => {
+const verdictsOnUnscanned = (texts: number): GuardVerdict[] => {
   if (texts === 0) return []
   const message = `${texts} of its texts are withheld, since scanning them costs too much. Send less at once.`
   return [{ decision: 'blocked', reasonCode: 'payload_too_large', message }]

@@ -24,7 +24,7 @@ import { checkOrPropose } from './proposed.js'
  * Parses a frame into an envelope: `payload_too_large`, `invalid_json`, `unsupported_protocol`, `invalid_envelope` [MEUP-1.2,
  * 1.5, 1.8, 1.13]. Resolves aliases before every check [MEUP-1.3]. The transport has already charged the bytes.
  */
-export function decode(admission: AdmissionContext, space: Admission): Outcome {
+export function decodeSubmission(admission: AdmissionContext, space: Admission): Outcome {
   const refusal = read(admission, space)
   return refusal && (chargeEnvelope(admission, space, 'other') ?? refusal)
 }

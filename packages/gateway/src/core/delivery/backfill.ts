@@ -10,7 +10,7 @@ const portionBytes = 256 * 1024
 const portionRows = 64
 
 /** The part of a space that a span is looked up in. */
-export interface Source {
+export interface RowSource {
   readonly log: EnvelopeLog
   /** Last seq that was broadcast to the live sessions. */
   readonly delivered: number
@@ -20,7 +20,7 @@ export interface Source {
 }
 
 /** The part of a space that a backfill uses. */
-interface BackfillSource extends Source {
+interface BackfillSource extends RowSource {
   /** Changes whenever the audience of logged envelopes may have changed. */
   readonly audienceVersion: string
 }
@@ -100,13 +100,17 @@ export function* splitPortions(rows: readonly Entry[]): Generator<Entry[]> {
 }
 
 /** The start of a replay, and the last envelope that the reader will get of the present log; 0 = none. */
-export interface Span {
+export interface SeqSpan {
   readonly after: number
   readonly last: number
 }
 
 /** The last `count` envelopes that the reader may see. */
-export async function tailSpan(count: number, reader: Reader & LogReader, source: Source): Promise<Span> {
+export async function tailSpan(
+  count: number,
+  reader: Reader & LogReader,
+  source: RowSource,
+): Promise<SeqSpan> {
   const { delivered } = source
   let [after, last, left] = [delivered, 0, count]
   if (count === 0) return { after, last }
@@ -122,7 +126,7 @@ export async function tailSpan(count: number, reader: Reader & LogReader, source
 export async function lastReadable(
   after: number,
   reader: Reader & LogReader,
-  source: Source,
+  source: RowSource,
 ): Promise<number> {
   const query = { after, before: source.delivered + 1, first: 1 }
   for await (const { seq } of newestFirst(reader, source, query)) return seq
@@ -131,7 +135,7 @@ export async function lastReadable(
 
 async function* newestFirst(
   reader: Reader & LogReader,
-  source: Source,
+  source: RowSource,
   query: EntryQuery,
 ): AsyncGenerator<Heading, void> {
   for await (const found of source.reads.headings(reader, { ...query, order: 'desc' })) yield* found

@@ -2,7 +2,7 @@ import { type Detail, isShown } from '@meup/protocol'
 import { createLoggedMessage, type Message } from '../../ports/connection.js'
 import type { Entry, Filter } from '../../ports/envelope-log.js'
 import type { Reader } from '../may-read.js'
-import type { Source } from './backfill.js'
+import type { RowSource } from './backfill.js'
 import type { LogReader } from './log-reads.js'
 
 /** Limits of one request: seqs, readable envelopes of a context, and bytes. The answer says where to continue. */
@@ -35,7 +35,7 @@ interface History {
  */
 export async function readHistory(
   reader: Reader & LogReader,
-  source: Source,
+  source: RowSource,
   query: HistoryQuery,
 ): Promise<History> {
   const { limit, order, filter, reasoning } = query

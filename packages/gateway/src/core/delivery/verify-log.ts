@@ -6,7 +6,7 @@ import { LogError } from '../../log/error.js'
 import type { EnvelopeLog, Row } from '../../ports/envelope-log.js'
 import type { Reader } from '../may-read.js'
 import { yieldNow } from '../yielding.js'
-import type { Source } from './backfill.js'
+import type { RowSource } from './backfill.js'
 import type { LogReader, LogReads } from './log-reads.js'
 
 /** The result of verifying the hash chain of a log [MEUP-10.1]. */
@@ -138,7 +138,7 @@ const isDamage = (error: unknown): boolean => error instanceof LogError && error
  */
 export async function* exportLog(
   reader: Reader & LogReader,
-  source: Source,
+  source: RowSource,
   after = 0,
 ): AsyncGenerator<string, void> {
   const { log, reads, delivered: head } = source

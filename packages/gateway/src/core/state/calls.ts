@@ -12,7 +12,7 @@ export interface CallDigests {
 }
 
 /** A proposal that can still be fulfilled. */
-export type OpenProposal = Call<CallDigests>
+type OpenProposal = Call<CallDigests>
 
 type Kept = Call<CallDigests | null>
 
@@ -72,7 +72,7 @@ class FairCalls implements CallStore<CallDigests | null> {
 }
 
 /** MCP requests, answered once by each addressee, and open proposals [MEUP-3.7, 3.11, 4.17]. */
-export class CallState {
+export class CallRecord {
   readonly #store = new FairCalls()
   readonly #calls = new Calls<CallDigests | null, Uint8Array>({
     store: this.#store,

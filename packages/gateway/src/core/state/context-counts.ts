@@ -17,7 +17,7 @@ export interface StoredCounts extends Omit<Counted, 'contributors' | 'thinkers'>
   readonly thinkers: readonly string[]
 }
 
-export interface ContextCounts {
+export interface OpenContextCounts {
   readonly envelopes: number
   readonly thoughts: number
   readonly contributors: number
@@ -63,7 +63,7 @@ export function countEnvelope(
 }
 
 /** The counts that everyone may read under the present visibility of the run. */
-export function shownCounts(counted: Counted, run: Hiding | undefined): ContextCounts {
+export function shownCounts(counted: Counted, run: Hiding | undefined): OpenContextCounts {
   const { envelopes, thoughts, ownerThoughts, contributors, thinkers } = counted
   if (run?.hiddenBy === undefined) {
     return { envelopes, thoughts, contributors: contributors.size + thinkers.size }

@@ -11,10 +11,10 @@ import {
 } from '@meup/protocol'
 import { type AudienceRules, decideAudience, mayRead, type Reader, readers } from '../may-read.js'
 import {
-  type ContextCounts,
   type Counted,
   countEnvelope,
   nothingBy,
+  type OpenContextCounts,
   restoreCounts,
   type StoredCounts,
   shownCounts,
@@ -24,7 +24,7 @@ import { type FreePathReport, FreePaths, type FreePathsSnapshot } from './free-p
 
 /** A context, with the counts of public envelopes in it and below it. */
 export interface ContextReport extends ContextInfo {
-  readonly counts: ContextCounts
+  readonly counts: OpenContextCounts
 }
 
 /** The gateway's notes on a context, in addition to its state and counts. */

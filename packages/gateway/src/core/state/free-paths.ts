@@ -1,13 +1,13 @@
 import { Bounded } from '@meup/folds'
 import { type Envelope, GATEWAY, type Hiding, isThought } from '@meup/protocol'
-import type { ContextCounts } from './context-counts.js'
+import type { OpenContextCounts } from './context-counts.js'
 
 /** A path that no reasoning opened [MEUP-2.5], with counts of public envelopes in it and below. */
 export interface FreePathReport {
   readonly context: string
   readonly state: 'free'
   readonly startedAt: string
-  readonly counts: ContextCounts
+  readonly counts: OpenContextCounts
 }
 
 interface Part {

@@ -9,9 +9,9 @@ import {
   Kind,
   type PresencePayload,
 } from '@meup/protocol'
-import { CallState } from './calls.js'
+import { CallRecord } from './calls.js'
 import { Contexts } from './contexts.js'
-import { type Participants, Trust, type TrustSnapshot } from './trust/trust.js'
+import { Trust, type TrustedParticipants, type TrustSnapshot } from './trust/trust.js'
 import { applyToTrust } from './trust/trust-fold.js'
 
 /** A part of the state of a space, folded from the envelopes of its log in order [MEUP-3.4]. */
@@ -101,9 +101,9 @@ export class SpaceState {
   static readonly format = `state ${version}`
   /** Seq of the last applied envelope; 0 = none. */
   seq = 0
-  readonly calls = new CallState()
+  readonly calls = new CallRecord()
   readonly trust = new Trust((ids) => this.calls.closeBy(ids, this.#applied))
-  readonly participants: Participants = this.trust.participants
+  readonly participants: TrustedParticipants = this.trust.participants
   readonly programs = new Programs()
   readonly contexts = new Contexts()
   readonly pauses = new Pauses()
@@ -214,7 +214,7 @@ const rememberedChats = 10_000
  * human resets all counts. A fold over the log that runs after the fold of requests.
  */
 class Hops {
-  readonly #calls: Pick<CallState, 'request'>
+  readonly #calls: Pick<CallRecord, 'request'>
   /** Whether a participant named by the operator or an invitation is an agent. */
   readonly #named = new Map<string, boolean>()
   readonly #oldestNamed = new Oldest(this.#named)
@@ -228,7 +228,7 @@ class Hops {
   /** Agents that have received a response of another participant since their last chat. */
   readonly #informed = new Set<string>()
 
-  constructor(calls: Pick<CallState, 'request'>) {
+  constructor(calls: Pick<CallRecord, 'request'>) {
     this.#calls = calls
   }
 

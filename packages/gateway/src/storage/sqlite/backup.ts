@@ -66,7 +66,7 @@ function copy<Result>(from: string, to: string, finish: (db: Database.Database) 
   }
 }
 
-/** Files left beside the place of a removed log would be taken for parts of the new one. */
+/** Remaining files of a removed log would be taken for parts of the new one. */
 function refuseIfThere(path: string): void {
   for (const [file, least] of [
     [path, 0],

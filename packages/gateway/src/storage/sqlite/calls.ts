@@ -2,7 +2,7 @@ import { type MessagePort, parentPort } from 'node:worker_threads'
 import type { LogError, LogErrorCode } from '../../log/error.js'
 import type { Checkpoint, Snapshot } from '../../ports/envelope-log.js'
 import { asLogError } from './failure.js'
-import type { Durability, Role } from './files.js'
+import type { Durability, FileRole } from './files.js'
 import type { Packed, PackedBatch } from './pack.js'
 import type { Range } from './rows.js'
 
@@ -10,7 +10,7 @@ export interface WriterOptions {
   readonly path: string
   readonly durability: Durability
   /** Default `writer`. */
-  readonly role?: Role
+  readonly role?: FileRole
 }
 
 export interface OpenedSpace {

@@ -17,20 +17,21 @@ const WAL_BYTES_KEPT = 64 * 1024 * 1024
 const OPEN_TIMEOUT_MS = 5000
 
 /** `writer` appends; `secondary` writes a few rows from a thread that must not wait. */
-export type Role = 'writer' | 'secondary'
+export type FileRole = 'writer' | 'secondary'
 
 /** Checkpointing the write-ahead log waits for the disk, so only the writer does it. */
-const manners: Readonly<Record<Role, { readonly checkpointBytes: number; readonly busyTimeoutMs: number }>> =
-  {
-    writer: { checkpointBytes: CHECKPOINT_BYTES, busyTimeoutMs: OPEN_TIMEOUT_MS },
-    secondary: { checkpointBytes: 0, busyTimeoutMs: 0 },
-  }
+const manners: Readonly<
+  Record<FileRole, { readonly checkpointBytes: number; readonly busyTimeoutMs: number }>
+> = {
+  writer: { checkpointBytes: CHECKPOINT_BYTES, busyTimeoutMs: OPEN_TIMEOUT_MS },
+  secondary: { checkpointBytes: 0, busyTimeoutMs: 0 },
+}
 
 /** Opens a connection that writes. `create` makes the file, readable by this user only, and its directory if missing. */
 export function openForWriting(
   path: string,
   durability: Durability,
-  { create, role = 'writer' }: { create: boolean; role?: Role },
+  { create, role = 'writer' }: { create: boolean; role?: FileRole },
 ): Database.Database {
   const Sqlite = loadSqlite()
   if (create) createPrivately(path)

@@ -11,7 +11,7 @@ import {
 import { type AnyEnvelope, type Envelope, Kind, PROTOCOL, ProtocolError } from '@meup/protocol'
 
 /** Open proposals that this participant received, and its decisions. */
-export class Approvals {
+export class SpaceApprovals {
   readonly #space: SpaceClient
   /** Texts for display: cut and masked. */
   #view = this.#createView()

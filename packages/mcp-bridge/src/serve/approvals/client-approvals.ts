@@ -7,7 +7,7 @@ import {
   type ElicitRequestFormParams,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { formatError } from '../results.js'
+import { formatCodedError } from '../results.js'
 import type { SpaceService } from '../service.js'
 import { createForm, readDecision } from './elicitation.js'
 
@@ -106,7 +106,7 @@ export class ClientApprovals {
         ? this.approve(id, options)
         : this.#service.approvals.reject(id, decision.reason)
     done.catch((error: unknown) =>
-      this.#service.log(`the proposal ${id} could not be decided: ${formatError(error)}`),
+      this.#service.log(`the proposal ${id} could not be decided: ${formatCodedError(error)}`),
     )
   }
 

@@ -19,7 +19,7 @@ import {
 /** Characters of the exact text in a form. */
 const maxExactChars = 8000
 
-export type Decision =
+type Decision =
   | { readonly decision: 'approve' }
   | { readonly decision: 'reject'; readonly reason: string }
 

@@ -10,10 +10,10 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { canElicit } from '../approvals/elicitation.js'
-import { failureResult, type Outcome, relayedResult, type ToUri } from '../results.js'
+import { failureResult, relayedResult, type ToolOutcome, type ToUri } from '../results.js'
 import type { Era, ResumeState, SpaceService } from '../service.js'
 import { ClientCall, type Start } from './calls.js'
-import type { TaskStart, Work } from './tasks.js'
+import type { TaskStart, TaskWork } from './tasks.js'
 
 /** Milliseconds for a user to fill in a form. */
 const formTimeoutMs = 300_000
@@ -31,7 +31,7 @@ export async function followCall(
   { era, toUri }: Following,
   context: ServerContext,
   start: Start,
-): Promise<Outcome> {
+): Promise<ToolOutcome> {
   const { mcpReq } = context
   const state = mcpReq.requestState<ResumeState>()
   const call = state === undefined ? new ClientCall(start) : service.calls.get(state.id)
@@ -81,7 +81,7 @@ export function beginTask(
   { start: { onStatus }, toUri }: Beginning,
   context: ServerContext,
   start: Start,
-): Work {
+): TaskWork {
   const call = new ClientCall(start)
   call.mayAsk = canElicit(server, context)
   call.listener = {

@@ -10,7 +10,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { markNumbers } from '../../exact-numbers.js'
-import { formatError } from '../results.js'
+import { formatCodedError } from '../results.js'
 import type { SpaceService } from '../service.js'
 import { askNow } from './follow-call.js'
 import { cancelRecalled, type RecalledTask, recallTask } from './recall-task.js'
@@ -64,7 +64,7 @@ export function sendTaskStatus({ server }: McpServer, { log }: SpaceService, sta
   const notification = { method: 'notifications/tasks/status', params: { ...state } }
   server
     .notification(notification as unknown as Parameters<typeof server.notification>[0])
-    .catch((error: unknown) => log(`the state of a task could not be sent: ${formatError(error)}`))
+    .catch((error: unknown) => log(`the state of a task could not be sent: ${formatCodedError(error)}`))
 }
 
 /** Forwards elicitations of a task to the user of the client that waits for its result. */
@@ -83,7 +83,7 @@ async function followTask(
       answer(await ask({ ...form, _meta }, AbortSignal.any([signal, mcpReq.signal])))
     } catch (error) {
       if (mcpReq.signal.aborted) throw error // The elicitation stays open for a later request of the result.
-      log(`a question of the task ${taskId} has no answer: ${formatError(error)}`)
+      log(`a question of the task ${taskId} has no answer: ${formatCodedError(error)}`)
       answer({ action: 'cancel' })
     }
   }

@@ -31,7 +31,7 @@ export interface TaskState {
 }
 
 /** The work of a task. */
-export interface Work {
+export interface TaskWork {
   /** Never rejects: as for an ordinary call, errors are results of the tool. */
   readonly result: Promise<CallToolResult>
   cancel(reason: string): void
@@ -51,10 +51,10 @@ export interface TaskStart {
 export class Task {
   readonly result: Promise<CallToolResult>
   #state: TaskState
-  readonly #work: Work
+  readonly #work: TaskWork
   readonly #onChange: (state: TaskState) => void
 
-  constructor(state: TaskState, work: Work, onChange: (state: TaskState) => void) {
+  constructor(state: TaskState, work: TaskWork, onChange: (state: TaskState) => void) {
     this.#state = state
     this.#work = work
     this.#onChange = onChange
@@ -109,7 +109,7 @@ interface Known {
 interface BeginOptions {
   readonly client: string
   readonly ttl: number | undefined
-  readonly begin: (start: TaskStart) => Promise<Work>
+  readonly begin: (start: TaskStart) => Promise<TaskWork>
   readonly onChange: (state: TaskState) => void
 }
 

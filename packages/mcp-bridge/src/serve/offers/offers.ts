@@ -9,7 +9,7 @@ import {
   type ResourceTemplateType,
   type Tool,
 } from '@modelcontextprotocol/server'
-import { formatError } from '../results.js'
+import { formatCodedError } from '../results.js'
 import type { ListName, Uris } from './changes.js'
 
 /** A prompt, resource or template of one participant, as in its list. */
@@ -79,7 +79,7 @@ export class Offers {
       new Answers<readonly unknown[]>({
         ask: (id) => this.#ask(id, list),
         none: [],
-        onError: (error) => log(`the ${list} of a participant are not known: ${formatError(error)}`),
+        onError: (error) => log(`the ${list} of a participant are not known: ${formatCodedError(error)}`),
         onLate: () => this.#check(list === 'prompts' ? 'prompts' : 'resources'),
       })
     this.#lists = {
@@ -90,7 +90,7 @@ export class Offers {
     this.#capabilities = new Answers<object | undefined>({
       ask: (id) => this.#askCapabilities(id),
       none: undefined,
-      onError: (error) => log(`the offers of a participant are unknown: ${formatError(error)}`),
+      onError: (error) => log(`the offers of a participant are unknown: ${formatCodedError(error)}`),
     })
     space.on('tools', () => this.#check('tools'))
     space.on('envelope', (envelope) => this.#onEnvelope(envelope))
@@ -243,7 +243,7 @@ export class Offers {
       this.#checking.delete(list)
       this.#checked.set(list, performance.now())
       this.#compare(list, before).catch((error: unknown) =>
-        this.#log(`the ${list} are not known: ${formatError(error)}`),
+        this.#log(`the ${list} are not known: ${formatCodedError(error)}`),
       )
     }, wait).unref()
   }

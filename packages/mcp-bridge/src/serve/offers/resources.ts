@@ -15,7 +15,7 @@ import {
   type ResourceTemplateType,
   UriTemplate,
 } from '@modelcontextprotocol/server'
-import { formatError, textResult } from '../results.js'
+import { formatCodedError, textResult } from '../results.js'
 import type { SpaceService } from '../service.js'
 
 const [json, markdown, plain] = ['application/json', 'text/markdown', 'text/plain']
@@ -132,10 +132,10 @@ export async function relayed<Value>(working: Promise<Value>, uri?: string): Pro
     return await working
   } catch (error) {
     if (error instanceof ProtocolError && error.code === 'not_found' && uri !== undefined)
-      throw new ResourceNotFoundError(uri, formatError(error))
+      throw new ResourceNotFoundError(uri, formatCodedError(error))
     if (error instanceof ToolError && error.code !== undefined)
       throw new McpError(error.code, error.message, error.data)
-    throw new McpError(ProtocolErrorCode.InternalError, formatError(error))
+    throw new McpError(ProtocolErrorCode.InternalError, formatCodedError(error))
   }
 }
 
@@ -211,7 +211,7 @@ export async function createAskResult(
   { id, from, text, ts }: Pick<Answer, 'id' | 'from' | 'text' | 'ts'>,
 ): Promise<CallToolResult> {
   const turn = await turnEndedAt(http, from, ts).catch((error: unknown) => {
-    log(`the turn of the answer ${id} is not known: ${formatError(error)}`)
+    log(`the turn of the answer ${id} is not known: ${formatCodedError(error)}`)
     return undefined
   })
   const answer = { id, from, text }

@@ -1,6 +1,6 @@
 import type { SpaceClient } from '@meup/agent-sdk'
 import { Kind } from '@meup/protocol'
-import { formatError } from '../results.js'
+import { formatCodedError } from '../results.js'
 import type { Uris } from './changes.js'
 
 /** Resources per listen request. */
@@ -15,7 +15,7 @@ interface SubscriptionsOptions {
 }
 
 /** Subscriptions of all MCP clients to participants' resources: a participant has a single subscriber. */
-export class Subscriptions {
+export class OfferSubscriptions {
   readonly #space: SpaceClient
   readonly #uris: Uris
   readonly #log: (line: string) => void
@@ -76,6 +76,6 @@ export class Subscriptions {
     if (offered === undefined || this.#space.ended) return
     this.#space
       .request(offered.participant, method, { uri: offered.uri }, { propose: false })
-      .catch((error: unknown) => this.#log(`${method} of ${uri}: ${formatError(error)}`))
+      .catch((error: unknown) => this.#log(`${method} of ${uri}: ${formatCodedError(error)}`))
   }
 }

@@ -8,11 +8,11 @@ import {
 } from '@modelcontextprotocol/server'
 import type { ClientApprovals } from '../approvals/client-approvals.js'
 import { createProgressReporter } from '../calls/follow-call.js'
-import type { TaskStart, Work } from '../calls/tasks.js'
+import type { TaskStart, TaskWork } from '../calls/tasks.js'
 import { createAskResult } from '../offers/resources.js'
-import { failureResult, type Outcome } from '../results.js'
+import { failureResult, type ToolOutcome } from '../results.js'
 import type { ResumeState, SpaceService } from '../service.js'
-import type { Question } from './questions.js'
+import type { SentQuestion } from './questions.js'
 import { addressees, message } from './speech.js'
 import { addTool, describeTool, type OwnTools, timeoutSeconds } from './tool.js'
 
@@ -40,7 +40,7 @@ export function addAsk(
   mayInterrupt: (context: ServerContext) => boolean,
   getApprovals: (context: ServerContext) => ClientApprovals,
 ): void {
-  const begin = ({ message: text, to, timeout_seconds: seconds }: AskArgs, start: TaskStart): Work => {
+  const begin = ({ message: text, to, timeout_seconds: seconds }: AskArgs, start: TaskStart): TaskWork => {
     const timeoutMs = seconds === undefined ? start.timeoutMs : 1000 * seconds
     const asked = { id: start.id, isTask: true, timeoutMs, seen: [], ...(to && { to }) }
     const question = service.questions.ask(text, asked)
@@ -50,7 +50,7 @@ export function addAsk(
       cancel: (reason) => question.cancel(reason),
     }
   }
-  const handle = async (args: AskArgs, context: ServerContext): Promise<Outcome> => {
+  const handle = async (args: AskArgs, context: ServerContext): Promise<ToolOutcome> => {
     const decisions = getApprovals(context)
     const question = await getQuestion(service, decisions, args, context)
     const report = createProgressReporter(context, service.log)
@@ -78,7 +78,7 @@ async function getQuestion(
   decisions: ClientApprovals,
   { message: text, to, timeout_seconds: seconds = defaultSeconds }: AskArgs,
   { mcpReq }: ServerContext,
-): Promise<Question> {
+): Promise<SentQuestion> {
   const { questions, approvals } = service
   const state = mcpReq.requestState<ResumeState>()
   if (state === undefined) {
@@ -100,7 +100,7 @@ async function getQuestion(
 async function getInterruption(
   { approvals, stateCodec }: SpaceService,
   decisions: ClientApprovals,
-  question: Question,
+  question: SentQuestion,
   context: ServerContext,
 ): Promise<InputRequiredResult | undefined> {
   const { signal } = context.mcpReq

@@ -10,8 +10,8 @@ import {
 import type { ClientApprovals } from '../approvals/client-approvals.js'
 import { canElicit, defaultReason, readDecision } from '../approvals/elicitation.js'
 import { beginTask, followCall } from '../calls/follow-call.js'
-import type { TaskStart, Work } from '../calls/tasks.js'
-import { dataResult, type Outcome, textResult } from '../results.js'
+import type { TaskStart, TaskWork } from '../calls/tasks.js'
+import { dataResult, type ToolOutcome, textResult } from '../results.js'
 import type { Era, SpaceService } from '../service.js'
 import { addTool, describeTool, type OwnTools, timeoutSeconds } from './tool.js'
 
@@ -84,10 +84,11 @@ export function addProposals(
     const left = part.programEnded ? [proposerEndedText(approvals.view(id).source.from)] : []
     return textResult([...left, part.text], { id, ...part })
   })
-  const decide = async (args: DecideArgs, context: ServerContext): Promise<Outcome> => {
+  const decide = async (args: DecideArgs, context: ServerContext): Promise<ToolOutcome> => {
     const { id, decision, reason = defaultReason } = args
     const decisions = getApprovals(context)
-    const approve = (): Promise<Outcome> => approveFor(server, service, decisions, { ...args, era }, context)
+    const approve = (): Promise<ToolOutcome> =>
+      approveFor(server, service, decisions, { ...args, era }, context)
     // The user has filled in the tool's form.
     if (context.mcpReq.requestState() !== undefined) return approve()
     approvals.view(id)
@@ -109,7 +110,7 @@ export function addProposals(
     { id, decision, why, ...args }: DecideArgs,
     start: TaskStart,
     context: ServerContext,
-  ): Work => {
+  ): TaskWork => {
     if (decision !== 'approve') throw notApproved()
     const timeoutMs = args.timeout_seconds === undefined ? start.timeoutMs : 1000 * args.timeout_seconds
     const terms = { requestId: start.id, timeoutMs, ...(why !== undefined && { why }) }
@@ -147,7 +148,7 @@ function approveFor(
   decisions: ClientApprovals,
   { id, why, era, timeout_seconds: seconds = defaultSeconds }: DecideArgs & { readonly era: Era },
   context: ServerContext,
-): Promise<Outcome> {
+): Promise<ToolOutcome> {
   return followCall(server, service, { era }, context, ({ signal, onElicitation }) =>
     decisions.approve(id, {
       ...{ signal, onElicitation, timeoutMs: 1000 * seconds },

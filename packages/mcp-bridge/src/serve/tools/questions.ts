@@ -14,7 +14,7 @@ import {
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 
 /** A question, until it is answered or cancelled. */
-export interface Question {
+export interface SentQuestion {
   readonly id: string
   readonly isTask: boolean
   readonly answer: Promise<Answer>
@@ -26,7 +26,7 @@ export interface Question {
   cancel(reason: string): void
 }
 
-export interface Asking {
+interface Asking {
   /** Id of the message; default: a new one. */
   readonly id?: string
   /** The question stays open without its client, because it is a task. */
@@ -43,22 +43,22 @@ const maxThoughtChars = 2000
 const [minPartChars, maxParts] = [100, 100]
 
 /** The questions of all MCP clients. A question can outlive the MCP request that asked it. */
-export class Questions {
+export class SentQuestions {
   readonly #space: SpaceClient
-  readonly #known = new Bounded<Question>(maxQuestions)
-  readonly #open = new Set<Question>()
+  readonly #known = new Bounded<SentQuestion>(maxQuestions)
+  readonly #open = new Set<SentQuestion>()
   readonly #cancellations = new Set<Promise<unknown>>()
 
   constructor(space: SpaceClient) {
     this.#space = space
   }
 
-  get(id: string): Question | undefined {
+  get(id: string): SentQuestion | undefined {
     return this.#known.get(id)
   }
 
   /** Sends the question. The answer rejects like that of `SpaceClient.ask`. */
-  ask(message: string, { id = randomUUID(), isTask = false, to, timeoutMs, seen }: Asking): Question {
+  ask(message: string, { id = randomUUID(), isTask = false, to, timeoutMs, seen }: Asking): SentQuestion {
     const abort = new AbortController()
     const options = { id, timeoutMs, signal: abort.signal, ...(to && { to }) }
     const report = (text: string): void => question.listener?.(text)
@@ -69,7 +69,7 @@ export class Questions {
       this.#sendCancel(id, to, reason)
       abort.abort(reason)
     }
-    const question: Question = { id, isTask, answer, listener: undefined, seen: new Set(seen), cancel }
+    const question: SentQuestion = { id, isTask, answer, listener: undefined, seen: new Set(seen), cancel }
     this.#known.set(id, question)
     this.#open.add(question)
     return question

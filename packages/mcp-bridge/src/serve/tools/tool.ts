@@ -7,8 +7,8 @@ import {
   type Tool,
   type ToolAnnotations,
 } from '@modelcontextprotocol/server'
-import type { TaskStart, Work } from '../calls/tasks.js'
-import { failureResult, type Outcome } from '../results.js'
+import type { TaskStart, TaskWork } from '../calls/tasks.js'
+import { failureResult, type ToolOutcome } from '../results.js'
 
 interface ToolSpec {
   readonly title: string
@@ -41,9 +41,9 @@ export function describeTool<Args = Record<string, never>>({
 
 interface OwnTool {
   readonly definition: Tool
-  call(args: unknown, context: ServerContext): Promise<Outcome>
+  call(args: unknown, context: ServerContext): Promise<ToolOutcome>
   /** Begins the same work as a task. Absent = completes at once. Throws for invalid arguments. */
-  begin?(args: unknown, start: TaskStart, context: ServerContext): Promise<Work>
+  begin?(args: unknown, start: TaskStart, context: ServerContext): Promise<TaskWork>
 }
 
 /** The tools of the space by name. */
@@ -54,8 +54,8 @@ export function addTool<Args>(
   tools: OwnTools,
   name: string,
   { definition, schema }: Described<Args>,
-  handle: (args: Args, context: ServerContext) => Promise<Outcome>,
-  begin?: (args: Args, start: TaskStart, context: ServerContext) => Work,
+  handle: (args: Args, context: ServerContext) => Promise<ToolOutcome>,
+  begin?: (args: Args, start: TaskStart, context: ServerContext) => TaskWork,
 ): void {
   const read = async (args: unknown): Promise<Args> => {
     const checked = await schema['~standard'].validate(args ?? {})

@@ -9,8 +9,8 @@ import {
 import { markNumbers, readExactArguments } from '../../exact-numbers.js'
 import { beginTask, followCall } from '../calls/follow-call.js'
 import { sendTaskStatus } from '../calls/serve-tasks.js'
-import type { TaskStart, Work } from '../calls/tasks.js'
-import { failureResult, formatError, type Outcome, type ToUri } from '../results.js'
+import type { TaskStart, TaskWork } from '../calls/tasks.js'
+import { failureResult, formatCodedError, type ToolOutcome, type ToUri } from '../results.js'
 import type { Era, SpaceService } from '../service.js'
 import type { OwnTools } from './tool.js'
 
@@ -84,10 +84,10 @@ export function serveTools(
 
 /** A task that cannot begin has no result for the error. */
 function refuseArguments(error: unknown): never {
-  throw new McpError(ProtocolErrorCode.InvalidParams, formatError(error))
+  throw new McpError(ProtocolErrorCode.InvalidParams, formatCodedError(error))
 }
 
-type Begin = (start: TaskStart) => Promise<Work>
+type Begin = (start: TaskStart) => Promise<TaskWork>
 
 interface OfferedCall {
   readonly tool: Pick<CallableTool, 'participant' | 'name'>
@@ -100,7 +100,7 @@ async function callOffered(
   service: SpaceService,
   { tool: { participant, name }, args, era }: OfferedCall,
   context: ServerContext,
-): Promise<Outcome> {
+): Promise<ToolOutcome> {
   const why = context.mcpReq._meta?.[whyKey]
   const reportsProgress = context.mcpReq._meta?.progressToken !== undefined
   const toUri: ToUri = (uri) => service.uris.offered(participant, uri)
@@ -130,7 +130,7 @@ function beginOffered(
   { tool: { participant, name }, args }: OfferedCall,
   context: ServerContext,
   start: TaskStart,
-): Work {
+): TaskWork {
   const { id, timeoutMs } = start
   const { uris } = service
   const why = context.mcpReq._meta?.[whyKey]

@@ -9,7 +9,7 @@ import {
   specTypeSchemas,
 } from '@modelcontextprotocol/server'
 import { keepExactArguments } from '../../exact-numbers.js'
-import { describe, type Fault, readMessages } from '../../relay/read-message.js'
+import { describeValue, type Fault, readMessages } from '../../relay/read-message.js'
 
 /** Limit of a line, and of a request body. */
 export const maxMessageBytes = STDIO_DEFAULT_MAX_BUFFER_SIZE
@@ -98,7 +98,7 @@ function findFault(message: JSONRPCMessage): Omit<Fault, 'text'> | undefined {
     const kind = `/${path.join('/')} of ${method}`
     const expected = /expected [^,]+/.exec(issue.message)?.map((text) => `, ${text}`) ?? []
     const code = path[0] === 'params' ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InvalidRequest
-    return { problem: `${kind} is ${describe(value)}${expected.join('')}`, kind, code, ...about }
+    return { problem: `${kind} is ${describeValue(value)}${expected.join('')}`, kind, code, ...about }
   }
   return undefined
 }

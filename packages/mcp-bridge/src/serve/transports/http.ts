@@ -14,7 +14,7 @@ import {
 import { FaultLog } from '../../relay/fault-log.js'
 import { createLegacyServer, createSpaceServer } from '../create-server.js'
 import type { ListName } from '../offers/changes.js'
-import { formatError } from '../results.js'
+import { formatCodedError } from '../results.js'
 import { openSpaceService, type ServedSpace } from '../service.js'
 import { answerPost, type Post, withUsualAccept } from './http-body.js'
 import type { Serving } from './stdio.js'
@@ -74,7 +74,7 @@ export async function serveSpaceOverHttp(
   })
   const http = createServer((request, response) => {
     listener(request, response).catch((error: unknown) => {
-      service.log(`a request could not be answered: ${formatError(error)}`)
+      service.log(`a request could not be answered: ${formatCodedError(error)}`)
       response.destroy()
     })
   })

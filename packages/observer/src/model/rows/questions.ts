@@ -15,7 +15,7 @@ export interface Tokens {
 }
 
 /** Figures that a run reports when it ends. */
-export interface Usage {
+interface Usage {
   readonly tokens: Tokens
   /** US dollars; `undefined` = not reported. */
   readonly cost: number | undefined

@@ -16,7 +16,7 @@ export interface RowProps {
 }
 
 /** Position of a row among adjacent rows of the same question. */
-export type Place = 'alone' | 'start' | 'middle' | 'end'
+type Place = 'alone' | 'start' | 'middle' | 'end'
 
 /** Depends on the question of a row and of its neighbours. */
 export function getPlace(

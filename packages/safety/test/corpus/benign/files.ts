@@ -56,7 +56,7 @@ export function tracked(): Shelf {
   return { folders: files, filesIn: (path) => [path] }
 }
 
-/** What Debian packages say of themselves. */
+/** Descriptions of Debian packages. */
 export function system(): Shelf {
   const folder = '/usr/share/doc'
   const entries = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []

@@ -26,7 +26,7 @@ const patterns = {
 const perFolder = 2
 /** Characters below which a paragraph says nothing. */
 const shortest = 80
-/** What most rules look for. Paragraphs with such words come first: others are easily left alone. */
+/** Words that most rules look for. Paragraphs with them come first: others are rarely masked. */
 const telling = /key|token|secret|passw|credential|auth/i
 
 function* paragraphsIn(shelf: Shelf, kind: keyof typeof patterns, seed: string): Generator<BenignCase> {
@@ -62,7 +62,7 @@ function take(count: number, from: readonly Generator<BenignCase>[]): BenignCase
 interface BenignOptions {
   readonly seed: string
   readonly count: number
-  /** Whether to read what is installed on this machine beside this repository and its packages. */
+  /** Whether to read files installed on this machine outside of this repository and its packages. */
   readonly system: boolean
 }
 

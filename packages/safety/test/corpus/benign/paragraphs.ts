@@ -3,7 +3,7 @@ import type { Random } from '../random.js'
 /** Characters of a paragraph. */
 const [shortest, longest] = [200, 1500]
 
-/** Parts of a text: what stands between blank lines, put together where it is short and cut where it is long. */
+/** Parts of a text between blank lines; short ones are joined, and long ones are cut. */
 export function paragraphsOf(text: string): string[] {
   const found: string[] = []
   let current = ''

@@ -9,7 +9,7 @@ export interface Family {
   readonly name: string
   readonly group: string
   readonly kind: Kind
-  /** Names of variables, in words. The first word is the owner; `vendor` stands for a made-up one. */
+  /** Names of variables, in words. The first word is the owner; `vendor` is a placeholder for a made-up one. */
   readonly labels: readonly string[]
   draw(random: Random): Value
 }

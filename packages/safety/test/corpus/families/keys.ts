@@ -16,7 +16,7 @@ const pem = (label: string, beginning: string, least: number, maximum: number) =
 
 const rsa = pem('RSA PRIVATE KEY', 'MIIEpAIBAAKCAQEA', 8, 24)
 
-/** Headers stand between the first line and the body. */
+/** Headers are between the first line and the body. */
 const withHeaders =
   (headers: string, make: (random: Random) => Value) =>
   (random: Random): Value => {
@@ -60,7 +60,7 @@ function jwt(random: Random): Value {
 function encodedKey(random: Random): Value {
   const { text } = rsa(random)
   const encoded = Buffer.from(text).toString('base64')
-  // What is encoded of the header is known.
+  // The encoded header is public.
   return { text: encoded, secrets: [encoded.slice(70)] }
 }
 
@@ -79,7 +79,7 @@ const tokens = familiesOf('key', 'token', {
   'totp-seed': ['{base32:32}', 'admin totp secret', 'app mfa secret', 'app otp seed'],
 })
 
-/** What frameworks sign and encrypt with. */
+/** Secrets that frameworks use to sign and encrypt. */
 const frameworks = familiesOf('framework', 'token', {
   'rails-secret': ['{hex:128}', 'rails secret key base', 'app secret key base'],
   'rails-master-key': ['{hex:32}', 'rails master key'],

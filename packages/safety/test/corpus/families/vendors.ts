@@ -23,7 +23,7 @@ const table: Table = Object.fromEntries(
   ),
 )
 
-/** Credentials of vendors that nobody has heard of: only the name of the variable says what they are. */
+/** Credentials of unknown vendors: only the name of the variable identifies them. */
 export const vendors: readonly Family[] = familiesOf('vendor', 'token', {
   ...table,
   'vendor-key-uuid': ['{uuid}', 'vendor key', 'vendor api key', 'vendor license key'],

@@ -3,5 +3,5 @@ import { languages } from './languages.js'
 import type { Place } from './place.js'
 import { speech } from './speech.js'
 
-/** Where agents come across secrets, and how they write them there. */
+/** Places in which agents find secrets, and their notations there. */
 export const places: readonly Place[] = [...config, ...languages, ...speech]

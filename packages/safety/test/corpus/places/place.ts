@@ -1,17 +1,17 @@
 import type { Kind } from '../families/family.js'
 
 /**
- * Where a secret stands. A notation is a text with names of the secret in braces (see `names.ts`), `{value}` for the secret,
- * `{bare}` for the secret with quotes only where it needs them, and `{q}` for a quote, the same one throughout.
- * A secret of several lines is `{escaped}` (`\n` between the lines), `{block}` (indented) or `{raw}`.
+ * The place of a secret. A notation is a text with names of the secret in braces (see `names.ts`), `{value}` for the secret,
+ * `{bare}` for the secret with quotes only if it needs them, and `{q}` for a quote, the same one throughout. A secret of
+ * several lines is `{escaped}` (`\n` between the lines), `{block}` (indented) or `{raw}`.
  */
 export interface Place {
   readonly name: string
-  /** By the kind of the secret. Those of `named` are for all that stand on one line. */
+  /** By the kind of the secret. `named` is for all secrets of one line. */
   readonly notations: Partial<Record<Kind | 'named', readonly string[]>>
   readonly quotes?: string
   /** How a value is written here. Works character by character, so that a part of a value becomes a part of the result. */
   encode?(text: string): string
-  /** Lines that may stand before and behind. */
+  /** Possible lines before and after it. */
   readonly around: readonly string[]
 }

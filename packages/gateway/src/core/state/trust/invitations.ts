@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /** Admits a participant that the operator has not configured [MEUP-3.15]. */
-export interface Invitation {
+export interface OpenInvitation {
   readonly participant: string
   /** Id of the grant, which is that of the envelope. */
   readonly id: string
@@ -15,7 +15,7 @@ export interface Invitation {
 
 /** The open invitations, one per invited participant. */
 export class Invitations {
-  readonly #byParticipant = new Map<string, Invitation>()
+  readonly #byParticipant = new Map<string, OpenInvitation>()
   /** Participants by the hashes of their tokens. */
   readonly #byHash = new Map<string, string>()
 
@@ -23,16 +23,16 @@ export class Invitations {
     return this.#byParticipant.size
   }
 
-  get(participant: string): Invitation | undefined {
+  get(participant: string): OpenInvitation | undefined {
     return this.#byParticipant.get(participant)
   }
 
-  list(): Invitation[] {
+  list(): OpenInvitation[] {
     return [...this.#byParticipant.values()]
   }
 
   /** Replaces an earlier invitation of the same participant. */
-  add(invitation: Invitation): void {
+  add(invitation: OpenInvitation): void {
     this.end(invitation.participant)
     this.#byParticipant.set(invitation.participant, invitation)
     this.#byHash.set(invitation.tokenSha256, invitation.participant)
@@ -54,7 +54,7 @@ export class Invitations {
    * Finds the invitation of a token. The lookup time reveals nothing usable, because no one can construct a text with a given
    * hash.
    */
-  find(token: string): Invitation | undefined {
+  find(token: string): OpenInvitation | undefined {
     return this.#byParticipant.get(this.#byHash.get(hashToken(token)) ?? '')
   }
 

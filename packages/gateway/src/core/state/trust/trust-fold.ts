@@ -12,7 +12,7 @@ import {
   type RevokePayload,
   type WorkMeter,
 } from '@meup/protocol'
-import type { Grant, Trust } from './trust.js'
+import type { HeldGrant, Trust } from './trust.js'
 
 /** The effect of each kind on trust; other kinds have none. */
 const effects: ReadonlyMap<string, (envelope: Envelope, trust: Trust) => void> = new Map([
@@ -159,12 +159,12 @@ function see(id: string, trust: Trust): void {
   trust.forget(members.surplus((member) => participants.isPresent(member)))
 }
 
-/** The standing grants that a revocation names, whoever gave them. */
+/** The open grants that a revocation names, by any grantor. */
 export function namedIn(
   { recipient, grantId, capabilities = [] }: RevokePayload,
   { grants }: Trust,
   meter?: WorkMeter,
-): Grant[] {
+): HeldGrant[] {
   if (grantId === undefined) {
     const coverage = new Coverage()
     const held = [capabilities]
@@ -175,7 +175,11 @@ export function namedIn(
 }
 
 /** The named grants that the sender may revoke: its own, or all if the operator permits it [MEUP-4.15]. */
-export function revocable(named: readonly Grant[], revocation: Envelope, trust: Trust): readonly Grant[] {
+export function revocable(
+  named: readonly HeldGrant[],
+  revocation: Envelope,
+  trust: Trust,
+): readonly HeldGrant[] {
   const { from } = revocation
   if (trust.participants.allowsByConfiguration(from, revocation)) return named
   return named.filter(({ grantor }) => grantor === from)

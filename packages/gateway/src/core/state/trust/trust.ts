@@ -1,4 +1,4 @@
-import { cutReason, Grants, type Restriction, type Grant as Standing } from '@meup/folds'
+import { cutReason, Grants, type Restriction, type StandingGrant as Standing } from '@meup/folds'
 import {
   type Capabilities,
   type Capability,
@@ -12,18 +12,18 @@ import {
   type Subject,
 } from '@meup/protocol'
 import type { ReadRights } from '../../may-read.js'
-import { type Invitation, Invitations } from './invitations.js'
+import { Invitations, type OpenInvitation } from './invitations.js'
 
 /** A grant of one participant to another [MEUP-4.14]. */
-export interface Grant extends Standing {
+export interface HeldGrant extends Standing {
   /** Milliseconds since the epoch; absent = no end. */
   readonly expiresAt?: number
 }
 
 export interface TrustSnapshot {
   readonly known: ParticipantsSnapshot
-  readonly grants: readonly Grant[]
-  readonly invitations: readonly Invitation[]
+  readonly grants: readonly HeldGrant[]
+  readonly invitations: readonly OpenInvitation[]
   readonly kicks: readonly (readonly [participant: string, kick: Kick])[]
   readonly members: readonly (readonly [participant: string, issuedAt: number])[]
   readonly untold: readonly string[]
@@ -43,8 +43,8 @@ const rememberedEnds = 10_000
  * and a grant falls with the grant that it rests on. Changed only by `applyToTrust` and by time.
  */
 export class Trust {
-  readonly participants = new Participants()
-  readonly grants = new Grants<Grant>(this.participants)
+  readonly participants = new TrustedParticipants()
+  readonly grants = new Grants<HeldGrant>(this.participants)
   readonly invitations = new Invitations()
   readonly kicks = new Kicks()
   readonly members = new Members()
@@ -64,7 +64,7 @@ export class Trust {
     this.#onForgotten = onForgotten
   }
 
-  /** Work spent on cascading revocations, charged to whoever caused them [MEUP-7.1]. */
+  /** Work spent on cascading revocations, charged to the sender that caused them [MEUP-7.1]. */
   get work(): number {
     return this.grants.work
   }
@@ -94,7 +94,7 @@ export class Trust {
     this.changed()
   }
 
-  grant(grant: Grant): void {
+  grant(grant: HeldGrant): void {
     if (!this.participants.has(grant.recipient)) return
     this.grants.add(grant)
     this.#setGranted(grant.recipient)
@@ -105,7 +105,7 @@ export class Trust {
    * Removes the grants that `ends` selects and every grant that rests on them; `doubtful`: participants that have lost
    * capabilities otherwise.
    */
-  fall(ends: (grant: Grant) => boolean, doubtful?: Iterable<string>): void {
+  fall(ends: (grant: HeldGrant) => boolean, doubtful?: Iterable<string>): void {
     const losers = this.grants.fall(ends, doubtful)
     for (const id of losers) this.#setGranted(id)
     if (losers.size > 0) this.changed()
@@ -314,7 +314,7 @@ type ParticipantsSnapshot = readonly {
 }[]
 
 /** The members of the space, their capabilities and presence. Changed only by `Trust`. */
-export class Participants {
+export class TrustedParticipants {
   readonly #known = new Map<string, Known>()
 
   has(id: string): boolean {
@@ -399,7 +399,7 @@ export class Participants {
     return this.#known.get(id)?.held.configure(capabilities) ?? false
   }
 
-  setGrants(id: string, grants: readonly Grant[]): void {
+  setGrants(id: string, grants: readonly HeldGrant[]): void {
     this.#known.get(id)?.held.setGrants(grants)
   }
 
@@ -455,7 +455,7 @@ const findReadRights = (list: readonly Capability[]): ReadRights => ({
  */
 class Holdings {
   #configured: Capabilities
-  #grants: readonly Grant[] = []
+  #grants: readonly HeldGrant[] = []
   #given = nothing
   /** Granted capabilities are compiled on first use: a replay uses few of them. */
   #granted: Capabilities | undefined
@@ -487,7 +487,7 @@ class Holdings {
   }
 
   /** Sets the grants of the participant, in log order. */
-  setGrants(grants: readonly Grant[]): void {
+  setGrants(grants: readonly HeldGrant[]): void {
     this.#grants = grants
     this.#given = grants.flatMap(({ capabilities }) => capabilities)
     this.#granted = undefined
