@@ -17,7 +17,7 @@ saveDraft('box-empty', '')
 saveDraft('box-names', '@planner and @nobody: is it done?')
 saveDraft('box-command', '/pauze planner')
 
-/** Checks the questions of the trace beside it. */
+/** Checks the questions of a trace, so that they are compared. */
 function Checked(): VNode {
   const place = useRef<HTMLSpanElement>(null)
   useEffect(() => {
