@@ -206,3 +206,24 @@ test(
       .toBe(text.split('\n\n').length)
   }),
 )
+
+test(
+  'a link shows its text while it is written',
+  { timeout: 60_000 },
+  onPage(async ({ gateway, page, enter }) => {
+    const { planner } = await crew(gateway)
+    const ana = await gateway.enter('ana')
+    await enter()
+    const question = await ana.chat('Where is it?')
+    await page.shows('Where is it?')
+    const write = (index: number, text: string) =>
+      planner.post({ kind: 'chat.delta', correlationId: question.id, payload: { index, text } })
+    const written = `document.querySelector('[aria-busy=true] .markdown')?.innerText`
+    write(0, 'It is in [the rep')
+    await expect.poll(() => page.evaluate(written)).toBe('It is in the rep')
+    write(1, 'ort](https://exam')
+    await expect.poll(() => page.evaluate(written)).toBe('It is in the report')
+    write(2, 'ple.org/report) now')
+    await expect.poll(() => page.evaluate(written)).toBe('It is in the report (example.org) now')
+  }),
+)

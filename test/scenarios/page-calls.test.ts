@@ -76,3 +76,40 @@ test(
   }),
   timeout,
 )
+
+test(
+  'a diff has the numbers of its lines, and marks the words that change',
+  onPage(async ({ gateway, page, enter }) => {
+    const planner = await gateway.enter('planner')
+    await enter()
+    const patch = '@@ -41,2 +41,2 @@\n const size = 4\n-return take(known, 80)\n+return take(known, 8080)\n'
+    const params = { name: 'edit_file', arguments: { path: 'src/pool.ts', patch } }
+    await planner.propose({ to: 'deploy', method: 'tools/call', params, rationale: 'the port is wrong' })
+    await page.shows('the port is wrong')
+    const lines = `[...document.querySelectorAll('.diff span')].map((line) =>
+      [getComputedStyle(line, '::before').content.replaceAll('"', ''), ...[...line.querySelectorAll('b')].map((each) => each.textContent)])`
+    await expect.poll(() => page.evaluate(lines)).toEqual([[''], ['41'], ['42', '80'], ['42', '8080']])
+    const gutter = `getComputedStyle(document.querySelector('.diff span'), '::before').width`
+    expect(await page.evaluate(gutter)).toBe('40px')
+    await page.screenshot(pictures('calls-diff'))
+  }),
+  timeout,
+)
+
+test(
+  'whoever wants more contrast gets it',
+  onPage(async ({ gateway, page, enter }) => {
+    const planner = await gateway.enter('planner')
+    await planner.chat('good morning')
+    await enter()
+    await page.shows('good morning')
+    const dim = `getComputedStyle(document.querySelector('.stream .time')).color`
+    const usual = await page.evaluate(dim)
+    await page.prefer('prefers-contrast', 'more')
+    await expect.poll(() => page.evaluate(dim)).not.toBe(usual)
+    expect(await page.evaluate(`getComputedStyle(document.documentElement).backgroundColor`)).toBe(
+      'rgb(255, 255, 255)',
+    )
+  }),
+  timeout,
+)

@@ -163,3 +163,51 @@ test(
     await page.hides('after 99.')
   }),
 )
+
+test(
+  'a hit far down in a long answer leads to the part of it that has the word',
+  { timeout: 60_000 },
+  onPage(async ({ gateway, page, enter }) => {
+    const { planner } = await crew(gateway)
+    const paragraphs = Array.from({ length: 300 }, (_, at) => `Paragraph ${at}. ${words.repeat(3)}`)
+    paragraphs[250] = `Here is the needle. ${words.repeat(3)}`
+    await planner.chat(paragraphs.join('\n\n'), { format: 'markdown' })
+    for (let count = 0; count < 50; count++) await planner.chat(`after ${count}.`)
+    await enter()
+    await page.shows('after 49.')
+    await page.type('input[name=query]', 'needle')
+    await page.click('.hits button', 'needle')
+    await page.shows('hit 1 of 1')
+    const isSeen = `(() => {
+      const box = document.querySelector('.scroller').getBoundingClientRect()
+      const found = [...document.querySelectorAll('.scroller p')].find((each) => each.textContent.includes('needle'))
+      const row = found?.closest('.row').getBoundingClientRect()
+      return row !== undefined && row.top < box.bottom && row.bottom > box.top
+    })()`
+    await expect.poll(() => page.evaluate(isSeen)).toBe(true)
+  }),
+)
+
+test(
+  'a link to what is far back says when that was, until it is loaded',
+  { timeout: 120_000 },
+  onPage(async ({ gateway, page }) => {
+    await fill(gateway.url)
+    await page.goTo(`${gateway.url}/#/s/demo?e=20`)
+    await page.shows('Enter a space')
+    // Only what is read in pages waits.
+    await page.evaluate(`{
+      const ask = globalThis.fetch
+      const held = new Promise((resolve) => { globalThis.letThrough = resolve })
+      globalThis.fetch = async (what, ...more) => {
+        if (String(what).includes('/envelopes?') && !String(what).includes('limit=1&') && !String(what).endsWith('limit=1')) await held
+        return ask(what, ...more)
+      }
+    }`)
+    await page.type('input[name=token]', testToken('ana'))
+    await page.click('button[type=submit]')
+    await page.shows(/Loading back to #20 · (\d+ \w+ )?\d\d:\d\d/)
+    await page.evaluate('letThrough()')
+    await page.hides('Loading back')
+  }),
+)

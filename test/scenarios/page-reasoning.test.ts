@@ -63,7 +63,7 @@ test(
     const run = await planner.reason('which plan')
     const { id } = await run.thought('the second one')
     await page.shows('the second one')
-    await page.evaluate(`document.querySelector('.reply-button').click()`)
+    await page.click('.reply-button')
     await page.type('input[aria-label="Reply to what planner thinks"]', 'the first is cheaper')
     await page.key('Enter')
     await expect.poll(() => added).toMatchObject([{ correlationId: id, context: run.context }])
@@ -74,7 +74,7 @@ test(
     planner.on('envelope', (each) => {
       if (each.from === 'ana' && each.kind === 'chat') asked.push(each)
     })
-    await page.evaluate(`document.querySelector('button[aria-label^="Ask about"]').click()`)
+    await page.click('button', 'Ask about')
     await page.type('input[aria-label="Ask about this thought of planner"]', 'why that one?')
     await page.key('Enter')
     const payload = { message: '> the second one\n\nwhy that one?', mentions: ['planner'] }

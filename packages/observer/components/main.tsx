@@ -1,5 +1,5 @@
 import { render, type VNode } from 'preact'
-import { useReducer } from 'preact/hooks'
+import { useEffect, useReducer, useRef } from 'preact/hooks'
 import { saveDraft } from '../src/connect/storage.js'
 import { Lanes } from '../src/view/conversation/lanes.js'
 import { Stream } from '../src/view/conversation/stream.js'
@@ -16,6 +16,17 @@ const view = { current: undefined, handle: ignore }
 saveDraft('box-empty', '')
 saveDraft('box-names', '@planner and @nobody: is it done?')
 saveDraft('box-command', '/pauze planner')
+
+/** Checks the questions of a trace, so that they are compared. */
+function Checked(): VNode {
+  const place = useRef<HTMLSpanElement>(null)
+  useEffect(() => {
+    const boxes =
+      place.current?.parentElement?.querySelectorAll<HTMLInputElement>('.question-line input') ?? []
+    for (const box of boxes) box.click()
+  }, [])
+  return <span ref={place} />
+}
 
 /** Every state that is worth a look, in both themes and at any width. */
 function Components(): VNode {
@@ -62,6 +73,10 @@ function Components(): VNode {
       </Frame>
       <Frame name="trace" script={conversation()} isTall={true}>
         <Trace {...view} />
+      </Frame>
+      <Frame name="trace of two questions" script={conversation()} isTall={true}>
+        <Trace {...view} />
+        <Checked />
       </Frame>
     </main>
   )

@@ -1,7 +1,6 @@
 import { isObject } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import type { Block, Entry } from './blocks.js'
-import type { Lists, Question } from './lists.js'
 import type { Sources } from './row.js'
 import { hasFailed, isProblem } from './row-content.js'
 import { decidedAt } from './trace.js'
@@ -57,8 +56,17 @@ const nothing: Omit<Totals, 'from' | 'to'> = {
   ...{ tokens: noTokens, cost: undefined, calls: 0, errors: 0, models: [] },
 }
 
+interface Counted {
+  readonly sources: Sources
+  /** The totals of blocks that have not changed. */
+  readonly totals: WeakMap<Block, Totals>
+}
+
 /** The totals of a question. Unchanged blocks are not counted again. */
-export function countQuestion({ blocks }: Question, { totals, sources }: Lists): Totals {
+export function countQuestion(
+  { blocks }: { readonly blocks: readonly Block[] },
+  { totals, sources }: Counted,
+): Totals {
   return addTotals(
     blocks.map((block) => {
       const known = totals.get(block) ?? countBlock(block, sources)

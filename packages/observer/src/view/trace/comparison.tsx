@@ -28,7 +28,7 @@ export function Comparison({ pair, close }: ComparisonProps): VNode {
       <table>
         <thead>
           <tr>
-            <th />
+            <td />
             {pair.map(({ key, blocks }) => (
               <th key={key} scope="col">
                 <Name id={blocks[0]?.envelope.from ?? ''} /> #{blocks[0]?.envelope.seq}
@@ -50,14 +50,14 @@ export function Comparison({ pair, close }: ComparisonProps): VNode {
           })}
           {alignSteps(pair).map((steps, index) => (
             <tr key={`step ${index}`} class={steps.includes(undefined) ? 'differs' : ''}>
-              <th scope="row">{index === 0 ? 'steps' : ''}</th>
+              {index === 0 ? <th scope="row">steps</th> : <td />}
               {steps.map((step, at) => (
                 <td key={at}>{step ?? <span class="dim">–</span>}</td>
               ))}
             </tr>
           ))}
           <tr>
-            <th scope="row" />
+            <td />
             {messages.map(({ question, answer }, at) => (
               <td key={at}>
                 <Said title="Input" envelope={question} />

@@ -7,15 +7,15 @@ import {
   findCompletion,
   findNames,
   type NamedPart,
-  questionText,
   readCommand,
   unknownName,
 } from '../../model/index.js'
-import { Icon, Name } from '../shared/parts.js'
+import { Icon } from '../shared/parts.js'
 import { useSetting } from '../shared/settings.js'
 import { useSpace } from '../shared/use-space.js'
 import { Addressees, maxListed } from './addressees.js'
 import { type CompletionItem, Completions, completionItems } from './completions.js'
+import { Note, Replied } from './notes.js'
 import { toCancel } from './take-back.js'
 import { Typing } from './typing.js'
 import { loadCommands, useCommands } from './use-commands.js'
@@ -277,17 +277,6 @@ function getPlaceholder(isPast: boolean, mayChat: boolean, to: string): string {
   return to === '' ? 'Message… @ asks somebody, / commands' : `Only ${to} reads this`
 }
 
-/** The message that the draft answers. */
-const Replied = ({ to, drop }: { to: Envelope; drop: () => void }): VNode => (
-  <p class="replied dim">
-    ↳ <Name id={to.from} />
-    <span class="said">{questionText(to)}</span>
-    <button type="button" class="link" aria-label="Do not reply to it" onClick={drop}>
-      ✕
-    </button>
-  </p>
-)
-
 /** Mentions in a private message only reach its readers. */
 function toDraft(
   message: string,
@@ -319,29 +308,6 @@ function Marked({ text, names }: { text: string; names: readonly NamedPart[] }):
       ))}
       {text.slice(known.at(-1)?.end ?? 0)}{' '}
     </>
-  )
-}
-
-interface NoteProps {
-  readonly mention: readonly string[]
-  readonly to: string
-  /** The problem with the draft; `''` = none. */
-  readonly problem: string
-}
-
-/** The addressees, or the problem with the draft. */
-function Note({ mention, to, problem }: NoteProps): VNode {
-  const excluded = to === '' ? [] : mention.filter((id) => id !== to)
-  const wrong =
-    problem || (excluded.length > 0 && `${excluded.join(', ')} cannot read this: it is for ${to} alone`)
-  const asked =
-    to === '' && mention.length > 0
-      ? `${mention.join(', ')} ${mention.length === 1 ? 'answers' : 'answer'}`
-      : ''
-  return (
-    <span class={`note ${wrong ? 'warn' : 'dim'}`} role="status">
-      {wrong || asked}
-    </span>
   )
 }
 

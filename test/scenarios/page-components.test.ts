@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { withChromium } from '../support/chromium.js'
+import { drivePage } from '../support/driven-page.js'
+import { repositoryRoot } from '../support/files.js'
+import { pictures } from '../support/page.js'
+
+const observer = join(repositoryRoot, 'packages/observer')
+const require = createRequire(join(observer, 'package.json'))
+
+/** Starts the dev server of the page, as `pnpm dev:page` does. Resolves with its address. */
+async function startDevServer(): Promise<string> {
+  const vite = join(dirname(require.resolve('vite/package.json')), 'bin/vite.js')
+  const server = spawn(process.execPath, [vite, '--port', '0', '--host', '127.0.0.1'], {
+    ...{ cwd: observer, stdio: ['ignore', 'pipe', 'inherit'] },
+    env: { ...process.env, NO_COLOR: '1' },
+  })
+  onTestFinished(() => void server.kill())
+  let written = ''
+  return new Promise((resolve, reject) => {
+    server.on('exit', (code) => reject(new Error(`vite exited with ${code}: ${written}`)))
+    server.stdout?.on('data', (chunk: Buffer) => {
+      written += chunk
+      const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(written) ?? []
+      if (url !== undefined) resolve(url)
+    })
+  })
+}
+
+test(
+  'the component page of the dev server draws every state, without a gateway and without an error',
+  { timeout: 180_000 },
+  withChromium(async (chromium) => {
+    const url = await startDevServer()
+    const page = await drivePage(chromium)
+    await page.resize(1440, 900)
+    await page.goTo(`${url}/components`)
+    await page.shows('What I found')
+    await page.shows('Side by side')
+    const empty = `[...document.querySelectorAll('.state')].filter((state) => state.innerText.trim().split('\\n').length < 2).map(({ id }) => id)`
+    await expect.poll(() => page.evaluate(`document.querySelectorAll('.state').length`)).toBeGreaterThan(10)
+    await expect.poll(() => page.evaluate(empty)).toEqual([])
+    await page.shows('Approve anyway')
+    await page.shows('Where to?')
+    await page.screenshot(pictures('components'))
+    await page.click('button', 'dark')
+    expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark')
+    expect(page.problems).toEqual([])
+  }),
+)
