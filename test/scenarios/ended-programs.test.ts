@@ -153,5 +153,7 @@ test(
       const { stdout } = await meup(['proposals', ...command.split(' '), '--as', 'ana'], { cwd: folder })
       expect(stdout).toContain(nobodyWaits)
     }
+    const approved = await meup(['proposals', 'approve', id, '--as', 'ana'], { cwd: folder })
+    expect(approved.stderr).toContain(nobodyWaits)
   }),
 )

@@ -4,7 +4,15 @@ import { join } from 'node:path'
 import { connect, type SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { commandLine, meup, spawnMeup, startMeup, takePort, temporaryFolder } from '../support/cli.js'
+import {
+  commandLine,
+  meup,
+  spawnMeup,
+  startMeup,
+  takePort,
+  temporaryFolder,
+  upUntil,
+} from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
 
 const sdk = JSON.stringify(join(repositoryRoot, 'packages/agent-sdk/dist/index.js'))
@@ -281,6 +289,13 @@ test.for(['process', 'mcp'])(
     expect(said.stderr).not.toMatch(/^\s+at /m)
   },
 )
+
+test('a coding agent that is not installed is named with the command that installs it', async () => {
+  const folder = temporaryFolder({ 'space.yaml': config('  bot: { kind: acp, agent: opencode }') })
+  const { stderr } = await upUntil(/✗ .*\n/, folder, { PATH: folder })
+  expect(stderr).toContain('install it: npm install -g opencode-ai, or correct the command in space.yaml')
+  expect(stderr).toMatch(/\nending; a second Ctrl\+C ends at once\n/)
+})
 
 describe('a participant that is required', () => {
   const requiring = (participants: string, ...args: string[]) => {

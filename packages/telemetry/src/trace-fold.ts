@@ -4,6 +4,7 @@ import {
   type ContextView,
   createContextFold,
   getEnding,
+  isObject,
   isWithheld,
   Participants,
   payloadText,
@@ -110,12 +111,23 @@ function createContextSpan(
       'gen_ai.provider.name': 'meup',
       ...scope.attributes(agent, context),
       'gen_ai.request.model': typeof model === 'string' ? model : undefined,
+      ...getUsage(ending),
       'meup.seq': opening?.source.seq,
       'meup.trigger': triggers.length === 0 ? undefined : triggers,
     }),
     ...(texts?.end(context) ?? { events: [], droppedEvents: 0 }),
     ...(state !== 'completed' && { error: state }),
   }
+}
+
+/** Tokens that the agent reports at the end of its run. */
+function getUsage({ payload }: Envelope): Readonly<Record<string, number | undefined>> {
+  const { metadata } = payload as { readonly metadata?: unknown }
+  const { tokens } = isObject(metadata) ? metadata : {}
+  const { input, output } = isObject(tokens) ? tokens : {}
+  const count = (value: unknown): number | undefined =>
+    Number.isFinite(value) && Number(value) >= 0 ? Number(value) : undefined
+  return { 'gen_ai.usage.input_tokens': count(input), 'gen_ai.usage.output_tokens': count(output) }
 }
 
 interface EventList {

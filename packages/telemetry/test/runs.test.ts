@@ -53,6 +53,20 @@ test('a run is a span from its start to its conclusion', () => {
   })
 })
 
+test('a run has the tokens that its agent reports, if they are numbers', () => {
+  const end = (tokens: object) =>
+    foldSpans([
+      start('bot', 'begin', { id: 'run' }),
+      conclusion('bot', 'done', { context: 'run', payload: { metadata: { tokens } } }),
+    ])[0]?.attributes
+  expect(end({ input: 1200, output: 48 })).toMatchObject({
+    'gen_ai.usage.input_tokens': 1200,
+    'gen_ai.usage.output_tokens': 48,
+  })
+  const odd = Object.keys(end({ input: -1, output: 'many' }) ?? {})
+  expect(odd.filter((name) => name.startsWith('gen_ai.usage'))).toEqual([])
+})
+
 describe('what is nested', () => {
   const nested = [
     start('bot', 'outer', { id: 'run' }),

@@ -113,7 +113,10 @@ const describeExactly = (proposal: OpenProposal): string[] => [
  * Resolves to whether to continue.
  */
 async function isWanted(proposal: OpenProposal, flags: ApproveFlags): Promise<boolean> {
-  if (flags.yes || !process.stdin.isTTY || !process.stderr.isTTY) return true
+  if (flags.yes || !process.stdin.isTTY || !process.stderr.isTTY) {
+    if (proposal.programEnded) printNotice(proposerEndedText(proposal.from))
+    return true
+  }
   for (const line of describeExactly(proposal)) printNotice(line)
   const what = flags.always ? 'Do it, and let its proposer do the like from now on?' : 'Do it?'
   if (await confirm(what)) return true

@@ -47,10 +47,16 @@ export async function startProgram(
 function explainStartError(cause: unknown, program: Program): unknown {
   if (cause instanceof StartError) return cause
   if (cause instanceof CannotStartError)
-    return new StartError(cause.message, getRemedy('missing_program'), { cause })
+    return new StartError(cause.message, describeInstallation(program), { cause })
   if (!(cause instanceof Error) || cause instanceof ProtocolError || cause instanceof ConnectionError)
     return cause
   return new StartError(cause.message, getRemedy(chooseRemedy(program)), { cause })
+}
+
+function describeInstallation(program: Program): string {
+  const remedy = getRemedy('missing_program')
+  if (program.kind !== 'acp' || program.package === undefined) return remedy
+  return remedy.replace('install it', `install it: npm install -g ${program.package}`)
 }
 
 function chooseRemedy(program: Program): FailureName {
