@@ -1,24 +1,16 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** What takes longest, so that none of it begins when everything else is done. */
+/** The files that take longest: none of them begins when all others are done. */
 const slow = [
   ...['habits', 'lifecycle', 'permissions', 'traps'].map((name) => `packages/acp/test/${name}`),
-  ...['model/habits', 'model/strangers', 'system/killed-agent'].map(
-    (name) => `packages/agent-sdk/test/${name}`,
-  ),
+  ...['model/habits', 'model/strangers'].map((name) => `packages/agent-sdk/test/${name}`),
   ...['up-programs', 'watched-programs', 'system/audit-sqlite'].map((name) => `packages/cli/test/${name}`),
   ...['erasing', 'index-equal'].map((name) => `packages/gateway/test/${name}`),
   ...['serve-errors', 'serve-offers', 'server-habits'].map((name) => `packages/mcp-bridge/test/${name}`),
   'test/conformance/client-kit',
-  ...[
-    'audit',
-    'deploy-review',
-    'memory-page',
-    'model-agent',
-    'newcomer',
-    'operating',
-    'reasoning-terminal',
-  ].map((name) => `test/scenarios/${name}`),
+  ...['audit', 'deploy-review', 'memory-page', 'mistakes', 'newcomer', 'operating', 'transcript'].map(
+    (name) => `test/scenarios/${name}`,
+  ),
   ...['page-barriers', 'page-control', 'page-entrance', 'page-hostile', 'trust-commands', 'up'].map(
     (name) => `test/scenarios/${name}`,
   ),
