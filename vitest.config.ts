@@ -72,7 +72,7 @@ export default defineConfig({
           name: 'fast',
           include: files,
           exclude: [...integration, ...others],
-          maxWorkers: cores,
+          maxWorkers: cores + 1,
         },
       },
       {
