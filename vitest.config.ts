@@ -29,7 +29,7 @@ const timed = [
 ]
 
 /** Long stories of which the system tests show each part, and what takes minutes: `pnpm test:nightly`. */
-const nightly = ['test/nightly/**/*.test.ts']
+const nightly = ['{test,packages/*/test}/nightly/**/*.test.ts']
 
 /** Packages as they are published, in folders of their own, with several versions of Node.js: `pnpm test:install`. */
 const install = ['test/install/**/*.test.ts']
@@ -63,7 +63,7 @@ export default defineConfig({
     sequence: { sequencer: SlowFirst },
     reporters: ['default', requirementsReporter, totalsReporter],
     // Many tests wait for a socket or a program more than they compute.
-    maxWorkers: cores + 3,
+    maxWorkers: cores + 2,
     projects: [
       {
         ...fast,

@@ -4,11 +4,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const slow = [
   ...['habits', 'lifecycle', 'permissions', 'traps'].map((name) => `packages/acp/test/${name}`),
   ...['model/habits', 'model/strangers'].map((name) => `packages/agent-sdk/test/${name}`),
-  ...['up-programs', 'watched-programs', 'system/audit-sqlite'].map((name) => `packages/cli/test/${name}`),
+  ...['up-programs', 'watched-programs'].map((name) => `packages/cli/test/${name}`),
   ...['erasing', 'index-equal'].map((name) => `packages/gateway/test/${name}`),
   ...['serve-errors', 'serve-offers', 'server-habits'].map((name) => `packages/mcp-bridge/test/${name}`),
   'test/conformance/client-kit',
-  ...['audit', 'deploy-review', 'memory-page', 'mistakes', 'newcomer', 'operating', 'transcript'].map(
+  ...['audit', 'caps-commands', 'deploy-review', 'memory-page', 'model-agent', 'newcomer', 'operating'].map(
     (name) => `test/scenarios/${name}`,
   ),
   ...['page-barriers', 'page-control', 'page-entrance', 'page-hostile', 'trust-commands', 'up'].map(
