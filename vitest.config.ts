@@ -29,7 +29,7 @@ const timed = [
 ]
 
 /** Long stories of which the system tests show each part, and what takes minutes: `pnpm test:nightly`. */
-const nightly = ['test/nightly/**/*.test.ts']
+const nightly = ['{test,packages/*/test}/nightly/**/*.test.ts']
 
 /** Packages as they are published, in folders of their own, with several versions of Node.js: `pnpm test:install`. */
 const install = ['test/install/**/*.test.ts']
@@ -51,7 +51,7 @@ const integration = files.filter((file) => reachesOutside(file))
 
 const others = [...system, ...nightly, ...install, ...servers]
 
-const workers = availableParallelism() + 2
+const cores = availableParallelism()
 
 const fast = {
   plugins: [loadSources()],
@@ -62,13 +62,30 @@ export default defineConfig({
   test: {
     sequence: { sequencer: SlowFirst },
     reporters: ['default', requirementsReporter, totalsReporter],
-    // Many tests wait for a socket or a clock more than they compute.
-    maxWorkers: workers,
+    // Many tests wait for a socket or a program more than they compute.
+    maxWorkers: cores + 2,
     projects: [
-      { ...fast, test: { ...fast.test, name: 'fast', include: files, exclude: [...integration, ...others] } },
-      { ...fast, test: { ...fast.test, name: 'integration', include: integration, exclude: others } },
-      // They wait for programs more than they compute.
-      { test: { ...shared, name: 'system', env, include: system, exclude: timed, maxWorkers: workers + 2 } },
+      {
+        ...fast,
+        test: {
+          ...fast.test,
+          name: 'fast',
+          include: files,
+          exclude: [...integration, ...others],
+          maxWorkers: cores + 1,
+        },
+      },
+      {
+        ...fast,
+        test: {
+          ...fast.test,
+          name: 'integration',
+          include: integration,
+          exclude: others,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      { test: { ...shared, name: 'system', env, include: system, exclude: timed } },
       { test: { ...shared, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 1 } } },
       { test: { ...shared, name: 'nightly', env, include: nightly, exclude: soak } },
       { test: { ...shared, name: 'install', include: install } },

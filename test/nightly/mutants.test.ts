@@ -14,6 +14,6 @@ test('each names a file of the fast or the integration suite', () => {
   const named = mutants.flatMap(({ tests }) => tests)
   expect(named.filter((path) => !existsSync(join(repositoryRoot, path)))).toEqual([])
   expect(
-    named.filter((path) => /^test\/(bench|faults|nightly|scenarios)|\/test\/system\//.test(path)),
+    named.filter((path) => /^test\/(bench|faults|nightly|scenarios)|\/test\/(system|nightly)\//.test(path)),
   ).toEqual([])
 })

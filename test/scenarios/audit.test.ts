@@ -6,8 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { verifyExport } from '@meup/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { meup, temporaryFolder } from '../support/cli.js'
 import { snippetsOf } from '../support/snippets.js'
+import { runSpace } from '../support/space.js'
 
 const config = `
 version: 1
@@ -22,7 +23,7 @@ participants:
 /** A folder with a running space in which something was said, and what Ben can export of it. */
 async function exported() {
   const cwd = temporaryFolder({ 'space.yaml': config })
-  const { url } = await startMeup('gateway', cwd)
+  const { url } = await runSpace(cwd)
   await meup(['send', 'hello, é 😀'], { cwd })
   await meup(['send', 'between us', '--to', 'cleo'], { cwd })
   const outcome = await meup(['audit', 'export', '--as', 'ben', '-o', 'demo.jsonl'], { cwd })

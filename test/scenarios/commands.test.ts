@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { meup, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
+import { some } from '../support/soak.js'
 
 const server = join(
   repositoryRoot,
@@ -69,8 +70,8 @@ test('exit codes tell what went wrong, and stderr what to do', async () => {
     ['send', '--payload', '{'],
     ['nonsense'],
   ]
-  const outcomes = await Promise.all(misused.map((args) => meup(args, { cwd })))
-  expect(outcomes).toMatchObject(misused.map(() => ({ code: 2, stdout: '' })))
+  for (const args of some(misused, 3))
+    expect(await meup(args, { cwd })).toMatchObject({ code: 2, stdout: '' })
   expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
 })
 

@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -13,6 +13,7 @@ import { temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
 import { calling, saying, serveModel } from '../support/model-server.js'
 import { readText } from '../support/packages.js'
+import { printedBy, startProgram } from '../support/page-programs.js'
 import { snippetsOf, writeSnippets } from '../support/snippets.js'
 
 const server = 'examples/model-agent/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js'
@@ -169,9 +170,7 @@ test('three lines in it are your model, as its README says', lengthy, async () =
   writeFileSync(join(folder, 'three-lines.ts'), code)
   const { url, join: enter } = await openSpace()
   const env = { PATH: process.env.PATH, MEUP_URL: url, MEUP_SPACE: name, MEUP_TOKEN: testToken('bot') }
-  const args = ['--import', 'tsx', 'three-lines.ts']
-  const agent = spawn(process.execPath, args, { cwd: folder, env, stdio: 'ignore' })
-  onTestFinished(() => void agent.kill('SIGKILL'))
+  startProgram(folder, 'three-lines.ts', env)
   await using ana = await enter('ana')
   await ana.whenPresent(['bot'])
   expect((await ana.ask('Can we deploy?', { to: ['bot'] })).text).toBe('Do not deploy.')
@@ -206,7 +205,7 @@ function pageFolder(): string {
   mkdirSync(join(clone, 'node_modules'))
   const link = (owner: string, each: string): void =>
     symlinkSync(join(repositoryRoot, owner, 'node_modules', each), join(clone, 'node_modules', each))
-  for (const each of ['@meup', '@sinclair', 'tsx']) link('', each)
+  for (const each of ['@meup', '@sinclair']) link('', each)
   link('examples/model-agent', '@ai-sdk')
   link('packages/agent-sdk', 'zod')
   writeSnippets(page, clone)
@@ -216,21 +215,15 @@ function pageFolder(): string {
 test('the programs of the page print what it says', lengthy, () => {
   const cwd = pageFolder()
   const outputs = page.filter(({ language }) => language === 'text').map(({ text }) => text)
-  const printed = ['turn.ts', 'own-tool.ts', 'raw.ts', 'fails.ts', 'fallback.ts', 'output.ts'].map((file) =>
-    execFileSync(process.execPath, ['--import', 'tsx', file], { cwd, encoding: 'utf8' }),
-  )
+  const files = ['turn.ts', 'own-tool.ts', 'raw.ts', 'fails.ts', 'fallback.ts', 'output.ts']
+  const printed = files.map((file) => printedBy(cwd, file))
   expect(printed).toEqual(outputs)
 })
 
 test('its agent with a real provider comes as far as one comes without a key', lengthy, async () => {
   const { url, join: enter } = await openSpace()
   const env = { PATH: process.env.PATH, MEUP_URL: url, MEUP_SPACE: name, MEUP_TOKEN: testToken('bot') }
-  const agent = spawn(process.execPath, ['--import', 'tsx', 'agent.ts'], {
-    cwd: pageFolder(),
-    env,
-    stdio: 'ignore',
-  })
-  onTestFinished(() => void agent.kill('SIGKILL'))
+  startProgram(pageFolder(), 'agent.ts', env)
   await using ana = await enter('ana')
   await ana.whenPresent(['bot'])
   const { text } = await ana.ask('Is it safe?', { to: ['bot'] })

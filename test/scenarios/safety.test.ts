@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
@@ -6,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { meup, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
+import { printedBy } from '../support/page-programs.js'
 import { verifies } from '../verifies.js'
 
 const page = readFileSync(join(repositoryRoot, 'docs/safety.md'), 'utf8')
@@ -35,10 +35,9 @@ test('the rules of the page do on a running space what it says', async () => {
 })
 
 test('a text by itself is what the page says', () => {
-  const folder = temporaryFolder({ 'trial.ts': snippet('ts') })
+  const folder = temporaryFolder({ 'trial.ts': snippet('ts'), 'package.json': '{"type":"module"}' })
   symlinkSync(join(repositoryRoot, 'node_modules'), join(folder, 'node_modules'))
-  const printed = execFileSync(process.execPath, ['--import', 'tsx', 'trial.ts'], { cwd: folder })
-  expect(printed.toString()).toBe(snippet('text'))
+  expect(printedBy(folder, 'trial.ts')).toBe(snippet('text'))
 })
 
 verifies('I08', 'a text is guarded once: what is stored is what every view shows', async () => {

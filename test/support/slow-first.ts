@@ -3,22 +3,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** The slowest files start first, so that none of them runs alone at the end. */
 const slow = [
   ...['habits', 'lifecycle', 'permissions', 'traps'].map((name) => `packages/acp/test/${name}`),
-  ...['model/habits', 'model/strangers', 'system/killed-agent'].map(
-    (name) => `packages/agent-sdk/test/${name}`,
-  ),
-  ...['up-programs', 'watched-programs', 'system/audit-sqlite'].map((name) => `packages/cli/test/${name}`),
+  ...['model/habits', 'model/strangers'].map((name) => `packages/agent-sdk/test/${name}`),
+  ...['up-programs', 'watched-programs'].map((name) => `packages/cli/test/${name}`),
   ...['erasing', 'index-equal'].map((name) => `packages/gateway/test/${name}`),
   ...['serve-errors', 'serve-offers', 'server-habits'].map((name) => `packages/mcp-bridge/test/${name}`),
   'test/conformance/client-kit',
-  ...[
-    'audit',
-    'deploy-review',
-    'memory-page',
-    'model-agent',
-    'newcomer',
-    'operating',
-    'reasoning-terminal',
-  ].map((name) => `test/scenarios/${name}`),
+  ...['audit', 'caps-commands', 'deploy-review', 'memory-page', 'model-agent', 'newcomer', 'operating'].map(
+    (name) => `test/scenarios/${name}`,
+  ),
   ...['page-barriers', 'page-control', 'page-entrance', 'page-hostile', 'trust-commands', 'up'].map(
     (name) => `test/scenarios/${name}`,
   ),

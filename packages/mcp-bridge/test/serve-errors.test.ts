@@ -4,6 +4,7 @@ import { PROTOCOL } from '@meup/protocol'
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as FirstHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { some } from '../../../test/support/soak.js'
 import { failureResult } from '../src/serve/results.js'
 import { openClient, serveSpace, token } from './support/served.js'
 
@@ -24,8 +25,8 @@ async function openFirst(url: string): Promise<Validating> {
 
 const clients: Readonly<Record<string, (url: string) => Promise<Validating>>> = {
   'first SDK': openFirst,
-  legacy: (url) => openClient(url, 'legacy'),
   modern: (url) => openClient(url, 'auto'),
+  legacy: (url) => openClient(url, 'legacy'),
 }
 
 const outputSchema = {
@@ -46,7 +47,7 @@ async function openShelf(space: TestSpace, answer: () => Promise<object>) {
   return shelf
 }
 
-describe.each(Object.entries(clients))('an error of a tool with an output schema: %s', (_, open) => {
+describe.each(some(Object.entries(clients), 2))('an error of a tool with an output schema: %s', (_, open) => {
   async function openShop({
     desktop = ['*'],
     answer = async () => ({}) as object,

@@ -2,6 +2,7 @@ import type { SpaceClient } from '@meup/agent-sdk'
 import { Kind } from '@meup/protocol'
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { some } from '../../../test/support/soak.js'
 import { type Era, openClient, openLibrary, serveSpace } from './support/served.js'
 
 const own = ['ask', 'send', 'list_participants', 'list_proposals', 'show_proposal', 'decide_proposal', 'why']
@@ -19,7 +20,7 @@ async function listen(client: Client, mode: Era): Promise<string[]> {
   return changes
 }
 
-describe.each(['legacy', 'auto'] as const)('clients have what participants offer: %s', (mode) => {
+describe.each(some(['auto', 'legacy'] as const, 1))('clients have what participants offer: %s', (mode) => {
   test('tools as they are described, under the name of their participant', async () => {
     const { space, url } = await serveSpace()
     await openLibrary(space)

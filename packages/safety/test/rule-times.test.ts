@@ -27,13 +27,16 @@ const firstMs = times(5, maxMs)
 const cut = (text: string): string[] => [0.5, 0.9].map((part) => text.slice(0, text.length * part))
 
 test('each rule takes time linear in the text', () => {
-  const slow = rules.flatMap((rule) => {
+  const slow = rules.flatMap((rule, turn) => {
     const wordsIn = compileKeywords([{ words: rule.keywords }])
     const [keyword = ''] = rule.keywords
     const [example = ''] = rule.positives
     const begun = [...cut(example), ...cut(example.replace(/\s/g, ''))]
     const capitals = fillers.slice(0, 3).map((filler) => keyword.toUpperCase() + filler)
-    return [...fillers.map((filler) => keyword + filler), ...capitals, ...begun].flatMap((unit) => {
+    const units = [...fillers.map((filler) => keyword + filler), ...capitals, ...begun]
+    // A rule is tried with a quarter of them; at night with all.
+    const tried = units.filter((_, index) => (index + turn) % times(4, 1) === 0)
+    return tried.flatMap((unit) => {
       const measure = (chars: number): number => {
         const text = unit.repeat(Math.ceil(chars / unit.length)).slice(0, chars)
         const words = wordsIn(text)
@@ -45,9 +48,9 @@ test('each rule takes time linear in the text', () => {
       if (measure(firstLength) <= firstMs) return []
       // Other threads of the process count as well: the least of several tries is its own.
       const least = (chars: number): number => Math.min(...Array.from({ length: 5 }, () => measure(chars)))
-      const times = [length / 4, length].map(least)
-      const [short = 0, long = 0] = times
-      return long > maxMs && long > 8 * short ? [{ rule: rule.name, unit, times }] : []
+      const measured = [length / 4, length].map(least)
+      const [short = 0, long = 0] = measured
+      return long > maxMs && long > 8 * short ? [{ rule: rule.name, unit, measured }] : []
     })
   })
   expect(slow).toEqual([])

@@ -18,7 +18,6 @@ import { hasStrace, mountSmallDisk, tracing } from '../support/faults.js'
 import { repositoryRoot } from '../support/files.js'
 import { serveModel } from '../support/model-server.js'
 import { snippetsOf } from '../support/snippets.js'
-import { isSoak } from '../support/soak.js'
 import { installWithoutSqlite } from '../support/without-sqlite.js'
 import { needing } from '../verifies.js'
 
@@ -605,12 +604,9 @@ const needs: Readonly<Record<string, Parameters<typeof needing>>> = {
   'a disk that is full': ['the right to mount a disk in memory (root)', () => process.getuid?.() === 0],
 }
 
-/** On a machine that other tests keep busy. */
-const maxSeconds = 20
+const maxSeconds = 10
 
 for (const [name, { row, prepare, code, cause, next }] of Object.entries(mistakes)) {
-  // The rest is about how files and arguments are read, which has unit tests: it is tried at night.
-  if (row === undefined && !isSoak) continue
   const [what, isThere] = needs[name] ?? ['nothing', () => true]
   test(
     `${name}: one sentence says why, and what to do`,
