@@ -37,7 +37,8 @@ test(
     const page = await drivePage(chromium)
     await page.resize(1440, 900)
     await page.goTo(`${url}/components`)
-    await page.shows('What I found')
+    // Vite prepares what the page imports when it is asked for the first time.
+    await expect.poll(() => page.text(), { timeout: 120_000 }).toContain('What I found')
     await page.shows('Side by side')
     const empty = `[...document.querySelectorAll('.state')].filter((state) => state.innerText.trim().split('\\n').length < 2).map(({ id }) => id)`
     await expect.poll(() => page.evaluate(`document.querySelectorAll('.state').length`)).toBeGreaterThan(10)

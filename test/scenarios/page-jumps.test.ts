@@ -187,27 +187,3 @@ test(
     await expect.poll(() => page.evaluate(isSeen)).toBe(true)
   }),
 )
-
-test(
-  'a link to what is far back says when that was, until it is loaded',
-  { timeout: 120_000 },
-  onPage(async ({ gateway, page }) => {
-    await fill(gateway.url)
-    await page.goTo(`${gateway.url}/#/s/demo?e=20`)
-    await page.shows('Enter a space')
-    // Only what is read in pages waits.
-    await page.evaluate(`{
-      const ask = globalThis.fetch
-      const held = new Promise((resolve) => { globalThis.letThrough = resolve })
-      globalThis.fetch = async (what, ...more) => {
-        if (String(what).includes('/envelopes?') && !String(what).includes('limit=1&') && !String(what).endsWith('limit=1')) await held
-        return ask(what, ...more)
-      }
-    }`)
-    await page.type('input[name=token]', testToken('ana'))
-    await page.click('button[type=submit]')
-    await page.shows(/Loading back to #20 · (\d+ \w+ )?\d\d:\d\d/)
-    await page.evaluate('letThrough()')
-    await page.hides('Loading back')
-  }),
-)

@@ -26,6 +26,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
   loads.add(loadOnce)
   return (props) => {
     const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
+    const isDrawn = loaded !== undefined
     useEffect(() => {
       let again: ReturnType<typeof setTimeout> | undefined
       const tryToLoad = (): void =>
@@ -36,7 +37,8 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
             again = setTimeout(tryToLoad, retryMs)
           },
         )
-      if (loaded === undefined) tryToLoad()
+      // The code may have come after this was drawn without it.
+      if (!isDrawn) tryToLoad()
       return () => clearTimeout(again)
     }, [])
     return loaded === undefined ? null : createElement(loaded, props)
