@@ -177,7 +177,13 @@ export const jsonOutputs = {
   'transcript verify': lines(Type.Object({ agent: text, ok: flag })),
   'transcript replay': lines(Type.Object({ hash: text })),
   'audit trail': lines(named<object>('step')),
-  'audit export': lines(envelope),
+  'audit export': lines(
+    Type.Union([
+      object({ epoch: text, first: count, previous: text }),
+      Type.Object({ seq: count }),
+      object({ epoch: text, head: count, hash: text }),
+    ]),
+  ),
   'audit export --format sqlite': lines(
     object({ file: text, session_id: text, turns: count, steps: count, pruned: count }),
   ),
