@@ -41,7 +41,8 @@ const grant = { id: text, recipient: text, capabilities, expiresAt: optional(tex
 const restriction = object({ by: text, until: optional(text), reason: optional(text) })
 const decided = object({ id: text, state: text, by: text, reason: text, message: optional(text) })
 const toolResult = { content: optional(Type.Unknown()), structuredContent: optional(Type.Unknown()) }
-const commit = Type.Object({ agent: text, hash: text })
+const kept = { commit: Type.Object({ hash: text }) }
+const commit = Type.Object({ agent: text, ...kept })
 
 /** Output of a command with `--json`: one value, or one a line. */
 interface JsonOutput {
@@ -172,12 +173,18 @@ export const jsonOutputs = {
   why: one(named<object>('why')),
   'transcript log': lines(commit),
   'transcript show': lines(commit),
-  'transcript diff': lines(Type.Array(commit)),
+  'transcript diff': lines(Type.Array(Type.Object(kept))),
   'transcript compile': lines(Type.Object({ role: text })),
   'transcript verify': lines(Type.Object({ agent: text, ok: flag })),
-  'transcript replay': lines(Type.Object({ hash: text })),
+  'transcript replay': lines(Type.Object(kept)),
   'audit trail': lines(named<object>('step')),
-  'audit export': lines(envelope),
+  'audit export': lines(
+    Type.Union([
+      object({ epoch: text, first: count, previous: text }),
+      Type.Object({ seq: count }),
+      object({ epoch: text, head: count, hash: text }),
+    ]),
+  ),
   'audit export --format sqlite': lines(
     object({ file: text, session_id: text, turns: count, steps: count, pruned: count }),
   ),
