@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { readdirSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { buildSync } from 'esbuild'
 import { onTestFinished } from 'vitest'
 import { temporaryFolder } from './cli.js'
@@ -22,9 +22,9 @@ function compile(folder: string): void {
   buildSync({ absWorkingDir: folder, entryPoints, outdir: folder, ...options })
 }
 
-/** The arguments of `node` for a program in a folder. */
+/** The arguments of `node` for a program in a folder or below it. */
 function runs(cwd: string, file: string): string[] {
-  compile(cwd)
+  compile(dirname(join(cwd, file)))
   return ['--enable-source-maps', file.replace(/\.ts$/, '.js')]
 }
 
