@@ -400,7 +400,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     prepare: nextTo(['send', 'x'], { elsewhere: true }),
     code: 4,
     cause: /A token is required/,
-    next: /--as, or its token with --token-file or MEUP_TOKEN/,
+    next: /--token-file or MEUP_TOKEN; in the folder of the space, --as with a name is enough/,
   },
   'a wrong token': {
     row: 'wrong_token',

@@ -232,7 +232,7 @@ test(
     const pane = open()
     await pane.sees('type to talk')
     enter(pane, '/compact')
-    await pane.sees('✗ nobody has answered anybody here yet; /compact @agent says whose memory you mean')
+    await pane.sees('✗ no agent has answered yet; name one: /compact @agent')
     enter(pane, 'I like tea')
     await pane.sees('Noted: tea.')
     enter(pane, '/compact')

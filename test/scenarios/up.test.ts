@@ -186,7 +186,7 @@ test('with --json each line is an object', async () => {
 test('with --json a stack is one event, in its place before the end of its program', async () => {
   const folder = temporaryFolder({
     'space.yaml': config('  bot: { kind: process, command: node, args: [bot.mjs], watch: false }'),
-    'bot.mjs': `console.error('first'); setTimeout(() => { throw new Error('broken') }, 500)`,
+    'bot.mjs': `console.error('first'); setTimeout(() => { throw new Error('broken') }, 3000)`,
   })
   const { said } = spawnMeup(['up', '--json'], folder)
   await expect.poll(() => said.stderr).toMatch(/bot ended/)

@@ -364,8 +364,7 @@ export class CommandRunner {
   async #compact(named: string | undefined): Promise<void> {
     const { space, view } = this.#context
     const agent = named?.replace(/^@/, '') ?? (await findLatestAnswerer(this.#http))
-    if (agent === undefined)
-      throw new UsageError('nobody has answered anybody here yet; /compact @agent says whose memory you mean')
+    if (agent === undefined) throw new UsageError('no agent has answered yet; name one: /compact @agent')
     this.#known([agent])
     // The request and its result are shown in the conversation.
     space.requestCompact(agent, { timeoutMs: compactMs }).catch((error: unknown) => {

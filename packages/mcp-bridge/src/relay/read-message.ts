@@ -26,9 +26,7 @@ export interface Fault {
   readonly isReported?: true
 }
 
-type Reading =
-  | { readonly message: JSONRPCMessage; readonly isChanged: boolean }
-  | { readonly fault: Fault }
+type Reading = { readonly message: JSONRPCMessage; readonly isChanged: boolean } | { readonly fault: Fault }
 
 export interface HowToRead {
   /** The only request that a response without an id can be for. */

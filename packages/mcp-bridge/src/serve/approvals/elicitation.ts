@@ -19,9 +19,7 @@ import {
 /** Characters of the exact text in a form. */
 const maxExactChars = 8000
 
-type Decision =
-  | { readonly decision: 'approve' }
-  | { readonly decision: 'reject'; readonly reason: string }
+type Decision = { readonly decision: 'approve' } | { readonly decision: 'reject'; readonly reason: string }
 
 /** Default reason of a rejection. */
 export const defaultReason = 'disagree'
