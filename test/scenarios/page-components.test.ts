@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
 import { drivePage } from '../support/driven-page.js'
@@ -8,11 +7,10 @@ import { repositoryRoot } from '../support/files.js'
 import { pictures } from '../support/page.js'
 
 const observer = join(repositoryRoot, 'packages/observer')
-const require = createRequire(join(observer, 'package.json'))
 
 /** Starts the dev server of the page, as `pnpm dev:page` does. Resolves with its address. */
 async function startDevServer(): Promise<string> {
-  const vite = join(dirname(require.resolve('vite/package.json')), 'bin/vite.js')
+  const vite = join(observer, 'node_modules/vite/bin/vite.js')
   const server = spawn(process.execPath, [vite, '--port', '0', '--host', '127.0.0.1'], {
     ...{ cwd: observer, stdio: ['ignore', 'pipe', 'inherit'] },
     env: { ...process.env, NO_COLOR: '1' },
