@@ -9,7 +9,7 @@ import { meup, type Outcome, startMeup, temporaryFolder } from '../support/cli.j
 import { repositoryRoot } from '../support/files.js'
 import { verifies } from '../verifies.js'
 
-vi.setConfig({ testTimeout: 90_000 }) // Each test runs whole spaces with all participants.
+vi.setConfig({ testTimeout: 90_000 }) // A test runs whole spaces with all participants.
 
 /** A copy of an example, at any free address; `edit` changes its space.yaml. */
 function copyOf(name: string, edit: (config: string) => string = (config) => config): string {

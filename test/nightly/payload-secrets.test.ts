@@ -80,7 +80,7 @@ function plantsOf({ text: said, secrets }: Sample, turn: number) {
   return turn % step === 0 ? [ways[(turn / step) % ways.length]].filter((way) => way !== undefined) : []
 }
 
-/** Each participant sends its part in order: answers follow what they answer. */
+/** Participants send their parts in order: an answer follows its question. */
 async function tellAll(
   said: readonly Said[],
   lines: Readonly<Record<'ana' | 'ben', Connection>>,

@@ -42,7 +42,7 @@ describe('an export', () => {
     const lines = text.split(/(?<=\n)/)
     const odd = (body: string) => createExport(three.with(1, body))
     const cases: [text: string | Uint8Array, line: number, problem: RegExp][] = [
-      ['', 0, /nothing in it/],
+      ['', 0, /it is empty/],
       [text.slice(0, -20), 5, /no gateway has written/],
       [lines.slice(0, 3).join(''), 3, /end is missing, after seq 2/],
       [lines.slice(1).join(''), 1, /beginning is missing/],
@@ -50,9 +50,9 @@ describe('an export', () => {
       [lines.toSpliced(2, 1).join(''), 3, /seq 3 follows 1/],
       [`${text}${lines[4]}`, 6, /after the end/],
       ['some other file\n', 1, /no gateway has written/],
-      [odd('{"kind":'), 3, /no JSON/],
-      [odd('{"kind":"chat"}'), 3, /no envelope: \/\w+ is required/],
-      [odd(three[1]?.replace('"message"', '"text"') ?? ''), 3, /no envelope: \/payload\/message/],
+      [odd('{"kind":'), 3, /invalid JSON/],
+      [odd('{"kind":"chat"}'), 3, /invalid envelope: \/\w+ is required/],
+      [odd(three[1]?.replace('"message"', '"text"') ?? ''), 3, /invalid envelope: \/payload\/message/],
       [odd(`{"seq":2,${three[1]?.slice(1)}`), 3, /as a body/],
     ]
     for (const [changed, line, problem] of cases) {
@@ -93,11 +93,11 @@ describe('plain envelopes', () => {
     const bytes = Buffer.from(text)
     const lines = text.split(/(?<=\n)/)
     const cases: [text: string | Uint8Array, line: number, problem: RegExp][] = [
-      [text.slice(0, -20), 3, /no JSON/],
-      [`${text}\n`, 4, /no JSON/],
+      [text.slice(0, -20), 3, /invalid JSON/],
+      [`${text}\n`, 4, /invalid JSON/],
       [lines.toReversed().join(''), 2, /seq 2 follows 3/],
       [text + lines[2], 4, /seq 3 follows 3/],
-      [text.replace('"seq":2', '"seq":0'), 2, /no envelope: \/seq/],
+      [text.replace('"seq":2', '"seq":0'), 2, /invalid envelope: \/seq/],
       [text.replace('"from":"ana"', '"form":"ana"'), 2, /no envelope/],
       [bytes.fill(0xff, bytes.indexOf('é'), bytes.indexOf('é') + 2), 2, /no UTF-8/],
     ]

@@ -215,7 +215,7 @@ describe('an import is refused, and nothing is stored', () => {
       ['gap', { rows: [first, ...rest] }, /next seq of this log is 2/],
       ['gap', { rows: [second, ...rest] }, /next seq of this log is 1/],
       ['duplicate_id', { rows: [first, { ...first, seq: 2 }] }, /is taken/],
-      ['corrupt', { rows: [first, { ...second, body: '{' }] }, /envelope 2 .* no JSON/],
+      ['corrupt', { rows: [first, { ...second, body: '{' }] }, /envelope 2 .* invalid JSON/],
       ['corrupt', { rows: [first, { ...second, body: ` ${second.body}` }] }, /envelope 2 .* as a body/],
       ['corrupt', { rows: instead({ ...envelope, seq: 2 }) }, /envelope 2 .* as a body/],
       ['corrupt', { rows: instead({ ...envelope, ts: 'noon' }) }, /envelope 2 .* \/ts/],

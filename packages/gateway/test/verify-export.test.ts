@@ -84,7 +84,7 @@ test('says where it is wrong, and what', async () => {
   const open = lines[shownAt('open')] as Line
   const end = lines.length
   const cases: [lines: readonly object[], line: number, problem: RegExp][] = [
-    [[], 0, /nothing in it/],
+    [[], 0, /it is empty/],
     [[first, second, ...rest], 1, /beginning is missing/],
     [[header], 1, /end is missing, after seq 0/],
     [lines.slice(0, -1), end - 1, /end is missing, after seq/],

@@ -12,7 +12,7 @@ const log = [
   call('ana', 'write', {}, { id: 'c2', correlationId: 'p1', context: 'run' }),
   result('c2', ''),
   refused('bot', { attemptedTool: 'write', attemptedId: 'c3', context: 'run' }),
-  conclusion('bot', '', { context: 'run' }),
+  conclusion('bot', '', { context: 'run', payload: { metadata: { tokens: { input: 10, output: 2 } } } }),
 ]
 
 test('the page on tracing has every attribute, and no other', () => {
