@@ -98,7 +98,7 @@ describe('plain envelopes', () => {
       [lines.toReversed().join(''), 2, /seq 2 follows 3/],
       [text + lines[2], 4, /seq 3 follows 3/],
       [text.replace('"seq":2', '"seq":0'), 2, /invalid envelope: \/seq/],
-      [text.replace('"from":"ana"', '"form":"ana"'), 2, /no envelope/],
+      [text.replace('"from":"ana"', '"form":"ana"'), 2, /invalid envelope/],
       [bytes.fill(0xff, bytes.indexOf('é'), bytes.indexOf('é') + 2), 2, /no UTF-8/],
     ]
     for (const [changed, line, problem] of cases) {
