@@ -38,8 +38,8 @@ test(
     // Vite prepares what the page imports when it is asked for the first time.
     await expect.poll(() => page.text(), { timeout: 120_000 }).toContain('What I found')
     await page.shows('Side by side')
-    const empty = `[...document.querySelectorAll('.state')].filter((state) => state.innerText.trim().split('\\n').length < 2).map(({ id }) => id)`
-    await expect.poll(() => page.evaluate(`document.querySelectorAll('.state').length`)).toBeGreaterThan(10)
+    const empty = `[...document.querySelectorAll('section.state')].filter((state) => state.innerText.trim().split('\\n').length < 2).map(({ id }) => id)`
+    await expect.poll(() => page.evaluate(`document.querySelectorAll('section.state').length`)).toBe(10)
     await expect.poll(() => page.evaluate(empty)).toEqual([])
     await page.shows('Approve anyway')
     await page.shows('Where to?')

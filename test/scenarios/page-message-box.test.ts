@@ -132,6 +132,7 @@ test(
     await page.type('.message-box textarea', 'first')
     await page.key('Enter')
     await page.shows('first')
+    await expect.poll(() => page.evaluate(`document.querySelectorAll('.outgoing').length`)).toBe(0)
     await page.type('.message-box textarea', 'under way')
     // Nothing comes back from here on.
     line.freeze()

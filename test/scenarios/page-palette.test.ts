@@ -60,6 +60,7 @@ test(
     await page.key('Enter')
     const { id } = await asked
     await page.shows('Is it raedy?')
+    await expect.poll(() => page.evaluate(`document.querySelectorAll('.outgoing').length`)).toBe(0)
     await page.evaluate(`${field}.focus()`)
     await page.key('ArrowUp')
     expect(await page.evaluate(`${field}.value`)).toBe('Is it raedy?')

@@ -1,8 +1,8 @@
 import type { HttpTarget } from '@meup/agent-sdk/http'
 import { render, type VNode } from 'preact'
-import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { Session } from './connect/session.js'
-import { loadLastSpace, loadToken, removeToken, saveToken } from './connect/storage.js'
+import { loadLastSpace, loadToken, removeMessages, removeToken, saveToken } from './connect/storage.js'
 import { readRoute, setHourCycle, writeRoute } from './model/index.js'
 import { lazy } from './view/shared/lazy.js'
 import { useSetting } from './view/shared/settings.js'
@@ -49,7 +49,11 @@ function App(): VNode {
     show(new Session(place, () => redraw()))
   }
   const leave = (): void => {
-    if (session !== undefined) removeToken(session.place)
+    if (session !== undefined) {
+      removeToken(session.place)
+      // A reader whose token was revoked signs in again, and continues with the draft.
+      if (session.stage.at !== 'ended') removeMessages(session.place.space)
+    }
     show(undefined)
   }
 
@@ -82,7 +86,8 @@ function App(): VNode {
     redraw()
   }, [session, clock])
   const { stage } = session ?? {}
-  useEffect(() => {
+  // At once: an effect that is still pending at a sign-out would store the token again.
+  useLayoutEffect(() => {
     if (session === undefined || stage === undefined) return
     // Once, because another tab may sign out.
     if (stage.at === 'live' && saved.current !== session) {

@@ -78,7 +78,7 @@ test(
     const { manager } = await stranger()
     await manager.streams.delete(stream)
     const two = await store('same.db')
-    await expect(two.open('main')).rejects.toMatchObject(refused('corrupt', 'nothing', '2 envelopes'))
+    await expect(two.open('main')).rejects.toMatchObject(refused('corrupt', 'no envelopes', 'there were 2'))
     await two.close()
     const other = await store('empty.db')
     await (await other.open('main')).append([draft(1)])

@@ -153,3 +153,8 @@ export function saveOutbox(space: string, list: readonly Outgoing[]): void {
   if (list.length === 0) tab.removeItem(outboxKey(space))
   else tab.setItem(outboxKey(space), JSON.stringify(list))
 }
+
+/** Removes the unsent messages of this tab: the next reader may be another participant. */
+export function removeMessages(space: string): void {
+  for (const key of [draftKey(space), outboxKey(space)]) tab.removeItem(key)
+}
