@@ -109,7 +109,6 @@ test(
     await page.key('r')
     await expect.poll(detail).toBe('boundaries')
     await page.key('r')
-    await expect.poll(detail).toBe('none')
     await page.shows(/hidden 1 · \d+ B saved/)
     await page.key('r')
     await page.shows('thought unseen')

@@ -174,12 +174,12 @@ export class Session implements SessionHandle {
   }
 
   get detail(): Detail {
-    return this.subscription.cut.detail
+    return this.subscription.wanted.detail
   }
 
   /** Sets how many of others' thoughts are received; after a return to all, fetches the missed ones. */
   setDetail(detail: Detail): Promise<void> {
-    return this.subscription.change({ ...this.subscription.cut, detail })
+    return this.subscription.change({ ...this.subscription.wanted, detail })
   }
 
   /** Requests a participant's tools; the answer is in the log. */

@@ -6,6 +6,9 @@ import type { SessionHandle } from './history.js'
 /** The envelopes that the gateway filters out at the reader's request, and how they are fetched later [MEUP-9.1]. */
 export class Subscription {
   cut: Cut = nothingCut
+  #wanted: Cut | undefined
+  /** Settles with the latest change: changes are applied in order. */
+  #changed: Promise<void> = Promise.resolve()
   readonly #session: SessionHandle
   /** Last seq before the first filtered-out envelope that may be missing. */
   #wholeUntil = 0
@@ -35,8 +38,24 @@ export class Subscription {
     return { cut: missing - notPermitted, notPermitted }
   }
 
+  /** The latest filter that was asked for, which the gateway may not have acknowledged. */
+  get wanted(): Cut {
+    return this.#wanted ?? this.cut
+  }
+
   /** Changes the subscription and fetches what is no longer filtered out. Rejects if the gateway refuses. */
   async change(next: Cut): Promise<void> {
+    this.#wanted = next
+    const changed = this.#changed.then(() => (this.#wanted === next ? this.#apply(next) : undefined))
+    this.#changed = changed.catch(() => {}) // The caller gets the error.
+    try {
+      await changed
+    } finally {
+      if (this.#wanted === next) this.#wanted = undefined
+    }
+  }
+
+  async #apply(next: Cut): Promise<void> {
     const client = this.#session.client
     if (client === undefined || JSON.stringify(next) === JSON.stringify(this.cut)) return
     if (!isCutting(this.cut)) this.#begin()

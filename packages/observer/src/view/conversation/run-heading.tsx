@@ -73,7 +73,7 @@ const maxLinks = 5
 
 function Chips({ row }: { row: HeadingRow }): VNode {
   const { inspect, session } = useSpace()
-  const { from, contexts } = session.subscription.cut
+  const { from, contexts } = session.subscription.wanted
   const isCut = from.includes(row.owner) || contexts.includes(row.context)
   // A folded run has a single line.
   const references = row.level === 'closed' ? [] : row.references

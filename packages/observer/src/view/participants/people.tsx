@@ -124,7 +124,7 @@ function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): 
   const isThinking = load > 0 && (state.name === 'here' || state.name === 'away')
   const { mark, tone } = isThinking ? { mark: '◐', tone: 'busy' } : stateMarks[state.name]
   const text = isThinking ? 'thinking' : state.text
-  const isCut = session.subscription.cut.from.includes(id)
+  const isCut = session.subscription.wanted.from.includes(id)
   const status = session.model.members.getStatus(id)
   const used = getContextUsage(status)
   const isMe = id === session.welcome?.you.id
