@@ -1,3 +1,4 @@
+import { Kind } from '@meup/protocol'
 import { Script } from '../test/support.js'
 
 const usage = {
@@ -28,7 +29,7 @@ const edit = {
 
 function call(script: Script, context: string, name: string, args: object) {
   const payload = { jsonrpc: '2.0', method: 'tools/call', params: { name, arguments: args } }
-  return script.say({ from: 'planner', to: ['tools'], kind: 'mcp.request', context, payload })
+  return script.say({ from: 'planner', to: ['tools'], kind: Kind.mcpRequest, context, payload })
 }
 
 /** A question with a run of several calls, an answer with various Markdown, and a running run. */
@@ -43,11 +44,11 @@ export function conversation(): Script {
   const nested = script.start('planner', 'Why do they fail?', { context: run.id })
   script.thought('planner', `${run.id}/${nested.id}`, 'They wait for each other.')
   script.say({
-    ...{ from: 'planner', kind: 'reasoning.conclusion', context: run.id },
+    ...{ from: 'planner', kind: Kind.reasoningConclusion, context: run.id },
     payload: { message: 'The pool is too small', metadata: usage },
   })
   script.say({
-    ...{ from: 'planner', kind: 'chat', correlationId: question.id },
+    ...{ from: 'planner', kind: Kind.chat, correlationId: question.id },
     payload: { message: answer, format: 'markdown' },
   })
   const second = script.chat('ana', '@security is it safe?')
@@ -55,7 +56,7 @@ export function conversation(): Script {
   script.thought('security', live.id, 'One new package.')
   call(script, live.id, 'grep', { pattern: 'eval' })
   script.say({
-    ...{ from: 'security', to: ['ana'], kind: 'chat', correlationId: second.id },
+    ...{ from: 'security', to: ['ana'], kind: Kind.chat, correlationId: second.id },
     payload: { message: 'Only you read this.' },
   })
   return script
@@ -64,7 +65,7 @@ export function conversation(): Script {
 function propose(script: Script, context: string, name: string, args: object, more: object = {}) {
   const payload = { method: 'tools/call', params: { name, arguments: args }, ...more }
   return script.say({
-    ...{ from: 'planner', to: ['tools'], kind: 'mcp.proposal', context, rationale: 'it is time', payload },
+    ...{ from: 'planner', to: ['tools'], kind: Kind.mcpProposal, context, rationale: 'it is time', payload },
   })
 }
 
@@ -80,15 +81,15 @@ export function decisions(): Script {
     propose(script, run.id, 'delete_file', { path: `docs/notes/${path}.md` })
   const rejected = propose(script, run.id, 'release', { version: '1.4.2' })
   script.say({
-    ...{ from: 'ana', to: ['planner'], kind: 'mcp.reject', correlationId: rejected.id },
+    ...{ from: 'ana', to: ['planner'], kind: Kind.mcpReject, correlationId: rejected.id },
     payload: { reason: 'declined', message: 'not on a Friday' },
   })
   const asking = script.say({
-    ...{ from: 'ana', to: ['tools'], kind: 'mcp.request', context: run.id },
+    ...{ from: 'ana', to: ['tools'], kind: Kind.mcpRequest, context: run.id },
     payload: { jsonrpc: '2.0', method: 'tools/call', params: { name: 'deploy', arguments: {} } },
   })
   script.say({
-    ...{ from: 'tools', to: ['ana'], kind: 'mcp.request', correlationId: asking.id, context: run.id },
+    ...{ from: 'tools', to: ['ana'], kind: Kind.mcpRequest, correlationId: asking.id, context: run.id },
     payload: {
       jsonrpc: '2.0',
       method: 'elicitation/create',

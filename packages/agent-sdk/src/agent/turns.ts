@@ -364,7 +364,7 @@ export interface TurnOptions {
     readonly all?: number
   }
   /**
-   * Answers missed questions of the last so many milliseconds, oldest first: those that `answers` selects and that no run,
+   * Answers missed questions of this many recent milliseconds, oldest first: those that `answers` selects and that no run,
    * answer or acknowledgement of this participant correlates to. Default: `false`.
    */
   readonly answerMissed?: number | false

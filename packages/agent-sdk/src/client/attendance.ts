@@ -11,7 +11,7 @@ const defaultWaitForMs = 120_000
 const lagMs = 500
 /** Milliseconds in which a participant that left may return, after a lost connection or before the program's state is reported. */
 const returnMs = 2000
-/** The same after this client lost its connection too: all reconnect, with waits of up to so many ms. */
+/** Milliseconds in which participants may return after this client lost its connection too, and how much earlier they may have left. */
 const [regroupMs, justBeforeMs] = [30_000, 5000]
 
 type Find = (id: string) => ParticipantDetails | undefined

@@ -104,7 +104,7 @@ export interface AcpProgram extends Command, StartLimit {
   /** The mode of its sessions. */
   readonly mode?: string
   readonly sessions: 'shared' | 'asker'
-  /** What happens if it runs a tool without asking and without the capability. */
+  /** Reaction to a tool that ran without a permission request and without the capability. */
   readonly unasked: 'stop' | 'report'
   /** Its npm package, if known. */
   readonly package?: string

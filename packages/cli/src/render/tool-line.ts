@@ -66,7 +66,7 @@ function describeCall(request: Request): ShownCall {
   }
 }
 
-/** Of a question only its text; the form is for its addressee. */
+/** Shows only the text of a question; the form is for its addressee. */
 function getShown(payload: Request['payload']): unknown {
   const { params } = payload
   return isElicitation({ ...payload }) ? { message: params?.message } : getParameters({ ...payload })

@@ -309,7 +309,7 @@ export class Assigner {
       this.#marking.end(turn, Role.takeBack)
   }
 
-  /** A chat in a run belongs to the turn of the run, whoever sent it; it may change nothing there. */
+  /** A chat in a run belongs to the turn of the run, independent of its sender; it may change nothing there. */
   #markSpeech({ context, from }: Envelope): boolean {
     const around = this.#getEnclosingTurns(context)
     const turn = around.find(({ heading }) => heading.agent === from) ?? around[0]

@@ -102,7 +102,7 @@ const maxLinks = 4
 
 /**
  * A call in a private run and everything that follows from it is for the participants of the run and of the call: senders,
- * addressees, and whoever may decide a proposal [MEUP-8.8]. `undefined` = no private run.
+ * addressees, and participants that may decide a proposal [MEUP-8.8]. `undefined` = no private run.
  */
 function privateAudience(entry: Origin, rules: AudienceRules, links = maxLinks): string[] | undefined {
   const { id, from, to = [], kind, context } = entry

@@ -22,7 +22,7 @@ const restPerWork = 9
 const [shortestRestMs, longestRestMs] = [1000, 10_000]
 /** Load of this thread above which it counts as busy. */
 const busy = 0.25
-/** The state of the index is saved every so many envelopes, so that a start need not recompute it. */
+/** Envelopes after which the state of the index is saved, so that a start need not recompute it. */
 const saveAfter = 200_000
 
 interface Waiting {
