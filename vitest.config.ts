@@ -25,7 +25,7 @@ const system = ['test/{bench,faults,scenarios}/**/*.test.ts', 'packages/*/test/s
 /** What asserts how long something takes: run one after another, when the rest of the suite is done. */
 const timed = [
   'packages/gateway/test/system/long-turn.test.ts',
-  'test/scenarios/{live-answers,no-answer,page-find-many,thinking-fast}.test.ts',
+  'test/scenarios/{live-answers,no-answer,page-find-many,thinking-fast,up-edited}.test.ts',
 ]
 
 /** Long stories of which the system tests show each part, and what takes minutes: `pnpm test:nightly`. */

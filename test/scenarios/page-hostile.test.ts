@@ -139,7 +139,8 @@ const found = `(() => {
 
 /** Looks at all of a view, from its top to its end. Gives what is wrong in it, and how many pieces were looked at. */
 const throughout = `(async () => {
-  const box = document.querySelector('.scroller')
+  let box = null
+  for (; box === null; await new Promise(requestAnimationFrame)) box = document.querySelector('.scroller')
   const bad = new Set(${found})
   let [pieces, before] = [0, -1]
   box.scrollTop = 0
