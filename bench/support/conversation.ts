@@ -1,4 +1,4 @@
-import type { Draft } from '@meup/gateway'
+import type { DraftEntry } from '@meup/gateway'
 import { Kind, PROTOCOL } from '@meup/protocol'
 
 /** Ten envelopes a second, a million at most: what is in the past, and not so old that gateways prune it. */
@@ -13,11 +13,11 @@ export interface Conversation {
 }
 
 /** Envelopes of a long conversation: ana asks one agent after another, each calls two tools at once and answers. */
-export function conversation(first: number, count: number, how: Conversation): Draft[] {
+export function conversation(first: number, count: number, how: Conversation): DraftEntry[] {
   return Array.from({ length: count }, (_, index) => draftOf(first + index, how))
 }
 
-function draftOf(seq: number, { agents, resultBytes = 0 }: Conversation): Draft {
+function draftOf(seq: number, { agents, resultBytes = 0 }: Conversation): DraftEntry {
   const turn = Math.floor((seq - 1) / length)
   const agent = `agent-${turn % agents}`
   const run = `run-${turn}`
@@ -84,5 +84,5 @@ function draftOf(seq: number, { agents, resultBytes = 0 }: Conversation): Draft 
   const envelope = { protocol: PROTOCOL, id, ts: new Date(beginning + seq * 100).toISOString(), ...line }
   const body = Buffer.from(JSON.stringify(envelope))
   const { payload: _, ...fields } = envelope
-  return { ...fields, seq, body, content: body } as Draft
+  return { ...fields, seq, body, content: body } as DraftEntry
 }

@@ -147,3 +147,7 @@ export const closeCodes = {
   replaced: 4412,
   tooMany: 4429,
 } as const
+
+/** The message of anything that was thrown. */
+export const getErrorMessage = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)

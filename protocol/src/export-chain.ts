@@ -124,8 +124,8 @@ export class ExportChain {
     const isWithheld = 'leaf' in record
     const leaf = isWithheld
       ? fromHex(record.leaf)
-      : await this.#sha256(join(fromHex(record.salt), encoder.encode(record.body)))
-    this.#hash = await this.#sha256(join(this.#hash, position(seq), leaf))
+      : await this.#sha256(concatBytes(fromHex(record.salt), encoder.encode(record.body)))
+    this.#hash = await this.#sha256(concatBytes(this.#hash, position(seq), leaf))
     this.#last = seq
     if (!isWithheld) this.#onShown(record.body)
     return this.#compare()
@@ -259,17 +259,17 @@ export async function* splitLines(
   for await (const piece of pieces) {
     let start = 0
     for (let end = piece.indexOf(lineFeed); end >= 0; end = piece.indexOf(lineFeed, start)) {
-      yield join(...parts, piece.subarray(start, end + 1))
+      yield concatBytes(...parts, piece.subarray(start, end + 1))
       parts = []
       start = end + 1
     }
     if (start < piece.length) parts.push(piece.subarray(start))
   }
-  if (parts.length > 0) yield join(...parts)
+  if (parts.length > 0) yield concatBytes(...parts)
 }
 
 /** Concatenates bytes, in browsers as well. */
-export function join(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
   let end = 0
   for (const part of parts) {

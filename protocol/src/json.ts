@@ -1,3 +1,4 @@
+import { getErrorMessage } from './errors.js'
 import { maxNesting } from './limits.js'
 import type { WorkMeter } from './work.js'
 
@@ -43,7 +44,7 @@ export function readObject(bytes: Uint8Array, meter?: WorkMeter): JsonObject | s
   try {
     value = JSON.parse(decoder.decode(bytes))
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return getErrorMessage(error)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'not a JSON object'
   const seen = { keys: 0 }
@@ -68,7 +69,7 @@ export function readElements(
   try {
     if (!Array.isArray(JSON.parse(decoder.decode(bytes)))) return 'not a JSON array'
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return getErrorMessage(error)
   }
   return elements
 }

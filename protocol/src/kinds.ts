@@ -220,10 +220,10 @@ export type GuardedPart = '' | 'metadata'
 
 /** Whether an envelope has a guarded part, or lacks a required rationale [MEUP-6.1, 6.7]. */
 export const isGuarded = (envelope: Guardable): boolean =>
-  envelope.rationale !== undefined || isToolCall(envelope) || guardedPart(envelope) !== undefined
+  envelope.rationale !== undefined || isToolRequest(envelope) || guardedPart(envelope) !== undefined
 
 /** Whether it should have a rationale [MEUP-6.7]. */
-export const isToolCall = ({ kind, payload }: Guardable): boolean =>
+export const isToolRequest = ({ kind, payload }: Guardable): boolean =>
   payload.method === 'tools/call' && getKindRule(kind)?.toolCall === true
 
 /** The guarded part of a payload: free text is reasoning or metadata; MCP payloads are not changed [MEUP-6.1]. @internal */

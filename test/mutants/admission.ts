@@ -20,7 +20,7 @@ export const admission: readonly Mutant[] = [
   // A delta of another gateway is delivered by the rights before a revocation that preceded it.
   {
     package: 'packages/gateway',
-    function: 'Member.#hold',
+    function: 'ClusterMember.#hold',
     replace: 'Number(head.after)',
     by: '0',
     tests: ['packages/gateway/test/followers.test.ts'],

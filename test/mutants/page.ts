@@ -14,7 +14,7 @@ export const page: readonly Mutant[] = [
   // A name of a tool that is not what it seems passes for plain.
   {
     package: observer,
-    function: 'summarize',
+    function: 'summarizeProposal',
     replace: 'spellOut(name) === name',
     by: 'true',
     tests: ['packages/observer/test/shown.test.ts'],

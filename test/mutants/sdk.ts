@@ -36,7 +36,7 @@ export const sdk: readonly Mutant[] = [
   // Envelopes of a dead line are shown along with those of its successor.
   {
     package: agentSdk,
-    function: 'Connection.#endLine',
+    function: 'ClientConnection.#endLine',
     replace: 'this.#line = undefined',
     by: '',
     tests: ['packages/agent-sdk/test/silence.test.ts'],
@@ -76,7 +76,7 @@ export const sdk: readonly Mutant[] = [
   // A gateway that wants to be left alone is dialled again at once.
   {
     package: agentSdk,
-    function: 'Connection.#retry',
+    function: 'ClientConnection.#retry',
     replace: 'Math.max(backoffMs, getRetryAfterMs(error) ?? 0)',
     by: 'backoffMs',
     tests: ['test/conformance/client-kit.test.ts'],
@@ -92,7 +92,7 @@ export const sdk: readonly Mutant[] = [
   // With another log, nothing is delivered until it is as long as the old one.
   {
     package: agentSdk,
-    function: 'Connection.#onWelcome',
+    function: 'ClientConnection.#onWelcome',
     replace: "if (welcome.resume.status === 'lost') this.#lastSeq = 0",
     by: '',
     tests: ['packages/agent-sdk/test/link.test.ts'],
@@ -116,7 +116,7 @@ export const sdk: readonly Mutant[] = [
   // A call that was given up before it was made is made nevertheless.
   {
     package: agentSdk,
-    function: 'Calls.make',
+    function: 'OwnRequests.make',
     replace: 'signal?.aborted',
     by: 'false',
     tests: ['packages/agent-sdk/test/request.test.ts'],
@@ -140,7 +140,7 @@ export const sdk: readonly Mutant[] = [
   // A line of one speaker is mistaken for another one's.
   {
     package: agentSdk,
-    function: 'quoteFurtherLines',
+    function: 'quoteForPrompt',
     replace: ".replaceAll('\\n', '\\n> ')",
     by: '',
     tests: ['packages/agent-sdk/test/model/framing.test.ts'],
@@ -180,7 +180,7 @@ export const sdk: readonly Mutant[] = [
   // Resuming one participant resumes all.
   {
     package: agentSdk,
-    function: 'Pauses.onEnvelope',
+    function: 'OwnPause.onEnvelope',
     replace: ' && to?.includes(this.#client.id)',
     by: '',
     tests: ['packages/agent-sdk/test/pause.test.ts'],
@@ -304,7 +304,7 @@ export const sdk: readonly Mutant[] = [
   // Askers of an agent without the right to reason wait forever.
   {
     package: agentSdk,
-    function: 'openRun',
+    function: 'openThinkingRun',
     replace: 'return silent(turn)',
     by: 'throw error',
     tests: ['packages/agent-sdk/test/model/capture.test.ts'],

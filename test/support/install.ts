@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync 
 import { mkdtemp, readdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { findCommand } from '../../packages/cli/src/lib/executables.js'
+import { findExecutable } from '../../packages/cli/src/lib/executables.js'
 import { repositoryRoot } from './files.js'
 
 const run = promisify(execFile)
@@ -37,7 +37,7 @@ export async function installNode(major: string): Promise<InstalledNode> {
 
 /** The npm of this machine runs with the first `node` in `PATH`. */
 export function pathOf(program: string): string {
-  const found = findCommand(program, process.env.PATH ?? '')
+  const found = findExecutable(program, process.env.PATH ?? '')
   if (found === undefined) throw new Error(`${program} is not installed`)
   return realpathSync(found)
 }

@@ -42,7 +42,7 @@ export class AgentCall {
     const { title, kind, rawInput, rawOutput, locations, content = [], diffs = [], status, meta } = fields
     if (title) this.#title = title
     if (kind) this.#kind = kind
-    if (isFilled(rawInput)) {
+    if (hasInput(rawInput)) {
       this.#rawInput = rawInput
       this.#inputChars = JSON.stringify(rawInput).length
     }
@@ -109,7 +109,7 @@ export class AgentCall {
     const rawInput = this.#rawInput
     const diffs = this.#diffs.length > 0 ? { diffs: this.#diffs } : {}
     if (isObject(rawInput)) return copyNumberTexts({ ...rawInput, ...diffs }, rawInput)
-    const input = isFilled(rawInput) ? { input: rawInput } : { title: this.title }
+    const input = hasInput(rawInput) ? { input: rawInput } : { title: this.title }
     return { ...input, ...diffs, ...(this.#locations.length > 0 && { locations: this.#locations }) }
   }
 
@@ -148,7 +148,7 @@ export class AgentCall {
   }
 }
 
-export const isFilled = (value: unknown): boolean =>
+export const hasInput = (value: unknown): boolean =>
   value !== undefined && value !== null && !(isObject(value) && Object.keys(value).length === 0)
 
 const toTextBlock = (text: string): AcpBlock => ({ type: 'text', text })

@@ -7,8 +7,8 @@ import {
 } from '@agentclientprotocol/sdk'
 import { cut, isObject } from '@meup/folds'
 import { FaultLog, readLines, type SupervisedChild, settlesWithin, spawnChild } from '@meup/mcp-bridge'
+import { getErrorMessage } from '@meup/protocol'
 import { type OnSkipped, readUpdate, type SessionUpdate, UnreadableError } from './agent-updates.js'
-import { getMessage } from './approvals.js'
 import { createStream, readPaced } from './message-stream.js'
 
 /** The supported version of ACP. */
@@ -67,12 +67,12 @@ export async function startAgent(
   forward(child, (line) => {
     stderr.add(line)
     log(line)
-  }).catch((error: unknown) => log(`its stderr cannot be read any more: ${getMessage(error)}`))
+  }).catch((error: unknown) => log(`its stderr cannot be read any more: ${getErrorMessage(error)}`))
   const faults = new FaultLog(log, 'agent')
   const onUnreadable = (method: string, error: unknown): void => {
     const problem = 'it cannot be read'
     const kind = error instanceof UnreadableError ? `${problem}: ${method} ${error.path}` : problem
-    faults.report({ problem, text: `${method}: ${getMessage(error)}`, kind })
+    faults.report({ problem, text: `${method}: ${getErrorMessage(error)}`, kind })
   }
   const onSkipped: OnSkipped = (fault) => faults.report(fault)
   const stream = createStream(stdin, stdout, {
@@ -100,7 +100,7 @@ export async function startAgent(
   let why: string | undefined
   const ended = child.exited.then(
     ({ code, signal }) => why ?? (signal === null ? `exit ${code}` : `killed by ${signal}`),
-    (error: unknown) => getMessage(error),
+    (error: unknown) => getErrorMessage(error),
   )
   ended.then(() => {
     faults.end()
@@ -113,7 +113,7 @@ export async function startAgent(
       why = 'it closed its stdout'
       await kill()
     })
-    .catch((error: unknown) => log(`it could not be ended: ${getMessage(error)}`))
+    .catch((error: unknown) => log(`it could not be ended: ${getErrorMessage(error)}`))
   try {
     const info = await introduce(connection.agent, ended, what.startTimeoutMs, signal)
     return {
@@ -124,7 +124,7 @@ export async function startAgent(
     }
   } catch (error) {
     await kill()
-    throw new Error(`${command} did not start as a coding agent: ${getMessage(error)}${stderr}`, {
+    throw new Error(`${command} did not start as a coding agent: ${getErrorMessage(error)}${stderr}`, {
       cause: error,
     })
   }

@@ -1,5 +1,5 @@
 import { cut, isObject, onOneLine } from '@meup/folds'
-import { type AcpBlock, readBlock, readBlocks, toMarkdown } from './content-blocks.js'
+import { type AcpBlock, readBlock, readPromptBlocks, toMarkdown } from './content-blocks.js'
 
 /** Shown entries of a plan, and characters of one. */
 const [maxPlanEntries, maxEntryChars] = [100, 1000]
@@ -46,7 +46,7 @@ export interface PlanEntry {
   readonly status: string
 }
 
-export interface Command {
+export interface OfferedCommand {
   /** Without the slash. */
   readonly name: string
   readonly description: string
@@ -58,7 +58,7 @@ export type AgentUpdate =
   | { readonly type: 'plan'; readonly entries: readonly PlanEntry[] }
   | { readonly type: 'call'; readonly fields: AgentCallFields }
   | { readonly type: 'mode'; readonly mode: string }
-  | { readonly type: 'commands'; readonly commands: readonly Command[] }
+  | { readonly type: 'commands'; readonly commands: readonly OfferedCommand[] }
   /** This session has started another one. */
   | { readonly type: 'subagent'; readonly sessionId: string }
   /** An unknown update, because agents may be newer than this list. */
@@ -149,7 +149,7 @@ function readKind(
   switch (kind) {
     case 'agent_message_chunk':
     case 'agent_thought_chunk': {
-      const blocks = readBlocks(update.content, reportItems('params.update.content', onSkipped))
+      const blocks = readPromptBlocks(update.content, reportItems('params.update.content', onSkipped))
       if (blocks === undefined) throw new UnreadableError('params.update.content', update.content)
       const messageId = toText(update.messageId)
       const type = kind === 'agent_message_chunk' ? 'text' : 'thought'
@@ -262,7 +262,7 @@ function readEntry(each: unknown): readonly PlanEntry[] | undefined {
   return [{ content: cut(content, maxEntryChars), status: toText(status) ?? 'pending' }]
 }
 
-function readCommand(each: unknown): readonly Command[] | undefined {
+function readCommand(each: unknown): readonly OfferedCommand[] | undefined {
   const { name, description } = isObject(each) ? each : { name: each, description: undefined }
   if (typeof name !== 'string') return undefined
   const about = cut(onOneLine(toText(description) ?? ''), maxDescriptionChars)

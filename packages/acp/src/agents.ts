@@ -1,4 +1,4 @@
-import { isFilled } from './agent-call.js'
+import { hasInput } from './agent-call.js'
 import type { AgentCallFields } from './agent-updates.js'
 
 /** A known coding agent: how it is started, and the names of its tools. */
@@ -51,7 +51,7 @@ export const knownAgents = {
     tools: ['bash', 'edit', 'write', 'read', 'glob', 'grep', 'list', 'webfetch'],
     limits: 'reads, lists and searches without asking',
     // The title of the first message is the tool; later ones have a title by the model, and an input.
-    toolName: ({ title, kind, rawInput }) => (isFilled(rawInput) ? opencodeTools[kind ?? ''] : title),
+    toolName: ({ title, kind, rawInput }) => (hasInput(rawInput) ? opencodeTools[kind ?? ''] : title),
   },
   gemini: {
     info: 'gemini-cli',

@@ -4,13 +4,14 @@ import { respond } from '@meup/agent-sdk/internal'
 import {
   copyNumberTexts,
   correlations,
+  getErrorMessage,
   Kind,
   type McpRequestPayload,
   type McpResponsePayload,
 } from '@meup/protocol'
 
 /** A call of one of the agent's own tools, in the form for the log. */
-export interface OwnCall {
+export interface ReportedCall {
   readonly name: string
   readonly arguments: object
   /** For the agent's own records. Approvals do not cover it, so a proposal contains only its `kind`. */
@@ -35,7 +36,7 @@ interface Choice {
 }
 
 interface Open {
-  readonly call: OwnCall
+  readonly call: ReportedCall
   /** The decision chooses between options, so a grant cannot make it. */
   readonly isChoice: boolean
   readonly proposal: Proposal
@@ -62,7 +63,7 @@ export class Approvals {
   }
 
   /** Resolves exactly once. An abort of `signal` cancels it, so that it can no longer be approved. */
-  async decide(call: OwnCall, signal: AbortSignal): Promise<PermissionDecision> {
+  async decide(call: ReportedCall, signal: AbortSignal): Promise<PermissionDecision> {
     const { maxEnvelopeBytes } = this.#space.welcome.limits
     const bytes = Buffer.byteLength(JSON.stringify(this.#createParams(call)))
     if (bytes > maxEnvelopeBytes * 0.9) {
@@ -83,7 +84,7 @@ export class Approvals {
 
   /** Proposes each way to allow a call. The first approved one is chosen, and the others are withdrawn. */
   choose(
-    call: OwnCall,
+    call: ReportedCall,
     choices: readonly Choice[],
     signal: AbortSignal,
   ): Promise<PermissionDecision & { readonly option?: string }> {
@@ -112,14 +113,14 @@ export class Approvals {
               if (left === 0) resolve(rejected ?? decision)
             }
           },
-          (error: unknown) => resolve({ state: 'rejected', reason: getMessage(error) }),
+          (error: unknown) => resolve({ state: 'rejected', reason: getErrorMessage(error) }),
         )
       }
     })
   }
 
   /** Logs a running call. Rejects with `capability_violation`, also logged, if it is not permitted. */
-  async record(call: OwnCall, correlationId?: string): Promise<void> {
+  async record(call: ReportedCall, correlationId?: string): Promise<void> {
     const id = randomUUID()
     await this.#space.sendWhenAllowed(this.#createRequest(call, id, correlationId))
     this.#respond(id, call).catch(() => {}) // The connection is closed, so the log has a call without an answer.
@@ -153,7 +154,7 @@ export class Approvals {
     )
   }
 
-  async #propose(call: OwnCall, signal: AbortSignal, isChoice = false): Promise<PermissionDecision> {
+  async #propose(call: ReportedCall, signal: AbortSignal, isChoice = false): Promise<PermissionDecision> {
     const { context, rationale } = call
     let proposal: Proposal
     try {
@@ -166,7 +167,7 @@ export class Approvals {
         ...(rationale !== undefined && { rationale }),
       })
     } catch (error) {
-      return { state: 'rejected', reason: `no one could be asked: ${getMessage(error)}` }
+      return { state: 'rejected', reason: `no one could be asked: ${getErrorMessage(error)}` }
     }
     return new Promise((resolve) => {
       const withdraw = (): void => {
@@ -204,12 +205,12 @@ export class Approvals {
     }
   }
 
-  async #respond(id: string, call: OwnCall): Promise<void> {
+  async #respond(id: string, call: ReportedCall): Promise<void> {
     const { context, payload } = this.#createRequest(call, id)
     await respond(this.#space, { id, from: this.#space.id, context, payload }, await call.result)
   }
 
-  #createRequest(call: OwnCall, id: string, correlationId?: string) {
+  #createRequest(call: ReportedCall, id: string, correlationId?: string) {
     const { context, rationale } = call
     const payload: McpRequestPayload = {
       jsonrpc: '2.0',
@@ -225,12 +226,12 @@ export class Approvals {
   }
 
   /** Includes only what people decide, and the kind of the call. */
-  #createProposal({ name, arguments: args, meta }: OwnCall): Record<string, unknown> {
+  #createProposal({ name, arguments: args, meta }: ReportedCall): Record<string, unknown> {
     const { kind } = meta as { readonly kind?: string }
     return { name, arguments: args, ...(kind !== undefined && { _meta: { kind } }) }
   }
 
-  #createParams({ name, arguments: args, meta }: OwnCall): Record<string, unknown> {
+  #createParams({ name, arguments: args, meta }: ReportedCall): Record<string, unknown> {
     return { name, arguments: args, _meta: meta }
   }
 }
@@ -244,5 +245,3 @@ export const isDenied = (error: unknown): boolean =>
 export const failed = (text: string): McpResponsePayload => ({
   result: { content: [{ type: 'text', text }], isError: true },
 })
-
-export const getMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -3,19 +3,25 @@ import type { RequestPermissionResponse } from '@agentclientprotocol/sdk'
 import { ConnectionError, type SpaceClient, type Turn } from '@meup/agent-sdk'
 import { abortTurn } from '@meup/agent-sdk/internal'
 import { Bounded, cut } from '@meup/folds'
-import { Kind, type McpRequestPayload, type McpResponsePayload, PROTOCOL } from '@meup/protocol'
+import {
+  getErrorMessage,
+  Kind,
+  type McpRequestPayload,
+  type McpResponsePayload,
+  PROTOCOL,
+} from '@meup/protocol'
 import type { AgentCall } from './agent-call.js'
 import { type AgentCommand, type AgentProcess, startAgent } from './agent-process.js'
 import {
   type AgentUpdate,
-  type Command,
+  type OfferedCommand,
   type OnSkipped,
   type PermissionRequest,
   readPermission,
   type SessionUpdate,
 } from './agent-updates.js'
 import { findAgent, type KnownAgent } from './agents.js'
-import { Approvals, getMessage } from './approvals.js'
+import { Approvals } from './approvals.js'
 import type { AgentPrompt } from './prompt.js'
 import { AgentSession, type AgentState } from './session.js'
 
@@ -87,7 +93,7 @@ class Bridge implements CodingAgent {
   readonly #unknown = new Set<string>()
   /** The parent sessions of sub-agents, by their ids. */
   readonly #owners = new Bounded<AgentSession>(maxOwners)
-  #commands: readonly Command[] = []
+  #commands: readonly OfferedCommand[] = []
   #process: Promise<AgentProcess> | undefined
   /** Aborts the start of an agent. */
   #starting = new AbortController()
@@ -125,7 +131,7 @@ class Bridge implements CodingAgent {
     this.#approvals = approvals
     space.on('closed', (error) => {
       const reason = error?.message ?? 'the space was closed'
-      this.#stop(reason, false).catch((failure: unknown) => this.#log(getMessage(failure)))
+      this.#stop(reason, false).catch((failure: unknown) => this.#log(getErrorMessage(failure)))
     })
     space.serve(async (request) => {
       const { payload } = request
@@ -137,9 +143,9 @@ class Bridge implements CodingAgent {
     const ready = Promise.all([approvals.withdrawLeft(), this.#getSession('').ready()])
     const answering = space.answer((turn) => this.#answer(turn), {
       answers: (message) => (message.seq ?? 0) > head && space.isAsked(message),
-      onError: (error) => this.#log(getMessage(error)),
+      onError: (error) => this.#log(getErrorMessage(error)),
     })
-    answering.catch((error: unknown) => this.#log(getMessage(error)))
+    answering.catch((error: unknown) => this.#log(getErrorMessage(error)))
     try {
       await ready
     } catch (error) {
@@ -184,7 +190,7 @@ class Bridge implements CodingAgent {
         this.#state = { ...this.#state, ...state }
       },
       onUnasked: (call, turn, run) => {
-        this.#onUnasked(call, turn, run).catch((error: unknown) => this.#log(getMessage(error)))
+        this.#onUnasked(call, turn, run).catch((error: unknown) => this.#log(getErrorMessage(error)))
       },
     })
     this.#sessions.set(key, session)
@@ -193,7 +199,7 @@ class Bridge implements CodingAgent {
       const [asker, forgotten] = oldest
       this.#sessions.delete(asker)
       this.#forgotten.add(forgotten.id ?? '')
-      forgotten.close().catch((error: unknown) => this.#log(getMessage(error)))
+      forgotten.close().catch((error: unknown) => this.#log(getErrorMessage(error)))
     }
     return session
   }
@@ -229,7 +235,7 @@ class Bridge implements CodingAgent {
       request = readPermission(params, onSkipped)
     } catch (error) {
       for (const { prompt } of this.#prompting)
-        prompt?.report(`a permission cannot be read, and was not given: ${getMessage(error)}`)
+        prompt?.report(`a permission cannot be read, and was not given: ${getErrorMessage(error)}`)
       throw error
     }
     const { sessionId, related } = request
@@ -265,7 +271,7 @@ class Bridge implements CodingAgent {
     }
     opened
       .then((prompt) => prompt.onUpdate(update, true))
-      .catch((error: unknown) => this.#log(`updates of a sub-agent are missing: ${getMessage(error)}`))
+      .catch((error: unknown) => this.#log(`updates of a sub-agent are missing: ${getErrorMessage(error)}`))
   }
 
   async #onStrayPermission(request: PermissionRequest): Promise<RequestPermissionResponse> {
@@ -319,7 +325,7 @@ class Bridge implements CodingAgent {
     this.#info = name === undefined ? undefined : [title ?? name, version].filter(Boolean).join(' ')
     started.ended
       .then((reason) => this.#onProcessEnded(started, reason))
-      .catch((error: unknown) => this.#log(getMessage(error)))
+      .catch((error: unknown) => this.#log(getErrorMessage(error)))
     return started
   }
 
@@ -356,7 +362,9 @@ class Bridge implements CodingAgent {
       correlationId: isStopped ? turn.trigger.id : run,
       payload: { message },
     })
-    await announced?.catch((error: unknown) => this.#log(`no one could be informed: ${getMessage(error)}`))
+    await announced?.catch((error: unknown) =>
+      this.#log(`no one could be informed: ${getErrorMessage(error)}`),
+    )
     if (!isStopped) return
     abortTurn(turn, `it ran ${name} without asking`)
     await this.#stop(`it ran ${name} without asking, and without the capability for it`, true)

@@ -1,7 +1,6 @@
 import type { SpaceClient, Turn } from '@meup/agent-sdk'
 import { isObject } from '@meup/folds'
-import { Kind } from '@meup/protocol'
-import { getMessage } from './approvals.js'
+import { getErrorMessage, Kind } from '@meup/protocol'
 import type { Choose } from './prompt.js'
 
 /** Milliseconds for the asker to choose. */
@@ -29,7 +28,7 @@ export function askForChoice(space: SpaceClient, turn: Turn, context: string): C
       const chosen = options.find(({ id, name }) => [id, name].includes(String(content.choice)))
       return chosen ?? { failure: `${from} chose ${JSON.stringify(content.choice)}, which is none of them` }
     } catch (error) {
-      return { failure: getMessage(error) }
+      return { failure: getErrorMessage(error) }
     }
   }
 }

@@ -24,7 +24,7 @@ interface Resource {
 const maxNameChars = 200
 
 /** Reads a block, several, or a text; `undefined` = none is readable. `onSkipped`: called with each unreadable one. */
-export function readBlocks(
+export function readPromptBlocks(
   content: unknown,
   onSkipped: (index: number, value: unknown) => void = () => {},
 ): readonly AcpBlock[] | undefined {

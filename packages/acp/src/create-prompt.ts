@@ -1,6 +1,6 @@
 import type { ContentBlock } from '@agentclientprotocol/sdk'
 import { frameMessage, type Turn } from '@meup/agent-sdk'
-import { quoteFurtherLines } from '@meup/agent-sdk/internal'
+import { quoteForPrompt } from '@meup/agent-sdk/internal'
 import { cut, getNamed, inlineJson, isObject, maxShownJsonChars, onOneLine } from '@meup/folds'
 
 type Asked = Pick<Turn, 'from' | 'text' | 'trigger'>
@@ -20,8 +20,8 @@ export function createPrompt({ turn, notes, takesImages, command }: PromptParts)
   // A command only counts at the beginning of a prompt.
   const lines =
     command === undefined
-      ? [...notes.map(quoteFurtherLines), frameMessage({ from, text })]
-      : [quoteFurtherLines(command)]
+      ? [...notes.map(quoteForPrompt), frameMessage({ from, text })]
+      : [quoteForPrompt(command)]
   const { content } = trigger.payload as { readonly content?: unknown }
   const blocks = Array.isArray(content) ? (content as readonly unknown[]) : []
   /** The part of an attachment that people see; the agent gets no more. */
@@ -43,7 +43,7 @@ export function createPrompt({ turn, notes, takesImages, command }: PromptParts)
 const commandPattern = /^\/([\w:.-]+)(?:\s|$)/
 
 /** The agent's command in a chat that addresses it by name: `/compact` or `@coder /compact`. */
-export function readCommand(
+export function readAgentCommand(
   { text, trigger }: Pick<Asked, 'text' | 'trigger'>,
   self: string,
 ): { readonly name: string; readonly text: string } | undefined {

@@ -1,5 +1,5 @@
+import { getErrorMessage } from '@meup/protocol'
 import { AnswerText } from './answer-text.js'
-import { getMessage } from './approvals.js'
 
 /** Milliseconds without text after which collected text is sent. */
 const quietMs = 500
@@ -43,6 +43,6 @@ export class LateText {
     if (text === '') return
     this.#sent++
     const { send, log } = this.#parts
-    send(text).catch((error: unknown) => log(`text after its answer is missing: ${getMessage(error)}`))
+    send(text).catch((error: unknown) => log(`text after its answer is missing: ${getErrorMessage(error)}`))
   }
 }

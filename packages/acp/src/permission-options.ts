@@ -21,6 +21,6 @@ export function findRejection(options: readonly Option[], message = ''): Option 
   return named ?? (ways.length === 1 ? ways[0] : undefined)
 }
 
-export const select = (optionId: string): RequestPermissionResponse => ({
+export const selectOption = (optionId: string): RequestPermissionResponse => ({
   outcome: { outcome: 'selected', optionId },
 })

@@ -4,7 +4,7 @@ import type { Reasoning } from '@meup/agent-sdk'
 import type { LiveText } from '@meup/agent-sdk/internal'
 import { cut } from '@meup/folds'
 import type { McpResponsePayload } from '@meup/protocol'
-import { stringifyExact } from '@meup/protocol'
+import { getErrorMessage, stringifyExact } from '@meup/protocol'
 import { AgentCall } from './agent-call.js'
 import type { AgentCallFields, AgentUpdate, CallStatus, Option, PermissionRequest } from './agent-updates.js'
 import { type KnownAgent, nameTool } from './agents.js'
@@ -12,15 +12,14 @@ import { AnswerText } from './answer-text.js'
 import {
   type Approvals,
   failed,
-  getMessage,
   isDenied,
-  type OwnCall,
   type PermissionDecision,
+  type ReportedCall,
   withChoice,
 } from './approvals.js'
 import { type AcpBlock, toMarkdown } from './content-blocks.js'
 import { LateText } from './late-text.js'
-import { cancelled, findRejection, select, toChoices } from './permission-options.js'
+import { cancelled, findRejection, selectOption, toChoices } from './permission-options.js'
 import { RunLog } from './run-log.js'
 import { Settling } from './settling.js'
 import { readToolUse, type SpaceToolArrivals } from './space-tools.js'
@@ -176,9 +175,9 @@ export class AgentPrompt {
       return cancelled
     }
     const answer = await this.#decide(tracked, once)
-    if (answer.state === 'allowed') return select(answer.option ?? first.id)
+    if (answer.state === 'allowed') return selectOption(answer.option ?? first.id)
     const reject = answer.state === 'rejected' ? findRejection(options, answer.message) : undefined
-    return reject === undefined ? cancelled : select(reject.id)
+    return reject === undefined ? cancelled : selectOption(reject.id)
   }
 
   /** A part with its own run, for a sub-agent without a known prompt. Ends with this prompt. */
@@ -361,7 +360,7 @@ export class AgentPrompt {
     const answer = this.#askSpace(tracked, once).catch((error: unknown): Answer => {
       tracked.state = 'refused'
       if (!this.#parts.run.signal.aborted)
-        this.#log.report(`${call.name} could not be decided: ${getMessage(error)}`)
+        this.#log.report(`${call.name} could not be decided: ${getErrorMessage(error)}`)
       return { state: 'cancelled' }
     })
     tracked.asked = { digest, answer }
@@ -388,7 +387,7 @@ export class AgentPrompt {
 
   /** The chosen option is part of the decision: the participant that chooses may lack the right to allow the call. */
   async #chooseAndDecide(
-    own: OwnCall,
+    own: ReportedCall,
     title: string,
     options: readonly Option[],
     signal: AbortSignal,
@@ -435,7 +434,7 @@ export class AgentPrompt {
     }
   }
 
-  #createOwn({ call, result }: Tracked): OwnCall {
+  #createOwn({ call, result }: Tracked): ReportedCall {
     const rationale = cut(this.#said, maxReasonChars)
     return {
       ...{ name: call.name, arguments: call.arguments, meta: call.meta, result },

@@ -8,15 +8,15 @@ import type { Reasoning, SpaceClient, Turn } from '@meup/agent-sdk'
 import { audienceOf, type LiveText } from '@meup/agent-sdk/internal'
 import { isObject } from '@meup/folds'
 import { settlesWithin } from '@meup/mcp-bridge'
-import { Kind } from '@meup/protocol'
+import { getErrorMessage, Kind } from '@meup/protocol'
 import type { AgentCall } from './agent-call.js'
 import type { AgentProcess } from './agent-process.js'
-import type { AgentUpdate, Command } from './agent-updates.js'
+import type { AgentUpdate, OfferedCommand } from './agent-updates.js'
 import { findAgent } from './agents.js'
 import { getAnswer, readAcpUsage } from './answer.js'
-import { type Approvals, getMessage } from './approvals.js'
+import type { Approvals } from './approvals.js'
 import { askForChoice } from './choices.js'
-import { createPrompt, readCommand } from './create-prompt.js'
+import { createPrompt, readAgentCommand } from './create-prompt.js'
 import { AgentPrompt } from './prompt.js'
 import { SpaceToolArrivals, type SpaceToolServer, serveSpaceTools } from './space-tools.js'
 import { Stopper } from './stopper.js'
@@ -49,7 +49,7 @@ export interface SessionParts {
   /** Kills it with all its processes. The next `getProcess` starts it again. */
   restart(why: string): Promise<void>
   /** The agent's slash commands; empty until it lists them. */
-  getCommands(): readonly Command[]
+  getCommands(): readonly OfferedCommand[]
   onState(state: AgentState): void
   /** `run`: the run with the call. */
   onUnasked(call: AgentCall, turn: Turn, run: string): void
@@ -186,7 +186,7 @@ export class AgentSession {
       return await this.#ask(process, method, { sessionId, ...this.#place(process) })
     } catch (error) {
       if (!process.isConnected) throw error
-      this.#parts.log(`its session could not be loaded: ${getMessage(error)}`)
+      this.#parts.log(`its session could not be loaded: ${getErrorMessage(error)}`)
       return undefined
     } finally {
       this.#isLoading = false
@@ -201,7 +201,7 @@ export class AgentSession {
         const ways = (info.authMethods ?? []).map(({ name, description }) => description || name)
         const how = login ?? ways.join(', or ')
         throw new Error(
-          `it cannot open a session: ${getMessage(error)}${how && `; if it asks for a login: ${how}`}`,
+          `it cannot open a session: ${getErrorMessage(error)}${how && `; if it asks for a login: ${how}`}`,
         )
       },
     )
@@ -340,7 +340,7 @@ export class AgentSession {
     try {
       return await this.#sendOnce(process, prompt, turn, command)
     } catch (error) {
-      if (!process.isConnected || prompt.hasOutput || !saysLost.test(getMessage(error))) throw error
+      if (!process.isConnected || prompt.hasOutput || !saysLost.test(getErrorMessage(error))) throw error
       return this.#sendAnew(process, prompt, turn, command)
     }
   }
@@ -378,7 +378,7 @@ export class AgentSession {
   #readCommand(
     turn: Turn,
   ): { readonly name: string; readonly text: string; readonly unknown?: string } | undefined {
-    const command = readCommand(turn, this.#parts.space.id)
+    const command = readAgentCommand(turn, this.#parts.space.id)
     const commands = this.#parts.getCommands()
     if (command === undefined || commands.length === 0) return command
     if (commands.some(({ name }) => name === command.name)) return command

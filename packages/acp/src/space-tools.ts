@@ -15,10 +15,9 @@ import { nameTools } from '@meup/agent-sdk/internal'
 import { isObject } from '@meup/folds'
 import { FaultLog } from '@meup/mcp-bridge'
 import { answerPost, markNumbers, type Post, readExactArguments } from '@meup/mcp-bridge/serve'
-import { PROTOCOL } from '@meup/protocol'
+import { getErrorMessage, PROTOCOL } from '@meup/protocol'
 import { Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import type { AgentCall } from './agent-call.js'
-import { getMessage } from './approvals.js'
 
 /** Name of the MCP server with the space's tools. */
 const serverName = 'space'
@@ -151,7 +150,7 @@ function createToolServer({ space, arrivals, getRun }: Served): Server {
       return markNumbers({ content: content as never, ...(isObject(data) && { structuredContent: data }) })
     } catch (error) {
       if (error instanceof ToolError || error instanceof ProposalError) return failure(error.message)
-      return failure(`the call failed: ${getMessage(error)}`)
+      return failure(`the call failed: ${getErrorMessage(error)}`)
     }
   })
   return server

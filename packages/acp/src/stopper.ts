@@ -1,4 +1,4 @@
-import { getMessage } from './approvals.js'
+import { getErrorMessage } from '@meup/protocol'
 import type { AgentPrompt } from './prompt.js'
 
 /** Milliseconds after a cancel for tools to end, and for the agent to answer, before both are killed. */
@@ -60,6 +60,6 @@ export class Stopper {
 
   #kill(why: string): void {
     const { restart, log } = this.#parts
-    restart(why).catch((error: unknown) => log(`it could not be stopped: ${getMessage(error)}`))
+    restart(why).catch((error: unknown) => log(`it could not be stopped: ${getErrorMessage(error)}`))
   }
 }

@@ -3,8 +3,8 @@ import type { Entry } from '@meup/gateway'
 import { type Caller, isRefusal, mayRead, type Refusal, refuse } from '@meup/gateway/routes'
 import { type EnvelopeOf, Kind, parseExact } from '@meup/protocol'
 import type { WorkAccount } from './feed.js'
-import { type EventFrame, encodeFrame, type MakeId } from './frames.js'
-import type { Answer } from './input.js'
+import { type EventFrame, encodeEventFrame, type MakeId } from './frames.js'
+import type { ResumedDecision } from './input.js'
 
 /** Characters of an exact text that an interrupt shows at once. */
 const maxExactChars = 16_000
@@ -30,7 +30,7 @@ export function readExactText(reader: Reader, id: string): ExactText | undefined
  */
 export function encodeDecisions(
   makeId: MakeId,
-  answers: readonly Answer[],
+  answers: readonly ResumedDecision[],
   decider: Decider,
 ): { readonly frames: Iterable<EventFrame>; readonly latest: number } | Refusal {
   let latest = 0
@@ -43,7 +43,11 @@ export function encodeDecisions(
 }
 
 /** The answered proposal. */
-function checkAnswer({ proposal: id, isApproved }: Answer, index: number, decider: Decider): Entry | Refusal {
+function checkAnswer(
+  { proposal: id, isApproved }: ResumedDecision,
+  index: number,
+  decider: Decider,
+): Entry | Refusal {
   const proposal = findProposal(decider, id)
   if (proposal === undefined) {
     const message = `resume answers ${id.slice(0, 100)}, which is not a proposal of this space. Check the interruptId.`
@@ -66,7 +70,11 @@ function findProposal({ space, participant }: Reader, id: string): Entry | undef
   return mayRead(space.getReader({ participant }), space.decideAudience(entry)) ? entry : undefined
 }
 
-function* encodeFrames(makeId: MakeId, answers: readonly Answer[], reader: Reader): Generator<EventFrame> {
+function* encodeFrames(
+  makeId: MakeId,
+  answers: readonly ResumedDecision[],
+  reader: Reader,
+): Generator<EventFrame> {
   const { space, participant } = reader
   for (const answer of answers) {
     const { proposal: id, isApproved } = answer
@@ -90,14 +98,14 @@ function readCall(proposal: Entry): ProposedCall {
 
 /** The gateway makes the proposed request [MEUP-4.20]; only the proposer gave a reason [MEUP-13.11]. */
 const approval = (id: string, { id: correlationId }: Entry): EventFrame =>
-  encodeFrame(id, { kind: Kind.mcpRequest, correlationId })
+  encodeEventFrame(id, { kind: Kind.mcpRequest, correlationId })
 
 const rejection = (
   id: string,
   { id: proposal, from }: Entry,
-  { reason = 'not approved' }: Answer,
+  { reason = 'not approved' }: ResumedDecision,
 ): EventFrame =>
-  encodeFrame(id, {
+  encodeEventFrame(id, {
     kind: Kind.mcpReject,
     to: [from],
     correlationId: proposal,

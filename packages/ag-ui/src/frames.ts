@@ -39,17 +39,17 @@ export const makeQuestionId = (
 ): string => makeId('ask', asker, agent, threadId, id, text, `${attempt}`)
 
 export const encodeQuestion = (id: string, { agent, message: { text } }: AskingFrame): EventFrame =>
-  encodeFrame(id, { kind: Kind.chat, to: [agent], payload: { message: text } })
+  encodeEventFrame(id, { kind: Kind.chat, to: [agent], payload: { message: text } })
 
 export const encodeCancellation = (makeId: MakeId, questionId: string, agent: string): EventFrame =>
-  encodeFrame(makeId('cancel', questionId), {
+  encodeEventFrame(makeId('cancel', questionId), {
     kind: Kind.chatCancel,
     to: [agent],
     correlationId: questionId,
     payload: { reason: 'the client went away' },
   })
 
-export const encodeFrame = (id: string, fields: object): EventFrame => ({
+export const encodeEventFrame = (id: string, fields: object): EventFrame => ({
   id,
   bytes: Buffer.from(JSON.stringify({ id, ...fields })),
 })

@@ -21,7 +21,7 @@ import {
   route,
   schemaRef,
   submit,
-  text,
+  textSchema,
 } from '@meup/gateway/routes'
 import { errorCodes, ParticipantId } from '@meup/protocol'
 import type { Context } from 'hono'
@@ -43,7 +43,7 @@ const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 const agentParameter: Parameter<string> = {
   takes: 'a participant id',
   meaning: 'who is asked; needed unless the space has one agent, or the body names it',
-  schema: text,
+  schema: textSchema,
   read: ([id, ...more]) => (id !== undefined && more.length === 0 && isParticipant.test(id) ? id : undefined),
 }
 
@@ -56,14 +56,14 @@ const eventsParameter: Parameter<ThoughtEvents> = {
 
 /** The fields of a `RunAgentInput` that a space uses. */
 function describeInput() {
-  const message = object({ id: text, role: text, content: {}, toolCalls: array(object({ id: text })) }, [
-    'content',
-    'toolCalls',
-  ])
-  const decision = object({ approved: { type: 'boolean' }, reason: text }, ['reason'])
+  const message = object(
+    { id: textSchema, role: textSchema, content: {}, toolCalls: array(object({ id: textSchema })) },
+    ['content', 'toolCalls'],
+  )
+  const decision = object({ approved: { type: 'boolean' }, reason: textSchema }, ['reason'])
   const settings = object(
     {
-      agent: { ...text, description: 'who is asked' },
+      agent: { ...textSchema, description: 'who is asked' },
       timeoutSeconds: {
         type: 'number',
         exclusiveMinimum: 0,
@@ -75,14 +75,14 @@ function describeInput() {
     ['agent', 'timeoutSeconds', 'cancelOnDisconnect'],
   )
   const resume = object(
-    { interruptId: text, status: { enum: ['resolved', 'cancelled'] }, payload: decision },
+    { interruptId: textSchema, status: { enum: ['resolved', 'cancelled'] }, payload: decision },
     ['payload'],
   )
   return {
     ...object(
       {
-        threadId: text,
-        runId: text,
+        threadId: textSchema,
+        runId: textSchema,
         messages: { ...array(message), description: 'the last one of the user is asked, if there is one' },
         resume: { ...array(resume), maxItems: maxAnswers, description: 'decides about proposals' },
         forwardedProps: settings,
@@ -107,7 +107,7 @@ export const agUi: RouteModule = {
       body: schemaRef('run'),
       answer: {
         description: 'events of AG-UI 1.0, from `RUN_STARTED` to `RUN_FINISHED` or `RUN_ERROR`',
-        content: { 'text/event-stream': text },
+        content: { 'text/event-stream': textSchema },
       },
       refuses: errorCodes,
       handler: postRun,

@@ -3,7 +3,7 @@ import { isRefusal, type Refusal, refuse } from '@meup/gateway/routes'
 import { isDeeper, maxNesting, ParticipantId } from '@meup/protocol'
 
 /** A decision about a proposal that interrupted an earlier run. */
-export interface Answer {
+export interface ResumedDecision {
   readonly proposal: string
   readonly isApproved: boolean
   readonly reason?: string
@@ -24,7 +24,7 @@ export interface RunInput {
   readonly question?: UserMessage
   /** The texts of the messages and calls that the client has, by id. */
   readonly known: ReadonlyMap<string, string>
-  readonly answers: readonly Answer[]
+  readonly answers: readonly ResumedDecision[]
   readonly settings: RunSettings
 }
 
@@ -126,11 +126,11 @@ function collectTexts(message: unknown): (readonly [id: string, text: string])[]
   )
 }
 
-function readAnswers(resume: unknown): Answer[] | Refusal {
+function readAnswers(resume: unknown): ResumedDecision[] | Refusal {
   if (!Array.isArray(resume)) return refuseField('/resume', 'resume must be an array.')
   if (resume.length > maxAnswers)
     return refuseField('/resume', `resume may have ${maxAnswers} entries. Send the rest later.`)
-  const answers = new Map<string, Answer>()
+  const answers = new Map<string, ResumedDecision>()
   for (const [index, entry] of resume.entries()) {
     const path = `/resume/${index}`
     const answer = readAnswer(entry, path)
@@ -143,7 +143,7 @@ function readAnswers(resume: unknown): Answer[] | Refusal {
   return [...answers.values()]
 }
 
-function readAnswer(entry: unknown, path: string): Answer | Refusal {
+function readAnswer(entry: unknown, path: string): ResumedDecision | Refusal {
   if (!isObject(entry) || !isId(entry.interruptId))
     return refuseField(`${path}/interruptId`, 'An entry of resume must have an interruptId.')
   const { interruptId: proposal, status, payload } = entry

@@ -1,6 +1,7 @@
 import { type AGUIEvent, EventType, type Interrupt, type RunFinishedOutcome } from '@ag-ui/core'
 import {
   type AnswerEvent,
+  type AskedQuestion,
   type CallEvent,
   cut,
   type DecisionEvent,
@@ -12,7 +13,6 @@ import {
   type ProposalView,
   ProposalViews,
   proposerEndedText,
-  type Question,
   quoteReason,
   quoteToolName,
   readResult,
@@ -32,7 +32,7 @@ export type ThoughtEvents = (typeof thoughtEvents)[number]
 
 interface RunOptions extends RunName {
   readonly guard: Guard
-  readonly question: Question & { readonly agent: string }
+  readonly question: AskedQuestion & { readonly agent: string }
   readonly thoughts: ThoughtEvents
   /** Last seq that an earlier run has sent events for. */
   readonly after: number

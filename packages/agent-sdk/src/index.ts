@@ -19,7 +19,7 @@ export async function connect(options: ConnectOptions = {}): Promise<SpaceClient
 export type { AnyEnvelope } from '@meup/protocol'
 export { type ConnectOptions, readEnvironment } from './adapters/environment.js'
 export type { Answer, BaseClient } from './client/base-client.js'
-export type { Run } from './client/space-state.js'
+export type { OpenRun } from './client/space-state.js'
 export type { ChatOptions, Draft, SpaceEvents } from './client/types.js'
 export type { WaitOptions } from './client/wait.js'
 export type { SpaceClient } from './space-client.js'

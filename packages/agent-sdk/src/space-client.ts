@@ -17,7 +17,7 @@ import type { InputSchema } from './agent/schemas.js'
 import { type CallableTool, SpaceTools } from './agent/space-tools.js'
 import { type Fallback, Tools } from './agent/tools.js'
 import type { Turn } from './agent/turn.js'
-import { type OpenTurn, type OpenTurnOptions, type TurnOptions, Turns } from './agent/turns.js'
+import { type ClientTurn, type OpenTurnOptions, type TurnOptions, Turns } from './agent/turns.js'
 import { BaseClient } from './client/base-client.js'
 import { ConnectionError } from './client/errors.js'
 import { OutboundSafety } from './client/outbound-safety.js'
@@ -203,7 +203,7 @@ export class SpaceClient extends BaseClient {
   }
 
   #answer(
-    handler: (turn: OpenTurn) => Promise<unknown>,
+    handler: (turn: ClientTurn) => Promise<unknown>,
     {
       concurrency = Number.POSITIVE_INFINITY,
       ...options

@@ -3,7 +3,7 @@ import type { Pause } from '@meup/agent-sdk/internal'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { AnyEnvelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { Pauses } from '../src/client/pauses.js'
+import { OwnPause } from '../src/client/pauses.js'
 import { GatewayTime, ParticipantList } from '../src/client/space-state.js'
 import { deferred } from './support/deferred.js'
 import { eventually } from './support/eventually.js'
@@ -52,7 +52,7 @@ describe('a participant that is paused', () => {
   function hearing() {
     const changes: (Pause | undefined)[] = []
     const participants = new ParticipantList(new GatewayTime())
-    const pauses = new Pauses({ id: 'bot' }, participants, (pause) => changes.push(pause))
+    const pauses = new OwnPause({ id: 'bot' }, participants, (pause) => changes.push(pause))
     let seq = 0
     const hear = (fields: Pick<AnyEnvelope, 'from' | 'kind'> & Partial<AnyEnvelope>): void => {
       const common = { protocol: 'meup/v0.3', id: 'p', ts: new Date().toISOString(), payload: {} }

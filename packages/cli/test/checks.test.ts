@@ -17,7 +17,7 @@ import { testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { logPath } from '../src/config/storage.js'
 import { createToken, ensureTokens } from '../src/config/tokens.js'
-import { findCommand } from '../src/lib/executables.js'
+import { findExecutable } from '../src/lib/executables.js'
 import { writeGatewayFile } from '../src/lib/running-gateway.js'
 import {
   clockCheck,
@@ -202,11 +202,11 @@ describe('programs', () => {
     const folder = folderWith({ 'bin/there': '', 'bin/plain': '' })
     chmodSync(join(folder, 'bin/there'), 0o700)
     const path = `/nowhere::${folder}/bin`
-    expect(findCommand('there', path)).toBe(join(folder, 'bin/there'))
-    expect(findCommand('plain', path)).toBeUndefined()
-    expect(findCommand('bin', folder)).toBeUndefined()
-    expect(findCommand(join(folder, 'bin/there'), '')).toBe(join(folder, 'bin/there'))
-    expect(findCommand(join(folder, 'bin/plain'), '')).toBeUndefined()
+    expect(findExecutable('there', path)).toBe(join(folder, 'bin/there'))
+    expect(findExecutable('plain', path)).toBeUndefined()
+    expect(findExecutable('bin', folder)).toBeUndefined()
+    expect(findExecutable(join(folder, 'bin/there'), '')).toBe(join(folder, 'bin/there'))
+    expect(findExecutable(join(folder, 'bin/plain'), '')).toBeUndefined()
   })
 
   test('one that is not there is told', () => {

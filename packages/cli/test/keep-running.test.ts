@@ -2,10 +2,10 @@ import type { Kick } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type KeepOptions, keepRunning, type ProgramEvent, type Running } from '../src/run/keep-running.js'
-import type { Ending } from '../src/run/restart-policy.js'
+import type { ProgramEnd } from '../src/run/restart-policy.js'
 
-const crash: Ending = { failed: true, reason: 'exit 1' }
-const success: Ending = { failed: false, reason: 'exit 0' }
+const crash: ProgramEnd = { failed: true, reason: 'exit 1' }
+const success: ProgramEnd = { failed: false, reason: 'exit 0' }
 
 /** Lets what is due happen: promises, and what follows from them. */
 const settle = async (): Promise<void> => {
@@ -17,7 +17,7 @@ async function keep(options: Partial<KeepOptions> & { isHanging?: boolean } = {}
   const clock = new FakeClock()
   const events: ProgramEvent[] = []
   const signals: AbortSignal[] = []
-  let [end, kick, isPresent]: [(ending: Ending) => void, Kick | undefined, boolean] = [
+  let [end, kick, isPresent]: [(ending: ProgramEnd) => void, Kick | undefined, boolean] = [
     () => {},
     undefined,
     false,
@@ -27,7 +27,7 @@ async function keep(options: Partial<KeepOptions> & { isHanging?: boolean } = {}
     if (options.isHanging) {
       return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     }
-    const ended = new Promise<Ending>((resolve) => {
+    const ended = new Promise<ProgramEnd>((resolve) => {
       end = resolve
     })
     return { ended, close: async () => end({ failed: true, reason: 'killed by SIGTERM' }) }
@@ -60,7 +60,7 @@ async function keep(options: Partial<KeepOptions> & { isHanging?: boolean } = {}
     setKick: (value: Kick | undefined) => {
       kick = value
     },
-    async end(ending: Ending) {
+    async end(ending: ProgramEnd) {
       end(ending)
       await settle()
     },

@@ -1,7 +1,7 @@
 import { plainStyle, type TurnInfo } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
-import { Feed } from '../src/join/join.js'
+import { ConversationFeed } from '../src/join/join.js'
 import { LiveTurns } from '../src/join/live-turns.js'
 import type { Following } from '../src/render/agent-lines.js'
 import { answering } from './support/answering.js'
@@ -230,7 +230,7 @@ describe('what is shown', () => {
       append: (_: AnyEnvelope, { preview, block }: Following) => void shown.push(...preview, ...block),
       notify: (line: string) => void shown.push(line),
     }
-    return { shown, feed: new Feed(view, follow) }
+    return { shown, feed: new ConversationFeed(view, follow) }
   }
 
   test('has each block behind its answer, however long it takes', async () => {

@@ -5,10 +5,10 @@ import { verifies } from '../../../test/verifies.js'
 import { CommandRunner } from '../src/join/command-runner.js'
 import {
   completeLine,
+  describeUnknownSlashCommand,
   helpLines,
   readTyped,
   slashCommands,
-  unknownCommand,
 } from '../src/join/slash-commands.js'
 import { answering } from './support/answering.js'
 import { folderWith } from './support/folder.js'
@@ -68,8 +68,8 @@ describe('a line', () => {
   })
 
   test('that names no command is neither said nor obeyed; one that is near is named', () => {
-    expect(unknownCommand('/aprove')).toBe('✗ there is no /aprove; did you mean /approve?')
-    expect(unknownCommand('/xyzzy')).toBe('✗ there is no /xyzzy; /help says what there is')
+    expect(describeUnknownSlashCommand('/aprove')).toBe('✗ there is no /aprove; did you mean /approve?')
+    expect(describeUnknownSlashCommand('/xyzzy')).toBe('✗ there is no /xyzzy; /help says what there is')
     expect(readTyped('/reasonign 3')).toEqual({ unknown: '/reasonign' })
     expect(readTyped('/reason')).toEqual({ unknown: '/reason' })
   })

@@ -2,7 +2,7 @@ import type { AnyEnvelope, ParticipantDetails } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { SpaceMonitor } from '../src/top/space-monitor.js'
 import { renderTop } from '../src/top/top-screen.js'
-import { describeWork, type Programs, workTable } from '../src/top/work-table.js'
+import { describeWork, type ProgramReports, workTable } from '../src/top/work-table.js'
 
 const now = Date.parse('2026-01-02T03:04:05Z')
 const ago = (ms: number): string => new Date(now - ms).toISOString()
@@ -15,7 +15,7 @@ const conclusion = (from: string, ms: number, tokens: unknown) =>
   envelope('reasoning.conclusion', from, ms, { context: 'r', payload: { metadata: { tokens } } })
 const participant = (id: string, fields: object = {}): ParticipantDetails =>
   ({ id, kind: 'agent', status: 'present', capabilities: [], ...fields }) as unknown as ParticipantDetails
-const none: Programs = new Map()
+const none: ProgramReports = new Map()
 
 describe('who does how much', () => {
   test('is counted over ten seconds, a minute and an hour', () => {

@@ -1,4 +1,4 @@
-import type { Run } from '@meup/agent-sdk'
+import type { OpenRun } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
@@ -7,7 +7,7 @@ import { ThoughtVisibility } from '../src/view/thinking.js'
 
 /** A gateway that answers when the test says so; `log` has what it was asked for, in order. */
 function scripted(...contexts: string[]) {
-  const runs: Run[] = contexts.map((context) => ({ context, owner: 'bot', reasoningVisible: true }))
+  const runs: OpenRun[] = contexts.map((context) => ({ context, owner: 'bot', reasoningVisible: true }))
   const waiting: { answer(): void; refuse(error: Error): void }[] = []
   const log: boolean[] = []
   const happened: string[] = []

@@ -343,7 +343,10 @@ const proposal = (tool: string, to: readonly string[] | undefined, shownArgument
 ]
 
 /** The rationale of a call; `''` for a method that needs none and has none. */
-export function getWhy({ rationale = '', payload }: Pick<Envelope, 'rationale' | 'payload'>): string {
+export function getCallRationale({
+  rationale = '',
+  payload,
+}: Pick<Envelope, 'rationale' | 'payload'>): string {
   if (!isBlank(rationale)) return rationale
   return isToolCall(payload) ? reasonText(null) : ''
 }

@@ -19,7 +19,7 @@ export interface Fold<Change, Snapshot> {
 }
 
 /** The position of a fold in the log. */
-export class Progress {
+export class FoldProgress {
   seq = 0
 
   /** Moves to this envelope; `false` if it is not in the log or was applied before. */

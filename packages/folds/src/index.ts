@@ -45,7 +45,7 @@ export {
   programEndedWords,
   proposerEndedText,
 } from './mcp/program-ended.js'
-export { getExitCode, getOutcome, type Result, type ResultSize, readResult } from './mcp/result.js'
+export { getCommandExitCode, getOutcome, type Result, type ResultSize, readResult } from './mcp/result.js'
 export { shortenArguments } from './mcp/short-arguments.js'
 export { describeState, isFailure, type StateText } from './participant-text.js'
 export * from './payload-text.js'
@@ -83,10 +83,10 @@ export { Programs } from './space/programs.js'
 export {
   type Fulfilment,
   isOpenProposal,
+  type ProposalEnd,
   type ProposalSnapshot,
   type ProposalView,
   ProposalViews,
-  type Refusal,
 } from './space/proposals.js'
 export * from './space/space-view.js'
 export * from './steps/steps.js'
@@ -111,7 +111,7 @@ export {
 export * from './traces.js'
 export * from './transcript.js'
 export { Assigner, type AssignSnapshot } from './turns/assign.js'
-export { FoldedTurn, type TurnOptions } from './turns/fold-turn.js'
+export { FoldedTurn, type FoldTurnOptions } from './turns/fold-turn.js'
 export { type Assigned, type Beginning, endingRoles, type Mark, Role } from './turns/marks.js'
 export type {
   Outcome,

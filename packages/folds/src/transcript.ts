@@ -1,11 +1,11 @@
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import { Bounded } from './bounded.js'
-import { type Fold, Progress } from './fold.js'
+import { type Fold, FoldProgress } from './fold.js'
 import { payloadText } from './payload-text.js'
 import { getSource, type Source } from './source.js'
 
 /** A chat of the main conversation. */
-export interface Message {
+export interface TranscriptMessage {
   readonly source: Source
   readonly ts: string
   readonly text: string
@@ -20,12 +20,12 @@ export interface Message {
 
 export interface TranscriptSnapshot {
   readonly seq: number
-  readonly messages: readonly (readonly [id: string, message: Message])[]
+  readonly messages: readonly (readonly [id: string, message: TranscriptMessage])[]
 }
 
-export interface Transcript extends Fold<readonly Message[], TranscriptSnapshot> {
+export interface SpaceTranscript extends Fold<readonly TranscriptMessage[], TranscriptSnapshot> {
   /** The latest messages, oldest first. */
-  messages(): readonly Message[]
+  messages(): readonly TranscriptMessage[]
 }
 
 /** Default capacity, in characters of text. */
@@ -33,22 +33,22 @@ const defaultCapacityChars = 4e6
 const maxAcknowledgements = 100
 
 /** The main conversation; a change is the list of new and changed messages. */
-export const createTranscript = (capacity: number = defaultCapacityChars): Transcript =>
+export const createTranscript = (capacity: number = defaultCapacityChars): SpaceTranscript =>
   new Conversation(capacity)
 
-class Conversation implements Transcript {
-  readonly #progress = new Progress()
-  readonly #messages: Bounded<Message>
+class Conversation implements SpaceTranscript {
+  readonly #progress = new FoldProgress()
+  readonly #messages: Bounded<TranscriptMessage>
 
   constructor(capacity: number) {
-    this.#messages = new Bounded<Message>(capacity, ({ text }) => 500 + text.length)
+    this.#messages = new Bounded<TranscriptMessage>(capacity, ({ text }) => 500 + text.length)
   }
 
   get seq(): number {
     return this.#progress.seq
   }
 
-  apply(envelope: Envelope): readonly Message[] {
+  apply(envelope: Envelope): readonly TranscriptMessage[] {
     if (!this.#progress.advance(envelope)) return []
     const changed = this.#onEnvelope(envelope)
     for (const message of changed) this.#messages.set(message.source.id, message)
@@ -64,11 +64,11 @@ class Conversation implements Transcript {
     this.#messages.restore(messages)
   }
 
-  messages(): readonly Message[] {
+  messages(): readonly TranscriptMessage[] {
     return [...this.#messages.values()]
   }
 
-  #onEnvelope(envelope: Envelope): readonly Message[] {
+  #onEnvelope(envelope: Envelope): readonly TranscriptMessage[] {
     const { kind, context, from } = envelope
     if (kind === Kind.chat && context === undefined) return [toMessage(envelope)]
     const concerned = correlations(envelope).flatMap((id) => this.#messages.get(id) ?? [])
@@ -87,7 +87,7 @@ class Conversation implements Transcript {
   }
 }
 
-const toMessage = (envelope: Envelope): Message => ({
+const toMessage = (envelope: Envelope): TranscriptMessage => ({
   source: getSource(envelope),
   ts: envelope.ts,
   text: payloadText(envelope.payload),

@@ -1,4 +1,4 @@
-import { type Guard, type Question, type TurnEvent, TurnStream } from '@meup/folds'
+import { type AskedQuestion, type Guard, type TurnEvent, TurnStream } from '@meup/folds'
 import { GATEWAY } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import {
@@ -57,7 +57,7 @@ function short(event: TurnEvent): string {
 }
 
 interface Options {
-  readonly question?: Question
+  readonly question?: AskedQuestion
   readonly guard?: Guard
   readonly written?: readonly string[]
   readonly maxMessages?: number

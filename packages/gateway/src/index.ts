@@ -17,7 +17,7 @@ export {
   type Gateway,
   type GatewayOptions,
 } from './host/gateway.js'
-export { genesis, hashLeaf, link, seal } from './log/chain.js'
+export { genesis, hashLeaf, link, sealDraft } from './log/chain.js'
 export { createRow, eraseRow, type Fields, isErased, parseEnvelope, toFields } from './log/entries.js'
 export { closedError, duplicateIdError, gapError, LogError, rangeError } from './log/error.js'
 export type { Authenticator, Identity, Membership } from './ports/authenticator.js'
@@ -25,7 +25,7 @@ export { type Clock, systemClock } from './ports/clock.js'
 export type { Connection, Feed, Message, OutboundBatch } from './ports/connection.js'
 export type {
   Checkpoint,
-  Draft,
+  DraftEntry,
   Entry,
   EnvelopeLog,
   Filter,
@@ -48,7 +48,7 @@ export {
   type ImportedRow,
   type ImportOptions,
   importLog,
-  readBody,
+  readImportedBody,
   readLogged,
 } from './storage/sqlite/import.js'
 export { inspectLog, type LogReport } from './storage/sqlite/inspect.js'

@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { backUpLogs, type Draft, type EnvelopeLog, restoreLogs, sqliteStore } from '@meup/gateway'
+import { backUpLogs, type DraftEntry, type EnvelopeLog, restoreLogs, sqliteStore } from '@meup/gateway'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { erasable, needle } from './erasing.js'
 import { asking } from './http-client.js'
 import { temporaryFile } from './support.js'
 
-function draft(seq: number): Draft {
+function draft(seq: number): DraftEntry {
   const fields = { id: `e${seq}`, ts: '2026-05-04T03:02:01.000Z', from: 'ada', kind: 'chat' }
   const content = Buffer.from(JSON.stringify({ protocol: 'meup/v0.3', ...fields, payload: {} }).slice(1))
   return { seq, ...fields, body: Buffer.concat([Buffer.from(`{"seq":${seq},`), content]), content }

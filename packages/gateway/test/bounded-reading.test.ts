@@ -2,7 +2,7 @@ import { type ConnectionGrant, type EnvelopeLog, type Feed, type LogStore, memor
 import { createTestGateway, FakeClock, type TestSpaceOptions, testToken } from '@meup/gateway/testing'
 import { defaultRates } from '@meup/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { select } from '../src/core/delivery/session.js'
+import { createSelection } from '../src/core/delivery/session.js'
 import { watched } from './audit-export.js'
 import { range } from './client.js'
 
@@ -176,7 +176,7 @@ describe('reading the log', () => {
     const { grant, onRead } = await served(10_000, { clock, limits })
     const { open, watch } = await grant('ana')
     if (name === 'a socket') void open(new Peer(), { after: 0 })
-    else await watch(new Peer(), { after: 0 }, select({}, 'full'))
+    else await watch(new Peer(), { after: 0 }, createSelection({}, 'full'))
     await turns(1000)
     let reads = 0
     onRead(() => reads++)

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type EnvelopeLog, type Logger, memoryStore, sqliteStore } from '@meup/gateway'
-import { createDraft, randomDrafts } from '@meup/gateway/testing'
+import { createTestDraft, randomDrafts } from '@meup/gateway/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Checkpoints } from '../src/core/checkpoints.js'
 import type { Delivery } from '../src/core/delivery/broadcast.js'
-import { replayLog, resume } from '../src/core/replay.js'
+import { replayFromCheckpoint, replayLog } from '../src/core/replay.js'
 import type { Space } from '../src/core/space.js'
 import { SpaceState } from '../src/core/state/state.js'
 import { silent } from '../src/ports/logger.js'
@@ -43,7 +43,7 @@ async function logged() {
   const watched = Object.assign(Object.create(log) as EnvelopeLog, { read })
   const received: object[] = []
   const logger: Logger = { ...silent, warn: (fields) => received.push(fields) }
-  return { path, log, watched, reads, received, resumed: () => resume(watched, 'main', logger) }
+  return { path, log, watched, reads, received, resumed: () => replayFromCheckpoint(watched, 'main', logger) }
 }
 
 describe('a start with a checkpoint', () => {
@@ -116,7 +116,7 @@ describe('a gateway', () => {
     const many = 25_000
     const filled = await memoryStore(spaces).open('test')
     const chat = (seq: number) =>
-      createDraft(seq, { from: 'alice', kind: 'chat', payload: { message: `${seq}` } })
+      createTestDraft(seq, { from: 'alice', kind: 'chat', payload: { message: `${seq}` } })
     await filled.append(Array.from({ length: many }, (_, index) => chat(index + 1)))
     const { connect } = await start({ participants, store: memoryStore(spaces) })
     await connect('alice')

@@ -6,7 +6,7 @@ import {
   type LogStore,
   memoryStore,
   openReplicaFile,
-  seal,
+  sealDraft,
   sqliteStore,
   toFields,
 } from '@meup/gateway'
@@ -319,7 +319,7 @@ test('a replica has erased nothing while somebody reads it as it was, also when 
     body,
     content: body,
   }
-  await file.append(space, [createRow(toFields(draft), body, seal(draft, hash))])
+  await file.append(space, [createRow(toFields(draft), body, sealDraft(draft, hash))])
   const reader = new Database(path, { readonly: true })
   reader.exec('BEGIN')
   reader.prepare('SELECT count(*) FROM envelopes').get()

@@ -1,5 +1,5 @@
 import { type EnvelopeLog, memoryStore } from '@meup/gateway'
-import { createDraft, FakeClock, type TestSpaceOptions, testSpaceConfig } from '@meup/gateway/testing'
+import { createTestDraft, FakeClock, type TestSpaceOptions, testSpaceConfig } from '@meup/gateway/testing'
 import { GATEWAY, Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { configurationRecord } from '../src/host/space-host.js'
@@ -15,7 +15,9 @@ async function followed(answer: (note: Note) => Record<string, unknown>, leads =
   const log = await inner.open('test')
   const payload = { event: 'configured', ...configurationRecord(testSpaceConfig({ participants })) }
   const ts = '2026-01-01T00:00:00.000Z'
-  await log.append([createDraft(1, { id: 'configured', ts, from: GATEWAY, kind: Kind.systemSpace, payload })])
+  await log.append([
+    createTestDraft(1, { id: 'configured', ts, from: GATEWAY, kind: Kind.systemSpace, payload }),
+  ])
   const asked: Note[] = []
   const notified: Note[] = []
   let listener: LogListener<Row> | undefined
@@ -46,7 +48,7 @@ async function followed(answer: (note: Note) => Record<string, unknown>, leads =
     payload: Record<string, unknown>
   }): Promise<void> => {
     const after = log.head
-    await log.append([createDraft(after + 1, { ts, ...fields })])
+    await log.append([createTestDraft(after + 1, { ts, ...fields })])
     listener?.onRows(await log.read({ after, limit: 1 }))
   }
   /** The other gateway is gone, and this one sequences. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { sqliteStore } from '@meup/gateway'
-import { createDraft, FakeClock } from '@meup/gateway/testing'
+import { createTestDraft, FakeClock } from '@meup/gateway/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
@@ -148,7 +148,7 @@ describe('an index', () => {
         const [head, ids] = [log.head, `s${seed}`]
         const on = more.map((fields, at) => {
           const id = `${ids}-${at}`
-          return createDraft(head + at + 1, {
+          return createTestDraft(head + at + 1, {
             ...fields,
             id,
             ts: new Date(Date.UTC(2026, 2, 1) + at * 1000).toISOString(),

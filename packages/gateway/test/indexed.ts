@@ -1,7 +1,7 @@
 import { copyFileSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type EnvelopeLog, type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
-import { createDraft, FakeClock, randomDrafts, testSpaceConfig } from '@meup/gateway/testing'
+import { createTestDraft, FakeClock, randomDrafts, testSpaceConfig } from '@meup/gateway/testing'
 import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import Database from 'better-sqlite3'
 import { ParsedRows } from '../src/core/parsed-rows.js'
@@ -63,7 +63,7 @@ export const fieldsOf = (story: readonly (readonly [who: string, ...what: Sent[]
 
 export async function fill(store: LogStore, log: readonly Fields[]): Promise<EnvelopeLog> {
   const opened = await store.open('test')
-  await opened.append([configured, ...log].map((fields, index) => createDraft(index + 1, fields)))
+  await opened.append([configured, ...log].map((fields, index) => createTestDraft(index + 1, fields)))
   return opened
 }
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { type Draft, type EnvelopeLog, type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
+import { type DraftEntry, type EnvelopeLog, type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
 import { describeEnvelopeLog } from '@meup/gateway/testing'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -211,12 +211,12 @@ describe('sqlite log file', () => {
   })
 })
 
-function draft(seq: number, id = `e${seq}`): Draft {
+function draft(seq: number, id = `e${seq}`): DraftEntry {
   const body = Buffer.from(`"id":"${id}"}`)
   return { seq, id, ts: '2026-05-04T03:02:01.000Z', from: 'ada', kind: 'chat', body, content: body }
 }
 
-function drafts(from: number, to: number): Draft[] {
+function drafts(from: number, to: number): DraftEntry[] {
   return Array.from({ length: to - from + 1 }, (_, i) => draft(from + i))
 }
 

@@ -1,4 +1,4 @@
-import { type Draft, type Entry, type EnvelopeLog, type LogStore, memoryStore } from '@meup/gateway'
+import { type DraftEntry, type Entry, type EnvelopeLog, type LogStore, memoryStore } from '@meup/gateway'
 import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testing'
 import { expect, test, vi } from 'vitest'
 
@@ -68,7 +68,7 @@ test('what a failed commit has stored all the same is received; what it has not,
   const failing: LogStore = {
     async open(space) {
       const log = await disk.open(space)
-      const append = async (batch: readonly Draft[]): Promise<void> => {
+      const append = async (batch: readonly DraftEntry[]): Promise<void> => {
         const fault = faults.shift()
         if (fault === 'before') throw new Error('the disk is full')
         await log.append(batch)

@@ -1,5 +1,5 @@
 import { type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
-import { createDraft, testSpaceConfig } from '@meup/gateway/testing'
+import { createTestDraft, testSpaceConfig } from '@meup/gateway/testing'
 import { GATEWAY, Kind } from '@meup/protocol'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Rates } from '../src/core/metering.js'
@@ -68,7 +68,7 @@ async function costs(
   }: { readonly inner?: LogStore | undefined; readonly size?: number } = {},
 ) {
   const log = await inner.open('test')
-  await log.append(range(1, size).map((seq) => createDraft(seq, fields(seq, hidden))))
+  await log.append(range(1, size).map((seq) => createTestDraft(seq, fields(seq, hidden))))
   let reads: unknown[] = []
   const store = watched(inner, async (query) => {
     const rows = await log.read(query)

@@ -1,5 +1,5 @@
 import { memoryStore } from '@meup/gateway'
-import { createDraft, FakeClock } from '@meup/gateway/testing'
+import { createTestDraft, FakeClock } from '@meup/gateway/testing'
 import { type Envelope, GATEWAY } from '@meup/protocol'
 import { describe, expect, test, vi } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
@@ -488,7 +488,7 @@ describe('what an earlier version left open', () => {
     const drafts = rows.map((row) => {
       const { seq, ...envelope } = parseEnvelope(row)
       const isConfigured = envelope.payload.event === 'configured'
-      return createDraft(
+      return createTestDraft(
         seq ?? 0,
         isConfigured ? { ...envelope, payload: earlier(envelope.payload) } : envelope,
       )

@@ -1,5 +1,5 @@
 import { type EnvelopeLog, LogError, type LogStore, memoryStore } from '@meup/gateway'
-import type { Draft, LogListener, Note, Row } from '../src/ports/envelope-log.js'
+import type { DraftEntry, LogListener, Note, Row } from '../src/ports/envelope-log.js'
 
 interface Member {
   readonly name: string
@@ -55,7 +55,7 @@ export class SharedMemory {
 
   #logOf(member: Member, log: EnvelopeLog): EnvelopeLog {
     const leads = (): boolean => this.#leader === member
-    const append = async (batch: readonly Draft[]): Promise<void> => {
+    const append = async (batch: readonly DraftEntry[]): Promise<void> => {
       if (!leads()) throw new LogError('unavailable', 'another gateway sequences')
       const after = log.head
       await log.append(batch)

@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs'
-import { type Draft, type EnvelopeLog, sqliteStore } from '@meup/gateway'
+import { type DraftEntry, type EnvelopeLog, sqliteStore } from '@meup/gateway'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { genesis, hashLeaf, link } from '../src/log/chain.js'
 import { InlineWriter } from '../src/storage/sqlite/sqlite-log.js'
 import { temporaryFile } from './support.js'
 
-function drafts(from: number, count = 1): Draft[] {
+function drafts(from: number, count = 1): DraftEntry[] {
   return Array.from({ length: count }, (_, i) => {
     const body = Buffer.from(`"id":"e${from + i}"}`)
     const ts = '2026-05-04T03:02:01.000Z'
@@ -88,7 +88,7 @@ describe('appending without another thread', () => {
     await log.append(drafts(1, 2))
     await expect(log.append(drafts(4))).rejects.toMatchObject({ code: 'gap' })
     const [again] = drafts(1)
-    const repeated = [...drafts(3), { ...again, seq: 4 } as Draft]
+    const repeated = [...drafts(3), { ...again, seq: 4 } as DraftEntry]
     await expect(log.append(repeated)).rejects.toMatchObject({ code: 'duplicate_id' })
     expect(log.find('e3')).toBeUndefined()
     await log.append(drafts(3))

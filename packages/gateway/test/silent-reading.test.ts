@@ -1,5 +1,5 @@
 import { type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
-import { createDraft, FakeClock, randomDrafts, testSpaceConfig } from '@meup/gateway/testing'
+import { createTestDraft, FakeClock, randomDrafts, testSpaceConfig } from '@meup/gateway/testing'
 import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { isSoak, times } from '../../../test/support/soak.js'
@@ -148,7 +148,7 @@ function audienceIn({ kind, from, to, correlationId }: Fields, before: readonly 
 }
 
 async function fill(store: LogStore, log: readonly Fields[]): Promise<LogStore> {
-  await (await store.open('test')).append(log.map((fields, index) => createDraft(index + 1, fields)))
+  await (await store.open('test')).append(log.map((fields, index) => createTestDraft(index + 1, fields)))
   return store
 }
 

@@ -3,7 +3,7 @@ import { type Capability, type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isSoak } from '../../../test/support/soak.js'
-import { replayLog, resume } from '../src/core/replay.js'
+import { replayFromCheckpoint, replayLog } from '../src/core/replay.js'
 import { SpaceState } from '../src/core/state/state.js'
 import { silent } from '../src/ports/logger.js'
 import { controlMoves } from './control-moves.js'
@@ -246,7 +246,7 @@ describe('a state from a snapshot', () => {
           const through = 1 + (b % envelopes.length)
           const bytes = (await replayLog(other, through)).toSnapshot()
           await other.keep({ through, format: SpaceState.format, bytes })
-          const taken = await resume(other, 'main', silent)
+          const taken = await replayFromCheckpoint(other, 'main', silent)
           expect(textOf(taken)).toBe(textOf(whole))
           expect(answersOf(taken, ids)).toEqual(answersOf(whole, ids))
         },

@@ -1,9 +1,9 @@
-import { type Draft, sqliteStore } from '@meup/gateway'
+import { type DraftEntry, sqliteStore } from '@meup/gateway'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { temporaryFile } from './support.js'
 
-function drafts(from: number, to: number): Draft[] {
+function drafts(from: number, to: number): DraftEntry[] {
   return Array.from({ length: to - from + 1 }, (_, i) => {
     const body = Buffer.from(`"id":"e${from + i}"}`)
     const ts = '2026-05-04T03:02:01.000Z'

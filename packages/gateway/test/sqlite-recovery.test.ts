@@ -1,12 +1,12 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
-import { type Draft, type EnvelopeLog, sqliteStore } from '@meup/gateway'
+import { type DraftEntry, type EnvelopeLog, sqliteStore } from '@meup/gateway'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { temporaryFile } from './support.js'
 
 const failure = { name: 'LogError', code: 'io', message: expect.stringContaining('the disk is on fire') }
 
-function draft(seq: number, id = `e${seq}`): Draft {
+function draft(seq: number, id = `e${seq}`): DraftEntry {
   const body = Buffer.from(`"id":"${id}"}`)
   return { seq, id, ts: '2026-05-04T03:02:01.000Z', from: 'ada', kind: 'chat', body, content: body }
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { type LogStore, memoryStore, sqliteStore } from '@meup/gateway'
-import { createDraft, testSpaceConfig } from '@meup/gateway/testing'
+import { createTestDraft, testSpaceConfig } from '@meup/gateway/testing'
 import { defaultRates, GATEWAY, Kind } from '@meup/protocol'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
@@ -93,7 +93,7 @@ interface Found {
 async function spaceOn(store: LogStore, log = messages(1)) {
   const opened = await store.open('test')
   if (opened.head === 0)
-    await opened.append(log.map((message, at) => createDraft(at + 1, fields(at + 1, message))))
+    await opened.append(log.map((message, at) => createTestDraft(at + 1, fields(at + 1, message))))
   const running = await start({ participants, limits, store: { ...store, open: async () => opened } })
   const page = async (query: string, as = 'ana') =>
     (await asking(running.url, as).json(`/search?${query}`)) as Found

@@ -3,7 +3,7 @@ import {
   type Checkpoint,
   closedError,
   createRow,
-  type Draft,
+  type DraftEntry,
   duplicateIdError,
   type EnvelopeLog,
   eraseRow,
@@ -17,7 +17,7 @@ import {
   rangeError,
   type SharedLog,
   type Snapshot,
-  seal,
+  sealDraft,
   toFields,
 } from '@meup/gateway'
 import { nanoid } from 'nanoid'
@@ -103,7 +103,7 @@ export class JetStreamLog implements EnvelopeLog {
     return this.#parts.replica.snapshot
   }
 
-  async append(batch: readonly Draft[]): Promise<void> {
+  async append(batch: readonly DraftEntry[]): Promise<void> {
     this.#refuseIfClosed()
     const { sharing, space } = this.#parts
     // The caller may reuse its bytes.
@@ -209,7 +209,7 @@ export class JetStreamLog implements EnvelopeLog {
   }
 
   /** The drafts as chained rows; throws if they do not continue the log. */
-  #sealed(drafts: readonly Draft[]): Row[] {
+  #sealed(drafts: readonly DraftEntry[]): Row[] {
     const { replica } = this.#parts
     const fresh = new Set<string>()
     let { hash } = replica
@@ -218,7 +218,7 @@ export class JetStreamLog implements EnvelopeLog {
       if (draft.seq !== expected) throw gapError(expected, draft.seq)
       if (fresh.has(draft.id) || replica.heading(draft.id) !== undefined) throw duplicateIdError(draft.id)
       fresh.add(draft.id)
-      const row = createRow(toFields(draft), draft.body, seal(draft, hash))
+      const row = createRow(toFields(draft), draft.body, sealDraft(draft, hash))
       hash = row.hash
       return row
     })

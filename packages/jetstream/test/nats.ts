@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Draft, LogStore } from '@meup/gateway'
+import type { DraftEntry, LogStore } from '@meup/gateway'
 import { type JetStreamStoreOptions, jetstreamStore } from '@meup/jetstream'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
@@ -44,10 +44,10 @@ export async function openNats(options: Parameters<typeof startNats>[0] = {}) {
   }
 }
 
-export function draft(seq: number, id = `e${seq}`): Draft {
+export function draft(seq: number, id = `e${seq}`): DraftEntry {
   const body = Buffer.from(`{"id":"${id}","payload":{"message":"number ${seq}"}}`)
   return { seq, id, ts: '2026-05-04T03:02:01.000Z', from: 'ada', kind: 'chat', body, content: body }
 }
 
-export const drafts = (from: number, to: number): Draft[] =>
+export const drafts = (from: number, to: number): DraftEntry[] =>
   Array.from({ length: to - from + 1 }, (_, i) => draft(from + i))

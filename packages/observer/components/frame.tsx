@@ -1,14 +1,14 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useReducer, useRef, useState } from 'preact/hooks'
-import { Session } from '../src/connect/session.js'
+import { PageSession } from '../src/connect/session.js'
 import { type Composer, type Panel, type SpaceActions, SpaceProvider } from '../src/view/shared/use-space.js'
 import { type Script, welcome } from '../test/support.js'
 
 const people = ['ana', 'planner', 'security', 'tools', 'eve']
 
 /** A session that shows a log without any gateway. Whatever it sends is never answered. */
-function createSession(script: Script, space: string, onChange: () => void): Session {
-  const session = new Session({ url: location.origin, space, token: '' }, onChange)
+function createSession(script: Script, space: string, onChange: () => void): PageSession {
+  const session = new PageSession({ url: location.origin, space, token: '' }, onChange)
   const given = welcome(people, script.envelopes.length)
   const silent = new Proxy(
     { proposals: { get: () => undefined } },
@@ -37,7 +37,14 @@ interface FrameProps {
 }
 
 /** One state of a part of the page, over a log of its own. */
-export function Frame({ name, script, space = 'demo', isTall = false, panel, children }: FrameProps): VNode {
+export function StateFrame({
+  name,
+  script,
+  space = 'demo',
+  isTall = false,
+  panel,
+  children,
+}: FrameProps): VNode {
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
   const [session] = useState(() => createSession(script, space, () => redraw()))
   const composer = useRef<Composer | undefined>(undefined)

@@ -106,4 +106,4 @@ export function decisions(): Script {
   return script
 }
 
-export const nothing = (): Script => new Script()
+export const emptyScript = (): Script => new Script()

@@ -7,8 +7,8 @@ import { Inbox } from '../src/view/decide/inbox.js'
 import { getSetting, setSetting } from '../src/view/shared/settings.js'
 import { Trace } from '../src/view/trace/trace.js'
 import { MessageBox } from '../src/view/write/message-box.js'
-import { Frame } from './frame.js'
-import { conversation, decisions, nothing } from './logs.js'
+import { StateFrame } from './frame.js'
+import { conversation, decisions, emptyScript } from './logs.js'
 
 const ignore = (): void => {}
 const view = { current: undefined, handle: ignore }
@@ -51,33 +51,33 @@ function Components(): VNode {
           </button>
         ))}
       </p>
-      <Frame name="conversation and tool calls" script={conversation()} isTall={true}>
+      <StateFrame name="conversation and tool calls" script={conversation()} isTall={true}>
         <Stream {...view} />
-      </Frame>
-      <Frame name="cards" script={decisions()} isTall={true}>
+      </StateFrame>
+      <StateFrame name="cards" script={decisions()} isTall={true}>
         <Stream {...view} />
-      </Frame>
-      <Frame name="inbox" script={decisions()} isTall={true} panel={{ at: 'inbox' }}>
+      </StateFrame>
+      <StateFrame name="inbox" script={decisions()} isTall={true} panel={{ at: 'inbox' }}>
         <Inbox close={ignore} />
-      </Frame>
-      <Frame name="empty inbox" script={nothing()} panel={{ at: 'inbox' }}>
+      </StateFrame>
+      <StateFrame name="empty inbox" script={emptyScript()} panel={{ at: 'inbox' }}>
         <Inbox close={ignore} />
-      </Frame>
+      </StateFrame>
       {['empty', 'names', 'command'].map((each) => (
-        <Frame key={each} name={`message box ${each}`} script={conversation()} space={`box-${each}`}>
+        <StateFrame key={each} name={`message box ${each}`} script={conversation()} space={`box-${each}`}>
           <MessageBox help={ignore} />
-        </Frame>
+        </StateFrame>
       ))}
-      <Frame name="lanes" script={conversation()} isTall={true}>
+      <StateFrame name="lanes" script={conversation()} isTall={true}>
         <Lanes {...view} />
-      </Frame>
-      <Frame name="trace" script={conversation()} isTall={true}>
+      </StateFrame>
+      <StateFrame name="trace" script={conversation()} isTall={true}>
         <Trace {...view} />
-      </Frame>
-      <Frame name="trace of two questions" script={conversation()} isTall={true}>
+      </StateFrame>
+      <StateFrame name="trace of two questions" script={conversation()} isTall={true}>
         <Trace {...view} />
         <Checked />
-      </Frame>
+      </StateFrame>
     </main>
   )
 }

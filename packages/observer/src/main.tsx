@@ -1,7 +1,7 @@
 import type { HttpTarget } from '@meup/agent-sdk/http'
 import { render, type VNode } from 'preact'
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
-import { Session } from './connect/session.js'
+import { PageSession } from './connect/session.js'
 import { loadLastSpace, loadToken, removeMessages, removeToken, saveToken } from './connect/storage.js'
 import { readRoute, setHourCycle, writeRoute } from './model/index.js'
 import { lazy } from './view/shared/lazy.js'
@@ -29,7 +29,7 @@ const firstCode = consumeCode()
 /** The root component: the sign-in, then the space. */
 function App(): VNode {
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
-  const [session, setSession] = useState<Session | undefined>()
+  const [session, setSession] = useState<PageSession | undefined>()
   const [route, setRoute] = useState(() => readRoute(location.hash))
   const [code, setCode] = useState(firstCode)
   /** The space that was open before a link was followed. */
@@ -37,16 +37,16 @@ function App(): VNode {
   const [theme, density, clock] = [useSetting('theme'), useSetting('density'), useSetting('clock')]
   /** Whether to store the token in the browser. */
   const keeps = useRef(false)
-  const saved = useRef<Session | undefined>(undefined)
+  const saved = useRef<PageSession | undefined>(undefined)
 
-  const show = (next: Session | undefined): void => {
+  const show = (next: PageSession | undefined): void => {
     session?.close()
     setSession(next)
     next?.open().catch(reportError)
   }
   const enter = (place: HttpTarget, isKept = false): void => {
     keeps.current = isKept
-    show(new Session(place, () => redraw()))
+    show(new PageSession(place, () => redraw()))
   }
   const leave = (): void => {
     if (session !== undefined) {

@@ -1,4 +1,4 @@
-import { everything, type Filter, type SpaceModel } from '@meup/observer/model'
+import { everything, type ReaderFilter, type SpaceModel } from '@meup/observer/model'
 import { describe, expect, test } from 'vitest'
 import { gists, Script } from './support.js'
 
@@ -16,7 +16,7 @@ function space(): { readonly script: Script; readonly model: SpaceModel; readonl
   return { script, model: script.read(), run: run.id }
 }
 
-const shown = (model: SpaceModel, filter: Partial<Filter>): string[] => {
+const shown = (model: SpaceModel, filter: Partial<ReaderFilter>): string[] => {
   model.filter({ ...everything, ...filter })
   model.chooseAll('all')
   return gists(model)

@@ -1,4 +1,4 @@
-import { getSpan, type Lane, type Row, SpaceModel } from '@meup/observer/model'
+import { getSpan, type Lane, type LogRow, SpaceModel } from '@meup/observer/model'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gist, Script } from './support.js'
@@ -73,7 +73,7 @@ describe('lanes', () => {
 })
 
 describe('the trace', () => {
-  const rows = (model: SpaceModel): Row[] => {
+  const rows = (model: SpaceModel): LogRow[] => {
     return model.lists.questions.flatMap(({ list }) => list.slots.map((slot) => list.getRow(slot)))
   }
 

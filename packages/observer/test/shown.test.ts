@@ -1,4 +1,4 @@
-import { describeCard, SeenParts, summarize } from '@meup/observer/model'
+import { describeCard, SeenParts, summarizeProposal } from '@meup/observer/model'
 import { expect, test } from 'vitest'
 
 const call = (name: unknown, args: object, more: object = {}) => ({
@@ -8,10 +8,10 @@ const call = (name: unknown, args: object, more: object = {}) => ({
 })
 
 test('a change and a few settings say all that is sent; JSON has to be seen beside everything else', () => {
-  expect(summarize(call('write_file', { path: 'a', content: 'b' })).needed).toEqual(['change'])
-  expect(summarize(call('refund', { order: 4711 })).needed).toEqual(['settings'])
-  expect(summarize(call('refund', { order: { id: 4711 } })).needed).toEqual(['exact'])
-  expect(summarize(call('write_file', { path: 'a', content: 'b', mode: 'x' })).needed).toEqual([
+  expect(summarizeProposal(call('write_file', { path: 'a', content: 'b' })).needed).toEqual(['change'])
+  expect(summarizeProposal(call('refund', { order: 4711 })).needed).toEqual(['settings'])
+  expect(summarizeProposal(call('refund', { order: { id: 4711 } })).needed).toEqual(['exact'])
+  expect(summarizeProposal(call('write_file', { path: 'a', content: 'b', mode: 'x' })).needed).toEqual([
     'change',
     'exact',
   ])
@@ -41,12 +41,12 @@ test.for([
     }),
   ],
 ] as const)('the JSON has to be seen with %s', ([, payload]) => {
-  expect(summarize(payload).needed).toContain('exact')
+  expect(summarizeProposal(payload).needed).toContain('exact')
 })
 
 test('the kind of a call says nothing that is to be seen', () => {
   const edit = { name: 'edit', arguments: { diffs: [{ path: 'a', oldText: 'b', newText: 'c' }] } }
-  const needed = (params: object) => summarize({ method: 'tools/call', params }).needed
+  const needed = (params: object) => summarizeProposal({ method: 'tools/call', params }).needed
   expect(needed({ ...edit, _meta: { kind: 'edit' } })).toEqual(['change'])
   expect(needed({ name: 'bash', arguments: { command: 'npm test' }, _meta: { kind: 'execute' } })).toEqual([
     'settings',
@@ -78,7 +78,7 @@ test('arguments show beside what only a program reads, and all of it has to be s
     method: 'tools/call',
     params: { name: 'bash', arguments: { command: 'npm test' }, _meta: { x: 1 } },
   }
-  expect(summarize(payload)).toMatchObject({
+  expect(summarizeProposal(payload)).toMatchObject({
     settings: [['command', 'npm test']],
     isAll: false,
     needed: ['settings', 'exact'],

@@ -1,4 +1,4 @@
-import { type Row, SpaceModel } from '@meup/observer/model'
+import { type LogRow, SpaceModel } from '@meup/observer/model'
 import { defaultLimits, type Envelope, type WelcomePayload } from '@meup/protocol'
 
 type Fields = Partial<Envelope> & Pick<Envelope, 'from' | 'kind'>
@@ -83,7 +83,7 @@ export const welcome = (ids: readonly string[], head = 0): WelcomePayload => ({
 })
 
 /** The content of a row, in short. */
-export function gist(row: Row): string {
+export function gist(row: LogRow): string {
   const indent = '  '.repeat(row.depth)
   switch (row.type) {
     case 'message':

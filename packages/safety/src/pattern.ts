@@ -14,7 +14,7 @@ interface Pattern {
 }
 
 /** Compiles a pattern (RE2 syntax) at `path` in the settings. Throws SafetyError for an invalid one. */
-export function compilePattern(source: string, path: string): Pattern {
+export function compileRulePattern(source: string, path: string): Pattern {
   const compiled = parse(source, path)
   const size = compiled.programSize()
   if (size > maxProgramSize)

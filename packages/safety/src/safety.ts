@@ -6,7 +6,7 @@ import { examples } from './leak/generated/rules.js'
 import { compileLeakDetector, type LeakDetector } from './leak/leak.js'
 import { compileProseCheck, isProse, joinsProse } from './leak/prose.js'
 import { chargeReading, type Meter, Stopped, stopping } from './meter.js'
-import { compilePattern } from './pattern.js'
+import { compileRulePattern } from './pattern.js'
 import {
   checkSettings,
   type Finding,
@@ -152,7 +152,7 @@ const unjudged: Verdict = { isTrusted: false, findings: [] }
 /** Compiles an operator's rules; the first match decides. Throws SafetyError for invalid patterns. */
 export function compilePolicy(rules: readonly PolicyRule[]): (text: string) => Verdict {
   const cases = rules.map(({ name, action, pattern }, index) => ({
-    pattern: compilePattern(pattern, `/policy/${index}/pattern`),
+    pattern: compileRulePattern(pattern, `/policy/${index}/pattern`),
     verdict: { isTrusted: action === 'allow', findings: action === 'allow' ? [] : [{ rule: name, action }] },
   }))
   if (cases.length === 0) return () => unjudged

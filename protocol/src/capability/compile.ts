@@ -4,11 +4,11 @@ import {
   type AddresseesTest,
   allows,
   assemble,
+  type ConditionProgram,
   type Conditions,
   compileQuestions,
   NOT_FRAMED,
-  type Path,
-  type Program,
+  type PayloadPath,
   type Subject,
   valueAt,
 } from './conditions.js'
@@ -205,7 +205,7 @@ function compileAddressees(pattern: Node): AddresseesTest {
  * The capabilities of a list for one kind in one array: the two signs of the list, each a path and a position in its text; then
  * per capability its characters at both, its index, and its program. Comparing these characters rules most of them out.
  */
-type Candidates = readonly (number | Path | Program | undefined)[]
+type Candidates = readonly (number | PayloadPath | ConditionProgram | undefined)[]
 
 const HEADER = 4
 const WIDTH = 4
@@ -213,7 +213,7 @@ const WIDTH = 4
 const NONE = -2
 
 /** A capability with its characters at the two signs. */
-type Entry = readonly [here: number, there: number, index: number, program: Program]
+type Entry = readonly [here: number, there: number, index: number, program: ConditionProgram]
 
 function createEntry(conditions: Conditions, index: number, [one, other]: Signs): Entry {
   const heads = getHeads(conditions)
@@ -232,11 +232,11 @@ const createCandidates = ([one, other]: Signs, entries: readonly Entry[]): Candi
 function findFirst(candidates: Candidates, envelope: Subject): number {
   if (candidates.length === HEADER) return -1
   const { payload, to } = envelope
-  let path = candidates[0] as Path | undefined
+  let path = candidates[0] as PayloadPath | undefined
   let text = path === undefined ? to?.[0] : valueAt(payload, path)
   const here = characterAt(text, candidates[1] as number)
   if (candidates[2] !== path) {
-    path = candidates[2] as Path | undefined
+    path = candidates[2] as PayloadPath | undefined
     text = path === undefined ? to?.[0] : valueAt(payload, path)
   }
   const there = characterAt(text, candidates[3] as number)
@@ -245,7 +245,8 @@ function findFirst(candidates: Candidates, envelope: Subject): number {
     if (first !== here && first !== ANY) continue
     const second = candidates[at + 1]
     if (second !== there && second !== ANY) continue
-    if (allows(candidates[at + 3] as Program, envelope, path, text)) return candidates[at + 2] as number
+    if (allows(candidates[at + 3] as ConditionProgram, envelope, path, text))
+      return candidates[at + 2] as number
   }
   return -1
 }
@@ -255,18 +256,18 @@ const characterAt = (text: unknown, at: number): number =>
 
 /** A character of the text at a path, or of the first addressee if the path is undefined. */
 interface Sign {
-  readonly path: Path | undefined
+  readonly path: PayloadPath | undefined
   readonly at: number
 }
 
 type Signs = readonly [Sign, Sign]
 
 /** Required beginnings of texts, by path; `undefined` = the first addressee. */
-type Heads = ReadonlyMap<Path | undefined, string>
+type Heads = ReadonlyMap<PayloadPath | undefined, string>
 
 /** The beginnings that every matching envelope has. */
 function getHeads({ only, questions }: Conditions): Heads {
-  const heads = new Map<Path | undefined, string>()
+  const heads = new Map<PayloadPath | undefined, string>()
   if (only !== undefined) heads.set(undefined, only)
   for (const { path, asked, head } of questions) {
     if (asked !== NOT_FRAMED && head.length > (heads.get(path)?.length ?? 0)) heads.set(path, head)
@@ -300,7 +301,7 @@ function chooseSigns(capabilities: readonly Heads[], charge: (units: number) => 
 }
 
 function listSigns(capabilities: readonly Heads[]): Sign[] {
-  const longest = new Map<Path | undefined, number>([[undefined, 1]])
+  const longest = new Map<PayloadPath | undefined, number>([[undefined, 1]])
   for (const [path, head] of capabilities.flatMap((heads) => [...heads])) {
     longest.set(path, Math.max(longest.get(path) ?? 0, Math.min(head.length, maxCharacters)))
   }

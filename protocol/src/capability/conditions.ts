@@ -1,4 +1,4 @@
-import { type Frame, type Glob, getFrame, getGlobHead, isFramed } from './glob.js'
+import { type Glob, type GlobFrame, getFrame, getGlobHead, isFramed } from './glob.js'
 import type { Node } from './parse.js'
 import { compileNode, type Test } from './value.js'
 
@@ -28,13 +28,13 @@ export interface Conditions {
  * questions in sequence. Separate objects would each cost another cache miss when thousands of participants are checked in
  * turn.
  */
-export type Program = readonly (number | string | Path | Test | AddresseesTest | undefined)[]
+export type ConditionProgram = readonly (number | string | PayloadPath | Test | AddresseesTest | undefined)[]
 
 const HEADER = 3
 /** A question consists of the path, the operation, a head, a tail, and a frame's excluded text or a test. */
 const WIDTH = 5
 
-export const assemble = ({ only, to, context, questions }: Conditions): Program => [
+export const assemble = ({ only, to, context, questions }: Conditions): ConditionProgram => [
   only,
   to,
   context,
@@ -42,7 +42,12 @@ export const assemble = ({ only, to, context, questions }: Conditions): Program 
 ]
 
 /** Whether it allows an envelope of its kind. `path` and `value`: a known value of the payload. */
-export function allows(program: Program, envelope: Subject, path: Path | undefined, value: unknown): boolean {
+export function allows(
+  program: ConditionProgram,
+  envelope: Subject,
+  path: PayloadPath | undefined,
+  value: unknown,
+): boolean {
   const { to, context, payload } = envelope
   const only = program[0] as string | undefined
   if (only !== undefined) {
@@ -54,7 +59,7 @@ export function allows(program: Program, envelope: Subject, path: Path | undefin
   let known = path
   let text = value
   for (let at = HEADER; at < program.length; at += WIDTH) {
-    const asked = program[at] as Path
+    const asked = program[at] as PayloadPath
     if (asked !== known) {
       text = valueAt(payload, asked)
       known = asked
@@ -72,14 +77,14 @@ function isEach(only: string, to: readonly string[]): boolean {
 }
 
 /** Whether a value passes the question at an index of the program. */
-function passes(program: Program, at: number, value: unknown): boolean {
+function passes(program: ConditionProgram, at: number, value: unknown): boolean {
   const asked = program[at + 1] as number
   const head = program[at + 2] as string
   if (asked === EQUAL) return value === head
   if (asked === TEST) {
     return (head === '' || isFramed(value, head, '', undefined)) && (program[at + 4] as Test)(value)
   }
-  const without = program[at + 4] as Frame['without']
+  const without = program[at + 4] as GlobFrame['without']
   return isFramed(value, head, program[at + 3] as string, without) === (asked === FRAMED)
 }
 
@@ -91,12 +96,12 @@ const TEST = 3
 
 /** A condition on one path of a payload. Unless it is `NOT_FRAMED`, every passing text begins with `head`. */
 interface Question {
-  readonly path: Path
+  readonly path: PayloadPath
   readonly asked: number
   readonly head: string
   readonly tail: string
   /** The text that a frame excludes, or a test. */
-  readonly more: Frame['without'] | Test
+  readonly more: GlobFrame['without'] | Test
 }
 
 /** The conditions of a pattern on nested fields; the most distinguishing first. */
@@ -132,7 +137,7 @@ export function compileQuestions(pattern: Node): Question[] {
 }
 
 /** The questions of a pattern with one required glob and excluded ones; undefined for other patterns. */
-function framedQuestions(node: Node, path: Path): Question[] | undefined {
+function framedQuestions(node: Node, path: PayloadPath): Question[] | undefined {
   const { some, none } = node.type === 'choice' ? node : { some: [node], none: [] }
   const [only, ...others] = some
   if (only === undefined || others.length > 0) return undefined
@@ -141,7 +146,7 @@ function framedQuestions(node: Node, path: Path): Question[] | undefined {
   return taken && refused.every((each) => each !== undefined) ? [taken, ...refused] : undefined
 }
 
-function createQuestion(node: Node, path: Path, asked: number): Question | undefined {
+function createQuestion(node: Node, path: PayloadPath, asked: number): Question | undefined {
   const frame = node.type === 'glob' ? getFrame(node) : undefined
   return frame && { path, asked, head: frame.head, tail: frame.tail, more: frame.without }
 }
@@ -154,13 +159,13 @@ function onlyGlob(node: Node): Glob | undefined {
 }
 
 /** Keys from the payload to a nested value. Equal paths are the same object. */
-export type Path = readonly string[]
+export type PayloadPath = readonly string[]
 
 /** Limit of interned paths; beyond it the table is cleared, so that paths of dropped lists are released. */
 const maxKnownPaths = 4096
-const known = new Map<string, Path>()
+const known = new Map<string, PayloadPath>()
 
-function internPath(keys: readonly string[]): Path {
+function internPath(keys: readonly string[]): PayloadPath {
   const name = JSON.stringify(keys)
   const path = known.get(name) ?? [...keys]
   if (known.size >= maxKnownPaths) known.clear()
@@ -169,7 +174,7 @@ function internPath(keys: readonly string[]): Path {
 }
 
 /** The value at a path of a payload; `undefined` if absent. Properties of arrays and inherited properties do not count. */
-export function valueAt(payload: unknown, path: Path): unknown {
+export function valueAt(payload: unknown, path: PayloadPath): unknown {
   let value = payload
   for (const key of path) {
     if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, key)) {

@@ -36,14 +36,14 @@ export function literalGlob(text: string, separator: Separator): Glob {
 }
 
 /** The meaning of a glob with one star: texts with this beginning and end, and a middle `without` that separator. */
-export interface Frame {
+export interface GlobFrame {
   readonly head: string
   readonly tail: string
   readonly without: Separator | undefined
 }
 
 /** The frame of a glob with one star; undefined for others. */
-export function getFrame({ tokens, separator, star }: Glob): Frame | undefined {
+export function getFrame({ tokens, separator, star }: Glob): GlobFrame | undefined {
   if (star === undefined) return undefined
   return {
     head: toText(tokens.slice(0, star)),

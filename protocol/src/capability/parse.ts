@@ -1,3 +1,4 @@
+import { pointer } from '../json.js'
 import { Kind, STEP_ALIAS } from '../kinds.js'
 import type { WorkMeter } from '../work.js'
 import { anyText, compileCost, type Glob, literalGlob, parseGlob, type Separator } from './glob.js'
@@ -67,7 +68,7 @@ export interface Charged {
 }
 
 /** The used part of one capability's limits. */
-export interface Meter extends Charged {
+export interface CapabilityMeter extends Charged {
   patterns: number
   regexWeight: number
 }
@@ -78,7 +79,12 @@ export const COMPILED = 'patterns to parse or compile'
 const units = { pattern: 1 / 2, text: 1 / 2, character: 1 / 16, regex: 64, regexWeight: 2, compiledText: 2 }
 
 /** Parses a pattern for a string: a text or an array of texts. Throws `PatternError`. */
-export function parseStrings(pattern: unknown, path: string, separator: Separator, meter: Meter): Node {
+export function parseStrings(
+  pattern: unknown,
+  path: string,
+  separator: Separator,
+  meter: CapabilityMeter,
+): Node {
   return parseOneOrMany(pattern, path, anyText(separator), (item, at) => {
     if (typeof item !== 'string') throw new PatternError(at, 'give a string or an array of strings')
     return parseText(item, at, separator, meter)
@@ -86,7 +92,13 @@ export function parseStrings(pattern: unknown, path: string, separator: Separato
 }
 
 /** Parses a pattern for a JSON value. `depth`: number of enclosing objects. Throws `PatternError`. */
-export function parseValue(pattern: unknown, path: string, meter: Meter, depth = 0, deep = false): Node {
+export function parseValue(
+  pattern: unknown,
+  path: string,
+  meter: CapabilityMeter,
+  depth = 0,
+  deep = false,
+): Node {
   return parseOneOrMany(pattern, path, { type: 'single' }, (item, at) => {
     if (typeof item === 'string') return parseText(item, at, '/', meter)
     if (isPlainObject(item)) return { not: false, node: parseObject(item, at, meter, depth, deep) }
@@ -124,7 +136,13 @@ function parseOneOrMany(
   return { type: 'choice', some: some.length > 0 ? some : [otherwise], none }
 }
 
-function parseObject(object: object, path: string, meter: Meter, depth: number, deep: boolean): Node {
+function parseObject(
+  object: object,
+  path: string,
+  meter: CapabilityMeter,
+  depth: number,
+  deep: boolean,
+): Node {
   if (depth === patternLimits.depth) {
     throw new PatternError(path, `nest at most ${patternLimits.depth} objects, or reach deeper with a ** key`)
   }
@@ -145,7 +163,7 @@ function parseObject(object: object, path: string, meter: Meter, depth: number, 
   return inside === undefined ? { type: 'object', fields } : { type: 'object', fields, inside }
 }
 
-function parseText(text: string, path: string, separator: Separator, meter: Meter) {
+function parseText(text: string, path: string, separator: Separator, meter: CapabilityMeter) {
   checkText(text, path, meter)
   count(meter, path)
   const not = text.startsWith('!')
@@ -158,7 +176,12 @@ function parseText(text: string, path: string, separator: Separator, meter: Mete
   return { not, node }
 }
 
-function readGlob(text: string, path: string, separator: Separator, { work, compiles }: Meter): Glob {
+function readGlob(
+  text: string,
+  path: string,
+  separator: Separator,
+  { work, compiles }: CapabilityMeter,
+): Glob {
   const glob = parseGlob(text, separator)
   if (glob === undefined) throw new PatternError(path, 'write \\\\ for a backslash at the end')
   if (compiles) work?.charge(compileCost(glob), COMPILED)
@@ -166,7 +189,7 @@ function readGlob(text: string, path: string, separator: Separator, { work, comp
   return separator === '.' && glob.text === STEP_ALIAS ? literalGlob(Kind.reasoningThought, separator) : glob
 }
 
-function readRegex(source: string, path: string, meter: Meter): Regex {
+function readRegex(source: string, path: string, meter: CapabilityMeter): Regex {
   const weight = regexWeight(source)
   meter.regexWeight += weight
   if (meter.regexWeight > patternLimits.regexWeight) {
@@ -187,7 +210,7 @@ function regexSource(text: string): string | undefined {
 }
 
 /** Checks the limits of a single text. */
-export function checkText(text: string, path: string, { work, compiles }: Meter): void {
+export function checkText(text: string, path: string, { work, compiles }: CapabilityMeter): void {
   if (text.length > patternLimits.length) {
     throw new PatternError(path, `use at most ${patternLimits.length} characters`)
   }
@@ -196,7 +219,7 @@ export function checkText(text: string, path: string, { work, compiles }: Meter)
   if (/\p{Surrogate}/u.test(text)) throw new PatternError(path, 'remove the half of a surrogate pair')
 }
 
-function count(meter: Meter, path: string): void {
+function count(meter: CapabilityMeter, path: string): void {
   meter.patterns += 1
   meter.work?.charge(units.pattern, COMPILED)
   if (meter.patterns > patternLimits.patterns) {
@@ -213,6 +236,3 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
-
-/** A key as a segment of a JSON pointer. */
-export const pointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')

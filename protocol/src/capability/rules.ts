@@ -1,16 +1,16 @@
+import { pointer } from '../json.js'
 import { chatKinds, Kind, literalCapabilities } from '../kinds.js'
 import { literalGlob } from './glob.js'
 import {
+  type CapabilityMeter,
   type Charged,
   checkText,
   isPlainObject,
-  type Meter,
   type Node,
   PatternError,
   parseStrings,
   parseValue,
   patternLimits,
-  pointer,
 } from './parse.js'
 import type { Capability } from './schema.js'
 
@@ -39,7 +39,7 @@ export function parseRules(list: readonly Capability[], charged: Charged = {}): 
   }
   let regexWeight = 0
   return list.flatMap((capability: unknown, index) => {
-    const meter: Meter = { patterns: 0, regexWeight: 0, ...charged }
+    const meter: CapabilityMeter = { patterns: 0, regexWeight: 0, ...charged }
     const rules = parseCapability(capability, `/${index}`, meter)
     regexWeight += meter.regexWeight
     if (regexWeight > patternLimits.listRegexWeight) {
@@ -52,7 +52,7 @@ export function parseRules(list: readonly Capability[], charged: Charged = {}): 
   })
 }
 
-function parseCapability(capability: unknown, path: string, meter: Meter): Read[] {
+function parseCapability(capability: unknown, path: string, meter: CapabilityMeter): Read[] {
   if (typeof capability === 'string') {
     const kind = parseStrings(capability, path, '.', meter)
     return [{ kind: capability === Kind.chat ? anyChat : kind, literal: getLiteral(capability) }]
@@ -64,7 +64,7 @@ function parseCapability(capability: unknown, path: string, meter: Meter): Read[
   return [parseEnvelope(capability, path, meter)]
 }
 
-function parseEnvelope(capability: Record<string, unknown>, path: string, meter: Meter): Read {
+function parseEnvelope(capability: Record<string, unknown>, path: string, meter: CapabilityMeter): Read {
   const kind = parseStrings(capability.kind, `${path}/kind`, '.', meter)
   const fields: { to?: Node; context?: Node; payload?: Node } = {}
   for (const [field, pattern] of Object.entries(capability)) {
@@ -81,7 +81,7 @@ function parseEnvelope(capability: Record<string, unknown>, path: string, meter:
 }
 
 /** `{ tool: "files/read_*", arguments: … }` means the call, and the notifications for calling: two rules [MEUP-4.7]. */
-function parseTool(capability: Record<string, unknown>, path: string, meter: Meter): Read[] {
+function parseTool(capability: Record<string, unknown>, path: string, meter: CapabilityMeter): Read[] {
   const extra = Object.keys(capability).find((field) => field !== 'tool' && field !== 'arguments')
   if (extra !== undefined) {
     const at = `${path}/${pointer(extra)}`

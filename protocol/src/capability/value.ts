@@ -1,3 +1,4 @@
+import { getErrorMessage } from '../errors.js'
 import { spendSteps } from '../work.js'
 import { compileGlob, type Glob, globSteps } from './glob.js'
 import { type Choice, type Node, PatternError, type Regex } from './parse.js'
@@ -41,7 +42,7 @@ function compileSource({ source, path }: Regex, undecided: boolean): (value: str
   try {
     return compileRegex(source, undecided)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = getErrorMessage(cause)
     throw new PatternError(path, `correct the regular expression (RE2 syntax): ${reason}`, { cause })
   }
 }

@@ -30,13 +30,13 @@ import {
   getSessionStart,
   listSessions,
   readChats,
-  replay,
+  replaySession,
   type SessionHistory,
 } from './sessions.js'
 import { ToolKinds } from './tool-calls.js'
 
 /** A participant that represents an ACP client. */
-export interface ServedSpace {
+export interface EditorSpace {
   /** Its client; closed when serving ends. */
   readonly space: SpaceClient
   /** Reads the space for the same participant. */
@@ -61,7 +61,7 @@ const unasked: ReadonlySet<string> = new Set(['human', 'mcp'])
 
 /** One connection of a client of ACP. */
 export class AcpServer {
-  readonly #served: ServedSpace
+  readonly #served: EditorSpace
   readonly #kinds: ToolKinds
   readonly #connection: AgentConnection
   readonly #permissions: Permissions
@@ -69,7 +69,7 @@ export class AcpServer {
   readonly #prompts = new Set<Promise<unknown>>()
   #hasWarned = false
 
-  constructor(served: ServedSpace, stream: Stream) {
+  constructor(served: EditorSpace, stream: Stream) {
     const { space, log = () => {} } = served
     this.#served = served
     space.on('requestError', (error) => {
@@ -155,7 +155,7 @@ export class AcpServer {
     const chats = await readChats(http, space.id, id)
     const modes = await this.#readModes(chats.at(-1)?.to?.[0])
     this.#sessions.set(id, { id, agent: modes.currentModeId })
-    for await (const update of replay(http, this.#kinds, chats)) this.#notify(id, update)
+    for await (const update of replaySession(http, this.#kinds, chats)) this.#notify(id, update)
     return { modes }
   }
 

@@ -38,7 +38,7 @@ export const textContent = (text: string): ToolCallContent => ({
 })
 
 /** The file changes in arguments or in a result: `{ diffs: [{ path, oldText, newText }] }`. */
-export function readDiffs(value: unknown): ToolCallContent[] {
+export function readFileDiffs(value: unknown): ToolCallContent[] {
   const diffs = isObject(value) && Array.isArray(value.diffs) ? value.diffs.filter(isObject) : []
   const mask = (text: string): string => guarded(text, defaultGuard)
   return diffs.flatMap(({ path, oldText, newText }): ToolCallContent[] => {

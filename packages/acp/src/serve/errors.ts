@@ -1,12 +1,12 @@
 import { RequestError } from '@agentclientprotocol/sdk'
 import { ConnectionError } from '@meup/agent-sdk'
-import { ProtocolError } from '@meup/protocol'
+import { getErrorMessage, ProtocolError } from '@meup/protocol'
 
 /** The problem, with advice. */
 export function describeProblem(error: unknown): string {
   if (error instanceof ProtocolError) return `${error.message} (${error.code})`
   if (error instanceof ConnectionError) return `${error.message}; ${error.hint}`
-  return error instanceof Error ? error.message : String(error)
+  return getErrorMessage(error)
 }
 
 /** JSON-RPC's own code; ACP's codes have other meanings. */

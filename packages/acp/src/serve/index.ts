@@ -1,2 +1,2 @@
-export type { ServedSpace } from './acp-server.js'
-export { type Serving, serveAcp } from './serve.js'
+export type { EditorSpace } from './acp-server.js'
+export { type EditorServing, serveAcp } from './serve.js'

@@ -1,9 +1,9 @@
 import { Readable, type Writable } from 'node:stream'
 import { type AnyMessage, ndJsonStream, type Stream } from '@agentclientprotocol/sdk'
 import { stringifyExact } from '@meup/protocol'
-import { AcpServer, type ServedSpace } from './acp-server.js'
+import { AcpServer, type EditorSpace } from './acp-server.js'
 
-export interface Serving {
+export interface EditorServing {
   /** Resolves when the client has disconnected, or the space was closed by an error, with that error. */
   readonly ended: Promise<Error | undefined>
   /** Retracts open questions, and closes the client. */
@@ -11,7 +11,7 @@ export interface Serving {
 }
 
 /** Serves the agents of a space over ACP; default: on stdin and stdout. */
-export function serveAcp(served: ServedSpace, stream: Stream = openStdio()): Serving {
+export function serveAcp(served: EditorSpace, stream: Stream = openStdio()): EditorServing {
   const { space } = served
   const server = new AcpServer(served, stream)
   return {

@@ -50,7 +50,7 @@ export async function readChats(
 }
 
 /** The session updates for these chats and their turns. */
-export async function* replay(
+export async function* replaySession(
   history: SessionHistory,
   kinds: ToolKinds,
   chats: readonly AnyEnvelope[],

@@ -15,7 +15,7 @@ import {
   proposerEndedText,
   redact,
 } from '@meup/folds'
-import { readDiffs, textContent } from './content.js'
+import { readFileDiffs, textContent } from './content.js'
 
 /** A call, or a proposal of one. */
 interface CallFields {
@@ -44,7 +44,7 @@ export function describeCall({ id, proposer, to, tool, rationale, parameters }: 
     content: [
       // Editors render Markdown. A further line must not pass for one of ours.
       ...(why === '' ? [] : [textContent(`${asks}: ${keepOffMargin(inertMarkdown(printable(why)), '> ')}`)]),
-      ...readDiffs(parameters),
+      ...readFileDiffs(parameters),
     ],
   }
 }

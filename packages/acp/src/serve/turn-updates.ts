@@ -2,11 +2,11 @@ import type { SessionUpdate, ToolCallContent, ToolCallStatus, ToolKind } from '@
 import type { AnyEnvelope } from '@meup/agent-sdk'
 import {
   type AnswerEvent,
+  type AskedQuestion,
   type CallEvent,
   cut,
   defaultGuard,
   isObject,
-  type Question,
   readResult,
   type ThoughtEvent,
   type TurnCall,
@@ -15,7 +15,7 @@ import {
   TurnStream,
 } from '@meup/folds'
 import { correlations, Kind } from '@meup/protocol'
-import { chunk, readDiffs, readPlan, textContent, thoughtChunk } from './content.js'
+import { chunk, readFileDiffs, readPlan, textContent, thoughtChunk } from './content.js'
 import { describeCall, formatDecision, readKind, type ToolKinds } from './tool-calls.js'
 
 /** Characters of a tool result. */
@@ -23,7 +23,7 @@ const maxResultChars = 65_536
 
 /** One turn of an agent as ACP session updates, live or from the log: apply the readable envelopes. */
 export class TurnUpdates {
-  readonly #question: Question & { readonly agent: string }
+  readonly #question: AskedQuestion & { readonly agent: string }
   readonly #turn: TurnStream
   readonly #kinds: ToolKinds
   /** Shown contents of calls, by id. */
@@ -33,7 +33,7 @@ export class TurnUpdates {
   /** Number of messages of the answer. */
   #messages = 0
 
-  constructor(question: Question & { readonly agent: string }, kinds: ToolKinds) {
+  constructor(question: AskedQuestion & { readonly agent: string }, kinds: ToolKinds) {
     this.#question = question
     this.#turn = new TurnStream(question)
     this.#kinds = kinds
@@ -125,7 +125,7 @@ export class TurnUpdates {
   #finish(event: CallEvent): SessionUpdate {
     const { payload } = event.envelope
     const { structuredContent, ...result } = isObject(payload.result) ? payload.result : {}
-    const diffs = readDiffs(structuredContent)
+    const diffs = readFileDiffs(structuredContent)
     // Changes are shown as diffs instead of JSON.
     const { outcome, text } = readResult(diffs.length > 0 ? { ...payload, result } : payload, defaultGuard)
     const status = outcome === 'error' ? 'failed' : 'completed'

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { getErrorMessage, Notice } from '../client/errors.js'
+import { getErrorMessage } from '@meup/protocol'
+import { Notice } from '../client/errors.js'
 import type { DialRequest } from '../client/transport.js'
 import { type AgentOptions, systemClock, type TranscriptMode, transcriptModes } from '../model/options.js'
 import { readOutput } from '../model/output.js'

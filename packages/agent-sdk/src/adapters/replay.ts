@@ -3,7 +3,7 @@ import { defined } from '../client/defined.js'
 import type { CallResult, StepListener, WantedCall } from '../model/dialogue.js'
 import type { AgentModel, ModelOptions, ModelSettings } from '../model/options.js'
 import { isRecord } from '../model/rationale.js'
-import { measure, Recorder } from '../model/recorder.js'
+import { measureText, Recorder } from '../model/recorder.js'
 import type { Offer, OfferedTool } from '../model/toolbox.js'
 import type { LogEntry } from '../transcript/chain.js'
 import type { AssistantContent, PromptContent, ToolContent } from '../transcript/content.js'
@@ -130,7 +130,7 @@ function readMessage({ message }: PromptContent['messages'][number]): Message {
 }
 
 const isChanged = ({ message, hash }: PromptContent['messages'][number]): boolean =>
-  measure(JSON.stringify(message ?? null)).hash !== hash
+  measureText(JSON.stringify(message ?? null)).hash !== hash
 
 /** Messages of people during the answer: everything else in later prompts follows from earlier answers. */
 class Steering {

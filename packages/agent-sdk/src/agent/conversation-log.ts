@@ -1,14 +1,15 @@
-import { createTranscript, type Message, type Questions } from '@meup/folds'
+import { createTranscript, type Questions, type TranscriptMessage } from '@meup/folds'
 import {
   type AnyEnvelope,
   correlations,
   type EnvelopeOf,
   getErasure,
+  getErrorMessage,
   Kind,
   type WelcomePayload,
 } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
-import { getErrorMessage, Notice } from '../client/errors.js'
+import { Notice } from '../client/errors.js'
 import type { ClientHandler } from '../client/handler.js'
 import type { HttpClient } from '../http/http-client.js'
 import { audienceOf } from './delegation.js'
@@ -91,8 +92,8 @@ export class ConversationLog implements ClientHandler {
   /** Reads until there is enough or no more, and returns the messages that a turn may recall, oldest first. */
   async recall(
     trigger: Chat | undefined,
-    isEnough: (messages: readonly Message[]) => boolean,
-  ): Promise<readonly Message[]> {
+    isEnough: (messages: readonly TranscriptMessage[]) => boolean,
+  ): Promise<readonly TranscriptMessage[]> {
     await this.#load(() => isEnough(this.before(trigger)))
     return this.before(trigger)
   }
@@ -101,9 +102,9 @@ export class ConversationLog implements ClientHandler {
    * The known messages before this one, or before now if there is none, oldest first. A private message is recalled only if all readers of
    * the answer know it.
    */
-  before(trigger: Chat | undefined): readonly Message[] {
+  before(trigger: Chat | undefined): readonly TranscriptMessage[] {
     const { to: audience } = trigger === undefined ? {} : audienceOf(trigger, this.#client.id)
-    const isKnown = ({ source: { from, to = [] } }: Message): boolean =>
+    const isKnown = ({ source: { from, to = [] } }: TranscriptMessage): boolean =>
       audience?.every((id) => from === id || to.includes(id)) === true
     const end = trigger?.seq ?? Number.POSITIVE_INFINITY
     return this.#messages().filter(
@@ -138,7 +139,7 @@ export class ConversationLog implements ClientHandler {
   /** Messages of others in the last `ms`, oldest first, without those that this participant is known to have answered. */
   async findMissed(ms: number): Promise<readonly Chat[]> {
     const since = this.#client.gatewayTime() - ms
-    const isOld = ({ ts }: Message): boolean => Date.parse(ts) < since
+    const isOld = ({ ts }: TranscriptMessage): boolean => Date.parse(ts) < since
     await this.#load(() => this.#messages().some(isOld))
     const messages = this.#messages()
     const { id } = this.#client
@@ -172,7 +173,7 @@ export class ConversationLog implements ClientHandler {
   }
 
   /** The texts of the messages: views also show other fields of a chat, such as mentions. */
-  #messages(): readonly Message[] {
+  #messages(): readonly TranscriptMessage[] {
     const transcript = createTranscript(Number.POSITIVE_INFINITY)
     const known = this.#known ?? new Map<number, AnyEnvelope>()
     const erased = new Set([...known.values()].map((envelope) => getErasure(envelope)?.seq))
@@ -251,7 +252,7 @@ export class ConversationLog implements ClientHandler {
 }
 
 /** Whether everyone may read the message. */
-export const isPublic = ({ source }: Message): boolean => source.to === undefined
+export const isPublic = ({ source }: TranscriptMessage): boolean => source.to === undefined
 
 const countChars = (envelope: AnyEnvelope): number =>
   envelopeChars + (envelope.kind === Kind.chat ? envelope.payload.message.length : 0)

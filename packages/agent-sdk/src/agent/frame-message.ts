@@ -6,10 +6,10 @@ const lineBreak = new RegExp(`\\r\\n|[${breaks}]`, 'g')
 const lineOfText = new RegExp(`(^|[${breaks}])([^${breaks}]+)`, 'g')
 
 /** Quotes a text of others line by line. Replaces markers of roles and turns by words, and drops invisible characters. */
-export const quoteText = (text: string): string => `> ${quoteFurtherLines(text)}`
+export const quoteText = (text: string): string => `> ${quoteForPrompt(text)}`
 
 /** Quotes only the lines after the first one, for a text that continues a line of ours. */
-export const quoteFurtherLines = (text: string): string =>
+export const quoteForPrompt = (text: string): string =>
   sanitize(text.replace(lineBreak, '\n').replace(/\n+$/, '')).replaceAll('\n', '\n> ')
 
 /** The rule for models that corresponds to `frameMessage`. */
@@ -26,7 +26,7 @@ export interface SaidText {
  * Formats a message for a prompt: `ana: Can we deploy?`. Further lines begin with `> `, so that no text can imitate another
  * speaker, or the end of its own.
  */
-export const frameMessage = ({ from, text }: SaidText): string => `${from}: ${quoteFurtherLines(text)}`
+export const frameMessage = ({ from, text }: SaidText): string => `${from}: ${quoteForPrompt(text)}`
 
 /** Beginnings of lines that report the outcome of a call to a model, normalized to lower-case letters and digits. */
 const ownBeginnings = [

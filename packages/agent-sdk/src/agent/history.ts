@@ -1,4 +1,4 @@
-import type { Message } from '@meup/folds'
+import type { TranscriptMessage } from '@meup/folds'
 import { defined } from '../client/defined.js'
 import { frameMessage } from './frame-message.js'
 
@@ -25,7 +25,10 @@ const estimateTokens = (text: string): number =>
   Math.ceil((text.length + (charsPerToken - 1) * (text.match(wide)?.length ?? 0)) / charsPerToken)
 
 /** The latest messages within the bounds. */
-export function takeLatest(messages: readonly Message[], bounds: Required<MemoryBounds>): readonly Message[] {
+export function takeLatest(
+  messages: readonly TranscriptMessage[],
+  bounds: Required<MemoryBounds>,
+): readonly TranscriptMessage[] {
   let [count, tokens] = [0, 0]
   for (const { text } of messages.toReversed()) {
     tokens += estimateTokens(text)
@@ -49,7 +52,7 @@ export interface History {
 }
 
 /** `self`: the reading participant, whose own messages get the role of the assistant. */
-export const toHistoryMessages = (messages: readonly Message[], self: string): HistoryMessage[] =>
+export const toHistoryMessages = (messages: readonly TranscriptMessage[], self: string): HistoryMessage[] =>
   messages.map(({ source: { from }, text }) =>
     from === self
       ? { role: 'assistant', content: text }
@@ -57,5 +60,5 @@ export const toHistoryMessages = (messages: readonly Message[], self: string): H
   )
 
 /** Names all speakers. */
-export const toText = (messages: readonly Message[]): string =>
+export const toText = (messages: readonly TranscriptMessage[]): string =>
   messages.map(({ source: { from }, text }) => frameMessage({ from, text })).join('\n')

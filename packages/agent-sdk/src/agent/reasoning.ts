@@ -3,13 +3,14 @@ import {
   type AnyEnvelope,
   freshId,
   GATEWAY,
+  getErrorMessage,
   joinContext,
   Kind,
   type Phase,
   ProtocolError,
 } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
-import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
+import { abortedError, ConnectionError } from '../client/errors.js'
 import { onAbort } from '../client/on-abort.js'
 import { retryAfterPause } from '../client/retry.js'
 import type { ToolResult } from '../client/tool-result.js'

@@ -1,7 +1,14 @@
 import { hasHalfCharacter, markReplaced } from '@meup/folds'
-import { type EnvelopeOf, Kind, type McpResponsePayload, ProtocolError, stringifyExact } from '@meup/protocol'
+import {
+  type EnvelopeOf,
+  getErrorMessage,
+  Kind,
+  type McpResponsePayload,
+  ProtocolError,
+  stringifyExact,
+} from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
-import { ConnectionError, getErrorMessage } from '../client/errors.js'
+import { ConnectionError } from '../client/errors.js'
 import { createResponse } from '../client/frames.js'
 
 type Request = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'id' | 'from' | 'context' | 'payload'>
@@ -9,7 +16,9 @@ type Request = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'id' | 'from' | 'context
 /** Characters of a refusal in the answer; it may quote the refused result. */
 const maxReasonChars = 500
 
-export const failure = (code: number, message: string): McpResponsePayload => ({ error: { code, message } })
+export const createErrorResponse = (code: number, message: string): McpResponsePayload => ({
+  error: { code, message },
+})
 
 /**
  * Responds to a request. Replaces lone surrogates, and says so. If the gateway refuses the result, sends an error, so that the
@@ -36,7 +45,7 @@ export async function respond(
     const refused = (): Promise<unknown> => {
       const reason = getErrorMessage(error).slice(0, maxReasonChars).toWellFormed()
       const what = isCall(request) ? 'the tool has run; its result' : 'the answer'
-      return send(failure(internalError, `${what} cannot be sent: ${reason}`))
+      return send(createErrorResponse(internalError, `${what} cannot be sent: ${reason}`))
     }
     const excerpt = isTooLarge(error) && createExcerpt(request, answer, error)
     if (excerpt) await send(excerpt).catch(refused)

@@ -1,7 +1,7 @@
 import { isObject } from '@meup/folds'
+import { getErrorMessage } from '@meup/protocol'
 import { Kind, type Static, type TSchema } from '@sinclair/typebox'
 import { compileJsonSchema, describeZod } from '#schemas'
-import { getErrorMessage } from '../client/errors.js'
 import { findSchemaFault, hasKeyword } from './schema-keywords.js'
 
 /** The used part of the Standard Schema interface, which zod, valibot and arktype implement. */

@@ -3,6 +3,7 @@ import {
   type AnyEnvelope,
   correlations,
   type EnvelopeOf,
+  getErrorMessage,
   Kind,
   type McpResponsePayload,
   PROTOCOL,
@@ -26,7 +27,7 @@ import {
 } from './notifications.js'
 import type { OwnTool, ToolContext } from './own-tool.js'
 import { ReasoningContext } from './reasoning.js'
-import { failure, internalError, respond } from './respond.js'
+import { createErrorResponse, internalError, respond } from './respond.js'
 import type { SpaceTools } from './space-tools.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
@@ -270,7 +271,7 @@ export class Tools implements ClientHandler {
   async #decline(request: Request): Promise<void> {
     if (request.payload.method.startsWith('notifications/')) return
     const message = `${request.from} has too many calls open here; call again when some have ended`
-    await respond(this.#space, request, failure(tooManyOpen, message))
+    await respond(this.#space, request, createErrorResponse(tooManyOpen, message))
   }
 
   /** Resolves when all pending requests are answered. */
@@ -326,7 +327,7 @@ export class Tools implements ClientHandler {
         unknown(request)
       )
     } catch (error) {
-      return failure(internalError, error instanceof Error ? error.message : String(error))
+      return createErrorResponse(internalError, getErrorMessage(error))
     }
   }
 
@@ -342,7 +343,9 @@ export class Tools implements ClientHandler {
     const tool = this.#tools.get(String(params?.name))
     if (method !== 'tools/call') return undefined
     if (tool === undefined)
-      return this.#fallback ? undefined : failure(invalidParams, `there is no tool ${String(params?.name)}`)
+      return this.#fallback
+        ? undefined
+        : createErrorResponse(invalidParams, `there is no tool ${String(params?.name)}`)
     return { result: await this.#run(tool, request, signal) }
   }
 
@@ -371,7 +374,7 @@ export class Tools implements ClientHandler {
         })
       return toResult(await tool.handler(checked.value as never, { signal, request, progress, reason }))
     } catch (error) {
-      return failed(error instanceof Error ? error.message : String(error))
+      return failed(getErrorMessage(error))
     }
   }
 
@@ -400,7 +403,7 @@ const isAboutCall = ({ kind, payload, correlationId }: AnyEnvelope): boolean =>
 const text = (value: string) => [{ type: 'text', text: value }]
 const failed = (message: string): Record<string, unknown> => ({ content: text(message), isError: true })
 const unknown = ({ payload }: Request): McpResponsePayload =>
-  failure(methodNotFound, `${payload.method} is not offered here`)
+  createErrorResponse(methodNotFound, `${payload.method} is not offered here`)
 
 function toResult(value: unknown): Record<string, unknown> {
   if (typeof value === 'object' && value !== null) {

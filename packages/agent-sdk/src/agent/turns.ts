@@ -3,6 +3,7 @@ import {
   type AnyEnvelope,
   correlations,
   type EnvelopeOf,
+  getErrorMessage,
   isContextAncestor,
   isThought,
   Kind,
@@ -10,7 +11,7 @@ import {
 } from '@meup/protocol'
 import { loadGuards } from '#guard'
 import { type Answer, type BaseClient, createChat, createNoAnswer } from '../client/base-client.js'
-import { abortedError, ConnectionError, getErrorMessage } from '../client/errors.js'
+import { abortedError, ConnectionError } from '../client/errors.js'
 import { whenResumed } from '../client/retry.js'
 import { type ChatOptions, type Draft, type ThinkingLevel, thinkingLevels } from '../client/types.js'
 import { streamEvents, type WaitOptions } from '../client/wait.js'
@@ -62,7 +63,7 @@ interface TurnParts {
 }
 
 /** A turn with the methods that its client uses. */
-export class OpenTurn implements Turn {
+export class ClientTurn implements Turn {
   readonly #abort = new AbortController()
   readonly #groups = new ParallelGroups()
   readonly #deltas: Deltas
@@ -310,7 +311,7 @@ export class OpenTurn implements Turn {
 
 /** Ends a turn from outside of its handler. */
 export function abortTurn(turn: Turn, reason: string): void {
-  if (turn instanceof OpenTurn) turn.abort(reason)
+  if (turn instanceof ClientTurn) turn.abort(reason)
 }
 
 /** Yields values until the signal is aborted, and then throws. */
@@ -380,14 +381,14 @@ export interface TurnOptions {
 }
 
 /** Options within this package. */
-export type OpenTurnOptions = Omit<TurnOptions, 'onOpen'> & { readonly onOpen?: (turn: OpenTurn) => void }
+export type OpenTurnOptions = Omit<TurnOptions, 'onOpen'> & { readonly onOpen?: (turn: ClientTurn) => void }
 
 /** Creates turns from messages, and aborts turns whose trigger is retracted. */
 export class Turns {
   readonly #space: BaseClient
   readonly #options: OpenTurnOptions
   readonly #workload: Workload
-  readonly #open = new Set<OpenTurn>()
+  readonly #open = new Set<ClientTurn>()
   readonly #parts: TurnParts
   readonly #busyReplies: BusyReplies
   #isFull = false
@@ -403,12 +404,12 @@ export class Turns {
   }
 
   /** One turn at a time: a turn ends when the next one is requested. */
-  sequence(): AsyncIterableIterator<OpenTurn> {
+  sequence(): AsyncIterableIterator<ClientTurn> {
     return this.#oneByOne(this.#arrivals())
   }
 
   /** Concurrent turns. Resolves when the client is closed and every turn has ended. */
-  async each(handler: (turn: OpenTurn) => Promise<unknown>, concurrency: number): Promise<void> {
+  async each(handler: (turn: ClientTurn) => Promise<unknown>, concurrency: number): Promise<void> {
     const running = new Set<Promise<void>>()
     try {
       for await (const turn of this.#arrivals()) {
@@ -421,12 +422,12 @@ export class Turns {
     }
   }
 
-  #arrivals(): AsyncIterableIterator<OpenTurn> {
-    return this.#inTime(streamEvents<OpenTurn>(this.#space, (push) => this.#listen(push)))
+  #arrivals(): AsyncIterableIterator<ClientTurn> {
+    return this.#inTime(streamEvents<ClientTurn>(this.#space, (push) => this.#listen(push)))
   }
 
   /** Turns wait for the end of a pause, since a paused participant cannot answer. */
-  async *#inTime(turns: AsyncIterableIterator<OpenTurn>): AsyncGenerator<OpenTurn, void> {
+  async *#inTime(turns: AsyncIterableIterator<ClientTurn>): AsyncGenerator<ClientTurn, void> {
     for await (const turn of turns) {
       await whenResumed(this.#space)
       if (this.#workload.isClosed) return
@@ -434,7 +435,7 @@ export class Turns {
     }
   }
 
-  async *#oneByOne(turns: AsyncIterableIterator<OpenTurn>): AsyncGenerator<OpenTurn, void> {
+  async *#oneByOne(turns: AsyncIterableIterator<ClientTurn>): AsyncGenerator<ClientTurn, void> {
     for await (const turn of turns) {
       if (await this.#isTaken(turn)) continue
       if (turn.signal.aborted) {
@@ -452,7 +453,7 @@ export class Turns {
     }
   }
 
-  async #handle(turn: OpenTurn, handler: (turn: OpenTurn) => Promise<unknown>): Promise<void> {
+  async #handle(turn: ClientTurn, handler: (turn: ClientTurn) => Promise<unknown>): Promise<void> {
     if (await this.#isTaken(turn)) return
     this.#workload.begin(turn)
     let failure: { readonly error: unknown } | undefined
@@ -467,7 +468,7 @@ export class Turns {
   }
 
   /** Another program of this participant may have answered a missed question since; its turn then ends here. */
-  async #isTaken(turn: OpenTurn): Promise<boolean> {
+  async #isTaken(turn: ClientTurn): Promise<boolean> {
     if (!turn.isMissed) return false
     try {
       if (!(await this.#parts.log.isTaken(turn.trigger))) return false
@@ -479,7 +480,7 @@ export class Turns {
   }
 
   /** A failure to notify an asker must not fail other turns. */
-  async #settle(turn: OpenTurn, failure: { readonly error: unknown } | undefined): Promise<void> {
+  async #settle(turn: ClientTurn, failure: { readonly error: unknown } | undefined): Promise<void> {
     try {
       await turn.settle(failure)
     } catch (error) {
@@ -488,13 +489,13 @@ export class Turns {
     this.#end(turn)
   }
 
-  #end(turn: OpenTurn): void {
+  #end(turn: ClientTurn): void {
     this.#open.delete(turn)
     this.#isFull = false
     this.#workload.end(turn)
   }
 
-  #report(error: unknown, turn: OpenTurn): void {
+  #report(error: unknown, turn: ClientTurn): void {
     const print = (failure: unknown): void => console.error('a turn failed:', failure)
     const { onError = print } = this.#options
     try {
@@ -505,7 +506,7 @@ export class Turns {
   }
 
   /** Whether there is room for the turn. Reports the first refusal until there is room again. */
-  #admit(turn: OpenTurn): boolean {
+  #admit(turn: ClientTurn): boolean {
     const { asker = 8, all = 64 } = this.#options.queue ?? {}
     const own = [...this.#open].filter(({ from }) => from === turn.from).length
     if (this.#open.size < all && own < asker) {
@@ -521,12 +522,12 @@ export class Turns {
     return false
   }
 
-  #listen(push: (turn: OpenTurn) => void): () => void {
+  #listen(push: (turn: ClientTurn) => void): () => void {
     const { answers, answerMissed = false } = this.#options
     const isMine = toTest(answers)
     const open = (chat: Message, isMissed: boolean): void => {
       if (chat.from === this.#space.id || !isMine(chat, this.#space)) return
-      const turn = new OpenTurn(this.#space, chat, this.#parts, isMissed)
+      const turn = new ClientTurn(this.#space, chat, this.#parts, isMissed)
       if (!this.#admit(turn)) return
       try {
         this.#options.onOpen?.(turn)

@@ -16,8 +16,8 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import { Attendance } from './attendance.js'
-import { Calls, readToolResult } from './calls.js'
-import { Connection } from './connection.js'
+import { OwnRequests, readToolResult } from './calls.js'
+import { ClientConnection } from './connection.js'
 import { defined } from './defined.js'
 import { ConnectionError } from './errors.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
@@ -35,12 +35,12 @@ import {
 } from './management.js'
 import type { OutboundSafety } from './outbound-safety.js'
 import { OwnProposals } from './own-proposals.js'
-import { type Pause, Pauses } from './pauses.js'
+import { OwnPause, type Pause } from './pauses.js'
 import type { Proposal, ProposalDraft, ProposeOptions } from './proposal.js'
 import { Proposals } from './proposals.js'
 import { Replies, Requests, Subscriptions } from './requests.js'
 import { Pace, retryAfterPause } from './retry.js'
-import { GatewayTime, OwnCapabilities, ParticipantList, type Run, Runs } from './space-state.js'
+import { GatewayTime, type OpenRun, OwnCapabilities, ParticipantList, Runs } from './space-state.js'
 import type { ToolResult } from './tool-result.js'
 import { Tracing } from './tracing.js'
 import type { Dial, DialRequest } from './transport.js'
@@ -77,7 +77,7 @@ export type NoAnswer = (typeof noAnswers)[number]
  * mask texts, which keeps pages small; `SpaceClient` adds both.
  */
 export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisposable, ClientContext {
-  readonly #connection: Connection
+  readonly #connection: ClientConnection
   readonly #time = new GatewayTime()
   readonly #space: KnownSpace
   readonly #capabilities = new OwnCapabilities()
@@ -85,7 +85,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   readonly #attendance = new Attendance((id) => this.#participants.find(id))
   readonly #subscriptions = new Subscriptions((envelope) => this.#connection.post(envelope))
   readonly #runs = new Runs((change) => void this.emit('visibility', change))
-  readonly #pauses = new Pauses(
+  readonly #pauses = new OwnPause(
     this,
     this.#participants,
     (pause) => void (pause ? this.emit('paused', pause) : this.emit('resumed')),
@@ -98,7 +98,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   /** @internal */
   protected readonly requests = new Requests()
   readonly #ownProposals: OwnProposals
-  readonly #calls: Calls
+  readonly #calls: OwnRequests
   /** Open proposals of others, and decisions about them. */
   readonly proposals: Proposals
   /** @internal */
@@ -117,7 +117,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     })
     this.#tracing = new Tracing(request.tracing ? () => this.welcome.space.epoch : undefined)
     this.#ownProposals = new OwnProposals(this, this.requests, this.#tracing)
-    this.#calls = new Calls(this, this.requests, this.#ownProposals, {
+    this.#calls = new OwnRequests(this, this.requests, this.#ownProposals, {
       tracing: this.#tracing,
       attendance: this.#attendance,
       resolve: (named) => (named === SELF && this.#participants.find(SELF) === undefined ? this.id : named),
@@ -139,7 +139,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
       this.#ownProposals,
       this.proposals,
     ]
-    this.#connection = new Connection(dial, request, safety, {
+    this.#connection = new ClientConnection(dial, request, safety, {
       onEnvelope: (envelope, frame) => this.#onEnvelope(envelope, frame),
       onMalformed: (error) => this.reportError(error, undefined),
       onRefused: (error) => this.#pauses.onRefused(error),
@@ -242,7 +242,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /** The open runs visible to this connection, oldest first. */
-  get runs(): readonly Run[] {
+  get runs(): readonly OpenRun[] {
     return this.#runs.list()
   }
 

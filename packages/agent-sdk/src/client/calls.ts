@@ -58,7 +58,7 @@ interface CallsParts {
 }
 
 /** MCP requests of this participant. Requests that it may not make are proposed. */
-export class Calls {
+export class OwnRequests {
   readonly #client: ClientContext
   readonly #requests: Requests
   readonly #ownProposals: OwnProposals

@@ -56,7 +56,7 @@ const final: ReadonlyMap<number, ErrorCode> = new Map([
 ])
 
 /** A connection to a space that reconnects automatically; no envelope is lost or delivered twice [MEUP-5.3]. */
-export class Connection {
+export class ClientConnection {
   readonly #dial: Dial
   readonly #request: DialRequest
   readonly #events: ConnectionEvents

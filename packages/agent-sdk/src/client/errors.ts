@@ -143,6 +143,3 @@ export function getRetryAfterMs(error: unknown): number | undefined {
   const ms = error instanceof ProtocolError ? error.details.retryAfterMs : Object(error).retryAfterMs
   return typeof ms === 'number' && Number.isFinite(ms) ? ms : undefined
 }
-
-export const getErrorMessage = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error)

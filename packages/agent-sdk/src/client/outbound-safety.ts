@@ -1,7 +1,7 @@
-import { guardedPart, normalise, type Utterance } from '@meup/protocol'
+import { getErrorMessage, guardedPart, normalise, type Utterance } from '@meup/protocol'
 import type { SafetySettings } from '@meup/safety'
 import { getGuards, loadGuards } from '#guard'
-import { ConnectionError, getErrorMessage } from './errors.js'
+import { ConnectionError } from './errors.js'
 import type { Frame } from './frames.js'
 import type { OutboundGuard } from './guard.js'
 

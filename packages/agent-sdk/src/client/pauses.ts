@@ -19,7 +19,7 @@ const timerSlackMs = 2
 const maxTime = 8.64e15
 
 /** The pause of this participant, by the list of participants; until that contains it, by a refusal. */
-export class Pauses implements ClientHandler {
+export class OwnPause implements ClientHandler {
   readonly #client: { readonly id: string }
   readonly #participants: Pick<ParticipantList, 'find' | 'now'>
   readonly #onChange: (pause: Pause | undefined) => void

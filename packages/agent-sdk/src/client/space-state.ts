@@ -81,7 +81,7 @@ export class ParticipantList implements ClientHandler {
 }
 
 /** An open run and its visibility: the owner hides its own thoughts, others hide all [MEUP-9.6]. */
-export type Run = Pick<ContextInfo, 'context' | 'owner' | 'reasoningVisible' | 'hiddenBy'>
+export type OpenRun = Pick<ContextInfo, 'context' | 'owner' | 'reasoningVisible' | 'hiddenBy'>
 
 /** A run was hidden or shown. */
 export interface VisibilityChange {
@@ -105,14 +105,14 @@ export class Runs implements ClientHandler {
   }
 
   /** Oldest first. */
-  list(): Run[] {
+  list(): OpenRun[] {
     return [...this.fold.open()]
       .filter(({ context }) => contextParent(context) === undefined)
       .map(({ context, owner, hiddenBy }) => ({ context, owner, ...toVisibility(hiddenBy) }))
   }
 
   /** The visibility of the run that a context belongs to. */
-  getVisibility(context: string): Pick<Run, 'reasoningVisible' | 'hiddenBy'> {
+  getVisibility(context: string): Pick<OpenRun, 'reasoningVisible' | 'hiddenBy'> {
     return toVisibility(this.fold.getRun(context)?.hiddenBy)
   }
 

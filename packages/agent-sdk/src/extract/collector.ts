@@ -1,11 +1,11 @@
-import type { Extraction, Format, Source, StreamEvent, ToolCall } from './extraction.js'
+import type { ExtractedCall, Extraction, ExtractionSource, Format, StreamEvent } from './extraction.js'
 import { readEnding } from './finish-reasons.js'
 import { isFilled, record } from './json.js'
 import { parseJson, readArguments } from './json-text.js'
 import type { Piece } from './tag-parts.js'
 import { TagReader } from './tag-reader.js'
 import { cutName } from './tag-tokens.js'
-import { readUsage } from './usage.js'
+import { readProviderUsage } from './usage.js'
 
 /** Collects the parts of a response. The readers of provider formats call its methods in the order of the response. */
 export class StepCollector {
@@ -89,7 +89,7 @@ export class StepCollector {
   }
 
   usage(value: unknown): void {
-    const usage = readUsage(record(value) ?? {})
+    const usage = readProviderUsage(record(value) ?? {})
     if (Object.keys(usage).length === 0) return
     this.#tokens = usage.tokens ?? this.#tokens
     this.#events.push({ type: 'usage', ...usage })
@@ -233,7 +233,7 @@ class ToolCalls {
   }
 
   /** Omits calls without a name, which cannot be made. */
-  get all(): ToolCall[] {
+  get all(): ExtractedCall[] {
     return this.#drafts.filter(isNamed).flatMap(readCalls)
   }
 
@@ -249,7 +249,7 @@ class ToolCalls {
   }
 
   /** Closes one call, or all; returns the calls that are complete now. */
-  close(key?: string | number): ToolCall[] {
+  close(key?: string | number): ExtractedCall[] {
     const drafts = key === undefined ? this.#drafts : [this.#byKey.get(key)]
     const closed = drafts.filter((draft) => draft !== undefined).filter(({ isClosed }) => !isClosed)
     for (const draft of closed) draft.isClosed = true
@@ -283,7 +283,7 @@ const isWhole = (json: string): boolean => json !== '' && parseJson(json) !== un
 const isNamed = ({ name }: Draft): boolean => name !== ''
 
 /** Usually one call. */
-const readCalls = ({ id, name, json, value }: Draft): ToolCall[] => {
+const readCalls = ({ id, name, json, value }: Draft): ExtractedCall[] => {
   const all = value === undefined ? readArguments(json).map((each) => parseJson(each) ?? each) : [value]
   return all.map((given) => ({ id, name: cutName(name), arguments: given }))
 }
@@ -301,14 +301,14 @@ const chain = [
   { origin: 'reasoningContent', source: 'reasoningContent', format: 'parsed' },
   { origin: 'tool_plan', source: 'tool_plan', format: 'parsed' },
   { origin: 'tags', source: 'tags', format: 'think_tags' },
-] as const satisfies readonly { origin: string; source: Source; format: Format }[]
+] as const satisfies readonly { origin: string; source: ExtractionSource; format: Format }[]
 
 type Origin = (typeof chain)[number]['origin']
 
 interface Place {
   /** A lower rank is preferred. */
   readonly rank: number
-  readonly source: Source
+  readonly source: ExtractionSource
   readonly format: Format
 }
 

@@ -5,7 +5,7 @@ export type Format = 'parsed' | 'raw' | 'think_tags' | 'anthropic'
  * The field of the response that contained the reasoning, or, without its text, other information about it. `usage`: only a
  * count. `none`: nothing.
  */
-export type Source =
+export type ExtractionSource =
   | 'reasoning'
   | 'reasoning_content'
   | 'thinking'
@@ -19,7 +19,7 @@ export type Source =
   | 'usage'
   | 'none'
 
-export interface ToolCall {
+export interface ExtractedCall {
   /** Empty if the provider sends none. */
   readonly id: string
   readonly name: string
@@ -32,10 +32,10 @@ export interface Extraction {
   /** `null` = none, or unreadable. */
   readonly reasoning: string | null
   readonly format: Format
-  readonly source: Source
+  readonly source: ExtractionSource
   /** The answer, without reasoning. */
   readonly text: string
-  readonly toolCalls: readonly ToolCall[]
+  readonly toolCalls: readonly ExtractedCall[]
   /** Items that the provider wants back unchanged in the next request, in order: signed, encrypted and redacted ones. */
   readonly opaque: readonly unknown[]
   /** Some of the reasoning can only be read by the provider. */
@@ -46,7 +46,7 @@ export interface Extraction {
   readonly tokens?: number
 }
 
-export interface Usage {
+export interface ExtractedUsage {
   /** Reasoning tokens. */
   readonly tokens?: number
   /** All generated tokens including reasoning, whether or not the provider counts it there. */
@@ -56,9 +56,9 @@ export interface Usage {
 export type StreamEvent =
   | { readonly type: 'reasoning'; readonly text: string }
   | { readonly type: 'text'; readonly text: string }
-  | ({ readonly type: 'toolCall' } & ToolCall)
+  | ({ readonly type: 'toolCall' } & ExtractedCall)
   /** The usage so far; replaces earlier events. */
-  | ({ readonly type: 'usage' } & Usage)
+  | ({ readonly type: 'usage' } & ExtractedUsage)
 
 export interface ExtractOptions {
   /** The model's template opens the thought, so its text has only the closing tag. */

@@ -1,11 +1,11 @@
 export { extractReasoning, type FoundReasoning, ReasoningStream, reasoningBy } from './extract-reasoning.js'
 export type {
+  ExtractedCall,
+  ExtractedUsage,
   Extraction,
+  ExtractionSource,
   ExtractOptions,
   Format,
-  Source,
   StreamEvent,
-  ToolCall,
-  Usage,
 } from './extraction.js'
 export { jsonEvents } from './json-events.js'

@@ -1,8 +1,8 @@
-import type { Usage } from './extraction.js'
+import type { ExtractedUsage } from './extraction.js'
 import { countMatches, type Json, record } from './json.js'
 
 /** Token counts from the usage record of any provider. */
-export function readUsage(usage: Json): Usage {
+export function readProviderUsage(usage: Json): ExtractedUsage {
   const tokens = reasoningTokens(usage)
   const output = outputTokens(usage, tokens ?? 0)
   return { ...(tokens !== undefined && { tokens }), ...(output !== undefined && { outputTokens: output }) }

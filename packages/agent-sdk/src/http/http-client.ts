@@ -3,7 +3,7 @@ import { parseExact } from '@meup/protocol'
 import { ConnectionError } from '../client/errors.js'
 import type { OpenProposal } from '../client/proposal.js'
 import type { HttpTarget } from '../client/transport.js'
-import { type Query, type RequestOptions, readExportBody, request } from './request.js'
+import { type QueryFields, type RequestOptions, readExportBody, request } from './request.js'
 import type {
   AuditPage,
   AuditQuery,
@@ -57,7 +57,7 @@ export class HttpClient {
   }
 
   /** Reads the JSON at a path below that of the space, such as `turns`. */
-  getJson<Answer>(path: string, query: Query = {}, options: RequestOptions = {}): Promise<Answer> {
+  getJson<Answer>(path: string, query: QueryFields = {}, options: RequestOptions = {}): Promise<Answer> {
     return this.#options.retry(() =>
       this.#request(
         { path, query, ...options },

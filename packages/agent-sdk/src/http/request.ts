@@ -4,7 +4,7 @@ import { ConnectionError, readRefusal } from '../client/errors.js'
 import { buildGatewayUrl, type Fetch } from '../client/transport.js'
 
 /** Parameters of a request. Lists are sent with commas between their values; `undefined` is not sent. */
-export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
+export type QueryFields = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
 export interface RequestOptions {
   /** Aborts the request, or the reading of its response, which rejects with `ConnectionError` `aborted`. */
@@ -18,7 +18,7 @@ interface HttpRequest extends RequestOptions {
   readonly url: string
   /** Below that address. */
   readonly path: string
-  readonly query?: Query
+  readonly query?: QueryFields
   readonly token?: string | undefined
   /** Default: the global one. */
   readonly fetch?: Fetch | undefined

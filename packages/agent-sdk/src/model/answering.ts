@@ -1,16 +1,16 @@
 import { cut, onOneLine } from '@meup/folds'
-import { type AnyEnvelope, correlations, GATEWAY } from '@meup/protocol'
+import { type AnyEnvelope, correlations, GATEWAY, getErrorMessage } from '@meup/protocol'
 import type { LiveText } from '../agent/deltas.js'
 import type { HistoryMessage } from '../agent/history.js'
 import { changedText, ParallelGroups } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turn.js'
-import { getErrorMessage, Notice } from '../client/errors.js'
+import { Notice } from '../client/errors.js'
 import { type CallOutcome, callTools } from './call-tools.js'
 import { offerColleagues } from './colleagues.js'
 import {
   type Dialogue,
   type ModelStep,
-  type ShownReasoning,
+  type ReasoningVisibility,
   type Spent,
   type StepListener,
   shownReasoning,
@@ -21,7 +21,7 @@ import type { Output } from './output.js'
 import type { Recorder, TurnRecorder } from './recorder.js'
 import type { Steering } from './steering.js'
 import { summaryInstructions, writeSummary } from './summarize.js'
-import { ModelThinking, openRun, type ThinkingRun } from './thinking.js'
+import { ModelThinking, openThinkingRun, type ThinkingRun } from './thinking.js'
 import type { Offer, OfferedTool, Toolbox } from './toolbox.js'
 
 /** Characters of an answer: about the limit of an envelope. */
@@ -64,7 +64,7 @@ export class Answering {
   readonly #groups = new ParallelGroups()
   readonly #budget: TurnBudget
   /** How much of the reasoning was visible, in all steps. */
-  readonly #shown = new Set<ShownReasoning | undefined>()
+  readonly #shown = new Set<ReasoningVisibility | undefined>()
 
   constructor(turn: Turn, parts: Answerer) {
     this.#turn = turn
@@ -82,7 +82,7 @@ export class Answering {
       ...nameModel(this.#parts.dialogue),
       ...(thinkingLevel !== undefined && { thinkingLevel }),
     }
-    await using run = await openRun(this.#turn, about, onError)
+    await using run = await openThinkingRun(this.#turn, about, onError)
     const record = this.#parts.recorder?.begin(trigger.id, run.context)
     const onEnvelope = (envelope: AnyEnvelope): void => {
       this.#steering.onEnvelope(envelope, run.context)

@@ -1,6 +1,6 @@
 import { cut } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
-import { frameResult, quoteFurtherLines } from '../agent/frame-message.js'
+import { frameResult, quoteForPrompt } from '../agent/frame-message.js'
 import type { ParallelGroups } from '../agent/reasoning.js'
 import type { BaseClient } from '../client/base-client.js'
 import { ConnectionError, ToolError } from '../client/errors.js'
@@ -10,7 +10,7 @@ import type { ToolResult } from '../client/tool-result.js'
 import type { CallOptions } from '../client/types.js'
 import type { Act } from './colleagues.js'
 import type { CallResult, WantedCall } from './dialogue.js'
-import { parseJson } from './exact-arguments.js'
+import { parseExactJson } from './exact-arguments.js'
 import { restoreNames } from './fit-schema.js'
 import { chooseRationale, isRecord, splitRationale } from './rationale.js'
 import { cutMiddle, type ShownResult, type ShowOptions, showResult } from './results.js'
@@ -75,7 +75,7 @@ export async function callTools(
 function checkCall({ name, json }: WantedCall, parts: CallToolsOptions): Call | string {
   const tool = parts.tools.get(name)
   if (tool === undefined) return `there is no tool ${name}`
-  const input = parseJson(json)
+  const input = parseExactJson(json)
   if (!isRecord(input))
     return `the arguments of ${name} are no JSON object, or are cut off: ${cut(json, 100)}`
   const { args, rationale: given } = splitRationale(input, tool.rationaleKey)
@@ -108,7 +108,7 @@ export function showError(error: unknown, show: ShowOptions): ShownResult {
 }
 
 function formatError(error: unknown, maxChars: number): string {
-  const quote = (text: string): string => quoteFurtherLines(cutMiddle(text, maxChars))
+  const quote = (text: string): string => quoteForPrompt(cutMiddle(text, maxChars))
   if (error instanceof ToolError) return frameResult(cutMiddle(error.message, maxChars)) || 'the tool failed'
   if (error instanceof ProposalError) return `This needed an approval, and got none: ${quote(error.message)}`
   if (error instanceof ProtocolError) return `The space refused the call: ${quote(error.message)}`

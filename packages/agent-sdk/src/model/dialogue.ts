@@ -43,7 +43,7 @@ export interface Spent {
  * that it reasoned.
  */
 export const shownReasoning = ['full', 'summary', 'encrypted', 'omitted'] as const
-export type ShownReasoning = (typeof shownReasoning)[number]
+export type ReasoningVisibility = (typeof shownReasoning)[number]
 
 /** A request in the form that the model gets. */
 export interface SentPrompt {
@@ -76,7 +76,7 @@ export interface ModelStep {
   readonly calls: readonly WantedCall[]
   readonly spent: Spent
   /** `undefined` = no sign of reasoning. */
-  readonly shown: ShownReasoning | undefined
+  readonly shown: ReasoningVisibility | undefined
   /**
    * `length`: reached a token limit; `filtered`: withheld by the provider; `broken`: the stream ended early; `unsure`: unknown
    * finish reason; `stopped`: stopped by this client.

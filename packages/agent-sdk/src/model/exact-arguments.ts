@@ -1,7 +1,7 @@
 import { getNumberText, parseExact } from '@meup/protocol'
 
 /** Numbers keep their digits. `undefined` = not JSON. */
-export const parseJson = (json: string): unknown => {
+export const parseExactJson = (json: string): unknown => {
   try {
     return parseExact(json)
   } catch {
@@ -9,7 +9,7 @@ export const parseJson = (json: string): unknown => {
   }
 }
 
-/** Converts integers of a `parseJson` value that exceed the range of numbers to texts, for consumers that parse JSON themselves. */
+/** Converts integers of a `parseExactJson` value that exceed the range of numbers to texts, for consumers that parse JSON themselves. */
 export function toDigits(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const withDigits = (key: string | number, each: unknown): unknown => {

@@ -1,4 +1,4 @@
-import { cut, type Message } from '@meup/folds'
+import { cut, type TranscriptMessage } from '@meup/folds'
 import type { EnvelopeOf, Kind } from '@meup/protocol'
 import { type ConversationLog, isPublic } from '../agent/conversation-log.js'
 import { quoteText } from '../agent/frame-message.js'
@@ -114,7 +114,7 @@ export class Memory {
     }
   }
 
-  async #summarize(out: readonly Message[], summarize: Summarize): Promise<void> {
+  async #summarize(out: readonly TranscriptMessage[], summarize: Summarize): Promise<void> {
     const { log, bounds, space } = this.#options
     // Without the log, a summary cannot be checked for erasures.
     if (!Number.isFinite(log.knownFrom)) throw new Error('the log of the space cannot be read')
@@ -131,15 +131,15 @@ export class Memory {
     this.#recorder?.keepSummary(summary, spent)
   }
 
-  #selectOpen(messages: readonly Message[]): Message[] {
+  #selectOpen(messages: readonly TranscriptMessage[]): TranscriptMessage[] {
     return messages.filter((message) => isPublic(message) && message.source.seq > this.#through)
   }
 
   /** Discards an outdated summary, and reads its messages again. */
-  async #read(trigger: Chat | undefined): Promise<readonly Message[]> {
+  async #read(trigger: Chat | undefined): Promise<readonly TranscriptMessage[]> {
     const { log, bounds } = this.#options
     const wanted = { messages: lookBack * bounds.messages, tokens: lookBack * bounds.tokens }
-    const isEnough = (messages: readonly Message[]): boolean =>
+    const isEnough = (messages: readonly TranscriptMessage[]): boolean =>
       this.#summary === undefined
         ? takeLatest(messages, wanted).length < messages.length
         : log.knownFrom <= this.#summary.asOf + 1

@@ -1,6 +1,6 @@
 import { type InputSchema, readSchema } from '../agent/schemas.js'
 import { findJsonEnd } from '../extract/json-text.js'
-import { parseJson } from './exact-arguments.js'
+import { parseExactJson } from './exact-arguments.js'
 
 /** The required form of answers. */
 export interface Output {
@@ -18,7 +18,7 @@ export async function readOutput(schema: InputSchema): Promise<Output> {
     read: async (text) => {
       const json = findJson(text)
       if (json === undefined) return { problem: 'it is not one JSON value' }
-      const value = parseJson(json)
+      const value = parseExactJson(json)
       const checked = await check(value, 'the answer')
       if ('problem' in checked) return checked
       const isSame = JSON.stringify(checked.value) === JSON.stringify(value)
@@ -45,7 +45,7 @@ const maxBeginnings = 20
 /** The JSON in a text: all of it, the content of a code fence, or the only object or list in it. */
 function findJson(text: string): string | undefined {
   const whole = [text, fence.exec(text)?.[1]].flatMap((each) => each?.trim() ?? [])
-  const found = whole.find((each) => parseJson(each) !== undefined)
+  const found = whole.find((each) => parseExactJson(each) !== undefined)
   if (found !== undefined) return found
   const values: string[] = []
   const beginning = /[[{]/g
@@ -53,7 +53,7 @@ function findJson(text: string): string | undefined {
     if (count === maxBeginnings) return undefined
     const at = beginning.lastIndex - 1
     const json = text.slice(at, Math.max(at, findJsonEnd(text, at)))
-    if (parseJson(json) === undefined) continue
+    if (parseExactJson(json) === undefined) continue
     values.push(json)
     beginning.lastIndex = at + json.length
   }

@@ -6,7 +6,7 @@ import { isRecord } from './rationale.js'
 import { type CallableTools, findWrittenCalls, normaliseCall } from './wanted-calls.js'
 
 /** A decoded block of one step: a text, a thought, or the arguments of a call. */
-export interface Block<Attached> {
+export interface StepBlock<Attached> {
   readonly type: 'text' | 'reasoning' | 'call'
   readonly id: string
   /** The name of the called tool. */
@@ -29,11 +29,11 @@ export type Item<Attached> =
       readonly thoughts: readonly string[]
       readonly attached: Attached | undefined
     }
-  | (Pick<Block<Attached>, 'text' | 'attached' | 'isWhole'> & { readonly type: 'reasoning' })
+  | (Pick<StepBlock<Attached>, 'text' | 'attached' | 'isWhole'> & { readonly type: 'reasoning' })
   | { readonly type: 'call'; readonly calls: readonly WantedCall[]; readonly attached: Attached | undefined }
 
 export interface DecodedStep<Attached> extends Pick<ModelStep, 'end' | 'reason'> {
-  readonly blocks: readonly Block<Attached>[]
+  readonly blocks: readonly StepBlock<Attached>[]
 }
 
 export interface ReadStep<Attached> extends Pick<ModelStep, 'end'> {
@@ -64,13 +64,13 @@ export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Callab
 }
 
 /** A connection may break before the end of a call is announced. */
-const isWholeCall = ({ isWhole, text }: Pick<Block<unknown>, 'isWhole' | 'text'>): boolean =>
+const isWholeCall = ({ isWhole, text }: Pick<StepBlock<unknown>, 'isWhole' | 'text'>): boolean =>
   isWhole || isRecord(parseJson(text))
 
 /** With complete calls, a missing end of the step is acceptable. */
 function decideEnd(
   { end, reason }: Pick<ModelStep, 'end' | 'reason'>,
-  calls: readonly Pick<Block<unknown>, 'text'>[],
+  calls: readonly Pick<StepBlock<unknown>, 'text'>[],
 ): ModelStep['end'] {
   const areWhole = calls.length > 0 && calls.every(({ text }) => isRecord(parseJson(text)))
   return end === 'broken' && reason === undefined && areWhole ? 'done' : end
@@ -78,7 +78,7 @@ function decideEnd(
 
 /** A block with its separated parts. */
 interface Separated<Attached> extends Said {
-  readonly block: Block<Attached>
+  readonly block: StepBlock<Attached>
 }
 
 interface Said {
@@ -89,7 +89,7 @@ interface Said {
   readonly called: string
 }
 
-function separate<Attached>(block: Block<Attached>): Separated<Attached> {
+function separate<Attached>(block: StepBlock<Attached>): Separated<Attached> {
   const { reader } = block
   const { text, reasoning: tagged, called } = reader.end()
   return { block, text, tagged, thoughts: reader.thoughts, called }

@@ -1,8 +1,8 @@
-import { type AnyEnvelope, correlations, isThought, Kind } from '@meup/protocol'
+import { type AnyEnvelope, correlations, getErrorMessage, isThought, Kind } from '@meup/protocol'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { defined } from '../client/defined.js'
-import { getErrorMessage, Notice } from '../client/errors.js'
+import { Notice } from '../client/errors.js'
 import type { Content, PromptContent, SentMessage, SummaryContent } from '../transcript/content.js'
 import type { Mask } from '../transcript/mask.js'
 import type { CommitDraft, CommitLink, EnvelopeLink, TranscriptStore } from '../transcript/store.js'
@@ -185,7 +185,7 @@ export class TurnRecorder {
             ...(isError && { isError }),
           },
           ...(media.length > 0 && {
-            metadata: { media: media.map(({ mediaType, data }) => ({ mediaType, ...measure(data) })) },
+            metadata: { media: media.map(({ mediaType, data }) => ({ mediaType, ...measureText(data) })) },
           }),
         })),
       ),
@@ -276,7 +276,7 @@ export class TurnRecorder {
     const last = this.#sent
     const offered = JSON.stringify(tools)
     const areSameTools = offered === last.tools
-    const hash = areSameTools ? last.hash : measure(offered).hash
+    const hash = areSameTools ? last.hash : measureText(offered).hash
     const all = messages.map((message) => JSON.stringify(message))
     this.#sent = { messages: all, tools: offered, hash }
     // Messages that no longer fit are dropped from the middle.
@@ -284,7 +284,7 @@ export class TurnRecorder {
     const earlier = firstNew < 0 ? all.length : firstNew
     const added = messages.slice(earlier).map((message, index): SentMessage => {
       const json = all[earlier + index] ?? ''
-      return { role: message.role, ...measure(json), ...(isFull && { message: mask.json(message) }) }
+      return { role: message.role, ...measureText(json), ...(isFull && { message: mask.json(message) }) }
     })
     const chars = added.reduce((sum, each) => sum + each.chars, 0)
     const counts = [`${added.length} ${earlier === 0 ? '' : 'more '}messages`, `${chars} characters`]
@@ -305,7 +305,7 @@ export class TurnRecorder {
   }
 }
 
-export const measure = (text: string): { readonly chars: number; readonly hash: string } => ({
+export const measureText = (text: string): { readonly chars: number; readonly hash: string } => ({
   chars: text.length,
   hash: bytesToHex(sha256(utf8ToBytes(text))),
 })

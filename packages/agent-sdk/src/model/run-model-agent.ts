@@ -2,7 +2,7 @@ import type { AnyEnvelope, EnvelopeOf, Kind } from '@meup/protocol'
 import type { ControlHooks } from '../agent/control.js'
 import type { ConversationLog } from '../agent/conversation-log.js'
 import type { Turn } from '../agent/turn.js'
-import { type AnswersOption, type OpenTurn, type OpenTurnOptions, toTest } from '../agent/turns.js'
+import { type AnswersOption, type ClientTurn, type OpenTurnOptions, toTest } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { Notice } from '../client/errors.js'
 import { Answering, NoAnswerError } from './answering.js'
@@ -32,7 +32,7 @@ export interface ModelAgent {
 /** The internals of a client that a model agent needs. */
 interface ClientParts {
   answer(
-    handler: (turn: OpenTurn) => Promise<void>,
+    handler: (turn: ClientTurn) => Promise<void>,
     options: OpenTurnOptions & { readonly concurrency: number },
   ): Promise<void>
   readonly log: ConversationLog
@@ -58,7 +58,7 @@ export async function runModelAgent(
   const memory = new Memory({ log, bounds: resolved.memory, compact: resolved.compact, space })
   const toolbox = new Toolbox(space, options.tools, listOwn, (error) => resolved.onError(error, undefined))
   /** Includes turns that wait to begin. */
-  const open = new Map<OpenTurn, Steering>()
+  const open = new Map<ClientTurn, Steering>()
   const failed = new Promise<never>((_, reject) => {
     opened.catch(reject)
   })
@@ -75,7 +75,7 @@ export async function runModelAgent(
     toolbox.onEnvelope(envelope)
     if (envelope.from === space.id) recorder?.onOwnEnvelope(envelope)
   }
-  const answer = async (turn: OpenTurn): Promise<void> => {
+  const answer = async (turn: ClientTurn): Promise<void> => {
     const steering = open.get(turn) ?? new Steering(turn)
     open.set(turn, steering)
     try {

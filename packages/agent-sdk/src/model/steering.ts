@@ -1,6 +1,6 @@
 import { getMessage } from '@meup/folds'
 import { type AnyEnvelope, type EnvelopeOf, isContextAncestor, isThought, Kind } from '@meup/protocol'
-import type { OpenTurn } from '../agent/turns.js'
+import type { ClientTurn } from '../agent/turns.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 
@@ -12,12 +12,12 @@ interface Remark {
 
 /** Messages of others about a turn while a model works on it. */
 export class Steering {
-  readonly #turn: OpenTurn
+  readonly #turn: ClientTurn
   #unread: Remark[] = []
   #isOpen = true
   #interrupt = new AbortController()
 
-  constructor(turn: OpenTurn) {
+  constructor(turn: ClientTurn) {
     this.#turn = turn
   }
 

@@ -18,7 +18,7 @@ export interface ThinkingRun extends Pick<Reasoning, 'signal' | typeof Symbol.as
 }
 
 /** Opens a run for a turn. If the gateway refuses it, the error is reported and the reasoning is not published. */
-export async function openRun(
+export async function openThinkingRun(
   turn: Turn,
   metadata: object,
   onError: (error: unknown) => void,

@@ -5,7 +5,7 @@ import { isFilled } from '../extract/json.js'
 import { readArguments } from '../extract/json-text.js'
 import { cutName } from '../extract/tag-tokens.js'
 import type { WantedCall } from './dialogue.js'
-import { parseJson } from './exact-arguments.js'
+import { parseExactJson } from './exact-arguments.js'
 import { isRecord } from './rationale.js'
 
 export type CallableTools = ReadonlyMap<string, Pick<SpaceTool, 'name' | 'inputSchema'>>
@@ -38,7 +38,7 @@ const createCall = (id: string, name: string, json: string): WantedCall => ({
   id,
   name,
   json,
-  input: parseJson(json) ?? json,
+  input: parseExactJson(json) ?? json,
 })
 
 /** Namespaces that models prepend to the name of a tool, and the number of a call that they append. */
@@ -104,7 +104,7 @@ function fitCall({ name, args }: TextCall, tools: CallableTools): WantedCall | u
   if (found === undefined || schema === undefined) return undefined
   const properties = isRecord(schema.properties) ? schema.properties : {}
   const [json, another] = typeof args === 'string' ? readArguments(args) : [toJson(args, properties)]
-  const input = json === undefined || another !== undefined ? undefined : parseJson(json)
+  const input = json === undefined || another !== undefined ? undefined : parseExactJson(json)
   if (json === undefined || !isRecord(input)) return undefined
   const required = Array.isArray(schema.required) ? schema.required : []
   const isOpen = Object.keys(properties).length === 0 || Boolean(schema.additionalProperties)
@@ -134,5 +134,5 @@ function toValue(text: string, schema: unknown): string {
   const types = isRecord(schema) ? [schema.type].flat() : []
   const bare = text.trim()
   const json = pythonWords[bare] ?? bare
-  return types.includes('string') || parseJson(json) === undefined ? JSON.stringify(text) : json
+  return types.includes('string') || parseExactJson(json) === undefined ? JSON.stringify(text) : json
 }

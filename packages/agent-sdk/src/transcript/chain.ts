@@ -23,7 +23,7 @@ export interface LogEntry {
   readonly usage?: Usage
 }
 
-export interface LogFilter {
+export interface ChainFilter {
   readonly type?: ContentType
   /** Only from this speaker, among named ones. */
   readonly from?: string
@@ -73,7 +73,7 @@ export class Chain {
   }
 
   /** Oldest first. */
-  log({ type, from, after, through }: LogFilter = {}): LogEntry[] {
+  log({ type, from, after, through }: ChainFilter = {}): LogEntry[] {
     const first = after === undefined ? 0 : this.#findPlace(after) + 1
     const end = through === undefined ? this.#commits.length : this.#findPlace(through) + 1
     return this.#commits

@@ -2,7 +2,7 @@ import { cut, onOneLine } from '@meup/folds'
 import { canonicalJson, parseExact, stringifyExact } from '@meup/protocol'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
-import type { ToolCall } from '../extract/index.js'
+import type { ExtractedCall } from '../extract/index.js'
 import { type Content, checkContent } from './content.js'
 import { TranscriptError } from './errors.js'
 
@@ -63,13 +63,13 @@ function lineOf(content: Content): string {
   return cut(onOneLine(text), maxLineChars)
 }
 
-export type Verdict =
+export type ChainVerdict =
   | { readonly ok: true; readonly commits: number; readonly head: string | null }
   /** `at`: index of the first invalid commit, or their number for a wrong head. */
   | { readonly ok: false; readonly at: number; readonly problem: 'parent' | 'hash' | 'head' }
 
 /** Verifies that each commit matches its hash and follows the previous one, up to `head` if given. */
-export function verifyCommits(commits: readonly Commit[], head?: string | null): Verdict {
+export function verifyCommits(commits: readonly Commit[], head?: string | null): ChainVerdict {
   let parent: string | null = null
   for (const [at, commit] of commits.entries()) {
     if (commit.parent !== parent) return { ok: false, at, problem: 'parent' }
@@ -81,7 +81,7 @@ export function verifyCommits(commits: readonly Commit[], head?: string | null):
 }
 
 /** Calls of the last answer without a result. */
-export function openCalls(commits: readonly Commit[]): readonly ToolCall[] {
+export function openCalls(commits: readonly Commit[]): readonly ExtractedCall[] {
   const at = commits.findLastIndex(({ content }) => content.content_type !== 'tool')
   const caller = commits[at]?.content
   if (caller?.content_type !== 'assistant' || caller.toolCalls === undefined) return []

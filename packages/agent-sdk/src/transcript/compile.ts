@@ -1,4 +1,4 @@
-import type { ToolCall } from '../extract/index.js'
+import type { ExtractedCall } from '../extract/index.js'
 import type { LogEntry } from './chain.js'
 import {
   type AssistantContent,
@@ -45,7 +45,7 @@ export function compileTurn(
 
 /** A message as far as it is stored. */
 interface SaidMessage extends Pick<PromptMessage, 'role' | 'text'> {
-  readonly toolCalls?: readonly ToolCall[]
+  readonly toolCalls?: readonly ExtractedCall[]
 }
 
 function toSaid(message: PromptMessage): SaidMessage {
@@ -133,7 +133,7 @@ export type PromptMessage = { readonly hash: string } & (
       readonly type: 'assistant'
       readonly role: 'assistant'
       readonly text: string
-      readonly toolCalls?: readonly ToolCall[]
+      readonly toolCalls?: readonly ExtractedCall[]
       /** Send unchanged and in this order, not as text. */
       readonly replay?: Replay
     }

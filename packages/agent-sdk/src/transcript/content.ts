@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import type { Format, ToolCall } from '../extract/index.js'
+import type { ExtractedCall, Format } from '../extract/index.js'
 import { TranscriptError, type TranscriptErrorCode } from './errors.js'
 
 /** Whether prompts show a commit. `PINNED` commits are also kept when a prompt is shortened. */
@@ -35,7 +35,7 @@ const format = Type.Unsafe<Format>(
 )
 
 /** A call requested by the model. */
-const toolCall = Type.Unsafe<ToolCall>(
+const toolCall = Type.Unsafe<ExtractedCall>(
   Type.Object({ id: Type.String(), name: Type.String(), arguments: Type.Unknown() }, closed),
 )
 

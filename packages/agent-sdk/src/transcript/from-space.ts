@@ -3,9 +3,9 @@ import {
   createContextFold,
   createTranscript,
   getSource,
-  type Message,
   payloadText,
   type Source,
+  type TranscriptMessage,
 } from '@meup/folds'
 import { type Envelope, isContextAncestor, isThought, Kind, openedContext } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
@@ -25,14 +25,17 @@ export interface FollowedSpace extends Disposable {
  * A transcript of a space: chats of `self` are the assistant's, those of others are named users'. It contains the reasoning;
  * `reasoning` selects what prompts include. Withheld, hidden and retracted texts are omitted.
  */
-export function fromSpace(envelopes: Iterable<Envelope>, options: SpaceView & TranscriptOptions): Transcript {
+export function fromSpace(
+  envelopes: Iterable<Envelope>,
+  options: RecordedSpace & TranscriptOptions,
+): Transcript {
   const fold = new SpaceFold(options)
   for (const envelope of envelopes) fold.apply(envelope)
   return new Transcript(fold.chain(), options)
 }
 
 /** Like `fromSpace`, for what this client receives from now on; including the past if it connected with `after: 0`. */
-export function followSpace(space: BaseClient, view: Omit<SpaceView, 'self'> = {}): FollowedSpace {
+export function followSpace(space: BaseClient, view: Omit<RecordedSpace, 'self'> = {}): FollowedSpace {
   const begin = (): SpaceFold => new SpaceFold({ ...view, self: space.id })
   let fold = begin()
   const onEnvelope = (envelope: Envelope): void => fold.apply(envelope)
@@ -51,7 +54,7 @@ export function followSpace(space: BaseClient, view: Omit<SpaceView, 'self'> = {
 /** The reasoning in a prompt: none, own, all, or that of these contexts and below. */
 export type ReasoningChoice = 'none' | 'own' | 'all' | readonly string[]
 
-export interface SpaceView {
+export interface RecordedSpace {
   /** The participant with the assistant's role. */
   readonly self: string
   /** Default: `none`. */
@@ -70,12 +73,12 @@ interface Thought {
 
 /** The main conversation of a space, with reasoning, as far as this reader receives it. */
 class SpaceFold {
-  readonly #view: SpaceView
+  readonly #view: RecordedSpace
   readonly #messages
   readonly #contexts = createContextFold()
   readonly #thoughts
 
-  constructor(view: SpaceView) {
+  constructor(view: RecordedSpace) {
     const { capacity = 4e6 } = view
     this.#view = view
     this.#messages = createTranscript(capacity)
@@ -105,7 +108,7 @@ class SpaceFold {
     return chain
   }
 
-  #said({ source: { from }, text }: Message): Content {
+  #said({ source: { from }, text }: TranscriptMessage): Content {
     return from === this.#view.self
       ? { content_type: 'assistant', text }
       : { content_type: 'user', text, from }

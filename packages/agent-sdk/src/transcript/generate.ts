@@ -1,13 +1,13 @@
 import {
+  type ExtractedCall,
   type Extraction,
   extractReasoning,
   type Format,
   type FoundReasoning,
   reasoningBy,
-  type ToolCall,
 } from '../extract/index.js'
 import { countMatches, record, records } from '../extract/json.js'
-import { readUsage } from '../extract/usage.js'
+import { readProviderUsage } from '../extract/usage.js'
 import type { Chain } from './chain.js'
 import { type Commit, seal } from './commit.js'
 import { type CompileOptions, compile, type PromptMessage } from './compile.js'
@@ -35,7 +35,7 @@ export interface ChatResponse {
   /** The messages that were sent to the model. */
   readonly prompt: readonly PromptMessage[]
   /** Calls that have to be answered with `tool` first. */
-  readonly toolCalls: readonly ToolCall[]
+  readonly toolCalls: readonly ExtractedCall[]
   /** The client's response; not stored. */
   readonly rawResponse: unknown
 }
@@ -122,7 +122,7 @@ export interface ModelClient {
 /** The content of a response. */
 interface Reading {
   readonly text: string
-  readonly toolCalls: readonly ToolCall[]
+  readonly toolCalls: readonly ExtractedCall[]
   readonly reasoning: Found | null
   /** Items that the provider may require back, and their field. */
   readonly opaque: { readonly source: string; readonly items: readonly unknown[] }
@@ -197,7 +197,7 @@ function opaqueIn(
 }
 
 /** Adds missing ids, because results name their calls; some providers identify them by order only. */
-function withIds(calls: readonly ToolCall[]): ToolCall[] {
+function withIds(calls: readonly ExtractedCall[]): ExtractedCall[] {
   const taken = new Set<string>()
   return calls.map((call, index) => {
     let { id } = call
@@ -220,7 +220,7 @@ const inputNames = [
 function readResponseUsage(response: unknown, reasoning: number | undefined): Usage | null {
   const body = record(response) ?? {}
   const counts = record(body.usage) ?? record(body.usageMetadata) ?? body
-  const { outputTokens, tokens } = readUsage(counts)
+  const { outputTokens, tokens } = readProviderUsage(counts)
   const input = inputNames.map((name) => countMatches(counts[name])).find((each) => each !== undefined)
   const usage = {
     input: input ?? null,

@@ -1,6 +1,6 @@
-export type { LogEntry, LogFilter, TranscriptRecord } from './chain.js'
+export type { ChainFilter, LogEntry, TranscriptRecord } from './chain.js'
 export type { Commit, CommitOptions } from './commit.js'
-export { type Verdict, verifyCommits } from './commit.js'
+export { type ChainVerdict, verifyCommits } from './commit.js'
 export { type CompileOptions, compileTurn, type PromptMessage, type ReplayPolicy } from './compile.js'
 export type { Usage } from './content.js'
 export {
@@ -19,7 +19,7 @@ export {
   type UserContent,
 } from './content.js'
 export { TranscriptError, type TranscriptErrorCode } from './errors.js'
-export type { ReasoningChoice, SpaceView } from './from-space.js'
+export type { ReasoningChoice, RecordedSpace } from './from-space.js'
 export { type FollowedSpace, followSpace, fromSpace } from './from-space.js'
 export type { ChatResponse, GenerateOptions, GenerationConfig, ModelClient } from './generate.js'
 export { type RenderOptions, renderDiff, renderFull, renderLog } from './render.js'

@@ -1,11 +1,11 @@
 import type { Format } from '../extract/index.js'
-import { Chain, type LogEntry, type LogFilter, type TranscriptRecord, toChain, toRecord } from './chain.js'
+import { Chain, type ChainFilter, type LogEntry, type TranscriptRecord, toChain, toRecord } from './chain.js'
 import {
+  type ChainVerdict,
   type Commit,
   type CommitOptions,
   mustFollow,
   openCalls,
-  type Verdict,
   verifyCommits,
 } from './commit.js'
 import { type CompileOptions, compile, type PromptMessage } from './compile.js'
@@ -134,12 +134,12 @@ export class Transcript {
   }
 
   /** The commits with their annotations, oldest first. Throws `unknown_commit`. */
-  log(filter: LogFilter = {}): LogEntry[] {
+  log(filter: ChainFilter = {}): LogEntry[] {
     return this.#chain.log(filter)
   }
 
   /** Verifies that each commit matches its hash, and, with `head`, that none are missing. */
-  verify(head?: string): Verdict {
+  verify(head?: string): ChainVerdict {
     return verifyCommits(this.commits, head)
   }
 

@@ -75,7 +75,7 @@ export function addRunning(program: Command): void {
     .description('list your spaces that run on this machine')
     .option('--json', 'print one JSON array')
     .action(async (flags: { readonly json?: boolean }) =>
-      (await import('../operator/spaces.js')).listSpaces(flags),
+      (await import('../operator/spaces.js')).listLocalSpaces(flags),
     )
 }
 

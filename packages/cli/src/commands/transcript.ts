@@ -56,7 +56,11 @@ export function addTranscript(program: Command): void {
     .action(async (name: string, { model, baseUrl: baseURL, instructions: file, ...flags }: ReplayFlags) => {
       const { MODEL_API_KEY: apiKey } = process.env
       const instructions = file === undefined ? undefined : readFileSync(file, 'utf8')
-      await (await load()).replay(name, omitUndefined({ model, baseURL, apiKey, instructions }), flags)
+      await (await load()).replayTranscript(
+        name,
+        omitUndefined({ model, baseURL, apiKey, instructions }),
+        flags,
+      )
     })
 }
 

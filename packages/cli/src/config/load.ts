@@ -7,13 +7,20 @@ import { ConfigError } from './config-error.js'
 import { type FileShared, type FileSpace, OneSpaceFile, SeveralSpacesFile } from './schema.js'
 import { readSecrets } from './secrets.js'
 import { toStorage } from './storage.js'
-import { isMapValue, validate } from './validate.js'
-import { expandVariables, type Finding, locate, plainValue, readYaml, type Source } from './yaml-source.js'
+import { isMapValue, validateConfig } from './validate.js'
+import {
+  type ConfigFinding,
+  expandVariables,
+  locate,
+  plainValue,
+  readYaml,
+  type YamlSource,
+} from './yaml-source.js'
 
 /** A configuration with the positions of its settings in the file. */
 export interface ConfigFile {
   readonly config: Config
-  readonly source: Source
+  readonly source: YamlSource
 }
 
 interface ReadOptions {
@@ -43,7 +50,7 @@ export function parseFile(text: string, options: ReadOptions): ConfigFile {
   if (!readable) throw new ConfigError(options.file, problems)
 
   const reported = new Set<string>()
-  const report = ({ path, message, at }: Finding) => {
+  const report = ({ path, message, at }: ConfigFinding) => {
     const name = path.join('.')
     // Further mistakes under the same path usually follow from the first.
     if (!reported.has(name)) problems.push({ ...locate(source, path, at), path: name, message })
@@ -90,12 +97,12 @@ interface Checked {
   readonly several: boolean
 }
 
-function check(value: unknown, report: (finding: Finding) => void): Checked | undefined {
+function check(value: unknown, report: (finding: ConfigFinding) => void): Checked | undefined {
   if (isMapValue(value) && Object.hasOwn(value, 'spaces')) {
-    if (!validate(SeveralSpacesFile, value, report)) return undefined
+    if (!validateConfig(SeveralSpacesFile, value, report)) return undefined
     return { shared: value, spaces: Object.entries(value.spaces), several: true }
   }
-  if (!validate(OneSpaceFile, value, report)) return undefined
+  if (!validateConfig(OneSpaceFile, value, report)) return undefined
   return { shared: value, spaces: [[value.space, value]], several: false }
 }
 

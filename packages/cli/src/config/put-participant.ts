@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isMap, isNode, isScalar, stringify, type YAMLMap } from 'yaml'
 import { isMapValue } from './validate.js'
-import { plainValue, readYaml, type Source } from './yaml-source.js'
+import { plainValue, readYaml, type YamlSource } from './yaml-source.js'
 
 interface Placement {
   /** Keys of the map of participants, from the root. */
@@ -46,7 +46,7 @@ function tryToRead(text: string): unknown {
 /** Changes only the lines of the participant. */
 function splice(
   text: string,
-  { document }: Source,
+  { document }: YamlSource,
   { place, id, participant }: Placement,
 ): string | undefined {
   const map = document.getIn(place, true)
@@ -77,7 +77,7 @@ function findEnd(text: string, { key, value }: YAMLMap['items'][number]): number
   return text.slice(0, isNode(node) ? node.range?.[1] : 0).trimEnd().length
 }
 
-function rewrite({ document }: Source, { place, id, participant }: Placement): string | undefined {
+function rewrite({ document }: YamlSource, { place, id, participant }: Placement): string | undefined {
   const nodes = place.map((_, depth) => document.getIn(place.slice(0, depth + 1), true))
   const last = nodes.at(-1)
   if (nodes.every(isMap)) document.setIn([...place, id], document.createNode(participant))

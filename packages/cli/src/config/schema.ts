@@ -21,7 +21,7 @@ import {
   named,
   oneOf,
   type ProblemInside,
-  refused,
+  refusedKey,
   text,
   word,
 } from './shapes.js'
@@ -232,8 +232,8 @@ const participant = byKind('one of human, agent, mcp, process, acp', [
     ...serverLimits,
     ...program,
     command: orUrl,
-    url: refused('cannot stand beside command; keep one of them'),
-    headers: refused('goes with a url; give a command its secrets in env'),
+    url: refusedKey('cannot stand beside command; keep one of them'),
+    headers: refusedKey('goes with a url; give a command its secrets in env'),
   }),
   map({
     kind: oneOf('mcp'),
@@ -242,10 +242,10 @@ const participant = byKind('one of human, agent, mcp, process, acp', [
     ...started,
     url,
     headers: Type.Optional(headers),
-    command: refused('cannot stand beside url; keep one of them'),
-    args: refused('goes with a command; a url has none'),
-    cwd: refused('goes with a command; a url has none'),
-    env: refused('goes with a command; give a url its secrets in headers'),
+    command: refusedKey('cannot stand beside url; keep one of them'),
+    args: refusedKey('goes with a command; a url has none'),
+    cwd: refusedKey('goes with a command; a url has none'),
+    env: refusedKey('goes with a command; give a url its secrets in headers'),
   }),
   map({
     kind: oneOf('process'),
@@ -317,11 +317,11 @@ export const OneSpaceFile = map({
 })
 export type FileShared = Pick<Static<typeof OneSpaceFile>, keyof typeof shared>
 
-const perSpaceOnly = refused('belongs in each of the spaces; move it there')
+const perSpaceOnly = refusedKey('belongs in each of the spaces; move it there')
 export const SeveralSpacesFile = map({
   ...shared,
   spaces: named(SpaceName, spaceName, oneSpace, 1),
-  space: refused('cannot stand beside spaces; keep one of them'),
+  space: refusedKey('cannot stand beside spaces; keep one of them'),
   retention: perSpaceOnly,
   limits: perSpaceOnly,
   reasoning: perSpaceOnly,

@@ -41,7 +41,7 @@ export const byKind = <T extends TSchema[]>(kinds: string, variants: [...T]) =>
   Type.Union(variants, { kinds, description: 'a map of keys and values' })
 
 /** A key that is not allowed; only its description matters. */
-export const refused = (description: string) => Type.Optional(Type.Never({ description }))
+export const refusedKey = (description: string) => Type.Optional(Type.Never({ description }))
 
 /** Defines a custom schema; `problemsIn` lists the mistakes in a value. */
 export function checked<T>(name: string, problemsIn: (value: unknown) => ProblemInside[]) {

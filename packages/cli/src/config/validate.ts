@@ -2,13 +2,13 @@ import { suggest } from '@meup/folds'
 import { KindGuard, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
 import type { ProblemInside } from './shapes.js'
-import type { Finding, Path } from './yaml-source.js'
+import type { ConfigFinding, YamlPath } from './yaml-source.js'
 
 /** Whether the value matches the schema; reports every mistake. */
-export function validate<T extends TSchema>(
+export function validateConfig<T extends TSchema>(
   schema: T,
   value: unknown,
-  report: (finding: Finding) => void,
+  report: (finding: ConfigFinding) => void,
 ): value is Static<T> {
   const findings = toFindings(Value.Errors(schema, value))
   findings.forEach(report)
@@ -19,12 +19,12 @@ export function isMapValue(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function toFindings(errors: Iterable<ValueError>): Finding[] {
+function toFindings(errors: Iterable<ValueError>): ConfigFinding[] {
   return [...errors].flatMap(toFinding)
 }
 
 /** Chooses the message for an error; the schemas contain the texts. */
-function toFinding(error: ValueError): Finding[] {
+function toFinding(error: ValueError): ConfigFinding[] {
   const { schema, value } = error
   const path = parsePointer(error.path)
   const { description = '' } = schema
@@ -47,7 +47,7 @@ function toFinding(error: ValueError): Finding[] {
 }
 
 /** Reports the mistakes in the variant that `kind` names, or in `kind` itself and the keys common to all variants. */
-function explainVariants(error: ValueError, value: Record<string, unknown>, path: Path): Finding[] {
+function explainVariants(error: ValueError, value: Record<string, unknown>, path: YamlPath): ConfigFinding[] {
   const variants: readonly TObject[] = error.schema.anyOf
   const chosen = variants.flatMap(({ properties: { kind } }, i) =>
     kind && Value.Check(kind, value.kind) ? [toFindings(error.errors[i] ?? [])] : [],
@@ -66,9 +66,9 @@ function explainVariants(error: ValueError, value: Record<string, unknown>, path
   return [{ path: [...path, 'kind'], message, at: 'value' }, ...certain]
 }
 
-const isSamePlace = (a: Finding, b: Finding): boolean => a.path.join('.') === b.path.join('.')
+const isSamePlace = (a: ConfigFinding, b: ConfigFinding): boolean => a.path.join('.') === b.path.join('.')
 
-function explainKey(schema: TSchema, path: Path): Finding {
+function explainKey(schema: TSchema, path: YamlPath): ConfigFinding {
   if (typeof schema.names === 'string') return { path, message: `must be ${schema.names}`, at: 'key' }
   return unknownKey(path, offeredKeys(schema))
 }
@@ -78,7 +78,7 @@ function offeredKeys({ properties }: TSchema): string[] {
   return Object.keys(properties).filter((key) => !KindGuard.IsNever(properties[key]))
 }
 
-function unknownKey(path: Path, known: readonly string[]): Finding {
+function unknownKey(path: YamlPath, known: readonly string[]): ConfigFinding {
   const key = path.at(-1) ?? ''
   if (/^\/[/*]/.test(key)) return { path, message: 'a comment begins with # in YAML', at: 'key' }
   const meant = suggest(key, known)

@@ -10,20 +10,20 @@ import {
   visit,
   type YAMLError,
 } from 'yaml'
-import type { Problem } from './config-error.js'
+import type { ConfigProblem } from './config-error.js'
 
 /** A parsed file, with the positions of its nodes. */
-export interface Source {
+export interface YamlSource {
   readonly document: Document.Parsed
   readonly lines: LineCounter
 }
 
 /** Keys and indexes from the root. */
-export type Path = readonly string[]
+export type YamlPath = readonly string[]
 
 /** A mistake in a value or in its key. */
-export interface Finding {
-  readonly path: Path
+export interface ConfigFinding {
+  readonly path: YamlPath
   readonly message: string
   /** Whether to point at the key or the value. A missing key is reported at its map. */
   readonly at: 'key' | 'value'
@@ -31,9 +31,9 @@ export interface Finding {
 
 /** Position of a path in the file; lines and columns count from 1. */
 export function locate(
-  { document, lines }: Source,
-  path: Path,
-  at: Finding['at'],
+  { document, lines }: YamlSource,
+  path: YamlPath,
+  at: ConfigFinding['at'],
 ): { line: number; column: number } {
   let node: unknown = document.contents
   let offset = getOffset(node) ?? 0
@@ -50,7 +50,7 @@ export function locate(
 }
 
 /** The node at a path; `undefined` if there is none. */
-function find({ document }: Source, path: Path): { key: unknown; value: unknown } | undefined {
+function find({ document }: YamlSource, path: YamlPath): { key: unknown; value: unknown } | undefined {
   let found: { key: unknown; value: unknown } | undefined = { key: undefined, value: document.contents }
   for (const segment of path) {
     found = findChild(found.value, segment, document)
@@ -77,8 +77,8 @@ function findChild(
 }
 
 interface Reading {
-  readonly source: Source
-  readonly problems: Problem[]
+  readonly source: YamlSource
+  readonly problems: ConfigProblem[]
   /** Whether its values can be validated in spite of the problems. */
   readonly readable: boolean
 }
@@ -122,17 +122,17 @@ export function readYaml(text: string): Reading {
 }
 
 /** The file as plain values. Throws `ReferenceError` for invalid aliases. */
-export function plainValue({ document }: Source): unknown {
+export function plainValue({ document }: YamlSource): unknown {
   return document.toJS({ maxAliasCount })
 }
 
-const createEmptyFileProblem = (source: Source): Problem =>
+const createEmptyFileProblem = (source: YamlSource): ConfigProblem =>
   createProblem(source, 0, 'the file is empty; begin with version: 1 and space: <name>')
 
 /** Unresolved aliases, and aliases that would expand to an excessive size. */
-function findAliasProblems(source: Source): Problem[] {
+function findAliasProblems(source: YamlSource): ConfigProblem[] {
   const offsets: number[] = []
-  const problems: Problem[] = []
+  const problems: ConfigProblem[] = []
   visit(source.document, {
     Alias(_key, alias) {
       const offset = alias.range?.[0] ?? 0
@@ -152,13 +152,13 @@ function findAliasProblems(source: Source): Problem[] {
   }
 }
 
-function createProblem({ lines }: Source, offset: number, message: string): Problem {
+function createProblem({ lines }: YamlSource, offset: number, message: string): ConfigProblem {
   const { line, col } = lines.linePos(offset)
   return { line, column: col, path: '', message }
 }
 
 /** Removes errors that follow from the one before: on the same line, or with the same message. */
-function removeRepeated(problems: readonly Problem[]): Problem[] {
+function removeRepeated(problems: readonly ConfigProblem[]): ConfigProblem[] {
   return problems.filter(({ line, message }, i) => {
     const before = problems[i - 1]
     return before?.line !== line && before?.message !== message
@@ -174,7 +174,7 @@ const variableContent = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
  * NAME is unset or empty, and `$${` a literal `${`. Keys are not expanded, and values are text, never YAML. Returns the
  * references that could not be expanded.
  */
-export function expandVariables(node: unknown, env: NodeJS.ProcessEnv, path: Path = []): Finding[] {
+export function expandVariables(node: unknown, env: NodeJS.ProcessEnv, path: YamlPath = []): ConfigFinding[] {
   if (isMap(node)) {
     return node.items.flatMap(({ key, value }) => expandVariables(value, env, [...path, getKeyText(key)]))
   }
@@ -212,7 +212,7 @@ interface SettingOrigin {
 const reference = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)/g
 
 /** `undefined` = the file does not set it. */
-export function findOrigin(source: Source, path: Path): SettingOrigin | undefined {
+export function findYamlOrigin(source: YamlSource, path: YamlPath): SettingOrigin | undefined {
   const found = find(source, path)
   if (found === undefined) return undefined
   const names = textsIn(found.value).flatMap((text) => [...text.matchAll(reference)])
@@ -223,7 +223,7 @@ export function findOrigin(source: Source, path: Path): SettingOrigin | undefine
 }
 
 /** The text of a setting as written: `${NAME}` is not expanded, so that no secret is shown. */
-export function readWrittenText(source: Source, path: Path): string {
+export function readWrittenText(source: YamlSource, path: YamlPath): string {
   return textsIn(find(source, path)?.value).join(' ')
 }
 

@@ -1,4 +1,4 @@
-import type { Run, SpaceClient, ThinkingLevel } from '@meup/agent-sdk'
+import type { OpenRun, SpaceClient, ThinkingLevel } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
 import { thinkingLevels } from '@meup/agent-sdk/internal'
 import { escapePattern, getAlwaysCapability, type ProposedRequest } from '@meup/agent-sdk/watch'
@@ -33,7 +33,7 @@ import { type ConnectionFlags, createHttpClient, mustKnow } from '../lib/connect
 import { formatError, UsageError } from '../lib/exit.js'
 import { FormFiller } from '../lib/fill-form.js'
 import { findByPrefix, omitUndefined } from '../lib/options.js'
-import { getStdoutStyle, table } from '../lib/output.js'
+import { formatTable, getStdoutStyle } from '../lib/output.js'
 import { mayAllow } from '../lib/refusals.js'
 import { parseExpiry, parseTimeSpan } from '../lib/times.js'
 import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
@@ -581,12 +581,12 @@ export function participantLines(
   })
   const more = sorted.length - rows.length
   return [
-    ...table(rows),
+    ...formatTable(rows),
     ...(more > 0 ? [`… ${more.toLocaleString('en')} more; /participants <start of a name>`] : []),
   ]
 }
 
-function formatLoad(id: string, runs: readonly Run[]): string {
+function formatLoad(id: string, runs: readonly OpenRun[]): string {
   const own = runs.filter(({ owner }) => owner === id).length
   return own === 0 ? 'here' : own === 1 ? 'thinks' : `thinks ${own} times`
 }

@@ -15,7 +15,7 @@ import { RunInterrupter } from './interruptions.js'
 import { LatestAnswers } from './latest-answers.js'
 import { LiveTurns } from './live-turns.js'
 import { PendingProposals } from './pending-proposals.js'
-import { completeLine, readTyped, type Typed, unknownCommand } from './slash-commands.js'
+import { completeLine, describeUnknownSlashCommand, readTyped, type Typed } from './slash-commands.js'
 
 export interface JoinFlags extends ViewFlags {
   readonly reasoning?: boolean
@@ -72,7 +72,7 @@ export async function join(flags: JoinFlags): Promise<void> {
     // It counts as shown when it is printed, which may be later.
     return () => ({ preview: [], block: pending.card(envelope.id) })
   }
-  const feed = new Feed(view, follow, beginning)
+  const feed = new ConversationFeed(view, follow, beginning)
   const commands = new CommandRunner({ space, flags, view, live, pending, interrupting, answers })
   space.on('envelope', (envelope) => {
     pending.onEnvelope(envelope)
@@ -137,7 +137,7 @@ export async function join(flags: JoinFlags): Promise<void> {
           ...(commands.thinkingLevel && { thinkingLevel: commands.thinkingLevel }),
         })
       else if ('command' in typed && typed.command === '/exit') lines.close()
-      else if ('unknown' in typed) view.notify(unknownCommand(typed.unknown))
+      else if ('unknown' in typed) view.notify(describeUnknownSlashCommand(typed.unknown))
       else await commands.runCommand(typed.command, typed.argument)
     } catch (error) {
       // A chat that could not be sent must not look as if it was sent.
@@ -256,7 +256,7 @@ async function readTypedLines(
 type Follow = (envelope: AnyEnvelope) => Promise<Following> | (() => Following) | undefined
 
 /** Shows envelopes in order, each with the lines that follow it before the next. */
-export class Feed {
+export class ConversationFeed {
   readonly #view: Pick<View, 'show' | 'append' | 'notify'>
   readonly #follow: Follow
   #last: Promise<void>

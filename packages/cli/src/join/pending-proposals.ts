@@ -22,7 +22,7 @@ import {
   shortenArguments,
   spellOut,
 } from '@meup/folds'
-import { summarize } from '@meup/observer/model'
+import { summarizeProposal } from '@meup/observer/model'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import type { FormFiller } from '../lib/fill-form.js'
 import { findByPrefix } from '../lib/options.js'
@@ -238,7 +238,7 @@ interface ExactLines {
 }
 
 function cardLines({ payload }: AnyEnvelope, call: ProposedCall): ExactLines {
-  const { change, settings, isAll } = summarize({ ...payload })
+  const { change, settings, isAll } = summarizeProposal({ ...payload })
   const { sentence: what, lines = [] } = change ?? { sentence: '' }
   const changed = lines.map(({ sign, text }) => `${sign === '@' ? ' ' : sign}${text}`)
   if (!isAll) {

@@ -1,6 +1,6 @@
 import { thinkingLevels } from '@meup/agent-sdk/internal'
 import { suggest } from '@meup/folds'
-import { table } from '../lib/output.js'
+import { formatTable } from '../lib/output.js'
 
 interface SlashCommand {
   readonly name: `/${string}`
@@ -207,7 +207,7 @@ export function helpLines(): string[] {
   const rows = slashCommands.flatMap(({ name, section, forms }) =>
     forms.map(([takes, about]) => ({ section, row: [`  ${name} ${takes}`.trimEnd(), about] })),
   )
-  const lines = table(rows.map(({ row }) => row))
+  const lines = formatTable(rows.map(({ row }) => row))
   const titled = rows.flatMap(({ section }, at) => [
     ...(rows[at - 1]?.section === section ? [] : ['', section]),
     lines[at] ?? '',
@@ -216,7 +216,7 @@ export function helpLines(): string[] {
 }
 
 /** The message for an unknown command. */
-export function unknownCommand(word: string): string {
+export function describeUnknownSlashCommand(word: string): string {
   const meant = suggest(word, names)
   return `✗ there is no ${word}; ${meant === undefined ? '/help says what there is' : `did you mean ${meant}?`}`
 }

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, dirname, join, resolve } from 'node:path'
 
 /** The file that a command resolves to. */
-export function findCommand(command: string, path: string): string | undefined {
+export function findExecutable(command: string, path: string): string | undefined {
   const endings = process.platform === 'win32' ? ['', ...(process.env.PATHEXT ?? '').split(';')] : ['']
   const folders = /[\\/]/.test(command) ? [''] : path.split(delimiter).filter(Boolean)
   const files = folders.flatMap((folder) => endings.map((end) => join(folder, command + end)))
@@ -26,7 +26,7 @@ const [name, ofPackages] = ['meup', join('node_modules', '.bin')]
  */
 export function ownCommand(folder: string, path: string): string {
   const ofShell = path.split(delimiter).filter((each) => !each.endsWith(ofPackages))
-  if (findCommand(name, ofShell.join(delimiter)) !== undefined) return name
+  if (findExecutable(name, ofShell.join(delimiter)) !== undefined) return name
   return isPackaged(resolve(folder)) ? `npx ${name}` : name
 }
 

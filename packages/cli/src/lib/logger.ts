@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { brief, colourStyle, onOneLine, plainStyle, printable } from '@meup/folds'
 import type { Logger } from '@meup/gateway'
+import { getErrorMessage } from '@meup/protocol'
 import { createHighlighter } from './output.js'
 
 /** A line that a participant has printed. */
@@ -47,7 +48,7 @@ export function operatorLog(
     error: writeLine('✗ '),
     program(mark, { err }: { readonly err?: unknown }, message) {
       const line = messageLine(err === undefined ? {} : { err }, message, level)
-      process.stderr.write(`${formatLocalTime(Date.now())}  ${marks[mark]}${line}\n`)
+      process.stderr.write(`${formatClock(Date.now())}  ${marks[mark]}${line}\n`)
     },
     output({ participant, kind, stream, text }) {
       if (output === 'errors' && (kind !== 'process' || stream !== 'stderr')) return
@@ -63,7 +64,7 @@ export function operatorLog(
 const marks = { notice: '', warn: '! ', error: '✗ ' } as const
 
 /** `18:27:05` */
-export const formatLocalTime = (ms: number): string => {
+export const formatClock = (ms: number): string => {
   const date = new Date(ms)
   const parts = [date.getHours(), date.getMinutes(), date.getSeconds()]
   return parts.map((part) => String(part).padStart(2, '0')).join(':')
@@ -89,7 +90,7 @@ function messageLine(fields: object, message: string, level: LogLevel): string {
     const isInMessage = text === undefined || message.includes(text)
     return isInMessage || secretNames.some((secret) => secret === name) ? [] : [`${name} ${text}`]
   })
-  const reason = err === undefined ? '' : `: ${onOneLine(err instanceof Error ? err.message : String(err))}`
+  const reason = err === undefined ? '' : `: ${onOneLine(getErrorMessage(err))}`
   const line = `${printable(message)}${reason}${details.length === 0 ? '' : ` (${details.join(', ')})`}`
   const stack = level === 'info' && err instanceof Error ? err.stack : undefined
   return stack === undefined ? line : `${line}\n${printable(stack)}`

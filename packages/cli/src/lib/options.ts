@@ -1,4 +1,4 @@
-import { parseExact } from '@meup/protocol'
+import { getErrorMessage, parseExact } from '@meup/protocol'
 import type { Config } from '../config/config.js'
 import { parseListen } from '../config/notation.js'
 import { UsageError } from './exit.js'
@@ -22,7 +22,7 @@ export function parseObject(json: string, flag: string): object {
   try {
     value = parseExact(json)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = getErrorMessage(error)
     throw new UsageError(
       `${flag}: this is not JSON: ${reason}; in a shell it stands in single quotes: ${example}`,
     )
@@ -59,7 +59,7 @@ export function withListen(config: Config, listen: string | undefined): Config {
   try {
     return { ...config, gateway: { ...config.gateway, ...parseListen(listen) } }
   } catch (error) {
-    throw new UsageError(`--listen: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UsageError(`--listen: ${getErrorMessage(error)}`)
   }
 }
 

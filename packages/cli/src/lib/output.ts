@@ -43,7 +43,7 @@ async function askLine(question: string): Promise<string | undefined> {
 export const printJson = <Value = unknown>(value: Value): boolean => print(printableJson(value))
 
 /** Formats rows as lines with aligned columns. */
-export function table(rows: readonly (readonly string[])[]): string[] {
+export function formatTable(rows: readonly (readonly string[])[]): string[] {
   const widths = rows.reduce<number[]>(
     (maximum, row) => row.map((cell, i) => Math.max(maximum[i] ?? 0, cell.length)),
     [],

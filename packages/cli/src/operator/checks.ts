@@ -2,13 +2,14 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSyn
 import { basename, dirname, join } from 'node:path'
 import { inspectLog, LogError, type LogReport } from '@meup/gateway'
 import { loadSqlite } from '@meup/gateway/sqlite'
+import { getErrorMessage } from '@meup/protocol'
 import { type Check, fail, pass } from '../config/check.js'
 import type { Config } from '../config/config.js'
 import { logPath } from '../config/storage.js'
 import { isOpenToOthers, readTokenFile } from '../config/tokens.js'
 import { getRemedy } from '../failure/failure.js'
 import { isClockWrong } from '../lib/clock.js'
-import { findCommand } from '../lib/executables.js'
+import { findExecutable } from '../lib/executables.js'
 import { formatBytes } from '../lib/output.js'
 import { tryToListen } from '../lib/ports.js'
 import { fetchProbe, findTokenRefusal, type GatewayFile } from '../lib/running-gateway.js'
@@ -85,7 +86,7 @@ async function entryChecks(url: string, { space, participant, token }: Address):
     const advice = 'check the space and the token; meup token list shows what is here'
     return [fail('entry', `${refused}: ${refusal.message}`, advice)]
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = getErrorMessage(error)
     return [fail('entry', `${refused}: ${reason}`, 'look at what the gateway prints')]
   }
 }
@@ -253,7 +254,7 @@ export function programChecks({ spaces }: Config): Check[] {
     Object.entries(programs).map(([participant, program]) => {
       if (!('command' in program)) return pass('programs', `${participant} runs elsewhere`)
       const { command, env } = program
-      const found = findCommand(command, env.PATH ?? process.env.PATH ?? '')
+      const found = findExecutable(command, env.PATH ?? process.env.PATH ?? '')
       if (found !== undefined) return pass('programs', `${participant} runs ${found}`)
       const isPath = /[\\/]/.test(command)
       const detail = `${participant}: there is no program ${command}${isPath ? '' : ' in PATH'}`

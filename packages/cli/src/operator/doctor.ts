@@ -7,7 +7,7 @@ import { exitCodes } from '../failure/exit-codes.js'
 import type { JsonOf } from '../json-outputs.js'
 import type { ConnectionFlags } from '../lib/connection.js'
 import { withListen } from '../lib/options.js'
-import { print, printJson, table } from '../lib/output.js'
+import { formatTable, print, printJson } from '../lib/output.js'
 import { findGateway, findGatewayProcess, readGatewayFile } from '../lib/running-gateway.js'
 import {
   clockCheck,
@@ -110,7 +110,7 @@ function addressSettings({ url, space, participant, token }: Address): Setting[]
 const say = (name: string, value: string, from: string): Setting => ({ name, value, from })
 
 const settingLines = (settings: readonly Setting[]): string[] =>
-  table(settings.map(({ name, value, from }) => [name, value, from]))
+  formatTable(settings.map(({ name, value, from }) => [name, value, from]))
 
 const checkLines = (checks: readonly Check[]): string[] =>
   checks.flatMap(({ name, ok, detail, advice }) => [

@@ -4,7 +4,7 @@ import { printable } from '@meup/folds'
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JsonOf } from '../json-outputs.js'
 import { explainRefusal, requestControl } from '../lib/control-client.js'
-import { formatLocalTime } from '../lib/logger.js'
+import { formatClock } from '../lib/logger.js'
 import { parseCount } from '../lib/options.js'
 import { print, printJson } from '../lib/output.js'
 import type { LogLine } from '../run/program-logs.js'
@@ -45,7 +45,7 @@ function show(lines: readonly LogLine[], after: number, { json }: LogsFlags): nu
 }
 
 function formatLine({ time, participant, stream, text }: LogLine): string {
-  const at = formatLocalTime(Date.parse(time))
+  const at = formatClock(Date.parse(time))
   const said = printable(stripVTControlCharacters(text))
   return stream === 'event' ? `${at}  ${said}` : `${at}  ${printable(participant)} | ${said}`
 }

@@ -6,9 +6,9 @@ import type { Config, SpaceEntry } from '../config/config.js'
 import type { ConfigFile } from '../config/load.js'
 import { readSecrets } from '../config/secrets.js'
 import { formatStorage } from '../config/storage.js'
-import { findOrigin, type Path, readWrittenText, type Source } from '../config/yaml-source.js'
+import { findYamlOrigin, readWrittenText, type YamlPath, type YamlSource } from '../config/yaml-source.js'
 import type { ConnectionFlags } from '../lib/connection.js'
-import { table } from '../lib/output.js'
+import { formatTable } from '../lib/output.js'
 import { formatAddress } from '../lib/ports.js'
 import type { GatewayFile } from '../lib/running-gateway.js'
 
@@ -23,7 +23,7 @@ export interface Setting {
 export function listSettings(file: ConfigFile, env: NodeJS.ProcessEnv): Setting[] {
   const { config } = file
   const { gateway, storage, auth } = config
-  const say = (path: Path, value: unknown, from = formatOrigin(file, path, env)): Setting => {
+  const say = (path: YamlPath, value: unknown, from = formatOrigin(file, path, env)): Setting => {
     return { name: path.join('.'), value: String(value), from }
   }
   return [
@@ -42,7 +42,7 @@ export function listSettings(file: ConfigFile, env: NodeJS.ProcessEnv): Setting[
   ]
 }
 
-type Say = (path: Path, value: unknown, from?: string) => Setting
+type Say = (path: YamlPath, value: unknown, from?: string) => Setting
 
 function spaceSettings(file: ConfigFile, entry: SpaceEntry, say: Say): Setting[] {
   const { name, limits, reasoning, safety, mcp, retention, guest } = entry.config
@@ -72,9 +72,9 @@ function participantSettings(file: ConfigFile, entry: SpaceEntry, id: string, sa
   const path = [...participantsPath(config, entry), id]
   const usual = [...participantsPath(config, entry).slice(0, -1), 'defaults', 'capabilities']
   const isUsual =
-    findOrigin(source, [...path, 'capabilities']) === undefined && kind !== 'mcp' && kind !== 'acp'
+    findYamlOrigin(source, [...path, 'capabilities']) === undefined && kind !== 'mcp' && kind !== 'acp'
   const written = (key: string): Setting[] =>
-    findOrigin(source, [...path, key]) === undefined
+    findYamlOrigin(source, [...path, key]) === undefined
       ? []
       : [say([...path, key], readWrittenText(source, [...path, key]))]
   return [
@@ -95,7 +95,7 @@ function participantSettings(file: ConfigFile, entry: SpaceEntry, id: string, sa
   ]
 }
 
-const rateSettings = (path: Path, rates: Readonly<Record<string, Rate>>, say: Say): Setting[] =>
+const rateSettings = (path: YamlPath, rates: Readonly<Record<string, Rate>>, say: Say): Setting[] =>
   Object.entries(rates).map(([rateClass, { perSecond, burst }]) =>
     say([...path, rateClass], `${perSecond} per second, burst ${burst}`),
   )
@@ -107,8 +107,8 @@ const formatCapabilityList = (
   capabilities: Parameters<typeof formatCapability>[0][] | readonly Parameters<typeof formatCapability>[0][],
 ) => capabilities.map(formatCapability).join(' ') || 'none'
 
-function formatOrigin({ config, source }: ConfigFile, path: Path, env: NodeJS.ProcessEnv): string {
-  const origin = findOrigin(source, path)
+function formatOrigin({ config, source }: ConfigFile, path: YamlPath, env: NodeJS.ProcessEnv): string {
+  const origin = findYamlOrigin(source, path)
   if (origin === undefined) return 'default'
   const secrets = readSecrets(config.directory)
   const variables = origin.variables.map((name) => {
@@ -136,7 +136,7 @@ interface ParticipantSummary {
   readonly runs?: string
 }
 
-export function summarize({ config, source }: ConfigFile): Summary {
+export function summarizeConfig({ config, source }: ConfigFile): Summary {
   return {
     listen: formatListen(config),
     storage: formatStorage(config.storage),
@@ -149,8 +149,8 @@ export function summarize({ config, source }: ConfigFile): Summary {
 
 function summarizeParticipants(
   { config, programs }: SpaceEntry,
-  source: Source,
-  path: Path,
+  source: YamlSource,
+  path: YamlPath,
 ): ParticipantSummary[] {
   return Object.entries(config.participants).map(([id, { kind, capabilities }]) => {
     const words = ['command', 'args', 'url'].map((key) => readWrittenText(source, [...path, id, key]))
@@ -168,13 +168,13 @@ export function summaryLines(path: string, { listen, storage, spaces }: Summary)
         runs === undefined ? '' : `runs ${runs}`,
       ]
     })
-    return [`space ${space.name}`, ...table(rows)]
+    return [`space ${space.name}`, ...formatTable(rows)]
   })
   return [`✓ ${path} has no mistakes`, `listens on ${listen}`, `log in ${storage}`, ...participants]
 }
 
 /** Path of the participants of a space in the file. */
-const participantsPath = ({ several }: Config, { config }: SpaceEntry): Path =>
+const participantsPath = ({ several }: Config, { config }: SpaceEntry): YamlPath =>
   several ? ['spaces', config.name, 'participants'] : ['participants']
 
 export const formatListen = ({ gateway }: Config): string => formatAddress(gateway)

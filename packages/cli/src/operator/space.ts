@@ -9,7 +9,7 @@ import type { JsonOf } from '../json-outputs.js'
 import { describeStar, findConfigWarnings } from '../lib/capabilities.js'
 import { UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
-import { summarize, summaryLines } from './settings.js'
+import { summarizeConfig, summaryLines } from './settings.js'
 
 /** `meup space init`: writes a first `space.yaml`. Never overwrites a file. */
 export function initSpace(folder: string, { json }: { json?: boolean }): void {
@@ -36,7 +36,7 @@ export function validateSpace({ config: path, json }: { config: string; json?: b
   const file = resolve(path)
   try {
     const read = readConfig(path)
-    const summary = summarize(read)
+    const summary = summarizeConfig(read)
     if (json) printJson<JsonOf<'space validate'>>({ valid: true, file, ...summary })
     else for (const line of summaryLines(path, summary)) print(line)
     for (const warning of findConfigWarnings(read.config)) printNotice(`warning: ${warning}`)

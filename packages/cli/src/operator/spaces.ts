@@ -1,9 +1,9 @@
 import type { JsonOf } from '../json-outputs.js'
-import { print, printJson, printNotice, table } from '../lib/output.js'
+import { formatTable, print, printJson, printNotice } from '../lib/output.js'
 import { findRunning } from '../lib/running-spaces.js'
 
 /** `meup spaces`: the spaces that run on this machine, of this user, with their folders. */
-export async function listSpaces({ json }: { readonly json?: boolean }): Promise<void> {
+export async function listLocalSpaces({ json }: { readonly json?: boolean }): Promise<void> {
   const running = await findRunning()
   if (json) return void printJson<JsonOf<'spaces'>>(running)
   if (running.length === 0)
@@ -14,5 +14,5 @@ export async function listSpaces({ json }: { readonly json?: boolean }): Promise
     `pid ${pid}`,
     directory,
   ])
-  for (const line of table(rows)) print(line)
+  for (const line of formatTable(rows)) print(line)
 }

@@ -6,11 +6,12 @@ import { HttpClient } from '@meup/agent-sdk/http'
 import { describeState, formatDuration } from '@meup/folds'
 import { inspectLog } from '@meup/gateway'
 import type { ParticipantDetails } from '@meup/protocol'
+import { getErrorMessage } from '@meup/protocol'
 import { loadConfig } from '../config/load.js'
 import { logPath } from '../config/storage.js'
 import type { JsonOf } from '../json-outputs.js'
 import { UsageError } from '../lib/exit.js'
-import { formatBytes, print, printJson, printNotice, table } from '../lib/output.js'
+import { formatBytes, formatTable, print, printJson, printNotice } from '../lib/output.js'
 import { findGateway, type GatewayFile } from '../lib/running-gateway.js'
 import { resolveAddress } from './settings.js'
 
@@ -137,7 +138,7 @@ async function readParticipants(
     return participants.map(({ capabilities: _, ...each }) => each)
   } catch (error) {
     const what = `${target.space}: who is paused, kicked or fails is not known`
-    printNotice(`${what}: ${error instanceof Error ? error.message : String(error)}`)
+    printNotice(`${what}: ${getErrorMessage(error)}`)
     return null
   }
 }
@@ -192,7 +193,7 @@ function spaceLines(stats: SpaceStats): string[] {
   ]
   return [
     isReady ? space : `${space} takes no envelopes at present`,
-    ...table(rows.map((row) => ['', ...row])),
+    ...formatTable(rows.map((row) => ['', ...row])),
   ]
 }
 
@@ -218,9 +219,9 @@ function fileLines(log: FileStats | undefined, isAlone: boolean): string[] {
     const path = relative(process.cwd(), file)
     return path.startsWith('..') ? file : path
   }
-  const files = table(log.files.map(({ file, bytes }) => [shown(file), formatBytes(bytes)]))
+  const files = formatTable(log.files.map(({ file, bytes }) => [shown(file), formatBytes(bytes)]))
   const spaces = log.spaces.map(({ space, head, newest }) => [space, `${head} envelopes`, newest ?? ''])
-  return [...(isAlone ? [...table(spaces), ''] : ['']), ...files]
+  return [...(isAlone ? [...formatTable(spaces), ''] : ['']), ...files]
 }
 
 /** A gateway's answer at `/metrics`, parsed from the text format of Prometheus. */

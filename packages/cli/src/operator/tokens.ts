@@ -15,7 +15,7 @@ import type { JsonOf } from '../json-outputs.js'
 import { UsageError } from '../lib/exit.js'
 import { gatewayMessages, notifyGateway } from '../lib/notify-gateway.js'
 import { omitUndefined } from '../lib/options.js'
-import { print, printJson, printNotice, table } from '../lib/output.js'
+import { formatTable, print, printJson, printNotice } from '../lib/output.js'
 
 export interface TokenFlags {
   readonly config: string
@@ -32,7 +32,7 @@ export function listTokens(participant: string | undefined, flags: TokenFlags): 
   const rows = entries.map(({ space, participant, kind, state, file }) => {
     return [...(several ? [space] : []), participant, kind, state, shortPath(file)]
   })
-  for (const line of table(rows)) print(line)
+  for (const line of formatTable(rows)) print(line)
   for (const warning of entries.flatMap(({ warnings }) => warnings)) printNotice(`✗ ${warning}`)
 }
 

@@ -7,7 +7,7 @@ import {
   describe,
   detailsText,
   getAsked,
-  getWhy,
+  getCallRationale,
   isFailure,
   isNotification,
   isObject,
@@ -119,7 +119,7 @@ const named: ReadonlySet<string> = new Set([Kind.mcpProposal, Kind.capabilityGra
 /** A description for a terminal, with signs for common verbs. `''` = a thought without a text. */
 function styleLine(envelope: AnyEnvelope, description: Description): string {
   const { actor, object, tone } = description
-  const why = getWhy(envelope)
+  const why = getCallRationale(envelope)
   const reason = why === '' ? '' : `  — ${brief(why, maxArgumentsChars)}`
   const isMcp = tone === 'call' || tone === 'result' || tone === 'proposal'
   const detail = isMcp ? brief(description.detail, maxArgumentsChars) : description.detail

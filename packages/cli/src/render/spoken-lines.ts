@@ -7,7 +7,7 @@ import {
   defaultGuard,
   formatDuration,
   getAsked,
-  getWhy,
+  getCallRationale,
   isLate,
   onOneLine,
   printable,
@@ -77,7 +77,7 @@ export function speakLine(line: string): string[] {
 
 function formatWhy(call: AnyEnvelope): string {
   if (call.rationale) return `, because: ${brief(call.rationale, maxTextChars)}`
-  const why = getWhy({ ...call })
+  const why = getCallRationale({ ...call })
   return why === '' ? '' : `, ${why}`
 }
 

@@ -2,8 +2,8 @@ import {
   Bounded,
   brief,
   defaultGuard,
+  getCallRationale,
   getParameters,
-  getWhy,
   isElicitation,
   isObject,
   onOneLine,
@@ -62,7 +62,7 @@ function describeCall(request: Request): ShownCall {
   return {
     tool: onOneLine(shownToolName(payload)),
     args: formatArguments(redact(getShown(payload), defaultGuard).value),
-    why: brief(getWhy({ ...request }), maxReasonChars),
+    why: brief(getCallRationale({ ...request }), maxReasonChars),
   }
 }
 

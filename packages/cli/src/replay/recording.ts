@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ImportedRow, readBody, readLogged } from '@meup/gateway'
+import { type ImportedRow, readImportedBody, readLogged } from '@meup/gateway'
 import { type AnyEnvelope, type Envelope, type ExportVerdict, readExport, splitLines } from '@meup/protocol'
 import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
@@ -123,7 +123,7 @@ async function* readProven(
       yield { withheld: value.seq }
       continue
     }
-    const envelope = readBody(value.body)
+    const envelope = readImportedBody(value.body)
     if (typeof envelope === 'string') return { ok: false, line, problem: envelope }
     yield { envelope: { seq: value.seq, ...envelope } as AnyEnvelope, row: value }
   }

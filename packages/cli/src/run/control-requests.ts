@@ -2,7 +2,7 @@ import { suggest } from '@meup/folds'
 import type { Config } from '../config/config.js'
 import { omitUndefined } from '../lib/options.js'
 import { ControlError, type ControlRequests } from './control-server.js'
-import { isNamed, listPrograms } from './list-programs.js'
+import { isProgramNamed, listPrograms } from './list-programs.js'
 import type { LogLine, ProgramLogs } from './program-logs.js'
 import type { Supervisor } from './supervisor.js'
 
@@ -40,7 +40,7 @@ export function createControlRequests({ getSupervisor, getConfig, logs }: Contro
       for (const name of wanted) findProgram(name, getSupervisor(), getConfig())
       const isMeant = (line: LogLine): boolean =>
         wanted.length === 0 ||
-        wanted.some((name) => isNamed(name, { space: name.split('/')[0] ?? '', ...line }))
+        wanted.some((name) => isProgramNamed(name, { space: name.split('/')[0] ?? '', ...line }))
       const query = { isMeant, ...omitUndefined({ after: readCount(after), tail: readCount(tail) }) }
       const lines = logs.read(query)
       if (lines.length > 0 || waitMs === 0) return { lines }
@@ -88,7 +88,7 @@ const listReports = (supervisor: Supervisor | undefined): ProgramReport[] =>
 /** The label of the program named by NAME or SPACE/NAME. */
 function findProgram(name: string, supervisor: Supervisor | undefined, config: Config): string {
   if (supervisor === undefined) throw new ControlError('starting', {})
-  const isMeant = (each: Parameters<typeof isNamed>[1]): boolean => isNamed(name, each)
+  const isMeant = (each: Parameters<typeof isProgramNamed>[1]): boolean => isProgramNamed(name, each)
   const running = supervisor.list().flatMap((each) => (isMeant(each.name) ? [each.name.label] : []))
   const [label, ...others] = running
   if (others.length > 0) throw new ControlError('ambiguous', { name, programs: running })

@@ -2,6 +2,7 @@ import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createConnection } from 'node:net'
 import { dirname } from 'node:path'
+import { getErrorMessage } from '@meup/protocol'
 import { getControlPath, makeOwnFolder } from '../lib/own-folder.js'
 
 /** Requests of commands on this machine to a running `meup up`: `POST /<name>` with a JSON object. */
@@ -117,6 +118,6 @@ async function readBody(request: IncomingMessage): Promise<Record<string, unknow
 function describeError(error: unknown): Answer {
   if (error instanceof ControlError)
     return { status: 400, body: { error: { code: error.code, ...error.details } } }
-  const message = error instanceof Error ? error.message : String(error)
+  const message = getErrorMessage(error)
   return { status: 500, body: { error: { code: 'failed', message } } }
 }

@@ -1,7 +1,7 @@
 import { brief, formatDuration, onOneLine } from '@meup/folds'
 import type { Kick } from '@meup/gateway'
 import { describeFailure } from '../failure/failure.js'
-import { formatLocalTime, type OperatorLog } from '../lib/logger.js'
+import { formatClock, type OperatorLog } from '../lib/logger.js'
 import type { ProgramEvent } from './keep-running.js'
 import { type FailureCount, failureWindowMs, maxFailures, type Next } from './restart-policy.js'
 
@@ -70,7 +70,7 @@ function describeNext({ label, isWatched }: ProgramName, next: Next): string {
 }
 
 function describeKick(label: string, { by, reason, until }: Kick): string {
-  const end = until === undefined ? 'it is invited again' : formatLocalTime(until)
+  const end = until === undefined ? 'it is invited again' : formatClock(until)
   const why = reason === undefined ? '' : ` (${onOneLine(reason)})`
   return describeFailure('kicked_program', { participant: label, by: `${by}${why}`, end })
 }

@@ -1,16 +1,17 @@
 import type { Clock, Kick } from '@meup/gateway'
 import type { ProgramInfo } from '@meup/protocol'
+import { getErrorMessage } from '@meup/protocol'
 import {
-  type Ending,
   type FailureCount,
   type Next,
+  type ProgramEnd,
   RestartDecider,
   type RestartPolicy,
 } from './restart-policy.js'
 
 /** A program that runs, or a tool server that answers. */
 export interface Running {
-  readonly ended: Promise<Ending>
+  readonly ended: Promise<ProgramEnd>
   /** `graceMs`: how long it may take to end before it is killed. */
   close(graceMs?: number): Promise<void>
 }
@@ -27,7 +28,7 @@ export type ProgramEvent =
   | { readonly type: 'late'; readonly waitedMs: number }
   | {
       readonly type: 'ended'
-      readonly ending: Ending
+      readonly ending: ProgramEnd
       /** Counts of a program that failed. */
       readonly failures?: FailureCount
       readonly next: Next
@@ -149,7 +150,7 @@ class KeptProgram {
     return reason
   }
 
-  async #runOnce(cause: StartCause): Promise<{ readonly ending: Ending; readonly ranMs: number }> {
+  async #runOnce(cause: StartCause): Promise<{ readonly ending: ProgramEnd; readonly ranMs: number }> {
     const { clock, start } = this.#options
     const signal = AbortSignal.any([this.#closing.signal, this.#waking.signal])
     this.#change({ type: 'starting', cause }, cause === 'start' ? 'starting' : 'restarting')
@@ -175,7 +176,7 @@ class KeptProgram {
     running.close(grace).catch((error: unknown) => this.#notify({ type: 'stop_failed', error }))
   }
 
-  async #waitForEnd(running: Running, signal: AbortSignal): Promise<Ending> {
+  async #waitForEnd(running: Running, signal: AbortSignal): Promise<ProgramEnd> {
     const end = (): void => this.#close(running)
     const onClosing = (): void => void (this.#waking.signal.aborted && end()) // Not after the grace of a restart.
     if (signal.aborted) end()
@@ -217,7 +218,7 @@ class KeptProgram {
 
   /** Decides what follows, and waits until it is started again. */
   async #onEnded(
-    { ending, ranMs }: { readonly ending: Ending; readonly ranMs: number },
+    { ending, ranMs }: { readonly ending: ProgramEnd; readonly ranMs: number },
     cause: StartCause,
   ): Promise<void> {
     const { clock, findKick } = this.#options
@@ -274,10 +275,10 @@ class KeptProgram {
   }
 }
 
-const toEnding = (error: unknown): Ending => ({
+const toEnding = (error: unknown): ProgramEnd => ({
   failed: true,
   error,
-  reason: error instanceof Error ? error.message : String(error),
+  reason: getErrorMessage(error),
   ...(error instanceof StartError && { remedy: error.remedy }),
 })
 

@@ -18,7 +18,7 @@ export const listPrograms = ({ spaces, several }: Config): ConfiguredProgram[] =
   )
 
 /** Whether `participant` or `space/participant` names this one. */
-export const isNamed = (
+export const isProgramNamed = (
   name: string,
   { space, participant }: { readonly space: string; readonly participant: string },
 ): boolean => name === participant || name === `${space}/${participant}`

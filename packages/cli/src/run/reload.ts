@@ -1,9 +1,10 @@
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { getErrorMessage } from '@meup/protocol'
 import type { Config, SpaceEntry } from '../config/config.js'
 import { getSecretFolder } from '../config/secrets.js'
 import { print, printNotice } from '../lib/output.js'
-import type { RunningGateway, Tokens } from './start-gateway.js'
+import type { RunningGateway, TokensBySpace } from './start-gateway.js'
 
 /**
  * The terminal that this process was started in, if any. To a service SIGHUP means to reload; to a command, that its window was
@@ -133,9 +134,7 @@ function attempt(current: Config, read: () => Config) {
   }
 }
 
-const getErrorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-function tokenChanges(before: Tokens, after: Tokens, { spaces }: Config): string[] {
+function tokenChanges(before: TokensBySpace, after: TokensBySpace, { spaces }: Config): string[] {
   return spaces.flatMap(({ config: { name, participants } }) => {
     const [had, has] = [before[name] ?? {}, after[name] ?? {}]
     const where = spaces.length > 1 ? `${name}: ` : ''

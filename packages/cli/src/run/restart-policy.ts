@@ -1,7 +1,7 @@
 import type { ProcessProgram } from '../config/config.js'
 
 /** How a program ended, or why it did not start. */
-export interface Ending {
+export interface ProgramEnd {
   readonly failed: boolean
   /** It would fail again in the same way: it is not tried again by itself. */
   readonly isFinal?: boolean
@@ -68,13 +68,13 @@ export class RestartDecider {
     this.#failures = []
   }
 
-  decide(ending: Ending, run: Run): { readonly next: Next; readonly failures?: FailureCount } {
+  decide(ending: ProgramEnd, run: Run): { readonly next: Next; readonly failures?: FailureCount } {
     if (run.ranMs >= settledMs) this.#waitMs = firstWaitMs
     const failures = ending.failed ? this.#count(ending.reason, run.now) : undefined
     return { next: this.#choose(ending, run, failures?.count ?? 0), ...(failures && { failures }) }
   }
 
-  #choose({ failed, isFinal = false }: Ending, { ranMs, isChanged }: Run, count: number): Next {
+  #choose({ failed, isFinal = false }: ProgramEnd, { ranMs, isChanged }: Run, count: number): Next {
     if (isFinal || (failed && isChanged && ranMs <= brokenMs)) return { rests: 'broken' }
     const isWanted = this.#restart === 'always' || (this.#restart === 'on-failure' && failed)
     if (!isWanted) return { rests: 'ended' }

@@ -8,7 +8,7 @@ import { UsageError } from '../lib/exit.js'
 import { type LogLevel, type OperatorLog, operatorLog } from '../lib/logger.js'
 import { withListen } from '../lib/options.js'
 import { printNotice } from '../lib/output.js'
-import { isNamed, listPrograms } from './list-programs.js'
+import { isProgramNamed, listPrograms } from './list-programs.js'
 import { endHungUp, findTerminal, reloadOnDemand } from './reload.js'
 import { type RunningGateway, startGateway } from './start-gateway.js'
 import { event, StartReport } from './start-report.js'
@@ -86,7 +86,7 @@ function findRequired(names: readonly string[], config: Config): Map<string, num
   const programs = listPrograms(config)
   return new Map(
     names.flatMap((name) => {
-      const meant = programs.filter((each) => isNamed(name, each))
+      const meant = programs.filter((each) => isProgramNamed(name, each))
       if (meant.length > 0)
         return meant.map(({ label, program }) => [label, program.startTimeoutMs ?? requiredMs] as const)
       const labels = programs.map(({ label }) => label)

@@ -3,6 +3,7 @@ import type { Authenticator, Identity, Kick, Logger, LogStore, Served, ServeOpti
 import type { JwtAuthenticator, JwtSettings } from '@meup/gateway/jwt'
 import { pageDirectory } from '@meup/observer'
 import type { ProgramInfo } from '@meup/protocol'
+import { getErrorMessage } from '@meup/protocol'
 import { compileSafety, defaultSafety, warmUp } from '@meup/safety'
 import type { AuthSettings, Config } from '../config/config.js'
 import { isAddress } from '../config/notation.js'
@@ -18,14 +19,14 @@ import { listRunning, unlistRunning } from '../lib/running-spaces.js'
 import { traceSpaces } from './tracing.js'
 
 /** space → participant → token */
-export type Tokens = Readonly<Record<string, Readonly<Record<string, string>>>>
+export type TokensBySpace = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 export interface RunningGateway {
   readonly url: string
   readonly spaces: readonly string[]
   /** The current configuration. */
   readonly config: Config
-  readonly tokens: Tokens
+  readonly tokens: TokensBySpace
   /** Issuer whose tokens are accepted too; `undefined` = none. */
   readonly jwt: JwtSettings | undefined
   /**
@@ -207,7 +208,7 @@ function readTokens(
   { directory, spaces, several }: Config,
   logger: Logger,
   instead?: (space: string, participant: string, error: Error) => string | undefined,
-): Tokens {
+): TokensBySpace {
   const tokens = spaces.map(({ config: { name, participants } }) => {
     const options: TokenOptions = {
       ...(several && { space: name }),
@@ -254,7 +255,7 @@ class IssuerTokens implements Authenticator {
     try {
       this.#authenticator.replace(withKeys(jwt))
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = getErrorMessage(error)
       throw new UsageError(`auth.jwt.jwks: ${jwt.jwks} has no keys that can be used: ${reason}`)
     }
   }

@@ -1,5 +1,5 @@
 import { formatDuration } from '@meup/folds'
-import { formatLocalTime } from '../lib/logger.js'
+import { formatClock } from '../lib/logger.js'
 import { print, printNotice } from '../lib/output.js'
 import { describeJoined, describeLate, formatList, type ProgramName } from './describe-program.js'
 import type { ProgramEvent } from './keep-running.js'
@@ -136,7 +136,7 @@ class RequiredPrograms {
   }
 }
 
-const printLine = (text: string): void => void printNotice(`${formatLocalTime(Date.now())}  ${text}`)
+const printLine = (text: string): void => void printNotice(`${formatClock(Date.now())}  ${text}`)
 
 const stamp = () => ({ time: new Date().toISOString() })
 

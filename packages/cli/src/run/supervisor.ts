@@ -13,7 +13,7 @@ import {
   type Running,
 } from './keep-running.js'
 import { listPrograms } from './list-programs.js'
-import type { Ending } from './restart-policy.js'
+import type { ProgramEnd } from './restart-policy.js'
 import { findSources, SourceWatch } from './sources.js'
 import type { RunningGateway } from './start-gateway.js'
 import { type ProgramConnection, startProgram } from './start-program.js'
@@ -191,7 +191,7 @@ async function startNamed(
 ): Promise<Running> {
   const session = randomUUID()
   const { space, participant } = connection
-  const end = (ending: Ending): Ending => {
+  const end = (ending: ProgramEnd): ProgramEnd => {
     const isReplaced = spaces.isReplaced(space, participant, session)
     spaces.endProgram(space, participant, session)
     if (!isReplaced) return ending

@@ -7,7 +7,7 @@ import { findGatewayProcess } from '../lib/running-gateway.js'
 import type { ProgramReport } from '../run/control-requests.js'
 import { readWork } from './read-work.js'
 import type { Work } from './space-monitor.js'
-import { describeWork, type Programs, workTable } from './work-table.js'
+import { describeWork, type ProgramReports, workTable } from './work-table.js'
 
 /** `meup ps`: the state of all participants of a space. */
 export async function listWork(flags: ConnectionFlags): Promise<void> {
@@ -16,7 +16,7 @@ export async function listWork(flags: ConnectionFlags): Promise<void> {
   const [all, programs] = await Promise.all([readWork(http), readPrograms(url, space)])
   const now = Date.now()
   if (flags.json)
-    return void printJson<JsonOf<'ps'>>({ url, space, participants: toJson(all, programs, now) })
+    return void printJson<JsonOf<'ps'>>({ url, space, participants: toPsJson(all, programs, now) })
   const width = process.stdout.isTTY ? process.stdout.columns : maxColumns
   for (const line of workTable(all, programs, { width, now })) print(line)
 }
@@ -25,7 +25,7 @@ export async function listWork(flags: ConnectionFlags): Promise<void> {
 const maxColumns = 200
 
 /** The programs of the `meup up` of this folder, if it runs this space; none of a gateway elsewhere. */
-export async function readPrograms(url: string, space: string): Promise<Programs> {
+export async function readPrograms(url: string, space: string): Promise<ProgramReports> {
   const directory = dirname(resolve('space.yaml'))
   if (findGatewayProcess(directory)?.url !== url) return new Map()
   const { programs = [] } = await requestControl(directory, 'programs', {}).catch(() => ({ programs: [] }))
@@ -33,7 +33,11 @@ export async function readPrograms(url: string, space: string): Promise<Programs
   return new Map(own.map((each) => [each.participant, each]))
 }
 
-export const toJson = (all: readonly Work[], programs: Programs, now: number): JsonOf<'ps'>['participants'] =>
+export const toPsJson = (
+  all: readonly Work[],
+  programs: ProgramReports,
+  now: number,
+): JsonOf<'ps'>['participants'] =>
   all.map((work) => {
     const { state, thinksSince, ...counts } = work
     const { lastError, nextTry } = programs.get(work.id) ?? {}

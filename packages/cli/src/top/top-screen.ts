@@ -1,12 +1,12 @@
 import { truncate } from '../render/width.js'
 import type { Work } from './space-monitor.js'
-import { type Programs, workTable } from './work-table.js'
+import { type ProgramReports, workTable } from './work-table.js'
 
 export interface TopParts {
   /** The space, its address, and how much is said in it. */
   readonly heading: string
   readonly work: readonly Work[]
-  readonly programs: Programs
+  readonly programs: ProgramReports
   /** The participant whose row the keys act on. */
   readonly selected: string | undefined
   /** The line below: a question, a notice, or the keys. */

@@ -13,7 +13,7 @@ import { readPrograms } from './ps.js'
 import { readRecentWork } from './read-work.js'
 import type { SpaceMonitor, Work } from './space-monitor.js'
 import { renderTop } from './top-screen.js'
-import type { Programs } from './work-table.js'
+import type { ProgramReports } from './work-table.js'
 
 /** Milliseconds between drawings, and between looks at the programs. */
 const [drawMs, programsMs] = [1000, 2000]
@@ -47,7 +47,7 @@ class TopScreen {
   readonly #http: HttpClient
   readonly #activity = new Activity()
   #monitor: SpaceMonitor | undefined
-  #programs: Programs = new Map()
+  #programs: ProgramReports = new Map()
   #selected: string | undefined
   /** Set once the reader has chosen, or a participant was busy: then the row stays the same. */
   #isChosen = false

@@ -4,13 +4,13 @@ import type { ProgramReport } from '../run/control-requests.js'
 import type { Work } from './space-monitor.js'
 
 /** A program as `meup up` reports it, by its participant. */
-export type Programs = ReadonlyMap<string, ProgramReport>
+export type ProgramReports = ReadonlyMap<string, ProgramReport>
 
 interface Column {
   readonly title: string
   readonly width: number
   readonly isNumber?: true
-  text(work: Work, programs: Programs, now: number): string
+  text(work: Work, programs: ProgramReports, now: number): string
 }
 
 const stateColumns = 24
@@ -39,7 +39,7 @@ const minLastColumns = 12
 /** Formats a table whose first row has the titles; each row has at most `width` columns. `sign` is printed before a row. */
 export function workTable(
   all: readonly Work[],
-  programs: Programs,
+  programs: ProgramReports,
   { width, now }: { readonly width: number; readonly now: number },
 ): string[] {
   const chosen = chooseColumns(width)

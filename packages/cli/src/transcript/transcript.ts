@@ -49,7 +49,7 @@ export const showPrompt = (name: string, includeReasoning: boolean, flags: Flags
   })
 
 /** `meup transcript replay`: sends the prompts of a turn again, and compares. */
-export const replay = (name: string, options: ReplayOptions, flags: Flags): Promise<void> =>
+export const replayTranscript = (name: string, options: ReplayOptions, flags: Flags): Promise<void> =>
   withCommit(flags, name, async (file, entry) => {
     const turn = getTurn(file, entry)
     const { entries, changedMessages } = await replayTurn(turn, { confirmAddress, ...options })

@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, lstatSync, readFileSync, writeFileSync } fr
 import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { defaultGuard, guarded } from '@meup/folds'
+import { getErrorMessage } from '@meup/protocol'
 import { makeOwnFolder } from '../lib/own-folder.js'
 
 /** Limits of the file: lines that are kept, lines at which the file is rewritten, and characters of a line. */
@@ -32,7 +33,7 @@ export class InputHistory {
       makeOwnFolder(dirname(file))
       return new InputHistory(file, readLines(file))
     } catch (error) {
-      complain(`… what you type is not kept: ${error instanceof Error ? error.message : String(error)}`)
+      complain(`… what you type is not kept: ${getErrorMessage(error)}`)
       return new InputHistory(undefined, [])
     }
   }

@@ -1,6 +1,6 @@
 import { brief, formatDuration, onOneLine, type TurnEvent } from '@meup/folds'
 import { truncate } from '../render/width.js'
-import type { Output } from './terminal.js'
+import type { TerminalOutput } from './terminal.js'
 
 const clearLine = '\r\u001B[2K'
 /** Milliseconds between looks at the clock. */
@@ -9,14 +9,14 @@ const maxThoughtChars = 200
 
 /** The last row of a terminal: who works on a question, and on what. It is redrawn until it is closed. */
 export class ProgressLine {
-  readonly #output: Output
+  readonly #output: TerminalOutput
   readonly #began = Date.now()
   readonly #timer = setInterval(() => this.#draw(), tickMs).unref()
   #text = ''
   #what = 'no answer yet'
   #isDrawn = false
 
-  constructor(output: Output) {
+  constructor(output: TerminalOutput) {
     this.#output = output
   }
 

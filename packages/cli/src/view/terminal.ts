@@ -11,7 +11,7 @@ export interface Footer {
 }
 
 /** The part of a stream that a terminal uses. */
-export type Output = Pick<WriteStream, 'write' | 'on' | 'off'> & {
+export type TerminalOutput = Pick<WriteStream, 'write' | 'on' | 'off'> & {
   readonly columns?: number
   readonly rows?: number
 }
@@ -30,7 +30,7 @@ const nothing: Footer = { lines: [], cursor: 0, below: 0 }
 
 /** Appends permanent lines above a footer that is redrawn. */
 export class Terminal {
-  readonly #output: Output
+  readonly #output: TerminalOutput
   readonly #footer: () => Footer
   #waiting: string[] = []
   #drawn: Footer = nothing
@@ -38,7 +38,7 @@ export class Terminal {
   #isOpen = true
   readonly #redraw = (): void => this.flush(true)
 
-  constructor(output: Output, footer: () => Footer) {
+  constructor(output: TerminalOutput, footer: () => Footer) {
     this.#output = output
     this.#footer = footer
     output.on('resize', this.#redraw)

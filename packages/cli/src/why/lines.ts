@@ -4,7 +4,7 @@ import {
   defaultGuard,
   describe,
   formatCapability,
-  getWhy,
+  getCallRationale,
   onOneLine,
   plainStyle,
   type Style,
@@ -68,7 +68,7 @@ const actLine = (of: AnyEnvelope, text: string, role: WhyRole, style = plainStyl
 
 /** Describes a call without its reason, which has a line of its own. */
 function withoutReason(of: AnyEnvelope, text: string): string {
-  const reason = ` · ${getWhy({ ...of, payload: { ...of.payload } })}`
+  const reason = ` · ${getCallRationale({ ...of, payload: { ...of.payload } })}`
   return text.endsWith(reason) ? text.slice(0, -reason.length) : text
 }
 
@@ -157,7 +157,7 @@ function reasonOf(of: AnyEnvelope): string[] {
       ? attemptedRationale
       : of.kind === Kind.mcpReject
         ? undefined
-        : getWhy({ ...of, payload: { ...of.payload } })
+        : getCallRationale({ ...of, payload: { ...of.payload } })
   return reason === undefined || reason === '' ? [] : [reason]
 }
 

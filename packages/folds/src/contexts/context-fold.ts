@@ -8,7 +8,7 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
-import { type Fold, Progress } from '../fold.js'
+import { type Fold, FoldProgress } from '../fold.js'
 import { getSource, type Source } from '../source.js'
 import { AskedRuns, type AskedRunsSnapshot } from '../space/answers.js'
 import { type ContextStateChange, ContextStates, type ContextStatesSnapshot } from '../space/contexts.js'
@@ -18,7 +18,7 @@ import {
   type AnswerDraft,
   addToCounts,
   begin,
-  createDraft,
+  createAnswerDraft,
   Drafts,
   type DraftsSnapshot,
   end,
@@ -71,7 +71,7 @@ const defaultAbandonAfterMs = 60_000
 const nothing: ContextChange = { contexts: [], isLate: false }
 
 class Contexts implements ContextFold {
-  readonly #progress = new Progress()
+  readonly #progress = new FoldProgress()
   readonly states = new ContextStates()
   readonly #drafts = new Drafts()
   readonly asked = new AskedRuns()
@@ -112,7 +112,7 @@ class Contexts implements ContextFold {
       const known = this.#drafts.get(context)
       if (known !== undefined && known.state !== 'free') continue
       this.states.learn(info)
-      const draft = known ?? createDraft(context, startedAt, 0)
+      const draft = known ?? createAnswerDraft(context, startedAt, 0)
       if (!draft.contributors.includes(owner)) draft.contributors.push(owner)
       this.#drafts.put({ ...draft, state: 'open', owner, reasoningVisible, hiddenBy })
     }

@@ -24,7 +24,7 @@ export class Drafts {
 
   /** Marks a context as changed. A new one is a free path until a start opens it. */
   touch(context: string, ts: string, seq: number): AnswerDraft {
-    const draft = this.get(context) ?? createDraft(context, ts, seq)
+    const draft = this.get(context) ?? createAnswerDraft(context, ts, seq)
     this.#changed.set(context, draft)
     return draft
   }
@@ -85,7 +85,7 @@ export type AnswerDraft = {
   weight: number
 }
 
-export const createDraft = (context: string, startedAt: string, firstSeq: number): AnswerDraft => ({
+export const createAnswerDraft = (context: string, startedAt: string, firstSeq: number): AnswerDraft => ({
   context,
   state: 'free',
   owner: null,

@@ -23,7 +23,7 @@ export const getOutcome = ({ result, error }: Payload): Result['outcome'] =>
   isGiven(error) || (isObject(result) && result.isError === true) ? 'error' : 'success'
 
 /** Outcome and size of a JSON-RPC response. */
-export function measure(payload: Payload): Pick<Result, 'outcome' | 'size'> {
+export function measureOutcome(payload: Payload): Pick<Result, 'outcome' | 'size'> {
   const { result } = payload
   if (getOutcome(payload) === 'error') return { outcome: 'error', size: null }
   if (!isObject(result)) {
@@ -36,7 +36,7 @@ export function measure(payload: Payload): Pick<Result, 'outcome' | 'size'> {
 }
 
 /** The exit code of a command, if its tool reports one. */
-export function getExitCode({ result }: Payload): number | undefined {
+export function getCommandExitCode({ result }: Payload): number | undefined {
   const structured = isObject(result) ? result.structuredContent : undefined
   if (!isObject(structured)) return undefined
   return exitCodeNames.map((name) => structured[name]).find((code) => typeof code === 'number')
@@ -48,7 +48,7 @@ const exitCodeNames = ['exitCode', 'exit_code', 'exitStatus', 'returncode'] as c
 export function readResult(payload: Payload, guard: Guard): Result {
   const { result, error } = payload
   if (isGiven(error)) return failure(errorText(error, guard), guard)
-  const { outcome, size } = measure(payload)
+  const { outcome, size } = measureOutcome(payload)
   if (!isObject(result)) return { outcome, text: asJson(result, guard), size }
   const blocks = readBlocks(result.content)
   const text = getTexts(blocks).join('\n')
@@ -93,7 +93,7 @@ function measureResult(result: Payload, blocks: readonly Payload[]): ResultSize 
   const [, count, things] = foundIn.exec(texts[0] ?? '') ?? []
   if (things !== undefined) return { count: Number(count), unit: `${things.toLowerCase()} found` }
   // The files that a command touched are not a list of results.
-  const structured = getExitCode({ result }) === undefined ? result.structuredContent : undefined
+  const structured = getCommandExitCode({ result }) === undefined ? result.structuredContent : undefined
   const list = soleArray(structured) ?? (blocks.length === 0 ? soleArray(withoutBlocks(result)) : undefined)
   if (list !== undefined) return countItems(...list)
   return texts.length === 0 ? null : { count: countCharacters(texts.join('\n')), unit: 'chars' }

@@ -82,7 +82,7 @@ function removeAll(wanted: readonly Capability[], from: Capability[]): boolean {
 }
 
 /** A grant in the log. */
-export interface LoggedGrant extends Grant {
+export interface LoggedGrant extends GrantState {
   readonly ts: string
   /** RFC 3339; absent = until it is revoked. */
   readonly expiresAt?: string
@@ -280,7 +280,7 @@ const capabilitiesIn = ({ participants }: Configuration, id: string): readonly C
   Object.hasOwn(participants, id) ? participants[id]?.capabilities : undefined
 
 /** Capabilities that one participant has given another [MEUP-4.14]. */
-export interface Grant {
+export interface GrantState {
   /** Id of the grant or invitation. */
   readonly id: string
   readonly grantor: string
@@ -313,7 +313,7 @@ export function measureCapabilities(capabilities: readonly Capability[]): number
   return length
 }
 
-function notGrounded<Each extends Grant>({ isGrounded, ...grant }: Each): Each {
+function notGrounded<Each extends GrantState>({ isGrounded, ...grant }: Each): Each {
   return grant as Each
 }
 
@@ -336,7 +336,7 @@ function prove(
 }
 
 /** The grants in force, in log order. Decides which of them fall with others. */
-export class Grants<Each extends Grant> {
+export class Grants<Each extends GrantState> {
   readonly #ground: Ground
   readonly #standing = new Map<string, Each>()
   /** Total units of work spent on proofs. */

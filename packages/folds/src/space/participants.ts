@@ -9,7 +9,7 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
-import { type Fold, Progress } from '../fold.js'
+import { type Fold, FoldProgress } from '../fold.js'
 import { isObject } from '../text.js'
 import {
   isOver,
@@ -56,7 +56,7 @@ const [maxKnown, maxKicks] = [50_000, 10_000]
  * since 1970. Readers without access to targeted envelopes learn about pauses of others from welcomes only [MEUP-8.1].
  */
 export class Participants implements Fold<boolean, ParticipantsSnapshot> {
-  readonly #progress = new Progress()
+  readonly #progress = new FoldProgress()
   #known = new Bounded<Known>(maxKnown)
   #kicks = new Bounded<Restriction>(maxKicks)
   #pauses = new Pauses()

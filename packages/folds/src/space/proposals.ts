@@ -1,5 +1,5 @@
 import type { Envelope } from '@meup/protocol'
-import { type Fold, Progress } from '../fold.js'
+import { type Fold, FoldProgress } from '../fold.js'
 import { getParameters, guardedToolName } from '../mcp/calls.js'
 import { getOutcome } from '../mcp/result.js'
 import { type Guard, guarded, redact } from '../redact.js'
@@ -24,7 +24,7 @@ export interface ProposalSnapshot {
 export class ProposalViews implements Fold<readonly ProposalView[], ProposalSnapshot> {
   readonly #guard: Guard
   readonly #viewer: Viewer
-  readonly #progress = new Progress()
+  readonly #progress = new FoldProgress()
   /** Proposals and fulfilling requests. */
   readonly #calls = new Calls<ProposalView | null>({
     reduce: (change, envelope) => this.#reduce(change, envelope),
@@ -129,7 +129,7 @@ export class ProposalViews implements Fold<readonly ProposalView[], ProposalSnap
     }
   }
 
-  #toRefusal({ from: by, ts, payload }: Envelope): Refusal {
+  #toRefusal({ from: by, ts, payload }: Envelope): ProposalEnd {
     const { reason, message } = payload
     const text = (said: unknown): string => cut(guarded(String(said), this.#guard), maxReasonChars)
     return { by, ts, reason: text(reason), message: message === undefined ? null : text(message) }
@@ -172,8 +172,8 @@ export interface ProposalView {
   /** The latest 100. */
   readonly fulfilments: readonly Fulfilment[]
   /** The latest 100. */
-  readonly rejections: readonly Refusal[]
-  readonly withdrawal: Refusal | null
+  readonly rejections: readonly ProposalEnd[]
+  readonly withdrawal: ProposalEnd | null
 }
 
 export interface Fulfilment {
@@ -186,7 +186,7 @@ export interface Fulfilment {
 }
 
 /** A rejection or a withdrawal. */
-export interface Refusal {
+export interface ProposalEnd {
   readonly by: string
   readonly ts: string
   /** Masked and cut to 2,000 characters, like `message`. */

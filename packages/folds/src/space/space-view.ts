@@ -1,5 +1,5 @@
 import type { Envelope, WelcomePayload } from '@meup/protocol'
-import { Progress } from '../fold.js'
+import { FoldProgress } from '../fold.js'
 import type { IsGone } from './calls.js'
 import type { Participants } from './participants.js'
 
@@ -39,7 +39,7 @@ export type SpaceSnapshot<Kept extends Facts> = { readonly seq: number; readonly
 export class SpaceView<const Kept extends Facts> {
   readonly facts: Kept
   readonly #folds: readonly (readonly [name: string, fold: Fact])[]
-  readonly #progress = new Progress()
+  readonly #progress = new FoldProgress()
   /** The head of a welcome that the log has not reached yet. */
   #head: number | null = null
 

@@ -20,7 +20,7 @@ import { thoughtSteps } from '../steps/steps.js'
 import { createUlids } from '../steps/ulid.js'
 import { type AskedCallsSnapshot, type CallPlace, maxCalls, movePlace, restoreCalls } from './asked-calls.js'
 import { FreeQuestions, type FreeQuestionsSnapshot, toKey, toPathKey } from './free-questions.js'
-import { type Assigned, type Beginning, Marking, nothing, type OpenTurn, Role } from './marks.js'
+import { type Assigned, type Beginning, Marking, type OpenTurn, Role, unassigned } from './marks.js'
 
 interface Trigger {
   readonly id: string
@@ -91,7 +91,7 @@ export class Assigner {
   /** The effects of the next envelope on turns; none if it is repeated or not logged. */
   assign(envelope: Envelope): Assigned {
     const { seq, ts, kind } = envelope
-    if (seq === undefined || seq <= this.seq) return nothing
+    if (seq === undefined || seq <= this.seq) return unassigned
     this.seq = seq
     if (ts > this.#latest) this.#latest = ts
     this.#calls.apply(envelope)

@@ -22,7 +22,7 @@ export interface Dispatch {
 }
 
 /** How a call ended. */
-export interface End {
+export interface CallEnd {
   readonly outcome: Outcome
   readonly size?: ResultSize | null
   /** The reason of the cancellation, possibly empty. */
@@ -94,7 +94,7 @@ export class TurnDecisions {
   }
 
   /** Ends a call. Returns whether it was the last one open in its batch. */
-  settle(id: string, { outcome, size = null, cancelled = null, isAnswer }: End): boolean {
+  settle(id: string, { outcome, size = null, cancelled = null, isAnswer }: CallEnd): boolean {
     const decision = this.#latest.get(id)
     if (decision === undefined || decision.isAnswered || (decision.outcome !== null && !isAnswer))
       return false

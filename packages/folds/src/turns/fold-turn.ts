@@ -3,28 +3,28 @@ import { isInside } from '../contexts/context-view.js'
 import { defaultGuard } from '../default-guard.js'
 import { getEnding } from '../ending.js'
 import { getAttempt, getCancellation, getParameters, guardedToolName, isRefusedCall } from '../mcp/calls.js'
-import { measure, readResult } from '../mcp/result.js'
+import { measureOutcome, readResult } from '../mcp/result.js'
 import { type Guard, guarded, redact } from '../redact.js'
 import { getSource, type Quoted, type Source } from '../source.js'
 import { type Call, type CallChange, Calls, isProposal, RecentCalls } from '../space/calls.js'
 import { getMessage, getRationale, inlineJson, isWithheld } from '../text.js'
 import { maxCalls } from './asked-calls.js'
-import { type Dispatch, type End, TurnDecisions } from './decisions.js'
+import { type CallEnd, type Dispatch, TurnDecisions } from './decisions.js'
 import { type Beginning, Role } from './marks.js'
 import {
+  addRun,
   answer,
   endRun,
   endRuns,
   narrate,
-  openRun,
-  resume,
+  resumeTurn,
   type TurnRecord,
   type TurnState,
   takeBack,
   think,
 } from './record.js'
 
-export interface TurnOptions {
+export interface FoldTurnOptions {
   /** Name of the space. */
   readonly space: string
   /** Epoch of the log; the `session_id` of its turns. */
@@ -71,7 +71,11 @@ export class FoldedTurn {
   #hasEnded = false
 
   /** `trigger`: the envelope that it answers; absent if it was pruned or is unreadable. */
-  constructor(beginning: Beginning, { space, epoch, guard = defaultGuard }: TurnOptions, trigger?: Envelope) {
+  constructor(
+    beginning: Beginning,
+    { space, epoch, guard = defaultGuard }: FoldTurnOptions,
+    trigger?: Envelope,
+  ) {
     const { id, agent, number: turnNumber, jobId, inputSource, startedAt } = beginning
     this.#guard = guard
     const asked = trigger === undefined ? null : { source: getSource(trigger), text: this.#question(trigger) }
@@ -180,7 +184,7 @@ export class FoldedTurn {
   #takeUp(envelope: Envelope): void {
     const { context = '' } = (envelope.kind === Kind.systemDecision && getAttempt(envelope)) || envelope
     const root = contextRoot(context)
-    openRun(this.record, root, { source: getSource(envelope), text: '' })
+    addRun(this.record, root, { source: getSource(envelope), text: '' })
     this.#free.add(root)
   }
 
@@ -198,7 +202,7 @@ export class FoldedTurn {
       case 'fulfilled':
         return { ...call.data, isFulfilled: true }
       case 'answered':
-        this.#settle(call, { ...measure(envelope.payload), isAnswer: true })
+        this.#settle(call, { ...measureOutcome(envelope.payload), isAnswer: true })
         break
       case 'cancelled':
         this.#settle(call, this.#unanswered('cancelled', change.reason))
@@ -249,8 +253,8 @@ export class FoldedTurn {
     const context = openedContext(envelope)
     this.#contexts.add(context)
     if (!isOwn) return
-    openRun(record, context, quote(envelope))
-    resume(record)
+    addRun(record, context, quote(envelope))
+    resumeTurn(record)
   }
 
   #thought(envelope: Envelope): void {
@@ -274,13 +278,13 @@ export class FoldedTurn {
   }
 
   /** Ends a run whose start was pruned or is unreadable. */
-  #endUnknown(context: string, state: TurnState, end: End): void {
+  #endUnknown(context: string, state: TurnState, end: CallEnd): void {
     if (state !== 'completed') this.#abandon(end, context)
     endRuns(this.record, state, this.#ts)
     this.#leave(state, end)
   }
 
-  #end(context: string, state: TurnState, end: End): void {
+  #end(context: string, state: TurnState, end: CallEnd): void {
     this.#contexts.delete(context)
     if (state !== 'completed') this.#abandon(end, context)
     this.#endRun(context, state)
@@ -293,12 +297,12 @@ export class FoldedTurn {
   }
 
   /** If the last run ended the turn, also ends the calls outside of runs. */
-  #leave(state: TurnState, end: End): void {
+  #leave(state: TurnState, end: CallEnd): void {
     if (state !== 'completed' && this.record.state === state) this.#abandon(end)
   }
 
   /** The end of a call without an answer because its context or turn has ended [MEUP-11.17]. */
-  #unanswered(state: TurnState, reason: unknown): End {
+  #unanswered(state: TurnState, reason: unknown): CallEnd {
     if (state !== 'cancelled') return { outcome: 'error', isAnswer: false }
     const cancelled = typeof reason === 'string' ? guarded(reason, this.#guard) : ''
     return { outcome: 'rejected', cancelled, isAnswer: false }
@@ -328,21 +332,21 @@ export class FoldedTurn {
   }
 
   /** Ends a request, and its fulfilled proposals. */
-  #settle(call: Call<CallInTurn>, end: End): void {
+  #settle(call: Call<CallInTurn>, end: CallEnd): void {
     for (const proposal of this.#findProposals(call)) this.#settleCall(proposal, end)
     this.#settleCall(call, end)
   }
 
-  #settleCall({ id, data }: Call<CallInTurn>, end: End): void {
+  #settleCall({ id, data }: Call<CallInTurn>, end: CallEnd): void {
     if (data.isDispatched) this.#settleOne(id, end)
   }
 
-  #settleOne(id: string, end: End): void {
+  #settleOne(id: string, end: CallEnd): void {
     if (this.#decisions.settle(id, end)) this.#hasEnded = true
   }
 
   /** Ends the open calls; `context`: only those in it or below. */
-  #abandon(end: End, context?: string): void {
+  #abandon(end: CallEnd, context?: string): void {
     for (const { id, outcome, source } of this.record.decisions) {
       const isMeant = context === undefined || isInside(context, source.context)
       if (outcome === null && isMeant) this.#settleOne(id, end)

@@ -102,7 +102,7 @@ interface Draft extends Mark {
 /** Roles that change a turn; a call, a fulfilment or a chat alone does not. */
 const touching = ~(Role.call | Role.fulfil | Role.speak)
 
-export const nothing: Assigned = { begun: [], marks: [], at: '' }
+export const unassigned: Assigned = { begun: [], marks: [], at: '' }
 
 /** Collects the effects of one envelope. */
 export class Marking {
@@ -149,7 +149,7 @@ export class Marking {
 
   /** Returns the effects, sorted as `Assigned.marks`, and resets for the next envelope. */
   done(at: string): Assigned {
-    if (this.#marks.length === 0) return nothing
+    if (this.#marks.length === 0) return unassigned
     const marks = this.#marks
     for (const { roles, owner } of marks) if ((roles & touching) !== 0) owner.touched = ++this.touches
     if (marks.length > 1 && this.#ends > 0) marks.sort((one, other) => one.end - other.end)

@@ -105,7 +105,7 @@ export function takeBack(turn: TurnRecord, now: string): void {
 }
 
 /** A new run resumes an unanswered turn. */
-export function resume(turn: TurnRecord): void {
+export function resumeTurn(turn: TurnRecord): void {
   if (turn.answer !== null || turn.isTakenBack || turn.turnNumber === null) return
   turn.state = 'running'
   turn.completedAt = null
@@ -126,7 +126,7 @@ const runIn = ({ runs }: TurnRecord, context: string | undefined): Run | undefin
     : runs.find((run) => run.context === context || isContextAncestor(run.context, context))
 
 /** Adds a run, unless the context already belongs to one. */
-export function openRun(turn: TurnRecord, context: string, opening: Quoted): void {
+export function addRun(turn: TurnRecord, context: string, opening: Quoted): void {
   if (runIn(turn, context) !== undefined) return
   turn.runs.push({ context, opening, isOpen: true, hasCalled: false, lastThought: null })
   if (turn.runs.length <= maxRuns) return

@@ -13,7 +13,7 @@ import type { ToolDecision } from './record.js'
 import { type AnswerPart, WrittenAnswer } from './written-answer.js'
 
 /** A chat, and the participants whose answer counts. */
-export interface Question {
+export interface AskedQuestion {
   readonly id: string
   readonly from: string
   /** The asked agent; absent = everyone. */
@@ -91,7 +91,7 @@ const max = { agents: 64, calls: 1000 }
  * The log may begin after the question.
  */
 export class TurnStream {
-  readonly #question: Question
+  readonly #question: AskedQuestion
   readonly #guard: Guard
   readonly #maxMessages: number
   readonly #assigner = new Assigner('')
@@ -104,7 +104,7 @@ export class TurnStream {
   /** Agents whose answer counts; `undefined` = everyone. */
   #agents: readonly string[] | undefined
 
-  constructor(question: Question, options: StreamOptions = {}) {
+  constructor(question: AskedQuestion, options: StreamOptions = {}) {
     const { guard = defaultGuard, written = [], maxMessages = 16 } = options
     this.#question = question
     this.#guard = guard

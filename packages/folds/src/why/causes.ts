@@ -17,7 +17,7 @@ const [maxLooked, maxCauses, maxChars] = [20_000, 1000, 8 * 1024 * 1024]
 const maxReplyDepth = 3
 
 /** An envelope without its payload. */
-export interface Heading {
+export interface CauseHeading {
   readonly id: string
   readonly seq?: number
   readonly kind: string
@@ -27,10 +27,10 @@ export interface Heading {
 }
 
 /** Access to a log, limited to the envelopes that its reader may read. */
-export interface ReadableLog<Page = readonly Heading[]> {
+export interface ReadableLog<Page = readonly CauseHeading[]> {
   /** True for a complete log: from its first envelope on, without gaps. */
   readonly isWhole: boolean
-  heading(id: string): Heading | undefined
+  heading(id: string): CauseHeading | undefined
   get(id: string): Envelope | undefined
   /** A page of the last envelopes before this seq, newest first; empty = none. */
   before(seq: number): Page
@@ -44,7 +44,7 @@ export interface Causes {
 }
 
 /** A search that yields a seq and receives the page before it. */
-export type Reading<Found> = Generator<number, Found, readonly Heading[]>
+export type Reading<Found> = Generator<number, Found, readonly CauseHeading[]>
 
 /** Finds the causes of an envelope across agents; none if it is not in the log. */
 export const findCauses = (log: Omit<ReadableLog, 'before'>, id: string): Reading<Causes> =>
@@ -63,7 +63,7 @@ class Search {
   readonly #contexts = new Set<string>()
   /** Participants with the questions that they answered: their runs about those are causes. */
   readonly #answered = new Set<string>()
-  readonly #starts = new Map<string, Heading | undefined>()
+  readonly #starts = new Map<string, CauseHeading | undefined>()
   /** The smallest seq of a known missing cause. */
   #floor = Number.POSITIVE_INFINITY
   #looked = 0
@@ -80,7 +80,7 @@ class Search {
     this.#add(of)
     let before = of.seq ?? 0
     while (before > this.#floor && !this.#isFull) {
-      const headings: readonly Heading[] = yield before
+      const headings: readonly CauseHeading[] = yield before
       const last = headings.at(-1)
       if (last === undefined) break
       for (const each of headings) {
@@ -137,7 +137,7 @@ class Search {
     else this.#lose()
   }
 
-  #name({ id, seq = 0 }: Heading): void {
+  #name({ id, seq = 0 }: CauseHeading): void {
     if (this.#causes.has(id)) return
     this.#named.set(id, seq)
     this.#floor = Math.min(this.#floor, seq)
@@ -159,7 +159,7 @@ class Search {
     }
   }
 
-  #isCause(each: Heading): boolean {
+  #isCause(each: CauseHeading): boolean {
     if (this.#named.has(each.id)) return true
     if (each.kind === Kind.systemDecision) return true
     const namespace = namespaceOf(each.kind)
@@ -168,7 +168,7 @@ class Search {
   }
 
   /** Whether it was sent in the context of a cause, or replies to such an envelope. */
-  #belongs(each: Heading, depth = maxReplyDepth): boolean {
+  #belongs(each: CauseHeading, depth = maxReplyDepth): boolean {
     const place = isStart(each) ? openedContext(each) : each.context
     if (place !== undefined && (this.#isWithin(place) || this.#isAnswering(place))) return true
     const about = correlations(each)
@@ -206,7 +206,7 @@ class Search {
     return ids.some((id) => this.#answered.has(`${from} ${id}`))
   }
 
-  #findStart(context: string): Heading | undefined {
+  #findStart(context: string): CauseHeading | undefined {
     if (this.#starts.has(context)) return this.#starts.get(context)
     const found = this.#look(context.slice(context.lastIndexOf('/') + 1))
     const start =
@@ -215,7 +215,7 @@ class Search {
     return start
   }
 
-  #look(id: string): Heading | undefined {
+  #look(id: string): CauseHeading | undefined {
     return this.#looked++ < maxLooked ? this.#log.heading(id) : undefined
   }
 }
@@ -233,9 +233,9 @@ function linksOf(envelope: Envelope): {
   return { ids: correlations(about), context: place, from: to?.[0] ?? '' }
 }
 
-const isStart = ({ kind }: Heading): boolean => kind === Kind.reasoningStart
+const isStart = ({ kind }: CauseHeading): boolean => kind === Kind.reasoningStart
 
 /** Responses and rejections belong to the call that they correlate to, not to their context. */
-const isReply = ({ kind }: Heading): boolean => kind === Kind.mcpResponse || kind === Kind.mcpReject
+const isReply = ({ kind }: CauseHeading): boolean => kind === Kind.mcpResponse || kind === Kind.mcpReject
 
 const bySeq = (one: Envelope, other: Envelope): number => (one.seq ?? 0) - (other.seq ?? 0)

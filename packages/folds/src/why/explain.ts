@@ -1,11 +1,11 @@
 import { correlations, type Envelope, GUEST, isThought, Kind } from '@meup/protocol'
 import { describeRight, type RightSources } from '../capabilities/right.js'
-import { describe, getWhy } from '../describe.js'
+import { describe, getCallRationale } from '../describe.js'
 import { getOutcome, readResult } from '../mcp/result.js'
 import type { Guard } from '../redact.js'
 import { listTexts } from '../search.js'
 import { cut } from '../text.js'
-import { type Causes, findCauses, type Heading, type ReadableLog, type Reading } from './causes.js'
+import { type CauseHeading, type Causes, findCauses, type ReadableLog, type Reading } from './causes.js'
 import { rank, type WhyRole, type WhySignal } from './rank.js'
 
 /** One step that led to an envelope. */
@@ -75,7 +75,7 @@ export function explain(log: ReadableLog, id: string, options: WhyOptions): Why 
 
 /** Like `explain`, with a log that is read asynchronously, page by page. */
 export async function explainLogged(
-  log: ReadableLog<Promise<readonly Heading[]>>,
+  log: ReadableLog<Promise<readonly CauseHeading[]>>,
   id: string,
   options: WhyOptions,
 ): Promise<Why | undefined> {
@@ -93,7 +93,7 @@ function toWhy(
   const of = envelopes.at(-1)
   if (of === undefined) return undefined
   const byId = new Map(envelopes.map((each, index) => [each.id, { each, index }]))
-  const find = (id: string): Heading | undefined => byId.get(id)?.each ?? log.heading(id)
+  const find = (id: string): CauseHeading | undefined => byId.get(id)?.each ?? log.heading(id)
   const roles = envelopes.map((each) => getRole(each, find))
   const ranked = rank(
     envelopes.map((each, index) => ({
@@ -151,8 +151,8 @@ function toWhy(
 
 const unranked = { rank: 0, signals: [] }
 
-const isRefusal = ({ kind }: Heading): boolean => kind === Kind.systemDecision || kind === Kind.mcpReject
-const isCall = ({ kind }: Heading): boolean => kind === Kind.mcpRequest || kind === Kind.mcpProposal
+const isRefusal = ({ kind }: CauseHeading): boolean => kind === Kind.systemDecision || kind === Kind.mcpReject
+const isCall = ({ kind }: CauseHeading): boolean => kind === Kind.mcpRequest || kind === Kind.mcpProposal
 
 const rolesByKind: Readonly<Record<string, WhyRole>> = {
   [Kind.mcpProposal]: 'proposed',
@@ -166,7 +166,7 @@ const rolesByKind: Readonly<Record<string, WhyRole>> = {
 }
 
 /** A chat in a context asks a participant there; outside of contexts, one that answers nothing does. Other acts are `called`. */
-function getRole(envelope: Envelope, find: (id: string) => Heading | undefined): WhyRole {
+function getRole(envelope: Envelope, find: (id: string) => CauseHeading | undefined): WhyRole {
   const { kind, context, payload } = envelope
   const about = correlations(envelope)
   if (kind === Kind.chat)
@@ -183,7 +183,7 @@ function getText(envelope: Envelope, guard: Guard, tool: string | undefined): st
   }
   const { object, detail } = describe(envelope, guard, { tool })
   if (envelope.kind === Kind.systemDecision) return [object, detail].filter(Boolean).join(': ')
-  const reason = isCall(envelope) ? getWhy(envelope) : ''
+  const reason = isCall(envelope) ? getCallRationale(envelope) : ''
   return [[object, detail].filter(Boolean).join(' '), reason].filter(Boolean).join(' · ')
 }
 

@@ -2,7 +2,7 @@ import { contextRoot, type WorkMeter } from '@meup/protocol'
 import { hashContent } from '../log/chain.js'
 import type { Clock } from '../ports/clock.js'
 import { createLoggedMessage, type Message } from '../ports/connection.js'
-import type { Draft, Entry, EnvelopeLog, Heading } from '../ports/envelope-log.js'
+import type { DraftEntry, Entry, EnvelopeLog, Heading } from '../ports/envelope-log.js'
 
 const maxRows = 512
 const maxBytes = 1024 * 1024
@@ -20,9 +20,9 @@ const commitTimeoutMs = 5000
 export class GroupCommit {
   readonly #log: EnvelopeLog
   readonly #clock: Clock
-  readonly #committed: (batch: readonly Draft[], seconds: number) => void
-  readonly #failed: (error: unknown, lost: readonly Draft[]) => void
-  #waiting: Draft[] = []
+  readonly #committed: (batch: readonly DraftEntry[], seconds: number) => void
+  readonly #failed: (error: unknown, lost: readonly DraftEntry[]) => void
+  #waiting: DraftEntry[] = []
   #waitingBytes = 0
   #running: Promise<void> | undefined
   #isOverdue = false
@@ -32,8 +32,8 @@ export class GroupCommit {
     log: EnvelopeLog,
     clock: Clock,
     on: {
-      committed(batch: readonly Draft[], seconds: number): void
-      failed(error: unknown, lost: readonly Draft[]): void
+      committed(batch: readonly DraftEntry[], seconds: number): void
+      failed(error: unknown, lost: readonly DraftEntry[]): void
     },
   ) {
     this.#log = log
@@ -42,7 +42,7 @@ export class GroupCommit {
     this.#failed = on.failed
   }
 
-  add(draft: Draft): void {
+  add(draft: DraftEntry): void {
     this.#waiting.push(draft)
     this.#waitingBytes += draft.body.length
     this.#running ??= this.#run()
@@ -94,7 +94,7 @@ export class GroupCommit {
     this.#running = undefined
   }
 
-  async #append(batch: readonly Draft[]): Promise<void> {
+  async #append(batch: readonly DraftEntry[]): Promise<void> {
     const cancel = this.#clock.after(commitTimeoutMs, () => {
       this.#isOverdue = true
       this.#relieve()
@@ -112,7 +112,7 @@ export class GroupCommit {
     this.#whenWritable = undefined
   }
 
-  #nextBatch(): Draft[] {
+  #nextBatch(): DraftEntry[] {
     let [rows, bytes] = [0, 0]
     while (rows < this.#waiting.length && rows < maxRows && bytes < maxBytes) {
       bytes += this.#waiting[rows++]?.body.length ?? 0
@@ -205,7 +205,7 @@ const bytesPerUnit = 1024
 
 /** Pending drafts by id, and the roots of their contexts. */
 class InFlight {
-  readonly drafts = new Map<string, Draft>()
+  readonly drafts = new Map<string, DraftEntry>()
   readonly roots = new Set<string>()
 }
 
@@ -258,7 +258,7 @@ export class KnownIds {
     return this.#older.roots.has(root) || this.#newer.roots.has(root) || this.#log.hasContext(root)
   }
 
-  admit(draft: Draft): void {
+  admit(draft: DraftEntry): void {
     this.#newer.drafts.set(draft.id, draft)
     if (draft.context !== undefined) this.#newer.roots.add(contextRoot(draft.context))
   }
@@ -271,7 +271,7 @@ export class KnownIds {
     this.#newer = new InFlight()
   }
 
-  #findDraft(id: string): Draft | undefined {
+  #findDraft(id: string): DraftEntry | undefined {
     return this.#older.drafts.get(id) ?? this.#newer.drafts.get(id)
   }
 }

@@ -1,5 +1,5 @@
 import { Kind, namespaceOf, type Rate, type RateClass } from '@meup/protocol'
-import type { Draft } from '../ports/envelope-log.js'
+import type { DraftEntry } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
 import type { SpaceConfig } from './config.js'
 
@@ -207,7 +207,7 @@ export class SpaceMetrics {
   /** Thoughts of hidden runs, each counted once. */
   withheldThoughts = 0
 
-  committed(batch: readonly Draft[], seconds: number): void {
+  committed(batch: readonly DraftEntry[], seconds: number): void {
     this.commits.add(seconds)
     let [last, times] = ['', 0]
     for (const { kind, body } of batch) {

@@ -34,7 +34,7 @@ function restoreState({ snapshot }: EnvelopeLog): SpaceState {
 }
 
 /** The same state as `replayLog`, from the checkpoint and the rows after it. Without a usable checkpoint, replays the whole log. */
-export async function resume(
+export async function replayFromCheckpoint(
   log: EnvelopeLog,
   space: string,
   logger: Logger,

@@ -4,7 +4,7 @@ import {
   EnvelopeGuard,
   type GuardedParts,
   type GuardedText,
-  isToolCall,
+  isToolRequest,
   type Utterance,
   WorkError,
   type WorkMeter,
@@ -42,7 +42,7 @@ export const digestRules = (settings: SafetySettings): string =>
   )
 
 /** Masks reasoning before it is logged [MEUP-6.1], and reports actions to the operator, never the text. */
-export class Guard {
+export class ReasoningGuard {
   readonly #ports: GuardPorts
   readonly #logThrottle = new LogThrottle()
   readonly #guard: EnvelopeGuard<SafetySettings, Finding>
@@ -91,7 +91,11 @@ export class Guard {
     if (parts.withheld > 0) {
       const rules = parts.findings.map(({ rule }) => rule)
       this.#warn(envelope, { rules }, 'a text was withheld')
-    } else if (isToolCall(envelope) && !(parts.rationale ?? envelope.rationale) && !isFulfilment(envelope)) {
+    } else if (
+      isToolRequest(envelope) &&
+      !(parts.rationale ?? envelope.rationale) &&
+      !isFulfilment(envelope)
+    ) {
       this.#warn(envelope, {}, 'a tool call gives no reason')
     }
     return parts

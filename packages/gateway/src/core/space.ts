@@ -12,7 +12,7 @@ import {
 import { type Encoded, encode, parseEnvelope, readErasure, toDraft } from '../log/entries.js'
 import { type Clock, logClock } from '../ports/clock.js'
 import { messageFrom, type Sender } from '../ports/connection.js'
-import type { Draft, Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
+import type { DraftEntry, Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
 import {
   type AdmissionContext,
@@ -43,8 +43,8 @@ import {
 } from './may-read.js'
 import { LogUse, Rates, SpaceMetrics } from './metering.js'
 import { ParsedRows } from './parsed-rows.js'
-import { resume } from './replay.js'
-import { Guard } from './safety.js'
+import { replayFromCheckpoint } from './replay.js'
+import { ReasoningGuard } from './safety.js'
 import type { SpaceState } from './state/state.js'
 
 const unwritable = 'the log cannot be written'
@@ -82,7 +82,7 @@ export class Space {
   readonly timestamp = timestamper()
   readonly reads = new LogReads(this)
   readonly parsed = new ParsedRows(this)
-  readonly safety: Guard
+  readonly safety: ReasoningGuard
   readonly decisions = new Decisions(this)
   state: SpaceState
   /** Last seq that was committed and broadcast. */
@@ -117,7 +117,7 @@ export class Space {
     this.state = state
     this.rates = new Rates(this)
     this.logUse = new LogUse(this)
-    this.safety = new Guard(config.safety, {
+    this.safety = new ReasoningGuard(config.safety, {
       space: config.name,
       clock,
       logger,
@@ -146,7 +146,7 @@ export class Space {
 
   /** Opens the space and replays its log. */
   static async open(config: SpaceConfig, ports: SpacePorts): Promise<Space> {
-    const space = new Space(config, ports, await resume(ports.log, config.name, ports.logger))
+    const space = new Space(config, ports, await replayFromCheckpoint(ports.log, config.name, ports.logger))
     const { log } = ports
     const [last] = log.head === 0 ? [] : await log.read({ order: 'desc', limit: 1 })
     space.#followTime(last)
@@ -397,7 +397,7 @@ export class Space {
    * A failed commit refuses every pending envelope [MEUP-4.10]. The state is rebuilt from the log at once for readers; nothing
    * is admitted until the log can be written again.
    */
-  #recover(error: unknown, lost: readonly Draft[]): void {
+  #recover(error: unknown, lost: readonly DraftEntry[]): void {
     this.logger.error({ space: this.config.name, err: error, lost: lost.length }, 'the log refused a commit')
     this.metrics.failedCommits++
     this.ids.settle(lost)
@@ -433,7 +433,7 @@ export class Space {
     this.#watchers.rejectAll()
     let state: SpaceState | undefined
     this.#recovery.begin(async () => {
-      state ??= await resume(this.log, this.config.name, this.logger, this.delivered)
+      state ??= await replayFromCheckpoint(this.log, this.config.name, this.logger, this.delivered)
       this.state = state
       await this.log.recover()
       await this.#catchUp()

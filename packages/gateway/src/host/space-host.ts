@@ -15,7 +15,7 @@ import type { IndexFile } from '../index/index-file.js'
 import { createTurns, type IndexedTurns } from '../index/indexer.js'
 import { type Connection, type Feed, messageFrom } from '../ports/connection.js'
 import type { LogObserver } from '../ports/envelope-log.js'
-import { Member } from './cluster/member.js'
+import { ClusterMember } from './cluster/member.js'
 import { checkConnectionLimit, type Resume } from './connection-gate.js'
 import { Enforcement } from './enforcement.js'
 import { EventStreams } from './event-streams.js'
@@ -31,7 +31,7 @@ export class SpaceHost {
   readonly #enforcement: Enforcement
   readonly #eventStreams: EventStreams
   /** Absent = no other gateway has the space open. */
-  readonly #member: Member | undefined
+  readonly #member: ClusterMember | undefined
   /** The configuration of this gateway. Another gateway may have recorded a different one. */
   #own: SpaceConfig
   /** The recorded configuration that applies, if it is not this gateway's own. */
@@ -56,7 +56,7 @@ export class SpaceHost {
     })
     this.retention = new Retention(space, this.turns.indexer, this.erasing)
     const { shared } = space.log
-    this.#member = shared && new Member(this, shared)
+    this.#member = shared && new ClusterMember(this, shared)
     space.listen([
       this.#enforcement, // First: changed rights apply to this batch; kicked connections are closed before anything else is sent.
       this.#eventStreams, // Keeps the batch before the index is notified.

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
-import { select } from '../core/delivery/session.js'
+import { createSelection } from '../core/delivery/session.js'
 import { checkResume, type Resume } from '../host/connection-gate.js'
 import type { Feed, Message, OutboundBatch } from '../ports/connection.js'
 import { createFilter, type FilterName } from './history.js'
@@ -53,7 +53,7 @@ export async function getEvents(
 
   const resume = { ...(after !== undefined && { after }), ...lastSeen, ...(epoch !== undefined && { epoch }) }
   const feed = openFeed(context, options)
-  const line = await grant.watch(feed, resume, select(createFilter(asked), reasoning))
+  const line = await grant.watch(feed, resume, createSelection(createFilter(asked), reasoning))
   feed.ended
     .then(() => line.closed())
     .catch((err: unknown) => options.logger.error({ err }, 'a stream did not end'))

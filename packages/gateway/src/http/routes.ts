@@ -1,7 +1,7 @@
 import { errorCodes, type JsonSchema, maxPost } from '@meup/protocol'
 import { getAudit } from './audit.js'
 import { getContext, getContexts, getParticipants } from './context.js'
-import { answerSchemas, array, schemaRef, text, turnSchemas } from './describe/schemas.js'
+import { answerSchemas, array, schemaRef, textSchema, turnSchemas } from './describe/schemas.js'
 import { getEnvelope } from './envelope.js'
 import { postEnvelopes } from './envelopes.js'
 import { postErasure } from './erase.js'
@@ -44,7 +44,7 @@ export const gatewayRoutes: RouteModule = {
       parameters: pick('after', 'before', 'limit', 'order', ...filters),
       answer: {
         description: 'envelopes as they were delivered; `Link: rel="next"` if there may be more',
-        content: { ...json(schemaRef('history')), [ndjson]: text },
+        content: { ...json(schemaRef('history')), [ndjson]: textSchema },
       },
       handler: getEnvelopes,
     }),
@@ -89,7 +89,7 @@ export const gatewayRoutes: RouteModule = {
           'the schemas of these names and the same seq; `delta`, a part of an answer as it is written, without an id; `lost`; and',
           '`error` before the gateway ends the stream',
         ].join(' '),
-        content: { 'text/event-stream': text },
+        content: { 'text/event-stream': textSchema },
       },
       handler: getEvents,
     }),
@@ -122,7 +122,7 @@ export const gatewayRoutes: RouteModule = {
         description: 'a context that reasoning has opened, or a free path',
         content: {
           ...json({ anyOf: [schemaRef('context'), schemaRef('free_path')] }),
-          [markdown]: text,
+          [markdown]: textSchema,
         },
       },
       handler: getContext,
@@ -150,7 +150,7 @@ export const gatewayRoutes: RouteModule = {
       parameters: pick('after', 'limit'),
       answer: {
         description: 'open proposals, oldest first; `Link: rel="next"` if there are more',
-        content: { ...json(schemaRef('proposals')), [ndjson]: text },
+        content: { ...json(schemaRef('proposals')), [ndjson]: textSchema },
       },
       handler: getProposals,
     }),
@@ -214,7 +214,7 @@ export const gatewayRoutes: RouteModule = {
       answer: {
         description:
           'jsonl: epoch, first seq and previous hash; a line for each envelope; epoch, head and hash. markdown: turns',
-        content: { [ndjson]: text, [markdown]: text },
+        content: { [ndjson]: textSchema, [markdown]: textSchema },
       },
       handler: getExport,
     }),
@@ -299,7 +299,7 @@ export const gatewayRoutes: RouteModule = {
       operationId: 'metrics',
       summary: 'Metrics of the gateway',
       auth: 'none',
-      answer: { description: 'text for Prometheus', content: { 'text/plain': text } },
+      answer: { description: 'text for Prometheus', content: { 'text/plain': textSchema } },
       handler: getMetrics,
     }),
     route({

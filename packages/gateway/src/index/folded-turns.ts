@@ -1,10 +1,10 @@
 import {
   type Beginning,
   FoldedTurn,
+  type FoldTurnOptions,
   getSource,
   Role,
   type Source,
-  type TurnOptions,
   type TurnRecord,
 } from '@meup/folds'
 import { Kind } from '@meup/protocol'
@@ -290,7 +290,7 @@ export class FoldedTurns {
     return mayRead(reader, this.#space.decideAudience(said))
   }
 
-  get #options(): TurnOptions {
+  get #options(): FoldTurnOptions {
     const { config, log, safety } = this.#space
     return { space: config.name, epoch: log.epoch, guard: (text) => safety.guard(text) }
   }

@@ -1,5 +1,6 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { phaseBits } from '@meup/folds'
+import { getErrorMessage } from '@meup/protocol'
 import type Database from 'better-sqlite3'
 import { loadSqlite } from '../log/sqlite-driver.js'
 
@@ -130,7 +131,7 @@ export class IndexFile {
       return this.#made(Sqlite)
     } catch (error) {
       if (!isDamaged(error)) throw error
-      this.#remove(error instanceof Error ? error.message : String(error))
+      this.#remove(getErrorMessage(error))
       return this.#made(Sqlite)
     }
   }

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AssignSnapshot } from '@meup/folds'
+import { getErrorMessage } from '@meup/protocol'
 import { Recovery } from '../core/group-commit.js'
 import { turnMemoryIn } from '../core/replay.js'
 import type { Space } from '../core/space.js'
@@ -105,7 +106,7 @@ export class Indexer {
       this.#discard(error)
       this.poke()
     }
-    return isOurs ? describeError(error) : undefined
+    return isOurs ? getErrorMessage(error) : undefined
   }
 
   /** Schedules the pruning of the index up to `through`. */
@@ -234,7 +235,7 @@ export class Indexer {
 
   #discard(error: unknown): void {
     this.#lastOpened = undefined
-    this.#file?.discard(describeError(error))
+    this.#file?.discard(getErrorMessage(error))
   }
 
   async #open(): Promise<TurnIndex> {
@@ -317,8 +318,6 @@ export class Indexer {
     for (const { reject } of this.#waiting.splice(0)) reject(reason)
   }
 }
-
-const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Errors of SQLite and of the file system have a code. */
 const isOfFile = (error: unknown): boolean => error instanceof Error && 'code' in error

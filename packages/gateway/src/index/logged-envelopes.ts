@@ -1,4 +1,4 @@
-import type { Heading, ReadableLog } from '@meup/folds'
+import type { CauseHeading, ReadableLog } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/may-read.js'
@@ -9,7 +9,7 @@ import type { Heading as LoggedHeading } from '../ports/envelope-log.js'
 type Read = Pick<Space, 'log' | 'reads' | 'delivered' | 'decideAudience'>
 
 /** The readable part of the delivered log for one reader, to explain an envelope. */
-export class LoggedEnvelopes implements ReadableLog<Promise<readonly Heading[]>> {
+export class LoggedEnvelopes implements ReadableLog<Promise<readonly CauseHeading[]>> {
   readonly #space: Read
   readonly #reader: Reader & LogReader
   readonly #onBody: (bytes: number) => void
@@ -39,7 +39,7 @@ export class LoggedEnvelopes implements ReadableLog<Promise<readonly Heading[]>>
     return parseEnvelope(row)
   }
 
-  async before(seq: number): Promise<readonly Heading[]> {
+  async before(seq: number): Promise<readonly CauseHeading[]> {
     const query = { after: 0, before: Math.min(seq, this.#space.delivered + 1), order: 'desc' } as const
     for await (const headings of this.#space.reads.headings(this.#reader, query)) return headings
     return []

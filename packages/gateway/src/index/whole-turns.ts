@@ -1,4 +1,4 @@
-import { type Beginning, FoldedTurn, getSource, Role, type Source, type TurnOptions } from '@meup/folds'
+import { type Beginning, FoldedTurn, type FoldTurnOptions, getSource, Role, type Source } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 import type { ParsedRows } from '../core/parsed-rows.js'
 import { yieldIfBusy } from '../core/yielding.js'
@@ -62,7 +62,7 @@ export interface CallInTurn {
 interface FoldSources {
   readonly log: EnvelopeLog
   readonly parsed: ParsedRows
-  options(): TurnOptions
+  options(): FoldTurnOptions
 }
 
 /** Caches completely folded turns, so that a turn that continues is not folded from its beginning again. */

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Draft, EnvelopeLog, Row, Snapshot } from '../ports/envelope-log.js'
+import type { DraftEntry, EnvelopeLog, Row, Snapshot } from '../ports/envelope-log.js'
 
 /** The part of a row that makes it a link of the hash chain [MEUP-10.1]. */
 export type Seal = Pick<Row, 'salt' | 'leaf' | 'hash' | 'digest'>
@@ -62,8 +62,8 @@ export function roomForHashes(): Hashes {
  * Salts a draft, with a new salt unless one is given, and links it to the previous row. A caller that does not keep the seal
  * can reuse one `room` for all rows.
  */
-export function seal(
-  { seq, body, content }: Pick<Draft, 'seq' | 'body' | 'content'>,
+export function sealDraft(
+  { seq, body, content }: Pick<DraftEntry, 'seq' | 'body' | 'content'>,
   previousHash: Uint8Array,
   salt: Uint8Array = nextSalt(),
   { leaf, hash, digest } = roomForHashes(),

@@ -4,7 +4,7 @@ import { type Erasure, erasedMethod, findErasure } from '@meup/protocol/erasure'
 import { parseExact } from '@meup/protocol/exact-json'
 import { correlations, Kind } from '@meup/protocol/kinds'
 import { PROTOCOL } from '@meup/protocol/names'
-import type { Draft, Entry, Filter, Heading, Row } from '../ports/envelope-log.js'
+import type { DraftEntry, Entry, Filter, Heading, Row } from '../ports/envelope-log.js'
 import type { Seal } from './chain.js'
 import { LogError } from './error.js'
 
@@ -48,9 +48,9 @@ export function encodeHead({
 }
 
 /** The envelope as a draft for the log. */
-export function toDraft(envelope: Envelope, seq: number, { body, content }: Encoded): Draft {
+export function toDraft(envelope: Envelope, seq: number, { body, content }: Encoded): DraftEntry {
   const { id, ts, from, kind, to, context, correlationId } = envelope
-  return createDraft([seq, id, ts, from, kind, to, context, correlationId], body, content)
+  return createDraftEntry([seq, id, ts, from, kind, to, context, correlationId], body, content)
 }
 
 function encodeFields(envelope: Envelope): string {
@@ -86,7 +86,7 @@ export function createHeading(fields: Fields): Heading {
   return withOptional({ seq, id, ts, from, kind }, fields)
 }
 
-export function createDraft(fields: Fields, body: Uint8Array, content: Uint8Array): Draft {
+export function createDraftEntry(fields: Fields, body: Uint8Array, content: Uint8Array): DraftEntry {
   const [seq, id, ts, from, kind] = fields
   return withOptional({ seq, id, ts, from, kind, body, content }, fields)
 }

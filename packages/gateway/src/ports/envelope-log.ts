@@ -20,7 +20,7 @@ export interface Entry {
 export type Heading = Omit<Entry, 'body'>
 
 /** An entry on its way into the log; `content` is the normalised submission that a retry must repeat [MEUP-1.12]. */
-export interface Draft extends Entry {
+export interface DraftEntry extends Entry {
   readonly content: Uint8Array
 }
 
@@ -48,7 +48,7 @@ export interface Filter {
 }
 
 /** A part of a row. */
-export type Part = 'headings' | 'bodies' | 'proofs'
+export type RowPart = 'headings' | 'bodies' | 'proofs'
 
 export interface Query {
   /** Only rows with a greater seq. */
@@ -67,7 +67,7 @@ export interface Query {
    * Parts to read. `headings`: no bodies, salts or hashes; `bodies`: no salts or hashes; `proofs`: no bodies. Bodies that are
    * not needed are empty and not read, so that the time reveals nothing about them.
    */
-  readonly only?: Part
+  readonly only?: RowPart
 }
 
 /** Replaces the pruned rows [MEUP-10.3]. It is not delivered to clients. */
@@ -107,7 +107,7 @@ export interface EnvelopeLog {
    * Commits the whole batch or none of it. `seq` must continue `head` without a gap; a batch that does not, or that
    * repeats an id, is rejected. Resolves once the batch survives a crash of this process.
    */
-  append(batch: readonly Draft[]): Promise<void>
+  append(batch: readonly DraftEntry[]): Promise<void>
   read(query: Query): Promise<Row[]>
   /** Returns the committed row with this id, by an index. The cost grows with the size of the row. */
   find(id: string): Row | undefined

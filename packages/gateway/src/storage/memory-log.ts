@@ -1,9 +1,17 @@
 import { contextRoot } from '@meup/protocol/context'
 import { nanoid } from 'nanoid'
-import { bytesBefore, genesis, seal } from '../log/chain.js'
-import { createDraft, createRow, eraseRow, isErased, matches, toFields } from '../log/entries.js'
+import { bytesBefore, genesis, sealDraft } from '../log/chain.js'
+import { createDraftEntry, createRow, eraseRow, isErased, matches, toFields } from '../log/entries.js'
 import { checkpointError, closedError, duplicateIdError, gapError, rangeError } from '../log/error.js'
-import type { Checkpoint, Draft, EnvelopeLog, LogStore, Query, Row, Snapshot } from '../ports/envelope-log.js'
+import type {
+  Checkpoint,
+  DraftEntry,
+  EnvelopeLog,
+  LogStore,
+  Query,
+  Row,
+  Snapshot,
+} from '../ports/envelope-log.js'
 import { logStore } from './log-store.js'
 
 interface Space {
@@ -122,11 +130,11 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
 }
 
 /** The caller may reuse its bytes. The content is mostly the end of the body, and then shares its copy. */
-function copyDraft(draft: Draft): Draft {
+function copyDraft(draft: DraftEntry): DraftEntry {
   const body = Buffer.from(draft.body)
   const before = bytesBefore(draft.content, draft.body)
   const content = before === undefined ? Buffer.from(draft.content) : body.subarray(before)
-  return createDraft(toFields(draft), body, content)
+  return createDraftEntry(toFields(draft), body, content)
 }
 
 const prunedThrough = ({ snapshot }: Space): number => snapshot?.through ?? 0
@@ -135,7 +143,7 @@ const getHead = (space: Space): number => prunedThrough(space) + space.rows.leng
 /** Commits in call order after the caller has continued, like a disk. */
 async function laterThisTurn(): Promise<void> {}
 
-function commit(space: Space, batch: readonly Draft[]): void {
+function commit(space: Space, batch: readonly DraftEntry[]): void {
   const { epoch, rows, ids } = space
   const sealed: Row[] = []
   const fresh = new Set<string>()
@@ -144,7 +152,7 @@ function commit(space: Space, batch: readonly Draft[]): void {
     const expected = getHead(space) + sealed.length + 1
     if (draft.seq !== expected) throw gapError(expected, draft.seq)
     if (ids.has(draft.id) || fresh.has(draft.id)) throw duplicateIdError(draft.id)
-    const row = createRow(toFields(draft), draft.body, seal(draft, hash))
+    const row = createRow(toFields(draft), draft.body, sealDraft(draft, hash))
     hash = row.hash
     fresh.add(row.id)
     sealed.push(row)

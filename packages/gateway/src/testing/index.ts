@@ -1,4 +1,4 @@
-export { createDraft, randomDrafts } from './log-fixtures.js'
+export { createTestDraft, randomDrafts } from './log-fixtures.js'
 export { describeEnvelopeLog, type StoreUnderTest, type TestRunner } from './log-suite.js'
 export {
   createTestGateway,

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { type Envelope, GATEWAY, Kind, PROTOCOL } from '@meup/protocol'
 import { toDraft } from '../log/entries.js'
 import type { LogErrorCode } from '../log/error.js'
-import type { Draft, EnvelopeLog, LogStore, Row } from '../ports/envelope-log.js'
+import type { DraftEntry, EnvelopeLog, LogStore, Row } from '../ports/envelope-log.js'
 
 /** An empty store under test. */
 export interface StoreUnderTest {
@@ -21,7 +21,7 @@ export type WithLog = (
 ) => unknown
 
 /** A plausible draft: its id is `e<seq>` unless `fields` says otherwise. */
-export function draft(seq: number, fields: Partial<Draft> = {}): Draft {
+export function draft(seq: number, fields: Partial<DraftEntry> = {}): DraftEntry {
   const id = fields.id ?? `e${seq}`
   const body = bytes(`"id":"${id}","kind":"chat","payload":{"message":"number ${seq}"}}`)
   const content = bytes(`{"id":"${id}","kind":"chat","payload":{"message":"number ${seq}"}}`)
@@ -29,7 +29,7 @@ export function draft(seq: number, fields: Partial<Draft> = {}): Draft {
 }
 
 /** Drafts `from` … `to`, both inclusive. */
-export function drafts(from: number, to: number): Draft[] {
+export function drafts(from: number, to: number): DraftEntry[] {
   return Array.from({ length: to - from + 1 }, (_, i) => draft(from + i))
 }
 
@@ -54,7 +54,7 @@ export async function seqs(rows: Promise<readonly Row[]>): Promise<number[]> {
 }
 
 /** Asserts that the row equals the draft byte by byte, and that absent fields are absent. */
-export function assertHolds(row: Row | undefined, { content, ...entry }: Draft): void {
+export function assertHolds(row: Row | undefined, { content, ...entry }: DraftEntry): void {
   assert.ok(row, `row ${entry.seq} is missing`)
   const { salt, leaf, hash, digest, ...kept } = row
   assert.deepEqual({ ...kept, body: hex(kept.body) }, { ...entry, body: hex(entry.body) })
@@ -117,7 +117,7 @@ const results = [
 ]
 
 /** A logged envelope, one second after the previous one unless `fields` say otherwise. */
-export function createDraft(seq: number, fields: Fields): Draft {
+export function createTestDraft(seq: number, fields: Fields): DraftEntry {
   const ts = new Date(beginning + seq * 1000).toISOString()
   const envelope: Envelope = { protocol: PROTOCOL, id: `e${seq}`, ts, payload: {}, ...fields }
   const body = bytes(JSON.stringify(envelope))
@@ -125,13 +125,13 @@ export function createDraft(seq: number, fields: Fields): Draft {
 }
 
 /** A random log with all kinds of envelopes, sensible or not; equal for equal seeds. */
-export function randomDrafts(seed: number, length: number): Draft[] {
+export function randomDrafts(seed: number, length: number): DraftEntry[] {
   const dice = new Dice(seed)
   const said: Fields[] = []
   return Array.from({ length }, (_, index) => {
     const fields = { id: `e${index + 1}`, ...connected(dice, anything(dice), said) }
     said.push(fields)
-    return createDraft(index + 1, fields)
+    return createTestDraft(index + 1, fields)
   })
 }
 

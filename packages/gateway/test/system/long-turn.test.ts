@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { TurnInfo } from '@meup/folds'
 import { createGateway, serve, sqliteStore, tokenAuthenticator } from '@meup/gateway'
-import { createDraft, testSpaceConfig, testToken } from '@meup/gateway/testing'
+import { createTestDraft, testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { asking } from '../http-client.js'
@@ -15,7 +15,7 @@ import { temporaryFile } from '../support.js'
 const length = 100_000
 
 /** Three of four envelopes of the turn are thoughts, calls and results; it is unfinished. */
-function fieldsAt(seq: number): Parameters<typeof createDraft>[1] {
+function fieldsAt(seq: number): Parameters<typeof createTestDraft>[1] {
   const rest = { ts: '2026-02-21T00:00:00.000Z', id: `e${seq}` }
   if (seq === 1) return { ...rest, from: 'ana', kind: Kind.chat, payload: { message: 'do all of it' } }
   if (seq === 2) {
@@ -46,7 +46,7 @@ beforeAll(async () => {
   const store = await sqliteStore({ path })
   const log = await store.open('test')
   for (let seq = 1; seq <= length; seq += 500)
-    await log.append(Array.from({ length: 500 }, (_, at) => createDraft(seq + at, fieldsAt(seq + at))))
+    await log.append(Array.from({ length: 500 }, (_, at) => createTestDraft(seq + at, fieldsAt(seq + at))))
   await store.close()
   const { close } = await startOn(path)
   await close()

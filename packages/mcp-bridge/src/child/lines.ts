@@ -104,10 +104,6 @@ function detectEncoding(bytes: Buffer): Encoding | undefined {
   return second === 0 ? 'utf-16le' : 'utf-16be'
 }
 
-export function getErrorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
 /** Whether it is a system error of Node, with a `code` such as `ENOENT`. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'code' in error

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { getErrorMessage, isSystemError, readLines } from './lines.js'
+import { getErrorMessage } from '@meup/protocol'
+import { isSystemError, readLines } from './lines.js'
 import { LIFELINE_FD, LIFELINE_LIMIT, type Order, type Report, type StartOrder } from './messages.js'
 import { findProcessTree, RUN_VARIABLE, sendSignal } from './processes.js'
 

@@ -1,6 +1,10 @@
-import { copyNumberTexts, type McpRequestPayload, type McpResponsePayload } from '@meup/protocol'
+import {
+  copyNumberTexts,
+  getErrorMessage,
+  type McpRequestPayload,
+  type McpResponsePayload,
+} from '@meup/protocol'
 import type { JSONRPCMessage, RequestId, TransportSendOptions } from '@modelcontextprotocol/client'
-import { getErrorMessage } from '../child/lines.js'
 import { describeRelayFailure } from './failures.js'
 import { readNumber } from './message-id.js'
 
@@ -72,7 +76,7 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
         resolve(response)
       }
       const giveUp = (code: number, reason: string) => {
-        settle(failure(code, reason))
+        settle(createRpcError(code, reason))
         const notice = toMessage({ method: 'notifications/cancelled', params: { requestId: id, reason } })
         // If it cannot be sent, the server is ending, and nothing needs cancelling.
         send(notice).catch(() => {})
@@ -100,11 +104,12 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
         { ...toMessage(replaceToken(payload, id)), id },
         {
           requestSignal: reply.signal,
-          onRequestStreamEnd: () => settle(failure(RelayError.serverEnded, `${server} broke off its reply`)),
+          onRequestStreamEnd: () =>
+            settle(createRpcError(RelayError.serverEnded, `${server} broke off its reply`)),
         },
       ).catch((error: unknown) => {
         settle(
-          failure(
+          createRpcError(
             RelayError.serverEnded,
             `${server} did not take the call: it ${describeRelayFailure(error)}`,
           ),
@@ -117,7 +122,7 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
     if (method === 'notifications/cancelled') {
       const call = pending.get(getOwnId(params?.requestId))
       const reason = typeof params?.reason === 'string' ? params.reason : 'it gave no reason'
-      call?.settle(failure(RelayError.cancelled, `${server} cancelled the call: ${reason}`))
+      call?.settle(createRpcError(RelayError.cancelled, `${server} cancelled the call: ${reason}`))
       return call !== undefined
     }
     const about = getOwnId(params?.progressToken ?? streamRequest)
@@ -136,9 +141,10 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
   return {
     async request(payload, options) {
       const endReason = hasEnded()
-      if (endReason) return withRequestId(payload, failure(RelayError.serverEnded, endReason))
+      if (endReason) return withRequestId(payload, createRpcError(RelayError.serverEnded, endReason))
       const { signal } = options
-      if (signal?.aborted) return withRequestId(payload, failure(RelayError.cancelled, cancelled(signal)))
+      if (signal?.aborted)
+        return withRequestId(payload, createRpcError(RelayError.cancelled, cancelled(signal)))
       return withRequestId(payload, await exchange(payload, options))
     },
     async notify(payload) {
@@ -157,7 +163,7 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
         ?.settle(
           'result' in message || 'error' in message
             ? (message as McpResponsePayload)
-            : failure(RelayError.noOutcome, `${server} answered with neither a result nor an error`),
+            : createRpcError(RelayError.noOutcome, `${server} answered with neither a result nor an error`),
         )
       return true
     },
@@ -166,12 +172,14 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
       return pending.get(getOwnId(streamRequest))?.onElicitation
     },
     fail(id, reason) {
-      pending.get(getOwnId(id))?.settle(failure(RelayError.noOutcome, `${server}: ${reason}`))
+      pending.get(getOwnId(id))?.settle(createRpcError(RelayError.noOutcome, `${server}: ${reason}`))
     },
     end(reason) {
       endedBecause = reason
       for (const { settle } of [...pending.values()]) {
-        settle(failure(RelayError.serverEnded, `${server} ended while the call was running: it ${reason}`))
+        settle(
+          createRpcError(RelayError.serverEnded, `${server} ended while the call was running: it ${reason}`),
+        )
       }
     },
   }
@@ -220,7 +228,7 @@ export const RelayError = {
   noOutcome: -32603,
 } as const
 
-export function failure(code: number, message: string): McpResponsePayload {
+export function createRpcError(code: number, message: string): McpResponsePayload {
   return { jsonrpc: '2.0', error: { code, message } }
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { stringifyExact } from '@meup/protocol'
+import { getErrorMessage, stringifyExact } from '@meup/protocol'
 import {
   ProtocolError,
   ProtocolErrorCode,
@@ -8,7 +8,7 @@ import {
   STDIO_DEFAULT_MAX_BUFFER_SIZE,
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
-import { getErrorMessage, readLines, settlesWithin } from '../child/lines.js'
+import { readLines, settlesWithin } from '../child/lines.js'
 import type { ChildExit } from '../child/messages.js'
 import { type SupervisedChild, spawnChild } from '../child/spawn-child.js'
 import type { DroppedText } from '../child/text-buffer.js'

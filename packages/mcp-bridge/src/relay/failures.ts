@@ -1,5 +1,5 @@
+import { getErrorMessage } from '@meup/protocol'
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
-import { getErrorMessage } from '../child/lines.js'
 
 const LONGEST_QUOTE = 200
 

@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { settlesWithin } from '../child/lines.js'
 import { restoreNumbers } from '../exact-numbers.js'
-import { failure, RelayError } from './calls.js'
+import { createRpcError, RelayError } from './calls.js'
 import { describeRelayFailure, isNetworkFailure, parseErrorBody } from './failures.js'
 import { hasLostSession, type SessionRefusal } from './lost-session.js'
 import { isSameId } from './message-id.js'
@@ -96,7 +96,10 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
       if (sent === undefined || typeof id !== 'string') return true
       if (sent.id !== undefined && !countCut(sent, id)) {
         const message = `the stream of its reply was cut ${sent.cuts} times, without any message in between`
-        transport.onmessage?.({ ...failure(RelayError.serverEnded, message), id: sent.id } as JSONRPCMessage)
+        transport.onmessage?.({
+          ...createRpcError(RelayError.serverEnded, message),
+          id: sent.id,
+        } as JSONRPCMessage)
         return false
       }
       sent.lastEventId = id
@@ -186,7 +189,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     sent.isReplaced = true
     renewAndRepeat(sent).catch((error: unknown) => {
       const message = `the session was lost, and the call could not be repeated: it ${describeRelayFailure(error)}`
-      const answer = { ...failure(RelayError.serverEnded, message), id: sent.id }
+      const answer = { ...createRpcError(RelayError.serverEnded, message), id: sent.id }
       transport.onmessage?.(answer as JSONRPCMessage)
     })
   }

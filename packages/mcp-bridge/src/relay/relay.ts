@@ -1,14 +1,14 @@
 import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
+import { getErrorMessage } from '@meup/protocol'
 import type {
   JSONRPCMessage,
   RequestId,
   Transport,
   VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
-import { getErrorMessage } from '../child/lines.js'
 import {
   createCalls,
-  failure,
+  createRpcError,
   type RelayElicitation,
   RelayError,
   type RelayedCallOptions,
@@ -154,7 +154,10 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
       if (inputResponses === undefined)
         return withRequestId(
           payload,
-          failure(RelayError.noOutcome, `the tool server "${name}" asks for more than it can be given`),
+          createRpcError(
+            RelayError.noOutcome,
+            `the tool server "${name}" asks for more than it can be given`,
+          ),
         )
       const { requestState } = required
       const params = {

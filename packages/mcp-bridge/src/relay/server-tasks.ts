@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject, Pages } from '@meup/folds'
 import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
-import { getErrorMessage } from '../child/lines.js'
-import { failure, RelayError, type RelayedCallOptions, withRequestId } from './calls.js'
+import { getErrorMessage } from '@meup/protocol'
+import { createRpcError, RelayError, type RelayedCallOptions, withRequestId } from './calls.js'
 import type { McpRelay } from './relay.js'
 
 /** Milliseconds: how long a server keeps a task, minimum and maximum polling interval, and timeout of a result. */
@@ -82,10 +82,12 @@ export class ServerTasks {
         const response = await ask('tasks/get')
         const read = readTask(response.result)
         if (read === undefined)
-          return response.error ? response : failure(RelayError.noOutcome, `the task ${taskId} has no status`)
+          return response.error
+            ? response
+            : createRpcError(RelayError.noOutcome, `the task ${taskId} has no status`)
         task = read
         if (task.status === 'cancelled')
-          return failure(
+          return createRpcError(
             RelayError.cancelled,
             `the server cancelled the task: ${task.statusMessage ?? taskId}`,
           )
@@ -96,7 +98,7 @@ export class ServerTasks {
     } catch (error) {
       if (!signal?.aborted) throw error
       await this.#cancel(taskId)
-      return failure(RelayError.cancelled, `the call was cancelled: ${getErrorMessage(signal.reason)}`)
+      return createRpcError(RelayError.cancelled, `the call was cancelled: ${getErrorMessage(signal.reason)}`)
     }
   }
 

@@ -1,5 +1,5 @@
 export { markNumbers, readExactArguments } from '../exact-numbers.js'
 export type { ServedSpace } from './service.js'
-export { type HttpOptions, type HttpServing, serveSpaceOverHttp } from './transports/http.js'
+export { type HttpServeOptions, type HttpServing, serveSpaceOverHttp } from './transports/http.js'
 export { answerPost, type Post } from './transports/http-body.js'
 export { type Serving, serveSpaceOverStdio } from './transports/stdio.js'

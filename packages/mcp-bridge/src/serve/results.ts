@@ -1,6 +1,6 @@
 import { ConnectionError, ProposalError, ProtocolError, ToolError } from '@meup/agent-sdk'
 import { dropResultNulls, indentJson, isObject, readBlocks } from '@meup/folds'
-import { parseExact, stringifyExact } from '@meup/protocol'
+import { getErrorMessage, parseExact, stringifyExact } from '@meup/protocol'
 import { type CallToolResult, type InputRequiredResult, isCallToolResult } from '@modelcontextprotocol/server'
 
 /** The outcome of a tool: its result, or a form for the client's user. */
@@ -81,7 +81,7 @@ function describeError(error: unknown): Failure {
   }
   if (error instanceof ProposalError) return { code: error.outcome.state, message: error.message }
   if (error instanceof ToolError) return { code: 'tool_failed', message: `the tool failed: ${error.message}` }
-  return { code: 'internal', message: error instanceof Error ? error.message : String(error) }
+  return { code: 'internal', message: getErrorMessage(error) }
 }
 
 export const formatCodedError = (error: unknown): string => {

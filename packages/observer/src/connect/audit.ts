@@ -1,4 +1,5 @@
 import { type HttpClient, ProtocolError } from '@meup/agent-sdk/http'
+import { getErrorMessage } from '@meup/protocol'
 import type { BrokenChain, ChainCheck, CheckResult, Log } from '../model/index.js'
 
 /** Progress of checking a log. */
@@ -149,7 +150,7 @@ export class Audit {
 
   /** Explains an incomplete export: the gateway may have found a gap itself. */
   async #explain(error: unknown): Promise<AuditState> {
-    const problem = error instanceof Error ? error.message : String(error)
+    const problem = getErrorMessage(error)
     if (error instanceof ProtocolError) return { at: 'unknown', problem }
     try {
       const { ok, brokenAt } = await this.#http.verifyLog()

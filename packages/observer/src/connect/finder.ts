@@ -1,6 +1,6 @@
 import type { HttpClient, SearchHit, SearchOutcome, SearchPage } from '@meup/agent-sdk/http'
 import { type Sort, sortKinds } from '../model/index.js'
-import { formatError } from './errors.js'
+import { explainError } from './errors.js'
 
 /** The query. */
 export interface Sought {
@@ -107,7 +107,7 @@ export class Finder {
       }
     } catch (error) {
       if (signal.aborted) return
-      this.problem = formatError(error)
+      this.problem = explainError(error)
       this.#pages = undefined
     }
     this.isSearching = false

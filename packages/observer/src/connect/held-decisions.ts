@@ -1,5 +1,5 @@
 import type { BaseClient } from '@meup/agent-sdk/watch'
-import { formatError } from './errors.js'
+import { explainError } from './errors.js'
 
 /** Milliseconds that a decision about several proposals can be undone. */
 const undoMs = 6000
@@ -74,7 +74,7 @@ export class HeldDecisions {
     for (const id of open)
       decide(id).catch((error: unknown) => {
         if (client.proposals.get(id) !== undefined)
-          this.#decider.setNotice(`Not all were decided: ${formatError(error)}`)
+          this.#decider.setNotice(`Not all were decided: ${explainError(error)}`)
       })
   }
 }

@@ -1,7 +1,7 @@
 import type { HttpClient, LogQuery } from '@meup/agent-sdk/http'
 import { type AnyEnvelope, type BaseClient, ProtocolError } from '@meup/agent-sdk/watch'
 import type { SpaceModel } from '../model/index.js'
-import { formatError } from './errors.js'
+import { explainError } from './errors.js'
 import { nextFrame } from './frames.js'
 
 /** Latest envelopes of a log that are loaded first, over the socket. */
@@ -28,7 +28,7 @@ export interface SessionHandle {
 }
 
 /** Loads earlier envelopes without blocking the page. */
-export class History {
+export class HistoryLoader {
   readonly #session: SessionHandle
   /** Whether the start of the log is loaded. */
   isWhole = false
@@ -73,12 +73,12 @@ export class History {
     this.#load(true)
     try {
       const query: LogQuery = { before: first, order: 'desc' }
-      const earlier = await readHistory(this.#session.http, query, envelopes / envelopesPerPage)
+      const earlier = await loadHistory(this.#session.http, query, envelopes / envelopesPerPage)
       if (model !== this.#session.present) return
       await this.merge(earlier.envelopes)
       this.isWhole = earlier.isAll
     } catch (error) {
-      this.#session.setNotice(`Earlier envelopes could not be loaded: ${formatError(error)}`)
+      this.#session.setNotice(`Earlier envelopes could not be loaded: ${explainError(error)}`)
     } finally {
       this.#load(false)
     }
@@ -103,7 +103,7 @@ export class History {
 }
 
 /** Reads the part of the log that this participant may see, up to `maxPages`; `isAll`: there is no more. */
-export async function readHistory(
+export async function loadHistory(
   http: HttpClient,
   query: LogQuery,
   maxPages = 100,

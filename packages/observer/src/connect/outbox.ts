@@ -1,5 +1,5 @@
 import { type BaseClient, freshId } from '@meup/agent-sdk/watch'
-import { formatError } from './errors.js'
+import { explainError } from './errors.js'
 import { loadOutbox, type MessageDraft, type Outgoing, saveOutbox } from './storage.js'
 
 interface Sender {
@@ -63,7 +63,7 @@ export class Outbox {
         this.#accepted.add(options.id)
         this.#save()
       },
-      (error: unknown) => this.#replace({ message, ...options, failure: formatError(error) }),
+      (error: unknown) => this.#replace({ message, ...options, failure: explainError(error) }),
     )
     onChange()
   }

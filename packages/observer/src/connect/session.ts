@@ -8,20 +8,14 @@ import {
   ProtocolError,
 } from '@meup/agent-sdk/watch'
 import { Pages } from '@meup/folds'
-import {
-  getErasure,
-  isCompilable,
-  makeCompilable,
-  type SubscribePayload,
-  type WelcomePayload,
-} from '@meup/protocol'
+import { type Detail, getErasure, isCompilable, makeCompilable, type WelcomePayload } from '@meup/protocol'
 import { SeenParts, SpaceModel } from '../model/index.js'
 import { Audit } from './audit.js'
-import { formatError } from './errors.js'
+import { explainError } from './errors.js'
 import { Finder } from './finder.js'
 import { Batches } from './frames.js'
 import { HeldDecisions } from './held-decisions.js'
-import { History, initialTail, readHistory, type SessionHandle } from './history.js'
+import { HistoryLoader, initialTail, loadHistory, type SessionHandle } from './history.js'
 import { Outbox } from './outbox.js'
 import { loadSession } from './storage.js'
 import { Subscription } from './subscription.js'
@@ -38,15 +32,13 @@ type Stage =
   /** `isRefused`: the gateway refuses this token. */
   | { readonly at: 'ended'; readonly reason: string; readonly isRefused: boolean }
 
-export type Detail = NonNullable<SubscribePayload['reasoning']>
-
 /** Pages of a tool list that are read. */
 const maxToolPages = 20
 /** Milliseconds between two polls of how much the gateway filters out. */
 const suppressedPollMs = 10_000
 
 /** A visit to a space: its connection, its model, and the reader's actions. */
-export class Session implements SessionHandle {
+export class PageSession implements SessionHandle {
   readonly place: HttpTarget
   readonly http: HttpClient
   /** The present state of the space. */
@@ -71,11 +63,11 @@ export class Session implements SessionHandle {
     this.present.append(batch, Date.now())
     this.#onCaughtUp(batch.at(-1)?.seq ?? 0)
     this.onChange()
-    const onError = (error: unknown): void => this.setNotice(formatError(error))
+    const onError = (error: unknown): void => this.setNotice(explainError(error))
     if (batch.some((each) => getErasure(each) !== undefined)) this.#history.merge([]).catch(onError)
     this.#history.fill().catch(onError)
   })
-  readonly #history = new History(this)
+  readonly #history = new HistoryLoader(this)
   /** Pending messages of this reader. */
   readonly outbox: Outbox
   /** Decisions of this reader that can still be undone. */
@@ -162,7 +154,7 @@ export class Session implements SessionHandle {
         this.rights++
         this.onChange()
       },
-      (error: unknown) => this.setNotice(formatError(error)),
+      (error: unknown) => this.setNotice(explainError(error)),
     )
     return false
   }
@@ -273,13 +265,13 @@ export class Session implements SessionHandle {
   async fetchMissing(asked: () => LogQuery, isWanted = (_: AnyEnvelope): boolean => true): Promise<void> {
     try {
       await this.#batches.drained()
-      const { envelopes } = await readHistory(this.http, asked())
+      const { envelopes } = await loadHistory(this.http, asked())
       // Envelopes before the loaded ones are loaded on demand, without a gap.
       const { first } = this.present.log
       await this.#history.merge(envelopes.filter((each) => (each.seq ?? 0) >= first && isWanted(each)))
       this.onChange()
     } catch (error) {
-      this.setNotice(`What was hidden could not be loaded: ${formatError(error)}`)
+      this.setNotice(`What was hidden could not be loaded: ${explainError(error)}`)
     }
   }
 
@@ -293,7 +285,7 @@ export class Session implements SessionHandle {
     this.#isOver = true
     this.audit.stop()
     const isRefused = error instanceof ProtocolError && !error.retryable
-    this.stage = { at: 'ended', isRefused, reason: formatError(error) }
+    this.stage = { at: 'ended', isRefused, reason: explainError(error) }
     this.onChange()
   }
 }

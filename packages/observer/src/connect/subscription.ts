@@ -1,6 +1,6 @@
 import type { WelcomePayload } from '@meup/protocol'
 import { type Cut, isCutAway, isCutting, nothingCut, toSubscribePayload } from '../model/index.js'
-import { formatError } from './errors.js'
+import { explainError } from './errors.js'
 import type { SessionHandle } from './history.js'
 
 /** The envelopes that the gateway filters out at the reader's request, and how they are fetched later [MEUP-9.1]. */
@@ -79,7 +79,7 @@ export class Subscription {
     try {
       await this.#fetchEnds(await client.subscribe(toSubscribePayload(this.cut)))
     } catch (error) {
-      this.#session.setNotice(formatError(error))
+      this.#session.setNotice(explainError(error))
     }
   }
 

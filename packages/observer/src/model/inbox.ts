@@ -4,7 +4,7 @@ import type { SpaceModel } from './space-model.js'
 import { nameText } from './text.js'
 
 /** A reason to look twice at a proposal. */
-export interface Mark {
+export interface Caution {
   readonly kind: 'effect' | 'first' | 'outside'
   readonly label: string
   readonly why: string
@@ -16,7 +16,7 @@ export interface Mark {
 export interface Waiting {
   readonly proposal: ProposalView
   readonly risk: Risk
-  readonly marks: readonly Mark[]
+  readonly marks: readonly Caution[]
   /** The steps that led to it; `undefined` = not loaded. */
   readonly origin: Why | undefined
 }
@@ -36,7 +36,7 @@ export function judge(model: SpaceModel, proposal: ProposalView): Waiting {
   const origin = explainEnvelope(model, id)
   const [outsideSeq] = origin?.outside ?? []
   const outside = outsideSeq === undefined ? undefined : model.log.at(outsideSeq)
-  const marks: Mark[] = []
+  const marks: Caution[] = []
   if (risk.level !== 'reads') marks.push({ kind: 'effect', label: riskLabels[risk.level], why: risk.reason })
   if (!wasApproved(model.approved, proposal)) {
     const why = `No proposal of ${source.from} for ${nameText(tool)} with such arguments was approved before, as far as the log is loaded here.`

@@ -5,9 +5,9 @@ export { markWords } from './diff-words.js'
 export { explainEnvelope } from './explain.js'
 export {
   everything,
-  type Filter,
   isFiltering,
   isSort,
+  type ReaderFilter,
   type Sort,
   sortKinds,
   sortNames,
@@ -24,11 +24,11 @@ export {
   toSubscribePayload,
 } from './filter/visibility.js'
 export { hueOf, initialsOf } from './hues.js'
-export { judge, type Mark, sortWaiting, type Waiting } from './inbox.js'
+export { type Caution, judge, sortWaiting, type Waiting } from './inbox.js'
 export { BrokenChain, ChainCheck, type CheckResult } from './log/chain-check.js'
 export { GrantIndex, readCapabilities } from './log/grants.js'
 export type { Log } from './log/log.js'
-export type { Person, Status } from './log/people.js'
+export type { Person, ReportedStatus } from './log/people.js'
 export { type ToolInfo, toolEffects } from './log/tools.js'
 export { getFullSize } from './log/truncate.js'
 export {
@@ -42,9 +42,9 @@ export {
 } from './message.js'
 export { type Part, resultParts, type TextPart, textPart, valuePart } from './parts.js'
 export { Past } from './past.js'
-export { type Route, readRoute, writeRoute } from './route.js'
+export { type PageRoute, readRoute, writeRoute } from './route.js'
 export type { Level } from './rows/folding.js'
-export type { Lane, Question } from './rows/lists.js'
+export type { Lane, QuestionGroup } from './rows/lists.js'
 export {
   countQuestion,
   getMessages,
@@ -58,19 +58,19 @@ export type {
   CallRow,
   EndRow,
   HeadingRow,
+  LogRow,
   MessagePart,
   MessageRow,
   MoreRow,
   ProposalRow,
-  Row,
   SaidRow,
   Slot,
 } from './rows/row.js'
 export { Layout, type RowList } from './rows/row-list.js'
 export { getPartKey } from './rows/slots.js'
 export { type TimeScale, timeScale } from './rows/time-scale.js'
-export { getSpan, listThoughts, type Span } from './rows/trace.js'
-export { type CardContent, type CardPart, describeCard, SeenParts, summarize } from './shown.js'
+export { getSpan, listThoughts, type TraceBar } from './rows/trace.js'
+export { type CardContent, type CardPart, describeCard, SeenParts, summarizeProposal } from './shown.js'
 export { likenessOf } from './space-folds.js'
 export { SpaceModel } from './space-model.js'
 export { findDefinitions, findPart, splitText } from './split-text.js'

@@ -1,5 +1,5 @@
 import type { Envelope } from '@meup/protocol'
-import type { Checkpoint, SpaceModel } from './space-model.js'
+import type { ModelCheckpoint, SpaceModel } from './space-model.js'
 
 /** Envelopes between two checks of the clock. */
 const envelopesPerStep = 50
@@ -16,7 +16,7 @@ export class Past {
   #growing: SpaceModel
   #source: readonly Envelope[]
   /** Oldest first, at intervals of `checkpointEnvelopes`. */
-  #checkpoints: Checkpoint[]
+  #checkpoints: ModelCheckpoint[]
   /** Envelopes since the last checkpoint. */
   #since = 0
   #target = 0

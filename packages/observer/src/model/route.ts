@@ -1,5 +1,5 @@
 /** The state in the page's address. Never contains a token, because addresses are logged and shared. */
-export interface Route {
+export interface PageRoute {
   readonly space?: string
   /** `e`: seq of the selected envelope. */
   readonly seq?: number
@@ -45,18 +45,19 @@ const seqParameter = (name: string): Part<number> => ({
 })
 
 const longestQuery = 200
-const parts: { readonly [Name in Exclude<keyof Route, 'space'>]-?: Part<NonNullable<Route[Name]>> } = {
-  seq: seqParameter('e'),
-  moment: seqParameter('at'),
-  context: matching('ctx', /^[\w-]+(\/[\w-]+)*$/),
-  view: matching('view', /^[a-z]+$/),
-  query: { name: 'q', read: (text) => text.slice(0, longestQuery) || undefined, write: (text) => text },
-  from: listParameter('from', /^[A-Za-z0-9][\w.:-]{0,63}$/),
-  sorts: listParameter('only', /^[a-z]+$/),
-}
+const parts: { readonly [Name in Exclude<keyof PageRoute, 'space'>]-?: Part<NonNullable<PageRoute[Name]>> } =
+  {
+    seq: seqParameter('e'),
+    moment: seqParameter('at'),
+    context: matching('ctx', /^[\w-]+(\/[\w-]+)*$/),
+    view: matching('view', /^[a-z]+$/),
+    query: { name: 'q', read: (text) => text.slice(0, longestQuery) || undefined, write: (text) => text },
+    from: listParameter('from', /^[A-Za-z0-9][\w.:-]{0,63}$/),
+    sorts: listParameter('only', /^[a-z]+$/),
+  }
 
 /** Parses the part after `#`, such as `#/s/demo?e=120&q=release`. Ignores unknown parts. */
-export function readRoute(hash: string): Route {
+export function readRoute(hash: string): PageRoute {
   const text = hash.replace(/^#/, '')
   const mark = text.includes('?') ? text.indexOf('?') : text.length
   const [, sign, space = ''] = text.slice(0, mark).split('/')
@@ -69,7 +70,7 @@ export function readRoute(hash: string): Route {
   return { space, ...Object.fromEntries(read) }
 }
 
-export function writeRoute({ space, ...given }: Route): string {
+export function writeRoute({ space, ...given }: PageRoute): string {
   if (space === undefined) return '#/'
   const query = Object.entries(parts).flatMap(([key, part]) => {
     const value = given[key as keyof typeof given]

@@ -24,7 +24,7 @@ export interface ProposalSummary {
 }
 
 /** `payload`: of a request or proposal. */
-export function summarize(payload: Readonly<Record<string, unknown>>): ProposalSummary {
+export function summarizeProposal(payload: Readonly<Record<string, unknown>>): ProposalSummary {
   const change = describeChange(payload)
   const settings = change === undefined ? readSettings(payload) : undefined
   const { name } = (payload.params ?? {}) as { readonly name?: unknown }
@@ -62,7 +62,7 @@ export function describeCard(
   call: ProposedCall,
   showsAll: boolean,
 ): CardContent {
-  const summary = summarize(payload)
+  const summary = summarizeProposal(payload)
   const { change, isAll } = summary
   const { text: exact, isWhole: fits, chars } = exactText(call, showsAll ? undefined : maxExactChars)
   const changeFits = showsAll || change === undefined || fitsCard(change)

@@ -9,9 +9,9 @@ import {
   type ProposalView,
   ProposalViews,
   type SpaceSnapshot,
+  type SpaceTranscript,
   SpaceView,
   ThoughtSummaries,
-  type Transcript,
 } from '@meup/folds'
 import {
   contextParent,
@@ -44,7 +44,7 @@ type Facts = {
   readonly contexts: ContextFold
   readonly proposals: ProposalViews
   readonly elicitations: Elicitations
-  readonly transcript: Transcript
+  readonly transcript: SpaceTranscript
   readonly summaries: ThoughtSummaries
 }
 

@@ -17,7 +17,7 @@ import {
   PROTOCOL,
   type WelcomePayload,
 } from '@meup/protocol'
-import { type Filter, LogFilter, ViewFilter } from './filter/log-filter.js'
+import { LogFilter, type ReaderFilter, TimelineFilter } from './filter/log-filter.js'
 import { getLineId } from './log/lines.js'
 import { Live } from './log/live.js'
 import { Log } from './log/log.js'
@@ -49,7 +49,7 @@ export class SpaceModel {
   /** The unfolded contexts. */
   readonly folding: Folding
   /** The reader's filter. */
-  readonly viewFilter: ViewFilter
+  readonly viewFilter: TimelineFilter
   /** The filter applied to the log. */
   readonly logFilter: LogFilter
   /** Announcements and measurements of arriving envelopes. */
@@ -81,7 +81,7 @@ export class SpaceModel {
   constructor(capacity = defaultCapacity, like?: SpaceModel) {
     this.#capacity = capacity
     this.folding = new Folding(like?.folding)
-    this.viewFilter = like?.viewFilter ?? new ViewFilter()
+    this.viewFilter = like?.viewFilter ?? new TimelineFilter()
     this.live = new Live(this.viewFilter.muted)
     this.logFilter = new LogFilter(this.viewFilter, this.log)
     this.#views = this.#newViews(this.log)
@@ -182,12 +182,12 @@ export class SpaceModel {
   }
 
   /** Returns a checkpoint to restore later. `before`: an earlier checkpoint, to share unchanged contexts with. */
-  checkpoint(before: Checkpoint | undefined): Checkpoint {
+  checkpoint(before: ModelCheckpoint | undefined): ModelCheckpoint {
     return { ...this.#views.checkpoint(before), folding: this.folding.checkpoint() }
   }
 
   /** Restores a checkpoint. The reader's choices since then stay. */
-  restore(then: Checkpoint): void {
+  restore(then: ModelCheckpoint): void {
     this.log.truncateAfter(then.seq)
     this.#views.restore(then)
     this.folding.restore(then.folding)
@@ -310,7 +310,7 @@ export class SpaceModel {
   }
 
   /** Sets the filter. */
-  filter(filter: Filter): void {
+  filter(filter: ReaderFilter): void {
     this.logFilter.filter(filter)
     this.redrawAll()
   }
@@ -404,6 +404,6 @@ const toChat = ({ from }: LiveAnswer): Envelope => ({
 })
 
 /** The state of a space at an envelope, beyond what the log contains. */
-export interface Checkpoint extends FoldsCheckpoint {
+export interface ModelCheckpoint extends FoldsCheckpoint {
   readonly folding: FoldingCheckpoint
 }

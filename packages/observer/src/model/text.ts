@@ -71,7 +71,7 @@ const maxNameChars = 200
 export const nameText = (name: string): string => onOneLine(cut(name, maxNameChars))
 
 /** The parameters of a request or proposal on one line; `''` = none. */
-export function parametersText({ payload }: Envelope): string {
+export function requestParametersText({ payload }: Envelope): string {
   const { params } = payload
   // For an elicitation only the message is shown, not its form.
   if (isElicitation(payload) && isObject(params))
@@ -89,7 +89,7 @@ export function splitTarget(envelope: Envelope): readonly [folder: string, name:
   const texts = isObject(args) ? Object.values(args).filter((each) => typeof each === 'string') : []
   const path = texts.find((text) => text.includes('/') && !/\s/.test(text))
   const text = shortenArguments(args) ?? path ?? (texts.length === 1 ? texts[0] : undefined)
-  if (text === undefined) return ['', parametersText(envelope)]
+  if (text === undefined) return ['', requestParametersText(envelope)]
   const shown = onOneLine(cut(text, maxParametersChars))
   const end = text === path ? shown.lastIndexOf('/') + 1 : 0
   return [shown.slice(0, end), shown.slice(end)]

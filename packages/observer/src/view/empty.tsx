@@ -1,13 +1,13 @@
 import { type Capability, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
-import type { Session } from '../connect/session.js'
-import type { Row, RowList } from '../model/index.js'
+import type { PageSession } from '../connect/session.js'
+import type { LogRow, RowList } from '../model/index.js'
 import { Avatar, Name } from './shared/parts.js'
 import { useSpace } from './shared/use-space.js'
 
 /** Whether there are only a few events, and no messages or reasoning. Requests for tool lists are ignored. */
 export function isQuiet(list: RowList): boolean {
-  const isEvent = (row: Row): boolean =>
+  const isEvent = (row: LogRow): boolean =>
     row.type === 'batch'
       ? row.calls.every(isEvent)
       : row.type === 'call'
@@ -17,7 +17,7 @@ export function isQuiet(list: RowList): boolean {
 }
 
 /** Suggestions for an empty view. */
-export function Empty({ session }: { session: Session }): VNode {
+export function Empty({ session }: { session: PageSession }): VNode {
   const { stage, place } = session
   if (stage.at === 'connecting') {
     return (

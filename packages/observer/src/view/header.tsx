@@ -1,7 +1,8 @@
 import { listSpaces } from '@meup/agent-sdk/http'
+import type { Detail } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { Detail, Session } from '../connect/session.js'
+import type { PageSession } from '../connect/session.js'
 import { saveToken } from '../connect/storage.js'
 import { sizeText, writeRoute } from '../model/index.js'
 import { useAlerts } from './decide/alerts.js'
@@ -15,7 +16,7 @@ import { useSpace } from './shared/use-space.js'
 const AuditBadge = lazy(() => import('./audit/audit-badge.js').then(({ AuditBadge }) => AuditBadge))
 
 interface HeaderProps {
-  readonly session: Session
+  readonly session: PageSession
   readonly show: (detail: Detail) => void
   readonly leave: () => void
   readonly openSettings: () => void
@@ -88,7 +89,7 @@ export function Header({
 }
 
 /** The number of pending decisions; opens the inbox. */
-function InboxButton({ session }: { session: Session }): VNode {
+function InboxButton({ session }: { session: PageSession }): VNode {
   const { panel, showPanel } = useSpace()
   const { model, welcome } = session
   const { mine } = usePending()
@@ -116,7 +117,7 @@ function InboxButton({ session }: { session: Session }): VNode {
   )
 }
 
-function Connection({ session }: { session: Session }): VNode {
+function Connection({ session }: { session: PageSession }): VNode {
   const { stage, present } = session
   const now = useNow(true)
   if (stage.at === 'live') {
@@ -146,7 +147,7 @@ function Connection({ session }: { session: Session }): VNode {
 }
 
 /** Counts of envelopes that the gateway omitted on request. */
-function Hidden({ session }: { session: Session }): VNode | null {
+function Hidden({ session }: { session: PageSession }): VNode | null {
   const { envelopes, bytes } = session.welcome?.subscription.suppressed ?? { envelopes: 0, bytes: 0 }
   if (envelopes === 0) return null
   return (
@@ -157,7 +158,7 @@ function Hidden({ session }: { session: Session }): VNode | null {
 }
 
 /** The name of the space, with links to other spaces of the same token. */
-function SpaceSwitch({ session }: { session: Session }): VNode {
+function SpaceSwitch({ session }: { session: PageSession }): VNode {
   const { place, stage } = session
   const [spaces, setSpaces] = useState<readonly string[]>([])
   const isLive = stage.at === 'live'

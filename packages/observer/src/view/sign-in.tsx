@@ -5,6 +5,7 @@ import {
   type HttpTarget,
   listSpaces,
 } from '@meup/agent-sdk/http'
+import { getErrorMessage } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { hasOtherToken, loadLastSpace, loadToken } from '../connect/storage.js'
@@ -93,9 +94,7 @@ export function Entrance({ url, code, space, problem, enter, stay }: EntrancePro
 }
 
 const formatLoginError = (error: unknown): string =>
-  error instanceof ConnectionError ? 'the gateway cannot be reached; is it running?' : getMessage(error)
-
-const getMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+  error instanceof ConnectionError ? 'the gateway cannot be reached; is it running?' : getErrorMessage(error)
 
 interface SignInProps {
   readonly space: string

@@ -1,10 +1,11 @@
 import { ToolError } from '@meup/agent-sdk/watch'
+import type { Detail } from '@meup/protocol'
 import { type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { formatError } from '../connect/errors.js'
+import { explainError } from '../connect/errors.js'
 import { readOne } from '../connect/history.js'
-import type { Detail, Session } from '../connect/session.js'
+import type { PageSession } from '../connect/session.js'
 import {
   findPart,
   getPartKey,
@@ -23,7 +24,7 @@ import { useHighlights } from './find/use-highlights.js'
 import { Header } from './header.js'
 import { createKeymap, type Keymap, listenToKeys } from './keymap.js'
 import type { Target } from './palette.js'
-import { People } from './participants/people.js'
+import { PeoplePanel } from './participants/people.js'
 import { Scrubber } from './scrubber.js'
 import { updateAddress, useCatchingUp, useScrollPosition } from './shared/hooks.js'
 import { lazy, loadAll } from './shared/lazy.js'
@@ -47,7 +48,7 @@ const Palette = lazy(() => import('./palette.js').then(({ Palette }) => Palette)
 const SettingsDialog = lazy(() => import('./settings-dialog.js').then(({ SettingsDialog }) => SettingsDialog))
 
 interface SpacePageProps {
-  readonly session: Session
+  readonly session: PageSession
   readonly leave: () => void
   /** Seq of the envelope in the address. */
   readonly linked: number | undefined
@@ -86,7 +87,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
     setRequestError(undefined)
     work().catch((error: unknown) => {
       // A tool's error is shown in the stream.
-      if (!(error instanceof ToolError)) setRequestError(`${what}: ${formatError(error)}`)
+      if (!(error instanceof ToolError)) setRequestError(`${what}: ${explainError(error)}`)
     })
   }, [])
   const viewFilter = useViewFilter(session, act, redraw)
@@ -285,7 +286,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
           openSettings={() => openDialog('settings')}
         />
         <div class="side" role={isMenuOpen ? 'main' : undefined}>
-          <People />
+          <PeoplePanel />
           <Filters />
           <HiddenList />
         </div>

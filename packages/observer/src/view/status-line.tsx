@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { Session } from '../connect/session.js'
+import type { PageSession } from '../connect/session.js'
 import type { SpaceModel } from '../model/index.js'
 import { memo } from './shared/parts.js'
 
@@ -8,7 +8,7 @@ import { memo } from './shared/parts.js'
 const noticeMs = 8000
 
 interface StatusLineProps {
-  readonly session: Session
+  readonly session: PageSession
   /** The error of the last action. */
   readonly requestError: string | undefined
   readonly leave: () => void

@@ -69,7 +69,7 @@ const unquoted =
 const one = /^(?:\S+|[a-z]+(?: [a-z]+)+)$/
 
 /** The value at a position; of an unquoted one at most `longest` characters are examined. */
-export function valueAt(
+export function assignedValueAt(
   text: string,
   from: number,
   longest: number,

@@ -1,5 +1,5 @@
 import { charSet, charSetExcept, findStretches, type Span } from '../spans.js'
-import { jointsAt, startOfLine, valueAt, valuesBelow, weak } from './assignment-values.js'
+import { assignedValueAt, jointsAt, startOfLine, valuesBelow, weak } from './assignment-values.js'
 import { type Detector, matchAt } from './detector.js'
 import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './looks.js'
 
@@ -233,7 +233,7 @@ function goesOn(text: string, from: number, end: number): boolean {
 function secretsBehind(text: string, from: number, longest: number, isSecret: IsSecret): readonly Span[] {
   for (const [joint, least] of jointsAt(text, from)) {
     const at = matchAt(joint, text, from)
-    const value = at === undefined ? undefined : valueAt(text, at, longest)
+    const value = at === undefined ? undefined : assignedValueAt(text, at, longest)
     if (value !== undefined && isSecret(value, least, value.isQuoted)) return [value]
   }
   return valuesBelow(text, from).filter((value) => isSecret(value, 12, false))

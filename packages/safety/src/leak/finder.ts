@@ -7,7 +7,7 @@ import { looksBegun } from './looks.js'
 import { merge, type Secret } from './secret.js'
 
 /** A text that is searched for secrets. */
-export interface TextPart {
+export interface SearchedText {
   readonly text: string
   /** The words of detectors in it. */
   readonly hits: readonly Hit[]
@@ -21,7 +21,7 @@ interface Finder {
   /** The words of detectors: grouped by rank, sorted by start. */
   hitsIn(text: string): readonly Hit[]
   /** Every secret in all readings of a text, unsorted, possibly overlapping; a secret's rank is its detector's index. */
-  find(part: TextPart, meter: Meter): Secret[]
+  find(part: SearchedText, meter: Meter): Secret[]
 }
 
 export function compileFinder(detectors: readonly Detector[]): Finder {
@@ -50,7 +50,7 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
     return found
   }
 
-  const find = ({ text, hits: writtenHits, seam, isCut }: TextPart, meter: Meter): Secret[] => {
+  const find = ({ text, hits: writtenHits, seam, isCut }: SearchedText, meter: Meter): Secret[] => {
     const { certain, joined } = getDecodings(text, meter)
     const written = certain[0]
     const searchIn = (view: Decoding, found: Secret[]): void => {

@@ -3,8 +3,8 @@ import type { Finding } from '../settings.js'
 import { continuationEnd } from '../spans.js'
 import { listBeginnings, mayNameGoOn, type SecretBeginning, type Tail } from '../tail.js'
 import type { Detector } from './detector.js'
-import { compileFinder, type Hit, hitsWithin, type TextPart } from './finder.js'
-import { findMarks, isMarked, merge, redact, type Secret } from './secret.js'
+import { compileFinder, type Hit, hitsWithin, type SearchedText } from './finder.js'
+import { findMarks, isMarked, merge, replaceSecrets, type Secret } from './secret.js'
 
 /** Masks the secrets in a text that directly follows `before`, which is already published. */
 export type LeakDetector = (text: string, before: Tail, meter: Meter) => { text: string; findings: Finding[] }
@@ -16,7 +16,7 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
   const names = ranked.map(({ name }) => name)
   const known = new Set(names)
 
-  const secretsIn = (part: TextPart, meter: Meter): Secret[] => {
+  const secretsIn = (part: SearchedText, meter: Meter): Secret[] => {
     const found = find(part, meter)
     if (found.length === 0) return found
     const marks = findMarks(part.text, (name) => known.has(name))
@@ -64,7 +64,7 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     const findings = [...new Set(secrets.map(({ rank }) => rank))].flatMap((rank) =>
       ranked.slice(rank, rank + 1).map(({ name, action }) => ({ rule: name, action })),
     )
-    return { text: redact(text, secrets, names), findings }
+    return { text: replaceSecrets(text, secrets, names), findings }
   }
 }
 

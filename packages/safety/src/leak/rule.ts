@@ -1,5 +1,5 @@
 import type { Matcher, RE2JS } from 're2js'
-import { compilePattern } from '../pattern.js'
+import { compileRulePattern } from '../pattern.js'
 import type { LeakAction, SecretRule } from '../settings.js'
 import { type Span, surroundings } from '../spans.js'
 import { behindMatch, type Detector } from './detector.js'
@@ -105,7 +105,7 @@ export function createOwnDetector(
   { name, action, pattern, keywords, generic }: SecretRule,
   path: string,
 ): Detector {
-  const { compiled, test } = compilePattern(pattern, path)
+  const { compiled, test } = compileRulePattern(pattern, path)
   return {
     name,
     action,

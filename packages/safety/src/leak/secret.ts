@@ -20,7 +20,7 @@ export function merge(secrets: readonly Secret[]): Secret[] {
 }
 
 /** Replaces merged secrets by marks with the names of their rules. */
-export function redact(text: string, secrets: readonly Secret[], names: readonly string[]): string {
+export function replaceSecrets(text: string, secrets: readonly Secret[], names: readonly string[]): string {
   let redacted = ''
   let read = 0
   for (const { start, end, rank } of secrets) {

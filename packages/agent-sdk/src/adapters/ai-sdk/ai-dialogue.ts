@@ -17,8 +17,8 @@ import {
 import type { ModelAgent } from '../../model/run-model-agent.js'
 import type { Offer, OfferedTool } from '../../model/toolbox.js'
 import { Collector } from './collector.js'
-import { Conversation, countChars, toTurns } from './conversation.js'
-import { explainFailure, type Failure, NothingSentError, readFailure, StallError } from './errors.js'
+import { countChars, ModelConversation, toTurns } from './conversation.js'
+import { explainFailure, type ModelFailure, NothingSentError, readFailure, StallError } from './errors.js'
 import { loadAi, loadModels } from './load.js'
 import type { Terms } from './refusals.js'
 import { describeWait } from './retry-after.js'
@@ -75,7 +75,7 @@ interface Request {
 /** The outcome of a request: an answer, or a failure with the part of the answer that had arrived. */
 type Outcome =
   | { readonly step: ModelStep; readonly failure?: undefined }
-  | { readonly step: ModelStep; readonly failure: Failure; readonly hasBegun: boolean }
+  | { readonly step: ModelStep; readonly failure: ModelFailure; readonly hasBegun: boolean }
 
 /** Changed requests per step after refusals. */
 const maxAdaptations = 12
@@ -92,7 +92,7 @@ export class AiDialogue implements Dialogue {
   readonly #stallMs: number
   readonly #system: string
   readonly #level: ThinkingLevel | undefined
-  readonly #conversation: Conversation
+  readonly #conversation: ModelConversation
   /** Notices of the run: each appears once. */
   readonly #notices = new Set<string>()
   #served: ServedModel
@@ -111,7 +111,7 @@ export class AiDialogue implements Dialogue {
     this.#stallMs = resolveLimits(options.limits).stallMs
     this.#system = system
     this.#level = thinkingLevel
-    this.#conversation = new Conversation(messages)
+    this.#conversation = new ModelConversation(messages)
     this.#served = served
     this.#others = others
     while (this.#served.restsUntil > this.#clock.now() && this.#others.length > 0) this.#fallBack()
@@ -212,7 +212,7 @@ export class AiDialogue implements Dialogue {
   }
 
   /** Whether a changed request may succeed. */
-  #adapt({ terms, system, messages, tools }: Request, { words }: Failure): boolean {
+  #adapt({ terms, system, messages, tools }: Request, { words }: ModelFailure): boolean {
     if (words === '') return false
     const fixed = countFixed(system, tools)
     return this.#served.adapt({

@@ -3,15 +3,15 @@ import { ReasoningStream } from '../../extract/extract-reasoning.js'
 import type { StreamEvent } from '../../extract/extraction.js'
 import { type Ending, readEnding } from '../../extract/finish-reasons.js'
 import { TagReader } from '../../extract/tag-reader.js'
-import type { ModelStep, ShownReasoning, Spent, Thought, WantedCall } from '../../model/dialogue.js'
+import type { ModelStep, ReasoningVisibility, Spent, Thought, WantedCall } from '../../model/dialogue.js'
 import { toDigits } from '../../model/exact-arguments.js'
 import { isRecord } from '../../model/rationale.js'
-import { type Block, type Item, type ReadStep, readStep } from '../../model/read-step.js'
+import { type Item, type ReadStep, readStep, type StepBlock } from '../../model/read-step.js'
 import type { CallableTools } from '../../model/wanted-calls.js'
 
 type Part = TextStreamPart<ToolSet>
 type Content = Exclude<AssistantModelMessage['content'], string>[number]
-type BlockType = Block<ProviderMetadata>['type']
+type BlockType = StepBlock<ProviderMetadata>['type']
 /** A call as parsed, even if `ai` considers it invalid. */
 type ToolCallPart = Pick<
   Extract<Part, { type: 'tool-call' }>,
@@ -39,8 +39,8 @@ const ends = { whole: 'done', cut: 'length', refused: 'filtered', failed: 'broke
 /** Collects the parts of one step's stream, and decodes them when it ends. */
 export class Collector {
   readonly #tools: CallableTools
-  readonly #blocks: Block<ProviderMetadata>[] = []
-  readonly #open = new Map<string, Block<ProviderMetadata>>()
+  readonly #blocks: StepBlock<ProviderMetadata>[] = []
+  readonly #open = new Map<string, StepBlock<ProviderMetadata>>()
   /** Parses events that `ai` refuses. */
   readonly #odd = new ReasoningStream()
   #end: ModelStep['end'] = 'broken'
@@ -147,14 +147,14 @@ export class Collector {
     return this.#read
   }
 
-  #shown(isSummary: boolean): ShownReasoning | undefined {
+  #shown(isSummary: boolean): ReasoningVisibility | undefined {
     const thoughts = this.#blocks.filter(({ type }) => type === 'reasoning')
     if (thoughts.some(({ text }) => text.trim() !== '')) return isSummary ? 'summary' : 'full'
     if (thoughts.some(({ attached }) => isSealed(attached))) return 'encrypted'
     return thoughts.length > 0 || this.#spent.reasoning > 0 ? 'omitted' : undefined
   }
 
-  #begin(type: BlockType, id: string, attached?: ProviderMetadata, name = ''): Block<ProviderMetadata> {
+  #begin(type: BlockType, id: string, attached?: ProviderMetadata, name = ''): StepBlock<ProviderMetadata> {
     const reader = new TagReader({ prefilled: false })
     const block = { type, id, name, text: '', attached, isWhole: false, reader }
     this.#open.set(`${type} ${id}`, block)
@@ -172,7 +172,7 @@ export class Collector {
   }
 
   /** Returns the text that is certainly not a thought. */
-  #say({ reader }: Block<ProviderMetadata>, text: string, isWhole: boolean): string {
+  #say({ reader }: StepBlock<ProviderMetadata>, text: string, isWhole: boolean): string {
     const pieces = isWhole ? reader.flush() : reader.push(text)
     return pieces.flatMap((piece) => (piece.type === 'text' ? [piece.text] : [])).join('')
   }

@@ -32,7 +32,7 @@ const minResultChars = 1000
 const fileChars = 4000
 
 /** The messages before a question, the question, and the later steps. Selects the part that fits each model. */
-export class Conversation {
+export class ModelConversation {
   #earlier: readonly Entry[]
   readonly #turn: Entry[]
 

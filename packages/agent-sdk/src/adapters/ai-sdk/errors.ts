@@ -1,5 +1,6 @@
+import { getErrorMessage } from '@meup/protocol'
 import type { APICallError } from 'ai'
-import { getErrorMessage, Notice } from '../../client/errors.js'
+import { Notice } from '../../client/errors.js'
 import { withoutCredentials } from '../credentials.js'
 import { NoStreamError } from './fetch-stream.js'
 import { findWords, isPage, quoteWords, readStreamError, readWords, toWords } from './provider-words.js'
@@ -30,7 +31,7 @@ export interface FailingModel {
 }
 
 /** The failure of a request to a model. */
-export interface Failure {
+export interface ModelFailure {
   /** The predicate of a sentence whose subject is the model. */
   readonly what: string
   /** Advice to the reader; `''` = none. */
@@ -77,7 +78,7 @@ interface Failed {
 
 /** The description of a failure by the first matching kind. */
 interface Description
-  extends Partial<Pick<Failure, 'remedy' | 'words' | 'isPassing' | 'isBrokenOff' | 'waitMs' | 'cause'>> {
+  extends Partial<Pick<ModelFailure, 'remedy' | 'words' | 'isPassing' | 'isBrokenOff' | 'waitMs' | 'cause'>> {
   readonly what: string
   /** The provider's message, appended; `''` = none. */
   readonly said?: string
@@ -89,7 +90,7 @@ export function readFailure(
   error: unknown,
   of: FailingModel,
   { hasBegun, getSent }: FailedRequest,
-): Failure {
+): ModelFailure {
   const found = describe({ ai, error, of, hasBegun })
   const { what, said = '', remedy = '', words = said, isPassing = false, isBrokenOff = false, waitMs } = found
   const cause = 'cause' in found ? found.cause : error
@@ -209,7 +210,7 @@ const mayAdapt = (status: number): boolean => ![401, 402, 403, 408, 429].include
  * The failure in one public sentence: model, server, what happened, what to do. The original error becomes the cause, unless it
  * quotes a credential.
  */
-export function explainFailure({ what, remedy, cause }: Failure, of: FailingModel, tries = 1): Error {
+export function explainFailure({ what, remedy, cause }: ModelFailure, of: FailingModel, tries = 1): Error {
   const often = tries > 1 ? ` ${tries} times` : ''
   const happened = what.replace(
     /^(?:answered \d+|cannot be reached|ended its answer before it began)/,

@@ -1,5 +1,5 @@
 import { cut, onOneLine } from '@meup/folds'
-import { getErrorMessage } from '../../client/errors.js'
+import { getErrorMessage } from '@meup/protocol'
 
 /** Maximum characters of a provider's message for people, and for programs. */
 const [maxQuoteChars, maxWordsChars] = [300, 1500]

@@ -1,5 +1,5 @@
 import { correlations, Kind, namespaceOf } from '@meup/protocol'
-import type { Admission, AdmissionContext, Outcome } from './context.js'
+import type { Admission, AdmissionContext, StepOutcome } from './context.js'
 
 /** Kinds whose recipients default to the participants of the run. */
 const isSpoken = (kind: string): boolean =>
@@ -9,7 +9,7 @@ const isSpoken = (kind: string): boolean =>
  * A private question has a private run [MEUP-2.13]: its start, what is said in it and the answer all get its audience. `[]`
  * means everyone.
  */
-export function address(admission: AdmissionContext, space: Admission): Outcome {
+export function address(admission: AdmissionContext, space: Admission): StepOutcome {
   const { envelope } = admission
   const { kind, from, to } = envelope
   if (to === undefined) {

@@ -8,7 +8,7 @@ import type { Decisions, GuardVerdict } from '../decisions.js'
 import type { KnownIds } from '../group-commit.js'
 import type { Addressed } from '../may-read.js'
 import type { LogUse, Rates } from '../metering.js'
-import type { Guard } from '../safety.js'
+import type { ReasoningGuard } from '../safety.js'
 import type { SpaceState } from '../state/state.js'
 import type { HeldGrant } from '../state/trust/trust.js'
 
@@ -35,7 +35,7 @@ export interface AdmissionContext {
   readonly meter: WorkMeter
   /** Set by `decode`: the id that the sender wrote, if any. */
   writtenId?: string
-  /** Set by `decode`; `identify` completes it except for `seq`. */
+  /** Set by `decode`; `identifySender` completes it except for `seq`. */
   envelope: Envelope
   /** Set by `decode` if a call may become a proposal. */
   orPropose?: OrPropose
@@ -102,7 +102,7 @@ export interface Admission {
   readonly rates: Rates
   readonly logUse: LogUse
   readonly ids: KnownIds
-  readonly safety: Guard
+  readonly safety: ReasoningGuard
   readonly decisions: Decisions
   readonly logger: Logger
   /** Why nothing is admitted at present. */
@@ -122,9 +122,9 @@ export interface Admission {
 }
 
 /** `undefined` = go on with the next step. */
-export type Outcome = Refusal | Settled | undefined
+export type StepOutcome = Refusal | Settled | undefined
 
-export type Step = (admission: AdmissionContext, space: Admission) => Outcome
+export type Step = (admission: AdmissionContext, space: Admission) => StepOutcome
 
 /** Only a refusal carries a message. */
 export const isRefusal = (outcome: object): outcome is Refusal => 'message' in outcome

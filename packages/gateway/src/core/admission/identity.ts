@@ -9,16 +9,16 @@ import {
   type Admission,
   type AdmissionContext,
   chargeLookups,
-  type Outcome,
   type Refusal,
   refuse,
+  type StepOutcome,
 } from './context.js'
 
 /**
  * Sets the sender: `from` has to be the identity of the connection, or absent: `sender_mismatch` [MEUP-1.1]. Adds the time and,
  * if missing, an id.
  */
-export function identify({ envelope, sender, now }: AdmissionContext, space: Admission): Outcome {
+export function identifySender({ envelope, sender, now }: AdmissionContext, space: Admission): StepOutcome {
   if (envelope.from !== undefined && envelope.from !== sender.participant) {
     const message = `This connection is ${sender.participant}. Leave from out: the gateway sets it.`
     return { code: 'sender_mismatch', path: '/from', message }
@@ -56,7 +56,7 @@ const isOfProgram = ({ kind, payload }: Envelope): boolean =>
  * Echoes the original for a known id with the same sender and content; refuses any other reuse as `duplicate_id` [MEUP-1.10],
  * and a start in a context that others already use [MEUP-2.12].
  */
-export function deduplicate(admission: AdmissionContext, space: Admission): Outcome {
+export function deduplicate(admission: AdmissionContext, space: Admission): StepOutcome {
   admission.encoded = encode(admission.envelope, admission.payload, admission.orPropose)
   const { id, kind } = admission.envelope
   if (isLiveKind(kind)) return undefined
@@ -85,7 +85,7 @@ const isContext = (root: string, { ids, state }: Admission): boolean =>
   state.contexts.get(root) !== undefined || ids.hasContext(root)
 
 /** Relays an envelope that is not logged, and ends its admission. The sender gets no acknowledgement [MEUP-3.25, 3.32]. */
-export function relay({ envelope, encoded, sender }: AdmissionContext, space: Admission): Outcome {
+export function relay({ envelope, encoded, sender }: AdmissionContext, space: Admission): StepOutcome {
   const { id, kind } = envelope
   if (!isLiveKind(kind)) return undefined
   if (sender.isRequest) {
@@ -102,7 +102,7 @@ export function relay({ envelope, encoded, sender }: AdmissionContext, space: Ad
 export function sequence(
   { envelope, encoded, sender, writtenId: id = '' }: AdmissionContext,
   space: Admission,
-): Outcome {
+): StepOutcome {
   space.admit(envelope, encoded, { sender, id })
   return undefined
 }
@@ -113,7 +113,7 @@ const tokenBytes = 32
  * Creates the token of an invitation and adds its hash to the logged payload [MEUP-3.15]. A configured participant keeps its
  * token, which becomes valid again.
  */
-export function invite(admission: AdmissionContext, { state, config }: Admission): Outcome {
+export function invite(admission: AdmissionContext, { state, config }: Admission): StepOutcome {
   const { envelope } = admission
   if (envelope.kind !== Kind.spaceInvite) return undefined
   const { participantId } = envelope.payload as InvitePayload
@@ -129,7 +129,7 @@ export function invite(admission: AdmissionContext, { state, config }: Admission
 }
 
 /** Adds to a revocation by capabilities the ids of the grants that it takes back [MEUP-4.15]. */
-export function revoke(admission: AdmissionContext): Outcome {
+export function revoke(admission: AdmissionContext): StepOutcome {
   const { envelope, revoked } = admission
   if (revoked === undefined || (envelope.payload as LoggedRevoke).grantId !== undefined) return undefined
   addToPayload(admission, { revoked: revoked.map(({ id }) => id) })
@@ -148,7 +148,7 @@ function addToPayload(admission: AdmissionContext, member: Readonly<Record<strin
 }
 
 /** Builds the logged bytes if a step has changed the envelope. The content for comparing retries stays as sent [MEUP-1.12]. */
-export function encodeAccepted(admission: AdmissionContext): Outcome {
+export function encodeAccepted(admission: AdmissionContext): StepOutcome {
   if (admission.isRewritten === undefined) return undefined
   const { content } = admission.encoded
   const again = encode(admission.envelope, admission.payload)
@@ -164,7 +164,7 @@ export function encodeAccepted(admission: AdmissionContext): Outcome {
 export function deliverInviteToken(
   { envelope, sender, invitation, now }: AdmissionContext,
   space: Admission,
-): Outcome {
+): StepOutcome {
   if (invitation === undefined) return undefined
   const { id, seq = 0 } = envelope
   const ack = inviteAckFrame(sender.participant, space.timestamp(now), invitation, id)

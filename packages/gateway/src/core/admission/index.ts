@@ -19,16 +19,16 @@ import {
   type AdmissionContext,
   type Exemption,
   isRefusal,
-  type Outcome,
   type Refusal,
   type Right,
   type Step,
+  type StepOutcome,
 } from './context.js'
 import {
   deduplicate,
   deliverInviteToken,
   encodeAccepted,
-  identify,
+  identifySender,
   invite,
   relay,
   revoke,
@@ -47,7 +47,7 @@ import {
   reportsOnCall,
   responseRights,
 } from './rights/requests.js'
-import { decodeSubmission, validate } from './validate.js'
+import { decodeSubmission, validateDraft } from './validate.js'
 
 /**
  * The steps of admission, in order. After the last one the group commit (`core/group-commit`) appends the envelope to the log;
@@ -55,12 +55,12 @@ import { decodeSubmission, validate } from './validate.js'
  */
 export const pipeline: readonly Step[] = [
   decodeSubmission, //     frame → envelope, aliases resolved
-  withRateLimit(identify), // sets the sender
+  withRateLimit(identifySender), // sets the sender
   available, // refuses while the space takes no envelopes
   withRateLimit(deduplicate), // known id → the original, or duplicate_id
   limit, // charges the class; refuses kicked and paused senders
   complete, // fills in an approval by id, and the audience of a private question
-  validate, // checks fields and payload by kind; later steps rely on them
+  validateDraft, // checks fields and payload by kind; later steps rely on them
   authorize, // capabilities, owners, addressees
   subscribe, // answers observe.subscribe
   relay, // relays chat.delta and observe.typing
@@ -74,7 +74,7 @@ export const pipeline: readonly Step[] = [
   deliverInviteToken, // sends the token to the inviter, once its invitation is logged
 ]
 
-function pass(admission: AdmissionContext, space: Admission): Outcome {
+function pass(admission: AdmissionContext, space: Admission): StepOutcome {
   for (const step of pipeline) {
     const outcome = step(admission, space)
     if (outcome !== undefined) return outcome
@@ -83,7 +83,7 @@ function pass(admission: AdmissionContext, space: Admission): Outcome {
 }
 
 /** Most envelopes need nothing filled in. */
-function complete(admission: AdmissionContext, space: Admission): Outcome {
+function complete(admission: AdmissionContext, space: Admission): StepOutcome {
   const { correlationId, context, to } = admission.envelope
   if (correlationId === undefined && context === undefined && to?.length !== 0) return undefined
   return fill(admission, space) ?? address(admission, space)
@@ -93,7 +93,7 @@ function complete(admission: AdmissionContext, space: Admission): Outcome {
 export function attempt(
   admission: AdmissionContext,
   space: Admission & { readonly logger: Logger },
-): Outcome {
+): StepOutcome {
   try {
     return pass(admission, space)
   } catch (err) {
@@ -138,7 +138,7 @@ function rightsOf(kind: string): readonly Right[] {
 const exemptions: readonly Exemption[] = [answersAddressed, reportsOnCall, revokesOwn, decidesVisibility]
 
 /** Checks capabilities, and what only the owner of a context or an addressee of a request may do [MEUP-4.1]. */
-export function authorize(admission: AdmissionContext, space: Admission): Outcome {
+export function authorize(admission: AdmissionContext, space: Admission): StepOutcome {
   const { envelope, meter } = admission
   const { kind, from } = envelope
   const { participants } = space.state
@@ -187,7 +187,7 @@ function noteRight(admission: AdmissionContext, right: string): void {
  * Masks and withholds parts of reasoning, rationales and metadata [MEUP-6.1]. Never refuses an envelope [MEUP-6.8]; one that it
  * does not change keeps its bytes.
  */
-function guard(admission: AdmissionContext, space: Admission): Outcome {
+function guard(admission: AdmissionContext, space: Admission): StepOutcome {
   const { envelope } = admission
   if (!isGuarded(envelope)) return undefined
   const {
@@ -209,7 +209,7 @@ function guard(admission: AdmissionContext, space: Admission): Outcome {
 }
 
 /** Records the decisions of the guard after the envelope that they are about [MEUP-6.3]. */
-function record(admission: AdmissionContext, space: Admission): Outcome {
+function record(admission: AdmissionContext, space: Admission): StepOutcome {
   const { verdicts = [], sender, meter, envelope } = admission
   for (const verdict of verdicts) {
     space.decisions.record({ sender, meter, envelope, isPublic: space.isPublic(envelope) }, verdict)

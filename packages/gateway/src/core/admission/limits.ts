@@ -5,10 +5,10 @@ import {
   type Admission,
   type AdmissionContext,
   isRefusal,
-  type Outcome,
   type Refusal,
   type Right,
   type Step,
+  type StepOutcome,
 } from './context.js'
 
 /** Charges the class, and refuses kicked and paused senders: `rate_limited`, `forbidden`, `participant_paused` [MEUP-7.1]. */
@@ -23,14 +23,18 @@ export const withRateLimit =
     return outcome && isRefusal(outcome) ? (checkClassRate(admission, space) ?? outcome) : outcome
   }
 
-const checkClassRate = (admission: AdmissionContext, space: Admission): Outcome =>
+const checkClassRate = (admission: AdmissionContext, space: Admission): StepOutcome =>
   chargeEnvelope(admission, space, getRateClass(admission.envelope.kind))
 
 /**
  * Charges one envelope of a class. An envelope that may wait is charged at once, so that waiting envelopes keep their order
  * [MEUP-7.9].
  */
-export function chargeEnvelope(admission: AdmissionContext, space: Admission, rateClass: RateClass): Outcome {
+export function chargeEnvelope(
+  admission: AdmissionContext,
+  space: Admission,
+  rateClass: RateClass,
+): StepOutcome {
   const { sender, overRate, envelope, now } = admission
   if (overRate === 'paid') return undefined
   if (overRate === 'refuse') return checkRate(admission, space, rateClass, 1)
@@ -60,7 +64,7 @@ function checkRate(
  * Charges the bytes that an envelope adds to the log, so that no sender can fill the disk whatever its other rates allow
  * [MEUP-7.2].
  */
-export function limitLog(admission: AdmissionContext, space: Admission): Outcome {
+export function limitLog(admission: AdmissionContext, space: Admission): StepOutcome {
   const { sender, encoded, envelope, now } = admission
   const length = encoded.body.length + measureEnd(envelope)
   let refusal = checkRate(admission, space, 'log', length)
@@ -120,14 +124,14 @@ function paused({ envelope, sender, now }: AdmissionContext, { state }: Admissio
 }
 
 /** Refuses everything while the gateway stops, or the log fails or falls behind: `unavailable` [MEUP-4.10]. Reads still work. */
-export function available({ envelope }: AdmissionContext, { stopped }: Admission): Outcome {
+export function available({ envelope }: AdmissionContext, { stopped }: Admission): StepOutcome {
   return stopped === undefined || envelope.kind === Kind.observeSubscribe
     ? undefined
     : { code: 'unavailable', message: `${stopped}. Send it again later.` }
 }
 
 /** Changes the subscription of the sender's connection and answers with a welcome [MEUP-9.1]. Nothing is logged. */
-export function subscribe({ envelope, sender, meter, now }: AdmissionContext, space: Admission): Outcome {
+export function subscribe({ envelope, sender, meter, now }: AdmissionContext, space: Admission): StepOutcome {
   if (envelope.kind !== Kind.observeSubscribe) return undefined
   if (sender.subscribe === undefined) {
     return {

@@ -6,9 +6,9 @@ import {
   type Admission,
   type AdmissionContext,
   notInFuture,
-  type Outcome,
   type Refusal,
   refuse,
+  type StepOutcome,
 } from './context.js'
 
 /** Bytes of a proposal that parse in about a microsecond. */
@@ -40,7 +40,7 @@ export const notOpen = (id: string): Refusal => ({
  * Fills in an approval by id [MEUP-4.20]: a request that names one proposal and has no payload gets the proposed one, and is
  * then admitted like any other request.
  */
-export function fill(admission: AdmissionContext, space: Admission): Outcome {
+export function fill(admission: AdmissionContext, space: Admission): StepOutcome {
   const { envelope, meter, sender, now } = admission
   const [id, ...others] = correlations(envelope)
   if (envelope.kind !== Kind.mcpRequest || id === undefined || others.length > 0) return undefined

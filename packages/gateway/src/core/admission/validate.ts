@@ -16,7 +16,7 @@ import {
   reservedNamespaces,
   type Submission,
 } from '@meup/protocol'
-import type { Admission, AdmissionContext, Outcome, Refusal } from './context.js'
+import type { Admission, AdmissionContext, Refusal, StepOutcome } from './context.js'
 import { chargeEnvelope } from './limits.js'
 import { checkOrPropose } from './proposed.js'
 
@@ -24,7 +24,7 @@ import { checkOrPropose } from './proposed.js'
  * Parses a frame into an envelope: `payload_too_large`, `invalid_json`, `unsupported_protocol`, `invalid_envelope` [MEUP-1.2,
  * 1.5, 1.8, 1.13]. Resolves aliases before every check [MEUP-1.3]. The transport has already charged the bytes.
  */
-export function decodeSubmission(admission: AdmissionContext, space: Admission): Outcome {
+export function decodeSubmission(admission: AdmissionContext, space: Admission): StepOutcome {
   const refusal = read(admission, space)
   return refusal && (chargeEnvelope(admission, space, 'other') ?? refusal)
 }
@@ -129,7 +129,7 @@ const invalid = ({ path, message }: { path: string; message: string }): Refusal 
  * Checks fields and payload by kind: `reserved_kind`, `unknown_kind`, `invalid_context`, `invalid_payload`,
  * `participant_not_found`.
  */
-export function validate(admission: AdmissionContext, space: Admission): Outcome {
+export function validateDraft(admission: AdmissionContext, space: Admission): StepOutcome {
   const { envelope } = admission
   return (
     checkKind(envelope) ??

@@ -1,7 +1,7 @@
 import { correlations } from '@meup/protocol'
 import { isErased, matches } from '../../log/entries.js'
 import type { Clock } from '../../ports/clock.js'
-import type { EnvelopeLog, Heading, Part, Query, Row } from '../../ports/envelope-log.js'
+import type { EnvelopeLog, Heading, Query, Row, RowPart } from '../../ports/envelope-log.js'
 import {
   type Audience,
   getRightsKey,
@@ -245,7 +245,7 @@ export class LogReads {
     return this.#readAt(seqs, order, withProofs ? undefined : 'bodies')
   }
 
-  #readAt(seqs: readonly number[], order: 'asc' | 'desc', only: Part | undefined): Promise<Row[]> {
+  #readAt(seqs: readonly number[], order: 'asc' | 'desc', only: RowPart | undefined): Promise<Row[]> {
     const range = { after: (seqs[0] ?? 0) - 1, before: (seqs.at(-1) ?? 0) + 1, limit: seqs.length, order }
     return this.#space.log.read({
       ...range,

@@ -287,7 +287,7 @@ export interface Selection {
 
 const everything: Selection = { key: '', includes: () => true, includesCall: () => true }
 
-export function select(filter: Filter, reasoning: Detail): Selection {
+export function createSelection(filter: Filter, reasoning: Detail): Selection {
   const { kinds, from, context, correlationId } = filter
   return {
     key: JSON.stringify([kinds, from, context, correlationId, reasoning]),

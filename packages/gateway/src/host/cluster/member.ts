@@ -26,7 +26,7 @@ type Emitted = Parameters<Space['emit']>[0]
  * A space that several gateways have open. One of them sequences it: it admits the frames of all. Each one serves its own
  * connections from the committed log.
  */
-export class Member implements RemoteSequencer, SpaceListener {
+export class ClusterMember implements RemoteSequencer, SpaceListener {
   readonly #host: SharedSpace
   readonly #shared: SharedLog<Row>
   readonly #connections = new ConnectionNumbers()

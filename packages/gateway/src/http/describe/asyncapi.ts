@@ -10,7 +10,7 @@ import {
   SpaceName,
   SUBPROTOCOL,
 } from '@meup/protocol'
-import { object, protocolSchemas, schemaRef, text } from './schemas.js'
+import { object, protocolSchemas, schemaRef, textSchema } from './schemas.js'
 
 /** The messages of a WebSocket as an AsyncAPI 3 document [MEUP-11.8]. */
 export function asyncApi(): JsonSchema {
@@ -93,7 +93,7 @@ const flag = { type: 'integer', enum: [0, 1], default: 0 }
 const socket = {
   method: 'GET',
   query: object(
-    { after: seq, epoch: text, tail: seq, tick: flag, hold: flag, session: plainSchema(SessionId) },
+    { after: seq, epoch: textSchema, tail: seq, tick: flag, hold: flag, session: plainSchema(SessionId) },
     ['after', 'epoch', 'tail', 'tick', 'hold', 'session'],
   ),
   headers: object(

@@ -1,6 +1,6 @@
 import { type ErrorCode, errors, type JsonSchema, jsonSchemas, SpaceName } from '@meup/protocol'
 import type { Route, RouteModule } from '../route.js'
-import { schemaRef, text } from './schemas.js'
+import { schemaRef, textSchema } from './schemas.js'
 
 /** A table of routes as an OpenAPI 3.1 document [MEUP-11.8]. */
 export function openApi(modules: readonly RouteModule[]): JsonSchema {
@@ -31,10 +31,10 @@ export function openApi(modules: readonly RouteModule[]): JsonSchema {
 
 function describePath(path: string): Record<string, object> {
   const described: Record<string, object> = {
-    space: { schema: { ...text, pattern: SpaceName.pattern } },
-    path: { description: 'segments joined by /', schema: text },
-    ref: { description: 'an id, the beginning of one, `#seq` or a seq', schema: text },
-    file: { schema: { ...text, enum: Object.keys(jsonSchemas()).map((name) => `${name}.json`) } },
+    space: { schema: { ...textSchema, pattern: SpaceName.pattern } },
+    path: { description: 'segments joined by /', schema: textSchema },
+    ref: { description: 'an id, the beginning of one, `#seq` or a seq', schema: textSchema },
+    file: { schema: { ...textSchema, enum: Object.keys(jsonSchemas()).map((name) => `${name}.json`) } },
   }
   const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
@@ -90,7 +90,7 @@ const describeParameters = ({ parameters = {}, required = [], headers = {} }: Ro
     name,
     in: 'header',
     description,
-    schema: text,
+    schema: textSchema,
   })),
 ]
 

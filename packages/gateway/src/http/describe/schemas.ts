@@ -13,7 +13,7 @@ import {
 } from '@meup/protocol'
 
 const count: JsonSchema = { type: 'integer', minimum: 0 }
-export const text: JsonSchema = { type: 'string' }
+export const textSchema: JsonSchema = { type: 'string' }
 
 /** An object schema; all fields are required unless `optional` names them. */
 export const object = (
@@ -34,7 +34,7 @@ export function protocolSchemas(): Record<string, JsonSchema> {
   return Object.fromEntries(nameless)
 }
 
-const place = { epoch: text, head: { ...count, description: 'last seq of the log' } }
+const place = { epoch: textSchema, head: { ...count, description: 'last seq of the log' } }
 const context = plainSchema(ContextInfo)
 const anyContext: JsonSchema = { anyOf: [schemaRef('context'), schemaRef('free_path')] }
 
@@ -46,7 +46,7 @@ export function answerSchemas(): Record<string, JsonSchema> {
     envelope,
     submission,
     receipt: object(
-      { id: text, seq: { type: 'integer', minimum: 1 }, invitation: plainSchema(InviteAckPayload) },
+      { id: textSchema, seq: { type: 'integer', minimum: 1 }, invitation: plainSchema(InviteAckPayload) },
       ['invitation'],
     ),
     history: object(
@@ -70,13 +70,27 @@ export function answerSchemas(): Record<string, JsonSchema> {
     ),
     proposal: object(
       {
-        ...{ seq: { type: 'integer', minimum: 1 }, id: text, ts: text, from: text, to: array(text) },
-        ...{ context: text, rationale: text, correlationId: { oneOf: [text, array(text)] }, method: text },
+        ...{
+          seq: { type: 'integer', minimum: 1 },
+          id: textSchema,
+          ts: textSchema,
+          from: textSchema,
+          to: array(textSchema),
+        },
+        ...{
+          context: textSchema,
+          rationale: textSchema,
+          correlationId: { oneOf: [textSchema, array(textSchema)] },
+          method: textSchema,
+        },
         parallelGroup: count,
         params: { type: 'object', description: 'the bytes that were proposed' },
-        expiresAt: text,
+        expiresAt: textSchema,
         usesLeft: { type: 'integer', minimum: 1 },
-        rejectedBy: { ...array(text), description: 'participants that may no longer approve it; others may' },
+        rejectedBy: {
+          ...array(textSchema),
+          description: 'participants that may no longer approve it; others may',
+        },
       },
       ['to', 'context', 'rationale', 'correlationId', 'parallelGroup', 'params', 'expiresAt'],
     ),
@@ -86,9 +100,9 @@ export function answerSchemas(): Record<string, JsonSchema> {
     },
     free_path: {
       ...object({
-        context: text,
+        context: textSchema,
         state: { const: 'free' },
-        startedAt: text,
+        startedAt: textSchema,
         counts,
         children: array(schemaRef('free_path')),
       }),
@@ -107,21 +121,21 @@ export function answerSchemas(): Record<string, JsonSchema> {
     ),
     decision: object(
       {
-        id: text,
+        id: textSchema,
         seq: count,
-        ts: text,
-        participant: { ...text, description: 'whose envelope it was' },
+        ts: textSchema,
+        participant: { ...textSchema, description: 'whose envelope it was' },
         decision: plainSchema(DecisionPayload.properties.decision),
-        reason_code: text,
-        message: text,
-        attempted_kind: text,
-        attempted_tool: text,
-        attempted_rationale: text,
+        reason_code: textSchema,
+        message: textSchema,
+        attempted_kind: textSchema,
+        attempted_tool: textSchema,
+        attempted_rationale: textSchema,
         attempted_arguments: plainSchema(DecisionPayload.properties.attemptedArguments),
         attempted_correlation: plainSchema(DecisionPayload.properties.attemptedCorrelation),
-        attempted_id: text,
+        attempted_id: textSchema,
         missing: plainSchema(DecisionPayload.properties.missing),
-        context: text,
+        context: textSchema,
         count: { type: 'integer', minimum: 1, description: 'how often, within a second' },
       },
       [
@@ -150,13 +164,16 @@ export function answerSchemas(): Record<string, JsonSchema> {
     hit: object(
       {
         seq: count,
-        id: text,
-        ts: text,
-        from: text,
-        kind: text,
-        context: text,
-        tool: { ...text, description: 'that was called, proposed or refused, or whose call it answers' },
-        snippet: { ...text, description: 'its text around the first word, guarded' },
+        id: textSchema,
+        ts: textSchema,
+        from: textSchema,
+        kind: textSchema,
+        context: textSchema,
+        tool: {
+          ...textSchema,
+          description: 'that was called, proposed or refused, or whose call it answers',
+        },
+        snippet: { ...textSchema, description: 'its text around the first word, guarded' },
         ranges: {
           ...array({ type: 'array', items: count, minItems: 2, maxItems: 2 }),
           description: 'start and end of each word in the snippet',
@@ -166,24 +183,24 @@ export function answerSchemas(): Record<string, JsonSchema> {
     ),
     why: object(
       {
-        of: object({ seq: count, id: text }),
+        of: object({ seq: count, id: textSchema }),
         steps: array(schemaRef('why_step')),
         allowed: {
-          ...object({ by: { enum: ['configured', 'grant', 'proposal'] }, id: text, capability: text }, [
-            'id',
-            'capability',
-          ]),
+          ...object(
+            { by: { enum: ['configured', 'grant', 'proposal'] }, id: textSchema, capability: textSchema },
+            ['id', 'capability'],
+          ),
           description: 'the right that let the call pass which the envelope is, or answers',
         },
-        approvals: array(object({ by: text, seq: count, reason: text }, ['reason'])),
+        approvals: array(object({ by: textSchema, seq: count, reason: textSchema }, ['reason'])),
         outside: { ...array(count), description: 'seqs of results of tools, and of messages of guests' },
         transcript: {
-          ...object({ hash: text }),
+          ...object({ hash: textSchema }),
           description: 'the transcript of the model that wrote the answer',
         },
         cut: { type: 'boolean', description: 'earlier causes may be missing, or steps are left out' },
         proof: {
-          ...object({ seq: count, hash: text, head: count }),
+          ...object({ seq: count, hash: textSchema, head: count }),
           description: 'the place of the envelope in the hash chain, and the last seq of the log',
         },
       },
@@ -191,10 +208,10 @@ export function answerSchemas(): Record<string, JsonSchema> {
     ),
     why_step: object(
       {
-        ...{ seq: count, id: text, ts: text, from: text, role: { enum: whyRoles } },
+        ...{ seq: count, id: textSchema, ts: textSchema, from: textSchema, role: { enum: whyRoles } },
         rank: { type: 'integer', minimum: 1, description: '1: look here first' },
-        text: { ...text, description: 'its text, guarded and cut' },
-        context: text,
+        text: { ...textSchema, description: 'its text, guarded and cut' },
+        context: textSchema,
         about: { ...count, description: 'seq of the step that it answers' },
         signals: { ...array({ enum: whySignals }), description: 'why it is ranked before others' },
       },
@@ -204,16 +221,16 @@ export function answerSchemas(): Record<string, JsonSchema> {
       {
         ok: { type: 'boolean' },
         ...place,
-        hash: { ...text, description: 'of the last valid envelope: with `ok`, of the head' },
+        hash: { ...textSchema, description: 'of the last valid envelope: with `ok`, of the head' },
         checked: { ...count, description: 'envelopes that hold, from the oldest on' },
         brokenAt: { ...count, description: 'seq of the first envelope that is missing or changed' },
         column: {
-          ...text,
+          ...textSchema,
           description: 'the stored field of that row that differs from its body',
         },
         prunedBefore: { ...count, description: 'envelopes before this seq have been pruned' },
         erased: {
-          ...array(object({ seq: count, id: text, by: text, reason: text })),
+          ...array(object({ seq: count, id: textSchema, by: textSchema, reason: textSchema })),
           description: 'the latest records of erased envelopes',
         },
       },
@@ -221,19 +238,25 @@ export function answerSchemas(): Record<string, JsonSchema> {
     ),
     erase: object({
       seq: { type: 'integer', minimum: 1 },
-      reason: { ...text, minLength: 1, maxLength: maxErasureReason },
+      reason: { ...textSchema, minLength: 1, maxLength: maxErasureReason },
     }),
     erasure: object({
       seq: count,
       recordedAt: { ...count, description: 'seq of the record' },
       removed: { type: 'boolean', description: 'false: its bytes go as soon as the log can' },
     }),
-    link: object({ code: text, expiresAt: text }),
-    exchanged: object({ space: text, participant: text, token: text }),
-    spaces: object({ spaces: array(text) }),
-    status: object({ status: text }),
+    link: object({ code: textSchema, expiresAt: textSchema }),
+    exchanged: object({ space: textSchema, participant: textSchema, token: textSchema }),
+    spaces: object({ spaces: array(textSchema) }),
+    status: object({ status: textSchema }),
     problem: {
-      ...object({ type: text, title: text, status: count, detail: text, code: { enum: errorCodes } }),
+      ...object({
+        type: textSchema,
+        title: textSchema,
+        status: count,
+        detail: textSchema,
+        code: { enum: errorCodes },
+      }),
       description: 'RFC 9457; `detail` includes advice',
     },
   }
@@ -246,33 +269,36 @@ const turnState: JsonSchema = { enum: ['running', 'completed', 'cancelled', 'aba
 const outcome: JsonSchema = { enum: ['success', 'error', 'rejected', null], description: 'null: none yet' }
 
 const identity = {
-  session_id: { ...text, description: 'epoch of the log' },
-  thread_id: { ...text, description: 'space/agent' },
+  session_id: { ...textSchema, description: 'epoch of the log' },
+  thread_id: { ...textSchema, description: 'space/agent' },
   turn_number: turnNumber,
 }
 const decision = {
-  tool_name: text,
-  rationale: { ...text, minLength: 1 },
+  tool_name: textSchema,
+  rationale: { ...textSchema, minLength: 1 },
   rationale_given: { const: false, description: 'present where the agent gave no rationale' },
   parameters: { description: 'redacted and cut' },
   outcome,
   cancelled: {
-    ...text,
+    ...textSchema,
     description: 'the reason, may be empty; present if it was cancelled before it was answered',
   },
   parallel_group: { ...countOrNull, description: 'the same for all that were dispatched together' },
 }
 const right = {
   allowed_by: {
-    ...text,
+    ...textSchema,
     description: 'the right that let the call pass: `configured`, or the id of a grant or an invitation',
   },
-  approved_by: { ...text, description: 'the approver, if the call was proposed by another participant' },
-  right: { ...text, description: 'the same in words' },
+  approved_by: {
+    ...textSchema,
+    description: 'the approver, if the call was proposed by another participant',
+  },
+  right: { ...textSchema, description: 'the same in words' },
 }
 const rightFields = Object.keys(right)
 const size: JsonSchema = {
-  oneOf: [object({ count, unit: text }), { type: 'null' }],
+  oneOf: [object({ count, unit: textSchema }), { type: 'null' }],
   description: 'size of the result, in chars, bytes, or the counted unit; only with `sizes=true`',
 }
 const { parameters: _, cancelled: __, ...eventDecision } = decision
@@ -294,13 +320,16 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
       turn_number: turnNumber,
       user_input: textOrNull,
       response: textOrNull,
-      answer_id: { ...text, description: 'the envelope that is the response, with `sizes=true`' },
+      answer_id: { ...textSchema, description: 'the envelope that is the response, with `sizes=true`' },
       state: turnState,
-      error: { ...text, description: 'the error, as reported by the agent; present in the state error' },
-      started_at: text,
+      error: {
+        ...textSchema,
+        description: 'the error, as reported by the agent; present in the state error',
+      },
+      started_at: textSchema,
       completed_at: textOrNull,
       tool_calls: array(
-        object({ name: text, has_result: { type: 'boolean' }, has_error: { type: 'boolean' } }),
+        object({ name: textSchema, has_result: { type: 'boolean' }, has_error: { type: 'boolean' } }),
       ),
       reasoning: {
         oneOf: [
@@ -327,29 +356,29 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
   ),
   step: object(
     {
-      id: { ...text, description: 'a ULID' },
-      turn_id: text,
+      id: { ...textSchema, description: 'a ULID' },
+      turn_id: textSchema,
       step_number: { ...count, description: 'from 0 in the turn' },
       phase: plainSchema(Phase),
-      content: text,
+      content: textSchema,
       linked_tool_call: { ...textOrNull, description: 'id of the request' },
       linked_policy_decision: { ...textOrNull, description: 'id of the decision' },
       linked_approval_request: { ...textOrNull, description: 'id of the proposal' },
-      created_at: text,
+      created_at: textSchema,
       seq: count,
       thread_id: identity.thread_id,
       turn_number: { type: ['integer', 'null'], minimum: 1, description: 'null: of a job' },
-      timestamp: { ...text, description: 'when the turn began' },
+      timestamp: { ...textSchema, description: 'when the turn began' },
       state: turnState,
-      input_source: { ...text, description: 'kind of the envelope that the turn answers, or job' },
+      input_source: { ...textSchema, description: 'kind of the envelope that the turn answers, or job' },
       asked_by: {
         ...textOrNull,
         description: 'sender of the envelope that the turn answers; null: none, pruned, or not readable',
       },
-      rationale: { ...text, description: 'why the call was made; absent where no reason was given' },
+      rationale: { ...textSchema, description: 'why the call was made; absent where no reason was given' },
       parameters: { description: 'arguments of the call, masked and cut' },
       redacted_by: {
-        ...text,
+        ...textSchema,
         description:
           'the rules that masked arguments and results of calls: `redaction` of `system.space configured`',
       },
@@ -361,7 +390,7 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
     {
       type: { const: 'reasoning_update' },
       ...identity,
-      narrative: text,
+      narrative: textSchema,
       tool_decisions: array(object(eventDecision, ['rationale_given'])),
     },
     ['narrative'],
@@ -369,8 +398,8 @@ export const turnSchemas = (): Record<string, JsonSchema> => ({
   job_reasoning: object(
     {
       type: { const: 'job_reasoning' },
-      job_id: { ...text, description: 'id of the start of the run' },
-      narrative: text,
+      job_id: { ...textSchema, description: 'id of the start of the run' },
+      narrative: textSchema,
       tool_decisions: array(object(jobDecision, ['rationale_given'])),
     },
     ['narrative'],

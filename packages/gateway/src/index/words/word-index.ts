@@ -1,5 +1,5 @@
 import { searchedText } from '@meup/folds'
-import { isThought, Kind, namespaceOf } from '@meup/protocol'
+import { getErrorMessage, isThought, Kind, namespaceOf } from '@meup/protocol'
 import type { Audience, Reader } from '../../core/may-read.js'
 import type { Space } from '../../core/space.js'
 import { yieldIfBusy } from '../../core/yielding.js'
@@ -215,7 +215,7 @@ export class WordIndex {
     } catch (error) {
       if (!isDamaged(error)) throw error
       this.#opened = undefined
-      this.#file.discard(error instanceof Error ? error.message : String(error))
+      this.#file.discard(getErrorMessage(error))
       return undefined
     }
   }

@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3'
 import { nanoid } from 'nanoid'
 import { encodeHead, toDraft } from '../../log/entries.js'
 import { LogError, occupiedError } from '../../log/error.js'
-import type { Draft } from '../../ports/envelope-log.js'
+import type { DraftEntry } from '../../ports/envelope-log.js'
 import type { OpenedSpace } from './calls.js'
 import { asLogError } from './failure.js'
 import { lock, openForWriting } from './files.js'
@@ -121,7 +121,7 @@ export function readLogged(json: string): Envelope | string {
 }
 
 /** Like `readLogged`, for JSON that delivery can splice a seq into. */
-export function readBody(body: string): Envelope | string {
+export function readImportedBody(body: string): Envelope | string {
   const envelope = readLogged(body)
   if (typeof envelope === 'string') return envelope
   return envelope.seq === undefined && body.startsWith('{') ? envelope : 'no log has this as a body'
@@ -131,8 +131,8 @@ export function readBody(body: string): Envelope | string {
  * The row as a draft. For a masked envelope the original content is unknown, so a retry of it is refused as `duplicate_id`.
  * Throws a `LogError`.
  */
-function importedDraft({ seq, body, salt }: ImportedRow): Draft & { readonly salt?: Uint8Array } {
-  const envelope = readBody(body)
+function importedDraft({ seq, body, salt }: ImportedRow): DraftEntry & { readonly salt?: Uint8Array } {
+  const envelope = readImportedBody(body)
   if (typeof envelope === 'string') throw damaged(seq, envelope)
   if (salt !== undefined && !/^[\da-f]{32}$/.test(salt)) throw damaged(seq, 'its salt does not have 16 bytes')
   const bytes = Buffer.from(body)

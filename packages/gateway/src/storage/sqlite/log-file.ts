@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import { nanoid } from 'nanoid'
-import { genesis, roomForHashes, type Seal, seal } from '../../log/chain.js'
+import { genesis, roomForHashes, type Seal, sealDraft } from '../../log/chain.js'
 import { duplicateIdError, gapError, LogError } from '../../log/error.js'
 import type { OpenedSpace, WriterOptions } from './calls.js'
 import { isBusy, isRepeatedId } from './failure.js'
@@ -209,7 +209,7 @@ export class ChainWriter {
     const room = this.#room
     for (const draft of drafts) {
       if (draft.seq !== seq + 1) throw gapError(seq + 1, draft.seq)
-      const sealed = seal(draft, hash, draft.salt, room)
+      const sealed = sealDraft(draft, hash, draft.salt, room)
       try {
         this.#insertOne(space, draft, sealed)
       } catch (error) {

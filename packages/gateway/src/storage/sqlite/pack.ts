@@ -1,6 +1,6 @@
 import { createRow, type Fields, isErased, toFields } from '../../log/entries.js'
-import type { Draft, Row } from '../../ports/envelope-log.js'
-import { type Storable, toJson } from './rows.js'
+import type { DraftEntry, Row } from '../../ports/envelope-log.js'
+import { type Storable, toJsonColumn } from './rows.js'
 
 /** Rows for another thread: all blobs in one transferable buffer, and the rest as tuples, which are cheapest to clone. */
 export interface Packed {
@@ -92,7 +92,7 @@ const cutsOfRow = 10
 
 export const rowsIn = ({ cuts }: PackedBatch): number => cuts.length / cutsOfRow
 
-export function packBatch(batch: readonly Draft[]): PackedBatch {
+export function packBatch(batch: readonly DraftEntry[]): PackedBatch {
   const cuts = new Float64Array(batch.length * cutsOfRow)
   let size = 0
   for (const { body, content } of batch) size += body.length + (isSuffix(body, content) ? 0 : content.length)
@@ -114,9 +114,9 @@ export function packBatch(batch: readonly Draft[]): PackedBatch {
     add(ts)
     add(from)
     add(kind)
-    add(toJson(to))
+    add(toJsonColumn(to))
     add(context)
-    add(toJson(correlationId))
+    add(toJsonColumn(correlationId))
     cuts[at++] = body.length
     cuts[at++] = content.length * (isSuffix(body, content) ? 1 : -1)
     put(body)

@@ -4,7 +4,7 @@ import { genesis, hashLeaf, link } from '../../log/chain.js'
 import { isErased } from '../../log/entries.js'
 import { LogError } from '../../log/error.js'
 import type { Row, Snapshot } from '../../ports/envelope-log.js'
-import { type Call, portOfThread, reply } from './calls.js'
+import { portOfThread, reply, type ThreadCall } from './calls.js'
 import { keepCheckpoint } from './checkpoints.js'
 import { eraseRows } from './erasing.js'
 import { isRepeatedId } from './failure.js'
@@ -13,7 +13,7 @@ import { createTidier, LogFile } from './log-file.js'
 import { unpackPage } from './pack.js'
 import { readSnapshot } from './pruning.js'
 import type { ReplicaCalls, ReplicaOptions, ReplicaSpace } from './replica-file.js'
-import { columns, toJson } from './rows.js'
+import { columns, toJsonColumn } from './rows.js'
 import { rewriteVersion } from './schema.js'
 
 const port = portOfThread()
@@ -25,7 +25,7 @@ function start({ path }: ReplicaOptions): void {
   file.use(({ db }) => emptyWal(db)) // Like the writer of a log.
   const tidy = createTidier(file)
 
-  const perform = (call: Call<ReplicaCalls>) => {
+  const perform = (call: ThreadCall<ReplicaCalls>) => {
     switch (call.name) {
       case 'findSpace':
         return file.use(({ db }) => spaceIn(db, ...call.args))
@@ -55,7 +55,7 @@ function start({ path }: ReplicaOptions): void {
         return holder.close()
     }
   }
-  port.on('message', (call: Call<ReplicaCalls>) => {
+  port.on('message', (call: ThreadCall<ReplicaCalls>) => {
     port.postMessage([reply(call.id, () => perform(call))])
     tidy()
   })
@@ -153,7 +153,7 @@ function prepareInsert(db: Database.Database, space: number): (row: Row) => void
       AND seq <= (SELECT through FROM pruned WHERE pruned.space = envelopes.space)`,
   )
   return ({ seq, id, ts, from, kind, to, context, correlationId, body, salt, leaf, hash, digest }) => {
-    const [toText, answers] = [toJson(to), toJson(correlationId)]
+    const [toText, answers] = [toJsonColumn(to), toJsonColumn(correlationId)]
     const fields = [seq, id, ts, from, kind, toText, context ?? null, answers, body]
     const stored = [space, ...fields, salt, leaf, hash, digest]
     try {

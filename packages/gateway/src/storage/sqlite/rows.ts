@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { createHeading, createRow, type Fields } from '../../log/entries.js'
 import { LogError } from '../../log/error.js'
-import type { Draft, Entry, Filter, Heading, Part, Row } from '../../ports/envelope-log.js'
+import type { DraftEntry, Entry, Filter, Heading, Row, RowPart } from '../../ports/envelope-log.js'
 import { asLogError } from './failure.js'
 import { openForReading } from './files.js'
 
@@ -15,7 +15,7 @@ export interface Range {
   readonly maxBytes: number
   readonly order: 'asc' | 'desc'
   readonly filter: Filter
-  readonly only?: Part
+  readonly only?: RowPart
 }
 
 /** The columns of a `StoredRow`, in its order. */
@@ -26,7 +26,7 @@ export const columns =
 const headingColumns = 'seq, id, ts, "from", kind, "to", context, correlationId'
 
 /** Columns per needed part; others are not read. */
-export const columnsOf: Readonly<Record<Part | 'rows', string>> = {
+export const columnsOf: Readonly<Record<RowPart | 'rows', string>> = {
   rows: columns,
   headings: headingColumns,
   bodies: `${headingColumns}, body`,
@@ -54,7 +54,8 @@ export type StoredRow = [
 ]
 
 /** A draft as stored, before it is sealed. `to` and `correlationId` are JSON; `null` = absent. */
-export interface Storable extends Pick<Draft, 'seq' | 'id' | 'ts' | 'from' | 'kind' | 'body' | 'content'> {
+export interface Storable
+  extends Pick<DraftEntry, 'seq' | 'id' | 'ts' | 'from' | 'kind' | 'body' | 'content'> {
   readonly to: string | null
   readonly context: string | null
   readonly correlationId: string | null
@@ -63,9 +64,9 @@ export interface Storable extends Pick<Draft, 'seq' | 'id' | 'ts' | 'from' | 'ki
 }
 
 /** Field by field: spreading takes longer than hashing the row, and creates another hidden class. */
-export function storable(draft: Draft & { readonly salt?: Uint8Array }): Storable {
+export function storable(draft: DraftEntry & { readonly salt?: Uint8Array }): Storable {
   const { seq, id, ts, from, kind, to, context = null, correlationId, body, content, salt } = draft
-  const [receivers, answered] = [toJson(to), toJson(correlationId)]
+  const [receivers, answered] = [toJsonColumn(to), toJsonColumn(correlationId)]
   const sent = { seq, id, ts, from, kind, to: receivers, context, correlationId: answered, body, content }
   return salt === undefined ? sent : { ...sent, salt }
 }
@@ -95,7 +96,7 @@ export function fieldsFrom([seq, id, ts, from, kind, to, context, correlationId]
   ]
 }
 
-export function toJson(value: Entry['to'] | Entry['correlationId']): string | null {
+export function toJsonColumn(value: Entry['to'] | Entry['correlationId']): string | null {
   return value === undefined ? null : JSON.stringify(value)
 }
 

@@ -1,5 +1,5 @@
 import { closedError, LogError } from '../../log/error.js'
-import type { Draft, EnvelopeLog, Heading } from '../../ports/envelope-log.js'
+import type { DraftEntry, EnvelopeLog, Heading } from '../../ports/envelope-log.js'
 import type { ReaderCalls, WriterCalls } from './calls.js'
 import type { Channel } from './channel.js'
 import { untilEmptied } from './erasing.js'
@@ -67,7 +67,7 @@ export async function openSqliteLog(
   const readPage = (range: Range): Promise<Packed> =>
     isReadByWriter() ? writer.call('read', [range]) : reader.call('read', [range])
 
-  const hand = (batch: readonly Draft[]): Promise<unknown> => {
+  const hand = (batch: readonly DraftEntry[]): Promise<unknown> => {
     const packed = packBatch(batch)
     return writer.call('append', [space, packed], [packed.bytes.buffer, packed.cuts.buffer])
   }
@@ -221,7 +221,7 @@ export class InlineWriter {
    * Returns whether the batch is committed; if not, nothing of it is, and the writer thread has to commit it. Throws the same
    * `LogError` as that thread.
    */
-  append(space: number, batch: readonly Draft[]): boolean {
+  append(space: number, batch: readonly DraftEntry[]): boolean {
     try {
       this.lookup.refresh()
       const submission = { space, drafts: batch.map(storable) }
@@ -241,7 +241,7 @@ export class InlineWriter {
     return this.#resting
   }
 
-  #count(batch: readonly Draft[]): void {
+  #count(batch: readonly DraftEntry[]): void {
     this.#commits++
     this.#bytes += bytesPerCommit
     for (const { body } of batch) this.#bytes += body.length + bytesPerRow

@@ -1,10 +1,10 @@
 import { receiveMessageOnPort, workerData } from 'node:worker_threads'
 import {
-  type Call,
   portOfThread,
   type Reply,
   refusal,
   reply,
+  type ThreadCall,
   type WriterCalls,
   type WriterOptions,
 } from './calls.js'
@@ -17,7 +17,7 @@ import { rowsIn, unpackBatch } from './pack.js'
 import { createPageReader } from './pages.js'
 import { rewriteVersion } from './schema.js'
 
-type WriterCall = Call<WriterCalls>
+type WriterCall = ThreadCall<WriterCalls>
 type Append = Extract<WriterCall, { name: 'append' }>
 
 /** Rows after which a transaction takes no further batches, so that the first callers do not wait longer. */

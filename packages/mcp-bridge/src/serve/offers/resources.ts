@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { type Answer, type AnyEnvelope, ToolError } from '@meup/agent-sdk'
 import type { ExportQuery, HttpClient, LogQuery } from '@meup/agent-sdk/http'
-import { createTranscript, dropNulls, isObject, type Message, reasoningCommand } from '@meup/folds'
+import { createTranscript, dropNulls, isObject, reasoningCommand, type TranscriptMessage } from '@meup/folds'
 import { anyContext, type Envelope, Kind, ProtocolError, parseContext } from '@meup/protocol'
 import {
   type CallToolResult,
@@ -153,7 +153,7 @@ interface Page<Item> {
 }
 
 /** The main conversation, oldest first. */
-async function readTranscript(http: HttpClient): Promise<Page<Message>> {
+async function readTranscript(http: HttpClient): Promise<Page<TranscriptMessage>> {
   const kind = [Kind.chat, Kind.chatAcknowledge, Kind.chatCancel]
   const { items, isWhole } = await readLatest(http, { kind })
   const transcript = createTranscript()

@@ -24,7 +24,7 @@ export interface HttpServing extends Serving {
   readonly url: string
 }
 
-export interface HttpOptions {
+export interface HttpServeOptions {
   /** 0 = any free port. */
   readonly port: number
   /** Required as `Authorization: Bearer <token>`; not the participant's own token. */
@@ -39,7 +39,7 @@ const host = '127.0.0.1'
 /** Serves a space over Streamable HTTP to local programs with the token. Rejects when it cannot listen. */
 export async function serveSpaceOverHttp(
   served: ServedSpace,
-  { port, token, hosts = [] }: HttpOptions,
+  { port, token, hosts = [] }: HttpServeOptions,
 ): Promise<HttpServing> {
   const service = openSpaceService(served)
   const names = new Set(hosts.flatMap((each) => readHostName(each) ?? []))

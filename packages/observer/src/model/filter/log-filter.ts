@@ -17,18 +17,18 @@ const [envelopesPerCheck, maxChecksAtOnce] = [64, 64]
 
 /** Decides which envelopes the reader sees, and counts the others. */
 export class LogFilter {
-  readonly viewFilter: ViewFilter
+  readonly viewFilter: TimelineFilter
   readonly #log: Log
   /** Counted envelopes, and those among them that are filtered out. */
   #counted = 0
   #dropped = 0
 
-  constructor(viewFilter: ViewFilter, log: Log) {
+  constructor(viewFilter: TimelineFilter, log: Log) {
     this.viewFilter = viewFilter
     this.#log = log
   }
 
-  filter(filter: Filter): void {
+  filter(filter: ReaderFilter): void {
     this.viewFilter.filter = filter
     this.#recount()
   }
@@ -79,10 +79,10 @@ export class LogFilter {
 }
 
 /** The reader's filter, for present and past. */
-export class ViewFilter {
+export class TimelineFilter {
   /** Participants whose thoughts are not shown. */
   readonly muted = new Set<string>()
-  filter: Filter = everything
+  filter: ReaderFilter = everything
   /** Amount of reasoning, including loaded envelopes. */
   detail: Detail = 'full'
 }
@@ -92,7 +92,7 @@ export const sorts = ['chat', 'thoughts', 'tools', 'proposals', 'events'] as con
 export type Sort = (typeof sorts)[number]
 
 /** The reader's filter. Lines that wait for a decision are always shown. */
-export interface Filter {
+export interface ReaderFilter {
   /** Only these participants; empty = everyone. */
   readonly from: readonly string[]
   /** Only these categories; empty = all. */
@@ -101,11 +101,11 @@ export interface Filter {
   readonly context: string | undefined
 }
 
-export const everything: Filter = { from: [], sorts: [], context: undefined }
+export const everything: ReaderFilter = { from: [], sorts: [], context: undefined }
 
 export const isSort = (word: string): word is Sort => (sorts as readonly string[]).includes(word)
 
-export const isFiltering = ({ from, sorts, context }: Filter): boolean =>
+export const isFiltering = ({ from, sorts, context }: ReaderFilter): boolean =>
   from.length > 0 || sorts.length > 0 || context !== undefined
 
 export const sortNames: Readonly<Record<Sort, string>> = {
@@ -139,10 +139,10 @@ export const sortKinds: Readonly<Record<Sort, readonly string[]>> = {
 }
 
 /** Whether an envelope passes the filter. */
-function matchesFilter(envelope: Envelope, { from, sorts, context }: Filter): boolean {
+function matchesFilter(envelope: Envelope, { from, sorts, context }: ReaderFilter): boolean {
   if (sorts.length > 0 && !sorts.includes(getSort(envelope))) return false
   if (from.length > 0 && !getParticipants(envelope).some((id) => from.includes(id))) return false
-  return context === undefined || isInside(context, getContext(envelope))
+  return context === undefined || isInside(context, getEnvelopeContext(envelope))
 }
 
 /** The participant of an envelope; for the gateway's, its subject. */
@@ -153,7 +153,7 @@ function getParticipants({ from, to, kind, payload }: Envelope): readonly string
 }
 
 /** The context that an envelope opens or is in, or that a decision is about. */
-export function getContext(envelope: Envelope): string | undefined {
+export function getEnvelopeContext(envelope: Envelope): string | undefined {
   const { kind, context, payload } = envelope
   if (kind === Kind.reasoningStart) return openedContext(envelope)
   const about = kind === Kind.systemDecision ? payload.context : context

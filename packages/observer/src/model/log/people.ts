@@ -24,7 +24,7 @@ export interface Person {
 }
 
 /** The latest status of a participant: the fields of `participant.status`. */
-export type Status = Readonly<Record<string, unknown>>
+export type ReportedStatus = Readonly<Record<string, unknown>>
 
 interface KnownSpace {
   readonly facts: { readonly participants: Participants }
@@ -36,7 +36,7 @@ interface KnownSpace {
 export class People {
   readonly #space: () => KnownSpace
   readonly #muted: ReadonlySet<string>
-  #statuses = new Bounded<Status>(10_000)
+  #statuses = new Bounded<ReportedStatus>(10_000)
   readonly #thoughts = new Map<string, number>()
   #listed: readonly Person[] = []
   /** The inputs of the cached list. */
@@ -87,7 +87,7 @@ export class People {
     return this.#calls.get(id)
   }
 
-  getStatus(id: string): Status | undefined {
+  getStatus(id: string): ReportedStatus | undefined {
     return this.#statuses.get(id)
   }
 

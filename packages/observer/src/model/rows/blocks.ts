@@ -1,4 +1,4 @@
-import { type AskedRuns, getOutcome, isNotification, type Message } from '@meup/folds'
+import { type AskedRuns, getOutcome, isNotification, type TranscriptMessage } from '@meup/folds'
 import {
   contextRoot,
   correlations,
@@ -7,11 +7,11 @@ import {
   Kind,
   openedContext,
 } from '@meup/protocol'
-import { getContext } from '../filter/log-filter.js'
+import { getEnvelopeContext } from '../filter/log-filter.js'
 import { hasNoLine } from '../log/lines.js'
 
 /** One item of a block, in log order. */
-export type Entry = SaidEntry | NestedEntry | CallEntry | ProposalEntry
+export type BlockEntry = SaidEntry | NestedEntry | CallEntry | ProposalEntry
 
 /** A thought, a chat in a context, a decision about it, or another envelope with its own line. */
 interface SaidEntry {
@@ -54,19 +54,19 @@ interface Placed {
 
 interface MessageBlock extends Placed {
   readonly type: 'message'
-  message: Message
+  message: TranscriptMessage
 }
 
 /** A run with its nested contexts, or a free path. */
 export interface ContextBlock extends Placed {
   readonly type: 'context'
   readonly root: string
-  readonly entries: Entry[]
+  readonly entries: BlockEntry[]
 }
 
 interface EventBlock extends Placed {
   readonly type: 'event'
-  readonly entry: Entry
+  readonly entry: BlockEntry
 }
 
 /** Consecutive joins and leaves. */
@@ -101,7 +101,7 @@ export class Blocks {
   }
 
   /** `messages`: changed messages of the main conversation. */
-  apply(envelope: Envelope, messages: readonly Message[]): void {
+  apply(envelope: Envelope, messages: readonly TranscriptMessage[]): void {
     for (const message of messages) this.#placeMessage(envelope, message)
     if (messages.length > 0 || hasNoLine(envelope)) return
     if (envelope.kind === Kind.systemPresence) {
@@ -162,7 +162,7 @@ export class Blocks {
   }
 
   /** Drops everything after this envelope. `messages`: the conversation at that point, as far as kept. */
-  rewind(seq: number, messages: ReadonlyMap<string, Message>): void {
+  rewind(seq: number, messages: ReadonlyMap<string, TranscriptMessage>): void {
     while ((this.#blocks.at(-1)?.envelope.seq ?? 0) > seq) this.#blocks.pop()
     const { length } = this.#blocks
     for (const known of [this.#contexts, this.#messages, this.#proposals]) {
@@ -173,7 +173,7 @@ export class Blocks {
   }
 
   /** Returns whether the block has changed. */
-  #shorten(block: Block, seq: number, messages: ReadonlyMap<string, Message>): boolean {
+  #shorten(block: Block, seq: number, messages: ReadonlyMap<string, TranscriptMessage>): boolean {
     if (block.type === 'message') {
       const message = messages.get(block.envelope.id) ?? block.message
       const isOther = message !== block.message
@@ -200,7 +200,7 @@ export class Blocks {
     return true
   }
 
-  #placeMessage(envelope: Envelope, message: Message): void {
+  #placeMessage(envelope: Envelope, message: TranscriptMessage): void {
     const known = this.#messages.get(message.source.id)
     if (known !== undefined) known.message = message
     const block =
@@ -230,7 +230,7 @@ export class Blocks {
     return answered.length > 0
   }
 
-  #place(envelope: Envelope, entry: Entry): Block {
+  #place(envelope: Envelope, entry: BlockEntry): Block {
     const root = getRoot(envelope) ?? this.#findRun(envelope)
     if (root === undefined) return this.#add({ type: 'event', envelope, index: 0, origin: null, entry })
     const known = this.#contexts.get(root)
@@ -268,7 +268,7 @@ function truncateFrom<Each>(list: Each[], isBehind: (each: Each) => boolean): bo
   return first !== -1
 }
 
-function createEntry(envelope: Envelope): Entry {
+function createEntry(envelope: Envelope): BlockEntry {
   const { kind, context, payload } = envelope
   if (kind === Kind.mcpRequest && !isNotification(payload)) return { type: 'call', envelope }
   if (kind === Kind.mcpProposal) return { type: 'proposal', envelope }
@@ -280,7 +280,7 @@ function createEntry(envelope: Envelope): Entry {
 
 /** The run of an envelope: its own, or that of a decision. */
 const getRoot = (envelope: Envelope): string | undefined => {
-  const context = getContext(envelope)
+  const context = getEnvelopeContext(envelope)
   return context === undefined ? undefined : contextRoot(context)
 }
 

@@ -10,7 +10,7 @@ import { createTimedSlots, withOpenContexts } from './trace.js'
 /** The thoughts and acts of one participant; `null` = the conversation. */
 export type Lane = Group<string | null>
 /** A question, or a run without one, with everything that it led to, by its id. */
-export type Question = Group<string>
+export type QuestionGroup = Group<string>
 type Rows = RowList | Groups<string | null> | Groups<string>
 
 /** Rows that are prepared before blocks are shown, by list. */
@@ -50,7 +50,7 @@ export class Lists {
   }
 
   /** Questions that led to work; kept from the first access on. */
-  get questions(): readonly Question[] {
+  get questions(): readonly QuestionGroup[] {
     this.#questions ??= this.#newGroups(
       (block, sources) => (block.type === 'arrivals' ? undefined : getOrigin(block, sources)),
       createTimedSlots,

@@ -1,6 +1,6 @@
 import { isObject } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
-import type { Block, Entry } from './blocks.js'
+import type { Block, BlockEntry } from './blocks.js'
 import type { Sources } from './row.js'
 import { hasFailed, isProblem } from './row-content.js'
 import { decidedAt } from './trace.js'
@@ -95,7 +95,7 @@ function countBlock(block: Block, sources: Sources): Totals {
 }
 
 /** `isOver`: its run has ended, and a call without an answer with it. */
-function countEntry(entry: Entry, { getProposal }: Sources, isOver: boolean): Totals {
+function countEntry(entry: BlockEntry, { getProposal }: Sources, isOver: boolean): Totals {
   const { type, envelope } = entry
   const from = Date.parse(envelope.ts)
   if (type === 'proposal') {

@@ -3,7 +3,7 @@ import {
   cut,
   type Description,
   describe,
-  getExitCode,
+  getCommandExitCode,
   getRationale,
   getToolName,
   isLate,
@@ -37,25 +37,25 @@ import {
   getText,
   nameText,
   noRedaction,
-  parametersText,
+  requestParametersText,
   sizeText,
   stripMarkdown,
 } from '../text.js'
-import type { Block, CallEntry, Entry } from './blocks.js'
-import type { CallRow, Heading, Row, SaidRow, Slot, Sources } from './row.js'
+import type { Block, BlockEntry, CallEntry } from './blocks.js'
+import type { CallRow, LogRow, RowHeading, SaidRow, Slot, Sources } from './row.js'
 
-type Content = Row extends infer Each ? (Each extends Row ? Omit<Each, keyof Placed> : never) : never
-type Placed = Pick<Row, 'key' | 'envelope' | 'depth' | 'height' | 'origin'>
+type Content = LogRow extends infer Each ? (Each extends LogRow ? Omit<Each, keyof Placed> : never) : never
+type Placed = Pick<LogRow, 'key' | 'envelope' | 'depth' | 'height' | 'origin'>
 
 /** The present content of a row. */
-export function getRow(slot: Slot, sources: Sources): Row {
+export function getRow(slot: Slot, sources: Sources): LogRow {
   const { key, envelope, depth, height, origin, calls } = slot
   const place = { key, envelope, depth, height, origin }
   if (calls !== undefined) {
     const rows = calls.map((call) => getRow(call, sources)).filter((row) => row.type === 'call')
     return { type: 'batch', calls: rows, ...place }
   }
-  return { ...createContent(slot, sources), ...place } as Row
+  return { ...createContent(slot, sources), ...place } as LogRow
 }
 
 function createContent(slot: Slot, sources: Sources): Content {
@@ -106,7 +106,7 @@ function readMessage(envelope: Envelope): MessageText {
 export const countParts = (envelope: Envelope): number =>
   payloadText(envelope.payload).length <= partChars ? 1 : readMessage(envelope).parts.length
 
-function createSaid(of: Block | Entry, envelope: Envelope, sources: Sources): Content {
+function createSaid(of: Block | BlockEntry, envelope: Envelope, sources: Sources): Content {
   const { getContext } = sources
   if (of.type === 'arrivals') {
     return {
@@ -127,7 +127,7 @@ function createSaid(of: Block | Entry, envelope: Envelope, sources: Sources): Co
 }
 
 /** The present heading of a context. */
-function createHeading(view: ContextView, of: Block | Entry, sources: Sources): Heading {
+function createHeading(view: ContextView, of: Block | BlockEntry, sources: Sources): RowHeading {
   const { folding, isMuted, getSummary, isGoingOn } = sources
   const { context, owner, counts, contributors, references, proposals, answer, metadata } = view
   const isLive = view.state === 'open' && isGoingOn(context)
@@ -165,7 +165,7 @@ function createHeading(view: ContextView, of: Block | Entry, sources: Sources): 
 }
 
 /** Summarizes the calls of a run; `''` for a nested context. */
-const didText = (of: Block | Entry): string =>
+const didText = (of: Block | BlockEntry): string =>
   of.type !== 'context'
     ? ''
     : summarizeCalls(of.entries.flatMap(({ type, envelope }) => (type === 'call' ? [envelope.payload] : [])))
@@ -244,7 +244,7 @@ function withoutReturns(envelopes: readonly Envelope[]): readonly Envelope[] {
 
 /** A call failed, or the command that it ran did. */
 export const hasFailed = ({ isError, response }: CallEntry): boolean =>
-  isError === true || (response !== undefined && (getExitCode(response.payload) ?? 0) !== 0)
+  isError === true || (response !== undefined && (getCommandExitCode(response.payload) ?? 0) !== 0)
 
 function callLine(
   entry: CallEntry,
@@ -255,12 +255,12 @@ function callLine(
   const proposal = correlations(envelope)
     .map((id) => getProposal(id))
     .find((each) => isBySomebodyElse(each, envelope))
-  const exitCode = response && getExitCode(response.payload)
+  const exitCode = response && getCommandExitCode(response.payload)
   const result = response === undefined ? null : formatResult(response)
   return {
     type: 'call',
     tool: nameText(getToolName(envelope.payload)),
-    parameters: parametersText(envelope),
+    parameters: requestParametersText(envelope),
     summary: summarizeCall(envelope.payload),
     rationale: isMuted ? null : printable(proposal?.rationale ?? getRationale(envelope) ?? '') || null,
     result,
@@ -299,7 +299,7 @@ const isBySomebodyElse = (proposal: ProposalView | undefined, request: Envelope)
   proposal !== undefined && proposal.source.from !== request.from
 
 /** Whether the row of a proposal's fulfilling call replaces it. */
-export function isCarriedOut(entry: Entry, { getProposal, isLoaded }: Sources): boolean {
+export function isCarriedOut(entry: BlockEntry, { getProposal, isLoaded }: Sources): boolean {
   if (entry.type !== 'proposal') return false
   const { state, fulfilments } = getProposal(entry.envelope.id) ?? {}
   return state === 'fulfilled' && fulfilments?.some(({ id }) => isLoaded(id)) === true
@@ -307,7 +307,7 @@ export function isCarriedOut(entry: Entry, { getProposal, isLoaded }: Sources): 
 
 /** Rows that are shown even in a folded context: failures, refusals, and open decisions. */
 export function isPressing(
-  entry: Entry,
+  entry: BlockEntry,
   { getProposal, isOpenElicitation }: Pick<Sources, 'getProposal' | 'isOpenElicitation'>,
 ): boolean {
   switch (entry.type) {

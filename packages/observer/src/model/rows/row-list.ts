@@ -1,5 +1,5 @@
 import type { Block } from './blocks.js'
-import type { Row, Slot, Sources } from './row.js'
+import type { LogRow, Slot, Sources } from './row.js'
 import { getRow } from './row-content.js'
 
 /** Creates the rows of a block; `getHeight`: pixels, if the row with this key was measured. */
@@ -50,7 +50,7 @@ export class RowList {
   }
 
   /** The contents of all rows, created on demand. */
-  get rows(): readonly Row[] {
+  get rows(): readonly LogRow[] {
     return this.slots.map((slot) => this.getRow(slot))
   }
 
@@ -62,7 +62,7 @@ export class RowList {
   }
 
   /** The content; the same object until it changes. */
-  getRow(slot: Slot): Row {
+  getRow(slot: Slot): LogRow {
     slot.row ??= getRow(slot, this.#sources)
     return slot.row
   }

@@ -1,12 +1,19 @@
-import type { ContextView, Message, ProposalView, Reference, Result, ThoughtSummary } from '@meup/folds'
+import type {
+  ContextView,
+  ProposalView,
+  Reference,
+  Result,
+  ThoughtSummary,
+  TranscriptMessage,
+} from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import type { CallSummary } from '../call-summary.js'
 import type { LogFilter } from '../filter/log-filter.js'
-import type { Block, Entry } from './blocks.js'
+import type { Block, BlockEntry } from './blocks.js'
 import type { Folding, Level } from './folding.js'
 
 /** One line of the stream. Replaced on each change. */
-export type Row = MessageRow | HeadingRow | SaidRow | CallRow | BatchRow | ProposalRow | EndRow | MoreRow
+export type LogRow = MessageRow | HeadingRow | SaidRow | CallRow | BatchRow | ProposalRow | EndRow | MoreRow
 
 interface Placed {
   /** Stable while the row exists. */
@@ -23,7 +30,7 @@ interface Placed {
 
 export interface MessageRow extends Placed {
   readonly type: 'message'
-  readonly message: Message
+  readonly message: TranscriptMessage
   /** The complete text. */
   readonly text: string
   readonly part: MessagePart
@@ -37,11 +44,11 @@ export interface MessagePart {
 }
 
 /** The first line of a run or of a nested context. */
-export interface HeadingRow extends Placed, Heading {
+export interface HeadingRow extends Placed, RowHeading {
   readonly type: 'heading'
 }
 
-export interface Heading
+export interface RowHeading
   extends Pick<
     ContextView,
     'context' | 'state' | 'reasoningVisible' | 'hiddenBy' | 'startedAt' | 'expiresAt' | 'duration'
@@ -143,7 +150,7 @@ export interface MoreRow extends Placed {
 
 /** A row before its content is needed: its position and estimated height. `rowOf` returns the content. */
 export interface Slot {
-  readonly type: Row['type']
+  readonly type: LogRow['type']
   /** Stable while the row exists. */
   readonly key: string
   /** The envelope that is inspected when the row is selected. */
@@ -154,7 +161,7 @@ export interface Slot {
   height: number
   /** Id of its block's origin; see `findOrigin`. */
   origin: string | undefined
-  readonly of: Block | Entry
+  readonly of: Block | BlockEntry
   /** The context that a heading opens, or with hidden lines. */
   readonly context?: string | undefined
   /** The calls of a batch. */
@@ -164,7 +171,7 @@ export interface Slot {
   /** For a message with several rows, the shown part. */
   readonly part?: number | undefined
   /** Its content, once created. */
-  row: Row | undefined
+  row: LogRow | undefined
 }
 
 /** The sources of rows. */

@@ -1,13 +1,13 @@
 import { contextDepth, contextParent, type Envelope, isThought } from '@meup/protocol'
-import type { Block, ContextBlock, Entry } from './blocks.js'
-import type { Row, Slot, Sources } from './row.js'
+import type { Block, BlockEntry, ContextBlock } from './blocks.js'
+import type { LogRow, Slot, Sources } from './row.js'
 import { arrivalsText, countParts, isCarriedOut, isPressing } from './row-content.js'
 
 /** Lines of a context shown while it is live, and when unfolded later. */
 const latest = { live: 6, over: 10 }
 
 /** Estimated heights in pixels. */
-const likelyHeight: Readonly<Record<Row['type'], number>> = {
+const likelyHeight: Readonly<Record<LogRow['type'], number>> = {
   message: 54,
   heading: 36,
   said: 22,
@@ -57,7 +57,8 @@ export const getPartKey = ({ id }: Envelope, part: number): string => (part === 
 function contextSlots(block: ContextBlock, sources: Sources, getHeight: GetHeight): readonly Slot[] {
   const { root, envelope, entries } = block
   const { folding, getContext } = sources
-  const show = (some: readonly Entry[]): Slot[] => some.map((entry) => entrySlot(entry, sources, getHeight))
+  const show = (some: readonly BlockEntry[]): Slot[] =>
+    some.map((entry) => entrySlot(entry, sources, getHeight))
   const view = getContext(root)
   if (view === undefined) return show(entries)
   const heading = place({ type: 'heading', of: block, depth: 0, context: root }, getHeight)
@@ -91,7 +92,7 @@ function isShown(
 }
 
 /** The entries shown in an unfolded run, and those that are always shown. */
-function select(entries: readonly Entry[], root: string, sources: Sources) {
+function select(entries: readonly BlockEntry[], root: string, sources: Sources) {
   const { folding, isMuted, getProposal, isOpenElicitation, logFilter } = sources
   const isOpen = (path: string): boolean => {
     for (let at: string | undefined = path; at !== undefined && at !== root; at = contextParent(at)) {
@@ -99,7 +100,7 @@ function select(entries: readonly Entry[], root: string, sources: Sources) {
     }
     return true
   }
-  const isWaiting = ({ type, envelope }: Entry): boolean =>
+  const isWaiting = ({ type, envelope }: BlockEntry): boolean =>
     (type === 'proposal' && getProposal(envelope.id)?.state === 'open') || isOpenElicitation(envelope.id)
   const heard = entries.filter(
     (entry) =>
@@ -113,7 +114,7 @@ function select(entries: readonly Entry[], root: string, sources: Sources) {
   return { pressing, lines, isEmpty: heard.length === 0 }
 }
 
-function entrySlot(entry: Entry, sources: Sources, getHeight: GetHeight): Slot {
+function entrySlot(entry: BlockEntry, sources: Sources, getHeight: GetHeight): Slot {
   const { context } = entry.envelope
   const type = getRowType(entry, sources)
   const opens = type === 'heading' && entry.type === 'nested' ? entry.context : undefined
@@ -121,7 +122,7 @@ function entrySlot(entry: Entry, sources: Sources, getHeight: GetHeight): Slot {
   return place({ type, of: entry, depth, context: opens }, getHeight)
 }
 
-function getRowType(entry: Entry, { getContext, getProposal }: Sources): Row['type'] {
+function getRowType(entry: BlockEntry, { getContext, getProposal }: Sources): LogRow['type'] {
   const { id, context = '' } = entry.envelope
   if (entry.type === 'call') return 'call'
   if (entry.type === 'proposal' && getProposal(id) !== undefined) return 'proposal'

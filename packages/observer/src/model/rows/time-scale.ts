@@ -1,4 +1,4 @@
-import type { Span } from './trace.js'
+import type { TraceBar } from './trace.js'
 
 /** A mark on the axis. */
 interface Tick {
@@ -35,7 +35,7 @@ const tickSeconds = [
 const targetTicks = 6
 
 /** Returns a time axis for these spans; open spans last until `now`. Long gaps are shortened. */
-export function timeScale(spans: readonly Span[], now: number): TimeScale {
+export function timeScale(spans: readonly TraceBar[], now: number): TimeScale {
   const busy = busyTimes(spans, now)
   const total = busy.reduce((sum, { from, to }) => sum + to - from, 0)
   const width = pauseShare * total
@@ -69,7 +69,7 @@ interface Time {
 }
 
 /** Periods with activity, including short gaps. The last one ends at a round time. */
-function busyTimes(spans: readonly Span[], now: number): readonly Time[] {
+function busyTimes(spans: readonly TraceBar[], now: number): readonly Time[] {
   const sorted = spans
     .map(({ from, to = now }) => ({ from, to: Math.max(to, from) }))
     .sort((one, other) => one.from - other.from)

@@ -1,16 +1,16 @@
 import type { ProposalView } from '@meup/folds'
 import { type Envelope, isThought } from '@meup/protocol'
 import type { Log } from '../log/log.js'
-import type { Block, Entry } from './blocks.js'
+import type { Block, BlockEntry } from './blocks.js'
 import type { Level } from './folding.js'
-import type { HeadingRow, Row, Slot, Sources } from './row.js'
+import type { HeadingRow, LogRow, Slot, Sources } from './row.js'
 import { createSlots } from './slots.js'
 
 /** Pixels of a row with a bar. */
 const height = 28
 
 /** Whether an entry has a duration: contexts, calls, and proposals, which wait for a decision. */
-const isTimed = (entry: Entry): boolean => entry.type !== 'said'
+const isTimed = (entry: BlockEntry): boolean => entry.type !== 'said'
 
 /** The rows of a block with a duration. */
 export function createTimedSlots(
@@ -32,13 +32,13 @@ export function withOpenContexts(sources: Sources): Sources {
 }
 
 /** Start and end in milliseconds by the gateway's clock; no end = open. */
-export interface Span {
+export interface TraceBar {
   readonly from: number
   readonly to: number | undefined
 }
 
 /** `undefined`: the row has no duration. */
-export function getSpan(row: Row): Span | undefined {
+export function getSpan(row: LogRow): TraceBar | undefined {
   const from = Date.parse(row.type === 'heading' ? row.startedAt : row.envelope.ts)
   switch (row.type) {
     case 'heading':

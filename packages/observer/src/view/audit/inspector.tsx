@@ -2,13 +2,13 @@ import { indentJson, printable } from '@meup/folds'
 import { correlations, type Envelope, Kind, stringifyExact } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { formatError } from '../../connect/errors.js'
+import { explainError } from '../../connect/errors.js'
 import { readOne } from '../../connect/history.js'
 import { getFullSize, sizeText } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
-import { Alert, CloseButton, Name, Said } from '../shared/parts.js'
+import { Alert, CloseButton, Name, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
-import { Refusal } from './refusal.js'
+import { RefusalDetail } from './refusal.js'
 
 /** Everything about one envelope. */
 export function Inspector({ envelope, close }: { envelope: Envelope; close: () => void }): VNode {
@@ -51,8 +51,8 @@ export function Inspector({ envelope, close }: { envelope: Envelope; close: () =
         <ChainPlace seq={seq} />
         <Links name="answered by" ids={session.model.log.answersTo(id)} />
       </dl>
-      {rationale !== undefined && <Said kind="reason" text={printable(rationale)} />}
-      {kind === Kind.systemDecision && <Refusal decision={envelope} />}
+      {rationale !== undefined && <UntrustedText kind="reason" text={printable(rationale)} />}
+      {kind === Kind.systemDecision && <RefusalDetail decision={envelope} />}
       <ExactJson envelope={envelope} />
     </aside>
   )
@@ -138,7 +138,7 @@ export function ExactJson({ envelope }: { envelope: Envelope }): VNode {
   const size = getFullSize(envelope)
   const load = (): void => {
     readOne(session.http, envelope.seq ?? 0).then(setWhole, (error: unknown) =>
-      setProblem(formatError(error)),
+      setProblem(explainError(error)),
     )
   }
   const json = useMemo(() => indentJson(stringifyExact(whole ?? envelope)), [whole, envelope])
@@ -160,7 +160,7 @@ export function ExactJson({ envelope }: { envelope: Envelope }): VNode {
           <button
             type="button"
             onClick={() => {
-              navigator.clipboard?.writeText(json).catch((error: unknown) => setProblem(formatError(error)))
+              navigator.clipboard?.writeText(json).catch((error: unknown) => setProblem(explainError(error)))
             }}
           >
             Copy all of it, also the {sizeText(json.length - maxShownChars)} that are not shown

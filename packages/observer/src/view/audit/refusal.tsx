@@ -7,7 +7,7 @@ import { useGranted } from '../participants/use-granted.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** The capability that a refused envelope lacked, compared with what its sender holds now. */
-export function Refusal({ decision }: { decision: Envelope }): VNode | null {
+export function RefusalDetail({ decision }: { decision: Envelope }): VNode | null {
   const { session, showPanel } = useSpace()
   const payload = decision.payload as Partial<DecisionPayload>
   const [id = ''] = decision.to ?? []

@@ -3,7 +3,7 @@ import type { Envelope } from '@meup/protocol'
 import { stringifyExact } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { formatError } from '../../connect/errors.js'
+import { explainError } from '../../connect/errors.js'
 import { readOne } from '../../connect/history.js'
 import {
   type CallRow,
@@ -19,7 +19,7 @@ import {
 } from '../../model/index.js'
 import { EnvelopeChain, ExactJson } from '../audit/inspector.js'
 import { ContentPart, DiffView, isLongPart, SettingsView } from '../shared/content.js'
-import { Alert, CopyButton, Said } from '../shared/parts.js'
+import { Alert, CopyButton, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { WhyButton } from '../why/why-button.js'
 import { useRight } from './use-right.js'
@@ -55,7 +55,7 @@ export function CallDetails({ row }: { row: CallRow }): VNode {
   }
   const tryToLoad = (): void => {
     setProblem(undefined)
-    load().catch((error: unknown) => setProblem(formatError(error)))
+    load().catch((error: unknown) => setProblem(explainError(error)))
   }
   useEffect(() => {
     if (size > 0 && size <= maxOwnBytes) tryToLoad()
@@ -79,7 +79,7 @@ export function CallDetails({ row }: { row: CallRow }): VNode {
         <>
           {row.rationale !== null && (
             <p>
-              <span class="label">Why</span> <Said kind="rationale" text={row.rationale} />{' '}
+              <span class="label">Why</span> <UntrustedText kind="rationale" text={row.rationale} />{' '}
               <WhyButton id={row.envelope.id} />
             </p>
           )}

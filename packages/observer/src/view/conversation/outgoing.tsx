@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import type { Outgoing } from '../../connect/storage.js'
-import { Avatar, Chip, Name, Said } from '../shared/parts.js'
+import { Avatar, Chip, Name, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Asked } from './asked.js'
 
@@ -29,7 +29,7 @@ function Line({ me, outgoing }: { me: string; outgoing: Outgoing }): VNode {
         </header>
         <div class="message-text">
           <Asked to={to} mentions={[mention ?? []].flat()} text={message} />
-          <Said text={message} />
+          <UntrustedText text={message} />
         </div>
         {failure !== undefined && (
           <p class="decision" role="alert">

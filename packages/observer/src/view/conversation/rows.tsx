@@ -8,8 +8,8 @@ import {
   countText,
   type EndRow,
   getFullSize,
+  type LogRow,
   type MoreRow,
-  type Row,
   type SaidRow,
   sizeText,
   splitText,
@@ -18,7 +18,7 @@ import { AllowButton } from '../participants/allow-button.js'
 import { lazy } from '../shared/lazy.js'
 import { Markdown } from '../shared/markdown.js'
 import { useOpened } from '../shared/opened.js'
-import { Chip, Name, Said } from '../shared/parts.js'
+import { Chip, Name, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { What } from '../shared/what.js'
 import { WhyButton } from '../why/why-button.js'
@@ -33,7 +33,7 @@ const ElicitationCard = lazy(() =>
 )
 
 /** The content of a row, in any view. */
-export function RowContent({ row }: { row: Row }): VNode {
+export function RowContent({ row }: { row: LogRow }): VNode {
   switch (row.type) {
     case 'message':
       return <MessageText row={row} />
@@ -65,7 +65,7 @@ function SaidLine({ row }: { row: SaidRow }): VNode {
       {text === null ? (
         <Chip kind="warn">withheld</Chip>
       ) : tone === 'event' ? (
-        <Said text={text} />
+        <UntrustedText text={text} />
       ) : (
         <Text text={text} of={envelope} />
       )}
@@ -139,7 +139,7 @@ function CallMore({
 
 const More = ({ kind, text }: { kind: string; text: string }): VNode => (
   <span class={`call-more ${kind}`}>
-    <Said text={text} />
+    <UntrustedText text={text} />
   </span>
 )
 
@@ -163,7 +163,7 @@ function Text({ text, of }: { text: string; of: Envelope }): VNode {
   const shown = isWhole ? text : beginning
   return (
     <>
-      {of.payload.format === 'plain' ? <Said text={shown} /> : <Markdown text={shown} of={text} />}
+      {of.payload.format === 'plain' ? <UntrustedText text={shown} /> : <Markdown text={shown} of={text} />}
       {shown.length < text.length && (
         <button type="button" class="more" onClick={toggle}>
           Show all {sizeText(text.length)}

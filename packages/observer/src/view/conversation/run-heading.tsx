@@ -12,7 +12,7 @@ import {
   toggled,
 } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
-import { Chip, Name, Said, Time } from '../shared/parts.js'
+import { Chip, Name, Time, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** The line of a run or of a nested context: `Thought 8 s · 3 tools · what it came to`. */
@@ -63,9 +63,9 @@ function StateText({ row }: { row: HeadingRow }): VNode {
 /** The result, otherwise the opening text. */
 function Summary({ row }: { row: HeadingRow }): VNode | null {
   if (row.level !== 'closed' || row.ending === null) {
-    return row.opening === null ? null : <Said kind="opening" text={row.opening} />
+    return row.opening === null ? null : <UntrustedText kind="opening" text={row.opening} />
   }
-  return <Said kind="ending" text={row.ending} />
+  return <UntrustedText kind="ending" text={row.ending} />
 }
 
 /** Listed references and proposals of a run; the inspector lists all. */

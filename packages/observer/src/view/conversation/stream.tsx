@@ -1,6 +1,6 @@
 import { GATEWAY } from '@meup/protocol'
 import type { VNode } from 'preact'
-import { areSameDay, dayText, questionText, type Row, type Slot, whenText } from '../../model/index.js'
+import { areSameDay, dayText, type LogRow, questionText, type Slot, whenText } from '../../model/index.js'
 import { Avatar, memo, Name, Newer, Time } from '../shared/parts.js'
 import { useRowActions } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
@@ -79,7 +79,7 @@ export function Stream({ current, handle }: ViewProps): VNode {
 const togetherMs = 5 * 60_000
 
 /** Whether a message follows soon after another one of the same author. */
-function isFollowUp({ type, envelope }: Row, before: Slot | undefined): boolean {
+function isFollowUp({ type, envelope }: LogRow, before: Slot | undefined): boolean {
   if (type !== 'message' || before?.type !== 'message') return false
   const { from, to, ts } = before.envelope
   const isSame = from === envelope.from && String(to) === String(envelope.to)
@@ -87,7 +87,7 @@ function isFollowUp({ type, envelope }: Row, before: Slot | undefined): boolean 
 }
 
 /** Whether a row is an event, which is drawn smaller than speech. */
-function isEvent(row: Row): boolean {
+function isEvent(row: LogRow): boolean {
   if (row.type === 'said') return row.tone === 'event'
   return row.type === 'call' && !row.isOpenElicitation && row.envelope.payload.method !== 'tools/call'
 }
@@ -135,7 +135,7 @@ const StreamRow = memo(({ row, index, count, isCurrent, isEntry, place }: RowPro
 })
 
 /** Lines above a row: a new day, and the start of unread messages. */
-function Above({ row: { key, depth, envelope }, index }: { row: Row; index: number }): VNode | null {
+function Above({ row: { key, depth, envelope }, index }: { row: LogRow; index: number }): VNode | null {
   const { session, unread, markRead } = useSpace()
   const { slots } = session.model.lists.stream
   let at = index - 1

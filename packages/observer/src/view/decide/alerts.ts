@@ -1,7 +1,7 @@
 import type { ProposalView } from '@meup/folds'
 import { correlations, Kind } from '@meup/protocol'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Session } from '../../connect/session.js'
+import type { PageSession } from '../../connect/session.js'
 import { nameText, questionText } from '../../model/index.js'
 import { getSetting, type SettingName } from '../shared/settings.js'
 
@@ -9,7 +9,7 @@ const icon = (): HTMLLinkElement | null => document.querySelector('link[rel=icon
 const ownIcon = icon()?.getAttribute('href') ?? ''
 
 /** Shows the number of pending decisions in the title and the icon, and in notifications if enabled. */
-export function useAlerts(session: Session, waiting: number, mine: readonly ProposalView[]): void {
+export function useAlerts(session: PageSession, waiting: number, mine: readonly ProposalView[]): void {
   const { space } = session.place
   useEffect(() => {
     document.title = waiting === 0 ? space : `(${waiting}) ${space}`
@@ -31,7 +31,7 @@ export function useAlerts(session: Session, waiting: number, mine: readonly Prop
 }
 
 /** Notifies of the latest message that answers this reader, or asks them. */
-function useMessageAlerts({ present: { log }, place: { space }, welcome }: Session): void {
+function useMessageAlerts({ present: { log }, place: { space }, welcome }: PageSession): void {
   const me = welcome?.you.id ?? ''
   const seen = useRef(log.last)
   useEffect(() => {
@@ -62,7 +62,7 @@ function notify(setting: SettingName, title: string, body: string): void {
 }
 
 /** `coder proposes delete_file. Its server says that the tool may delete or overwrite.` */
-async function describeProposal({ model }: Session, proposal: ProposalView): Promise<string> {
+async function describeProposal({ model }: PageSession, proposal: ProposalView): Promise<string> {
   const { judge } = await import('../../model/inbox.js')
   const { risk } = judge(model, proposal)
   const warning = risk.level === 'destructive' ? `Destructive: ${risk.reason}` : risk.reason

@@ -31,7 +31,7 @@ interface DecisionProps {
 }
 
 /** Approves, rejects with a reason, or allows similar calls from now on. */
-export function Decision({ proposal, envelope, unseen, risk }: DecisionProps): VNode {
+export function DecisionPanel({ proposal, envelope, unseen, risk }: DecisionProps): VNode {
   const isSeen = unseen === undefined
   const { session, isLive, can, act } = useSpace()
   const [step, setStep] = useState<'choose' | 'confirm' | 'reject' | 'always'>('choose')

@@ -4,7 +4,7 @@ import type { VNode } from 'preact'
 import { useReducer, useState } from 'preact/hooks'
 import { clockText } from '../../model/index.js'
 import { FormFields, readContent } from '../shared/form-fields.js'
-import { Name, Said } from '../shared/parts.js'
+import { Name, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** Input of unfinished forms: kept here since rows out of view are not in the document. */
@@ -91,7 +91,7 @@ const Fields = ({ form, filled, problems, redraw }: FieldsProps): VNode => (
   <>
     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
     <section class="asked" tabIndex={0} aria-label="What it asks">
-      <Said text={printable(form.message)} />
+      <UntrustedText text={printable(form.message)} />
     </section>
     <FormFields fields={form.fields} {...{ filled, problems, redraw }} />
   </>

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { describeCard, nameText, splitTarget, type Waiting } from '../../model/index.js'
 import { DiffView, SettingsView } from '../shared/content.js'
 import { useSeenToEnd } from '../shared/hooks.js'
-import { Checkbox, End, Name, Said } from '../shared/parts.js'
+import { Checkbox, End, Name, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Marks, readCall } from './proposal-card.js'
 
@@ -75,7 +75,7 @@ export function GroupReview({ list, done }: GroupReviewProps): VNode {
         <Name id={source?.from ?? ''} /> wants to use <code class="tool">{nameText(tool ?? '')}</code>{' '}
         {list.length} times
       </h3>
-      {reason !== undefined && <Said kind="reason" text={printable(reason)} />}
+      {reason !== undefined && <UntrustedText kind="reason" text={printable(reason)} />}
       <Marks marks={first?.marks ?? []} risk={first?.risk} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it. */}
       <section class="calls" tabIndex={0} ref={box} aria-label="What is decided">
@@ -89,7 +89,9 @@ export function GroupReview({ list, done }: GroupReviewProps): VNode {
             >
               <code>{card.change?.sentence ?? splitTarget(envelope).join('')}</code>
             </Checkbox>
-            {reason === undefined && <Said kind="reason" text={printable(reasonText(proposal.rationale))} />}
+            {reason === undefined && (
+              <UntrustedText kind="reason" text={printable(reasonText(proposal.rationale))} />
+            )}
             {card.change !== undefined && card.change.lines.length > 0 && (
               <DiffView lines={card.change.lines} />
             )}

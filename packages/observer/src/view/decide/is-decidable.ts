@@ -1,7 +1,7 @@
 import type { Draft } from '@meup/agent-sdk/watch'
 import type { ProposalView } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
-import type { Session } from '../../connect/session.js'
+import type { PageSession } from '../../connect/session.js'
 
 /** The request that carries out a proposal. */
 const toRequest = ({ to, context, payload }: Envelope): Draft => ({
@@ -14,7 +14,7 @@ const toRequest = ({ to, context, payload }: Envelope): Draft => ({
 /** Whether this reader may approve a proposal. The same readers may reject it [MEUP-3.11]. */
 export function isDecidable(
   { id, source }: ProposalView,
-  session: Session,
+  session: PageSession,
   can: (draft: Draft) => boolean,
 ): boolean {
   const envelope = session.model.log.get(id)

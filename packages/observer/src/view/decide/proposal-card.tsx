@@ -11,27 +11,27 @@ import {
 import { type Envelope, Kind } from '@meup/protocol'
 import type { Ref, VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import type { Session } from '../../connect/session.js'
+import type { PageSession } from '../../connect/session.js'
 import {
   type CardContent,
   type CardPart,
+  type Caution,
   clockText,
   countText,
   type DiffLine,
   describeCard,
   judge,
-  type Mark,
   nameText,
   type ProposalRow,
   sizeText,
 } from '../../model/index.js'
 import { DiffView, SettingsView } from '../shared/content.js'
 import { useNow, useSeenToEnd } from '../shared/hooks.js'
-import { Chip, End, Name, Said } from '../shared/parts.js'
+import { Chip, End, Name, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { What } from '../shared/what.js'
 import { WhySteps } from '../why/why-panel.js'
-import { Decision } from './decision.js'
+import { DecisionPanel } from './decision.js'
 
 type DecidedRow = Pick<ProposalRow, 'proposal' | 'envelope' | 'summary'>
 
@@ -58,7 +58,7 @@ function Decided({ row: { proposal, summary } }: { row: DecidedRow }): VNode {
       <span class="approved">
         — {state === 'fulfilled' ? `approved by ${done?.by}` : said ? `${ending} by ${said.by}` : ending}
       </span>
-      {said && <Said kind="rationale" text={printable(said.message ?? said.reason)} />}
+      {said && <UntrustedText kind="rationale" text={printable(said.message ?? said.reason)} />}
     </div>
   )
 }
@@ -129,7 +129,7 @@ function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
           {left !== undefined && (isOver ? ' · expired' : ` · expires in ${formatDuration(left)}`)}
         </span>
       </header>
-      <Said kind="reason" text={printable(reasonText(proposal.rationale))} />
+      <UntrustedText kind="reason" text={printable(reasonText(proposal.rationale))} />
       <Marks marks={marks} risk={risk} />
       {change !== undefined && change.lines.length > 0 && (
         <DiffView lines={change.lines} isWhole={card.isWhole} box={changeBox} />
@@ -160,7 +160,7 @@ function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
       )}
       <SoFar proposal={proposal} />
       {!isOver && (
-        <Decision
+        <DecisionPanel
           proposal={proposal}
           envelope={envelope}
           unseen={unseenText(card, session.seen.hasAll(id, needed, card.chars))}
@@ -209,7 +209,7 @@ const Exact = ({ text, box }: { text: string; box: Ref<HTMLPreElement> }): VNode
 )
 
 /** Everything that an approval covers; as received, if this connection has received it. */
-export function readCall(session: Session, { id, to, context, payload }: Envelope): ProposedCall {
+export function readCall(session: PageSession, { id, to, context, payload }: Envelope): ProposedCall {
   const open = session.client?.proposals.get(id)
   if (open !== undefined) return open
   const { method, params, uses, expiresAt } = payload as {
@@ -233,12 +233,12 @@ function countSigns(lines: readonly DiffLine[]): string {
   return lines.length === 0 ? '' : `+${count('+')} −${count('-')} `
 }
 
-const signs: Readonly<Record<Mark['kind'], string>> = { effect: '⚠', first: '①', outside: '↯' }
+const signs: Readonly<Record<Caution['kind'], string>> = { effect: '⚠', first: '①', outside: '↯' }
 
 /** Warnings about a proposal: the risk as a sentence if the call destroys something, otherwise when its mark is pressed. */
-export function Marks({ marks, risk }: { marks: readonly Mark[]; risk: Risk | undefined }): VNode | null {
+export function Marks({ marks, risk }: { marks: readonly Caution[]; risk: Risk | undefined }): VNode | null {
   const { inspect } = useSpace()
-  const [open, setOpen] = useState<Mark['kind'] | undefined>(
+  const [open, setOpen] = useState<Caution['kind'] | undefined>(
     risk?.level === 'destructive' ? 'effect' : undefined,
   )
   if (marks.length === 0) return null

@@ -16,7 +16,7 @@ const restrictionText = (
   )
 
 /** Pauses, resumes, interrupts and removes a participant, as this reader may. */
-export function Control({ id }: { id: string }): VNode | null {
+export function ParticipantControl({ id }: { id: string }): VNode | null {
   const { session, isLive, can, act } = useSpace()
   const [isRemoving, setRemoving] = useState(false)
   const [minutes, setMinutes] = useState('')

@@ -9,7 +9,7 @@ import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { clockText, dateText, expiry, readCapabilities } from '../../model/index.js'
-import { Problem, Said, Term } from '../shared/parts.js'
+import { ErrorText, Term, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { useCapabilityHelp } from './use-capability-help.js'
 
@@ -17,7 +17,7 @@ import { useCapabilityHelp } from './use-capability-help.js'
 const maxListed = 20
 
 /** The capabilities of a participant, who granted them, and the controls to revoke them. */
-export function GrantedCapabilities({
+export function GrantedList({
   granted: { configured, grants, others },
 }: {
   granted: ParticipantRights
@@ -84,7 +84,7 @@ function Granted({ grant }: { grant: LoggedGrant }): VNode {
         </button>
       )}
       <Capabilities list={capabilities} />
-      {reason !== undefined && <Said kind="rationale" text={printable(reason)} />}
+      {reason !== undefined && <UntrustedText kind="rationale" text={printable(reason)} />}
       {mayRevoke && (
         <button
           type="button"
@@ -99,7 +99,7 @@ function Granted({ grant }: { grant: LoggedGrant }): VNode {
           Revoke
         </button>
       )}
-      <Problem error={requestError} />
+      <ErrorText error={requestError} />
     </li>
   )
 }
@@ -206,7 +206,7 @@ export function GrantForm({ recipient, initial }: { recipient: string; initial: 
       <button type="submit" class="primary" disabled={!isLive || text.trim() === ''}>
         {isInSpite ? 'Grant it all the same' : 'Grant'}
       </button>
-      <Problem error={requestError} />
+      <ErrorText error={requestError} />
     </form>
   )
 }

@@ -1,9 +1,9 @@
 import { HttpClient } from '@meup/agent-sdk/http'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { formatError } from '../../connect/errors.js'
+import { explainError } from '../../connect/errors.js'
 import { readCapabilities } from '../../model/index.js'
-import { CloseDialog, CopyButton, Dialog, Problem } from '../shared/parts.js'
+import { CloseDialog, CopyButton, Dialog, ErrorText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { CapabilityWarnings, useWarnings } from './granted-capabilities.js'
 import '../../style/person.css'
@@ -37,7 +37,7 @@ export function InviteDialog({ close }: { close: () => void }): VNode {
     const { token } = invitation
     // The token lasts; the link expires after a minute.
     const code = await new HttpClient({ ...place, token }).createLink().catch((error: unknown) => {
-      session.setNotice(`No link was made; the token works: ${formatError(error)}`)
+      session.setNotice(`No link was made; the token works: ${explainError(error)}`)
       return undefined
     })
     const link = code && `${place.url}/#/open/${code.code}`
@@ -90,7 +90,7 @@ export function InviteDialog({ close }: { close: () => void }): VNode {
             />
           </label>
           <CapabilityWarnings warnings={warnings} />
-          <Problem error={problem} />
+          <ErrorText error={problem} />
           <button type="submit" class="primary">
             {isInSpite ? 'Invite all the same' : 'Invite'}
           </button>

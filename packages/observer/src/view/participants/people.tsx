@@ -2,7 +2,7 @@ import { getToolName, type StateText } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { ageText, nameText, type Person, type Status, splitTarget } from '../../model/index.js'
+import { ageText, nameText, type Person, type ReportedStatus, splitTarget } from '../../model/index.js'
 import { isDecidable } from '../decide/is-decidable.js'
 import { useNow } from '../shared/hooks.js'
 import { Avatar, Name } from '../shared/parts.js'
@@ -21,7 +21,7 @@ const groups = [
 ] as const
 
 /** The participants of the space, with their activity and whether their thoughts are shown. */
-export function People(): VNode {
+export function PeoplePanel(): VNode {
   const { session } = useSpace()
   const { model } = session
   const { people } = model
@@ -244,7 +244,7 @@ function Doing({ id, load }: { id: string; load: number }): VNode {
 const nearlyFull = 80
 
 /** The reported context usage of an agent, in percent. */
-function getContextUsage(status: Status | undefined): number | undefined {
+function getContextUsage(status: ReportedStatus | undefined): number | undefined {
   const { tokens, maxTokens } = status ?? {}
   if (typeof tokens !== 'number' || typeof maxTokens !== 'number' || maxTokens <= 0) return undefined
   return Math.min(Math.round((100 * tokens) / maxTokens), 100)

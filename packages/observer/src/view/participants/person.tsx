@@ -2,10 +2,10 @@ import type { VNode } from 'preact'
 import { clockText, nameText, type Person, toggled } from '../../model/index.js'
 import { Checkbox, CloseButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
-import { Control } from './control.js'
-import { GrantedCapabilities, GrantForm } from './granted-capabilities.js'
+import { ParticipantControl } from './control.js'
+import { GrantedList, GrantForm } from './granted-capabilities.js'
 import { stateMarks, useStateText } from './people.js'
-import { Tools } from './tools.js'
+import { ToolList } from './tools.js'
 import { useGranted } from './use-granted.js'
 import '../../style/person.css'
 
@@ -35,9 +35,9 @@ export function PersonPanel({
       ) : (
         <State person={person} />
       )}
-      <Control id={id} />
+      <ParticipantControl id={id} />
       <Seen id={id} />
-      <Tools id={id} />
+      <ToolList id={id} />
       <Rights id={id} capability={capability} />
     </aside>
   )
@@ -123,7 +123,7 @@ function Rights({ id, capability = '' }: { id: string; capability: string | unde
   return (
     <section class="rights" aria-label={`What ${id} may do`}>
       <h3>May do</h3>
-      {granted === undefined ? <p class="dim">nothing</p> : <GrantedCapabilities granted={granted} />}
+      {granted === undefined ? <p class="dim">nothing</p> : <GrantedList granted={granted} />}
       <GrantForm key={`${id} ${capability}`} recipient={id} initial={capability} />
     </section>
   )

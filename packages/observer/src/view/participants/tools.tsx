@@ -21,7 +21,7 @@ import { What } from '../shared/what.js'
 const minForSearch = 8
 
 /** The tools of a participant: what each takes, a form to call it with, and its last calls. */
-export function Tools({ id }: { id: string }): VNode | null {
+export function ToolList({ id }: { id: string }): VNode | null {
   const { session, isLive, can, act } = useSpace()
   const [sought, setSought] = useState('')
   const { tools } = session.present

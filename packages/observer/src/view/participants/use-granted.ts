@@ -1,6 +1,6 @@
 import { type GrantedCapabilities, grantKinds } from '@meup/folds'
 import { useEffect, useMemo, useReducer } from 'preact/hooks'
-import { readHistory } from '../../connect/history.js'
+import { loadHistory } from '../../connect/history.js'
 import { GrantIndex } from '../../model/index.js'
 import { useSpace } from '../shared/use-space.js'
 
@@ -14,7 +14,7 @@ export function useGrants(isMissing: (grants: GrantIndex) => boolean, failure: s
   useEffect(() => {
     if (!needsEarlier) return
     act(failure, async () => {
-      const { envelopes } = await readHistory(http, { kind: grantKinds })
+      const { envelopes } = await loadHistory(http, { kind: grantKinds })
       grants.setEarlier(envelopes)
       redraw()
     })

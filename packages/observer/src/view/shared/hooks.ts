@@ -1,8 +1,8 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Session } from '../../connect/session.js'
+import type { PageSession } from '../../connect/session.js'
 import { loadChoices, saveChoices } from '../../connect/storage.js'
-import { type Route, readRoute, type SpaceModel, writeRoute } from '../../model/index.js'
+import { type PageRoute, readRoute, type SpaceModel, writeRoute } from '../../model/index.js'
 import type { RowsHandle } from './virtual-rows.js'
 
 /** Milliseconds since 1970, updated every `everyMs` while needed. */
@@ -77,7 +77,7 @@ export function useCatchingUp(model: SpaceModel, redraw: () => void): void {
 }
 
 /** Changed parts of the address; `undefined` = removed. */
-type AddressChange = { readonly [Name in keyof Route]?: Route[Name] | undefined }
+type AddressChange = { readonly [Name in keyof PageRoute]?: PageRoute[Name] | undefined }
 
 /** Changes these parts of the address; keeps the others, and the browser's history. */
 export function updateAddress(parts: AddressChange): void {
@@ -95,7 +95,7 @@ const nearEndPx = 24
 
 /** Restores the scroll position and the unfolded contexts after a reload. */
 export function useScrollPosition(
-  session: Session,
+  session: PageSession,
   shown: { readonly current: RowsHandle | undefined },
 ): void {
   const { space } = session.place

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { countText, findDefinitions, namesHost, splitText } from '../../model/index.js'
 import { CodeBlock } from './code.js'
 import { useOpened } from './opened.js'
-import { memo, Said } from './parts.js'
+import { memo, UntrustedText } from './parts.js'
 import { TableBox } from './table-box.js'
 
 /** Maximum nesting of a text; deeper parts are shown as source. */
@@ -39,7 +39,7 @@ export function Markdown({ text, of = text }: MarkdownProps): VNode {
   const Reader = useLexer()
   const parts = useMemo(() => splitText(text), [text])
   const definitions = useMemo(() => findDefinitions(of), [of])
-  if (Reader === undefined) return <Said text={text} />
+  if (Reader === undefined) return <UntrustedText text={text} />
   return (
     <div class={`said markdown ${parts.length > 1 ? 'long' : ''}`}>
       {parts.map((part, index) => (

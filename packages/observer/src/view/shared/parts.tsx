@@ -10,7 +10,7 @@ import {
   type VNode,
 } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { formatError } from '../../connect/errors.js'
+import { explainError } from '../../connect/errors.js'
 import { clockText, dateText, hueOf, initialsOf, terms } from '../../model/index.js'
 
 /** The name of a participant, in a stable colour. */
@@ -37,7 +37,7 @@ export const Time = ({ ts }: { ts: string }): VNode => (
 )
 
 /** Text from others, never interpreted as HTML. */
-export const Said = ({ text, kind = '' }: { text: string; kind?: string }): VNode => (
+export const UntrustedText = ({ text, kind = '' }: { text: string; kind?: string }): VNode => (
   <span class={`said ${kind}`} dir="auto">
     {text}
   </span>
@@ -219,10 +219,10 @@ export const CloseDialog = (): VNode => (
 )
 
 /** Shows an error: for a refusal its code, the path in the envelope, the reason and the hint. */
-export function Problem({ error }: { error: unknown }): VNode | null {
+export function ErrorText({ error }: { error: unknown }): VNode | null {
   if (error === undefined) return null
   if (!(error instanceof ProtocolError)) {
-    return <Alert>{formatError(error)}</Alert>
+    return <Alert>{explainError(error)}</Alert>
   }
   const { code, message, details } = error
   const path = typeof details?.path === 'string' ? details.path : ''

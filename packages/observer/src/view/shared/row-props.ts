@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
-import type { Row } from '../../model/index.js'
+import type { LogRow } from '../../model/index.js'
 import { useSpace } from './use-space.js'
 import type { RowProps } from './virtual-rows.js'
 
 type Handlers = Required<Pick<JSX.HTMLAttributes<HTMLElement>, 'onClick' | 'onFocus'>>
 
 /** Handlers of every row: a click selects it, and keys act on the focused row. */
-export function useRowActions(row: Row, isCurrent: boolean): Handlers {
+export function useRowActions(row: LogRow, isCurrent: boolean): Handlers {
   const { select } = useSpace()
   return {
     onClick: ({ target }) => {
@@ -43,7 +43,7 @@ interface Place {
 }
 
 /** Roles of a table of which only some rows are in the document. */
-export const table = {
+export const tableRoles = {
   table: (label: string, count: number) => ({
     ...{ role: 'table' as const, 'aria-label': label, 'aria-rowcount': count },
   }),

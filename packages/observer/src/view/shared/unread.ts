@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Session } from '../../connect/session.js'
+import type { PageSession } from '../../connect/session.js'
 import { loadReadMark, type ReadMark, saveReadMark } from '../../connect/storage.js'
 import type { SpaceModel } from '../../model/index.js'
 
@@ -19,7 +19,7 @@ const saveMs = 1000
  * Unread messages, with a function to mark them read. Known only to this browser: a visible page at the live end reads new
  * messages.
  */
-export function useUnread(session: Session): readonly [unread: Unread | undefined, markRead: () => void] {
+export function useUnread(session: PageSession): readonly [unread: Unread | undefined, markRead: () => void] {
   const { present, welcome, time } = session
   const { space } = session.place
   const me = welcome?.you.id ?? ''

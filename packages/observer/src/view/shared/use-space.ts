@@ -3,15 +3,15 @@ import type { Draft } from '@meup/agent-sdk/watch'
 import type { Envelope } from '@meup/protocol'
 import { createContext } from 'preact'
 import { useContext, useEffect, useMemo } from 'preact/hooks'
-import type { Session } from '../../connect/session.js'
+import type { PageSession } from '../../connect/session.js'
 import { type Choices, loadChoices, saveChoices } from '../../connect/storage.js'
 import {
   type Cut,
   everything,
-  type Filter,
   isSort,
   type Level,
-  type Row,
+  type LogRow,
+  type ReaderFilter,
   readRoute,
 } from '../../model/index.js'
 import { updateAddress } from './hooks.js'
@@ -36,12 +36,12 @@ export interface Composer {
 
 /** What components can read and do in the current space. See `useSpace`. */
 export interface SpaceActions {
-  readonly session: Session
+  readonly session: PageSession
   /** Whether the space is reachable. */
   readonly isLive: boolean
   can(draft: Draft): boolean
   /** Makes this row current. */
-  select(row: Row): void
+  select(row: LogRow): void
   /** Brings an envelope into view, and opens it in the panel. */
   inspect(id: string): void
   /** Brings a hit into view, even if it is not loaded. */
@@ -76,7 +76,7 @@ export function useSpace(): SpaceActions {
 /** Filters the view. */
 export interface ViewFilterActions {
   /** Adds filters; omitted parts keep their values. */
-  narrow(part: Partial<Filter>): void
+  narrow(part: Partial<ReaderFilter>): void
   /** Removes the reader's filters. */
   widen(): void
   mute(participant: string, isMuted: boolean): void
@@ -85,7 +85,7 @@ export interface ViewFilterActions {
 
 /** Stores the reader's choices in the address and in this tab, so that they survive a reload. */
 export function useViewFilter(
-  session: Session,
+  session: PageSession,
   act: (what: string, work: () => Promise<unknown>) => void,
   redraw: () => void,
 ): ViewFilterActions {
@@ -106,14 +106,14 @@ export function useViewFilter(
 }
 
 function createViewFilterActions(
-  session: Session,
+  session: PageSession,
   act: (what: string, work: () => Promise<unknown>) => void,
   redraw: () => void,
 ): ViewFilterActions {
   const { space } = session.place
   const models = () => new Set([session.present, session.model])
   const keep = (part: Partial<Choices>): void => saveChoices(space, { ...loadChoices(space), ...part })
-  const narrow = (part: Partial<Filter>): void => {
+  const narrow = (part: Partial<ReaderFilter>): void => {
     const filter = { ...session.model.viewFilter.filter, ...part }
     for (const model of models()) model.filter(filter)
     const { context, from, sorts } = filter

@@ -1,10 +1,10 @@
 import { type ComponentChildren, type ComponentType, type JSX, options, type VNode } from 'preact'
 import { useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
-import type { Row, RowList } from '../../model/index.js'
+import type { LogRow, RowList } from '../../model/index.js'
 import { Scroll, type Place as ScrollPlace } from './scroll.js'
 
 export interface RowProps {
-  readonly row: Row
+  readonly row: LogRow
   readonly index: number
   /** Number of all rows, drawn or not. */
   readonly count: number

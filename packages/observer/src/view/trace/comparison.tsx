@@ -1,12 +1,12 @@
 import { diffArrays } from 'diff'
 import type { VNode } from 'preact'
-import { countQuestion, getMessages, nameText, type Question, type Row } from '../../model/index.js'
+import { countQuestion, getMessages, type LogRow, nameText, type QuestionGroup } from '../../model/index.js'
 import { Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
-import { listTotals, Said } from './trace-detail.js'
+import { listTotals, TraceText } from './trace-detail.js'
 
 interface ComparisonProps {
-  readonly pair: readonly [Question, Question]
+  readonly pair: readonly [QuestionGroup, QuestionGroup]
   readonly close: () => void
 }
 
@@ -60,8 +60,8 @@ export function Comparison({ pair, close }: ComparisonProps): VNode {
             <td />
             {messages.map(({ question, answer }, at) => (
               <td key={at}>
-                <Said title="Input" envelope={question} />
-                <Said title="Output" envelope={answer} />
+                <TraceText title="Input" envelope={question} />
+                <TraceText title="Output" envelope={answer} />
               </td>
             ))}
           </tr>
@@ -77,17 +77,17 @@ const maxSteps = 1000
 type Steps = readonly [one: string | undefined, other: string | undefined]
 
 /** Steps that are in both next to each other; `undefined` where the other has none like it. */
-function alignSteps([one, other]: readonly [Question, Question]): readonly Steps[] {
+function alignSteps([one, other]: readonly [QuestionGroup, QuestionGroup]): readonly Steps[] {
   const parts = diffArrays(listSteps(one), listSteps(other))
   return parts.flatMap(({ value, added, removed }) =>
     value.map((step): Steps => [added ? undefined : step, removed ? undefined : step]),
   )
 }
 
-const listSteps = ({ list }: Question): string[] =>
+const listSteps = ({ list }: QuestionGroup): string[] =>
   list.slots.slice(0, maxSteps).map((slot) => `${'· '.repeat(slot.depth)}${describeStep(list.getRow(slot))}`)
 
-function describeStep(row: Row): string {
+function describeStep(row: LogRow): string {
   if (row.type === 'heading') return row.isNested ? 'sub-context' : `${row.owner} thinks`
   if (row.type !== 'call' && row.type !== 'proposal') return row.type
   const { verb, object } = row.summary

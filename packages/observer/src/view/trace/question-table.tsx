@@ -6,7 +6,7 @@ import {
   countQuestion,
   getMessages,
   percentile,
-  type Question,
+  type QuestionGroup,
   questionText,
   type SpaceModel,
   type Totals,
@@ -14,7 +14,7 @@ import {
 } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
 import { Name } from '../shared/parts.js'
-import { table } from '../shared/row-props.js'
+import { tableRoles } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { costText, countTokens, tokensText } from './totals-text.js'
 
@@ -35,7 +35,7 @@ const sortings = {
 type Sorting = keyof typeof sortings
 
 interface QuestionTableProps {
-  readonly questions: readonly Question[]
+  readonly questions: readonly QuestionGroup[]
   /** Key of the one that is shown. */
   readonly shown: string
   readonly choose: (key: string) => void
@@ -84,16 +84,16 @@ export function QuestionTable({ questions, shown, choose, compared, compare }: Q
             ))}
         </p>
       </header>
-      <div {...table.table('Questions', sorted.length + 1)} class={`of-${columns.length}`}>
-        <div {...table.row(1)} class="question-line head">
-          <span {...table.cell} />
-          <span {...table.head(sorting === undefined)}>
+      <div {...tableRoles.table('Questions', sorted.length + 1)} class={`of-${columns.length}`}>
+        <div {...tableRoles.row(1)} class="question-line head">
+          <span {...tableRoles.cell} />
+          <span {...tableRoles.head(sorting === undefined)}>
             <button type="button" class="link" onClick={() => sort(undefined)}>
               Newest{sorting === undefined && ' ↓'}
             </button>
           </span>
           {columns.map((each) => (
-            <span key={each} {...table.head(sorting === each)}>
+            <span key={each} {...tableRoles.head(sorting === each)}>
               <button type="button" class="link" onClick={() => sort(each)}>
                 {sortings[each].label}
                 {sorting === each && ' ↓'}
@@ -126,13 +126,13 @@ export function QuestionTable({ questions, shown, choose, compared, compare }: Q
   )
 }
 
-const toLine = (question: Question, model: SpaceModel): Line => ({
+const toLine = (question: QuestionGroup, model: SpaceModel): Line => ({
   key: question.key,
   envelope: getBeginning(question, model),
   totals: countQuestion(question, model.lists),
 })
 
-function getBeginning({ key, blocks }: Question, { log }: SpaceModel): Envelope {
+function getBeginning({ key, blocks }: QuestionGroup, { log }: SpaceModel): Envelope {
   const envelope = log.get(key) ?? getMessages(blocks).question ?? blocks[0]?.envelope
   if (envelope === undefined) throw new Error(`question ${key} has no envelope`)
   return envelope
@@ -166,7 +166,7 @@ function Lines({
   const end = Math.min(Math.ceil((seen.top + seen.height) / linePx) + overscan, count)
   return (
     <div
-      {...table.group}
+      {...tableRoles.group}
       class="question-lines"
       onScroll={({ currentTarget: { scrollTop, clientHeight } }) =>
         setSeen({ top: scrollTop, height: clientHeight })
@@ -195,8 +195,8 @@ function QuestionLine(props: QuestionLineProps): VNode {
   const { key, envelope, totals } = line
   const text = lineText(envelope)
   return (
-    <div {...table.row(index + 2)} class="question-line" aria-current={isShown ? 'location' : undefined}>
-      <span {...table.cell}>
+    <div {...tableRoles.row(index + 2)} class="question-line" aria-current={isShown ? 'location' : undefined}>
+      <span {...tableRoles.cell}>
         <input
           type="checkbox"
           aria-label={`Compare: ${text}`}
@@ -205,7 +205,7 @@ function QuestionLine(props: QuestionLineProps): VNode {
           onChange={(event) => compare(key, event.currentTarget.checked)}
         />
       </span>
-      <span {...table.cell}>
+      <span {...tableRoles.cell}>
         <button type="button" class="link" title={text} onClick={() => choose(key)}>
           <span class="question-text">{text}</span>
           <span class="question-by dim">
@@ -214,7 +214,7 @@ function QuestionLine(props: QuestionLineProps): VNode {
         </button>
       </span>
       {columns.map((each) => (
-        <span key={each} {...table.cell} class={each === 'errors' && totals.errors > 0 ? 'bad' : ''}>
+        <span key={each} {...tableRoles.cell} class={each === 'errors' && totals.errors > 0 ? 'bad' : ''}>
           {cellText(each, totals, now)}
         </span>
       ))}

@@ -7,10 +7,10 @@ import {
   getMessages,
   getText,
   type HeadingRow,
+  type LogRow,
   listThoughts,
   nameText,
-  type Question,
-  type Row,
+  type QuestionGroup,
   readUsage,
   type Totals,
 } from '../../model/index.js'
@@ -26,7 +26,7 @@ import { WhyButton } from '../why/why-button.js'
 import { costText } from './totals-text.js'
 
 /** Input and result of the chosen step, otherwise of the question. */
-export function TraceDetail({ question, row }: { question: Question; row: Row | undefined }): VNode {
+export function TraceDetail({ question, row }: { question: QuestionGroup; row: LogRow | undefined }): VNode {
   return (
     <section class="trace-detail" aria-label="Detail" key={row?.key ?? question.key}>
       {row === undefined ? <QuestionDetail question={question} /> : <RowDetail row={row} />}
@@ -34,7 +34,7 @@ export function TraceDetail({ question, row }: { question: Question; row: Row | 
   )
 }
 
-function RowDetail({ row }: { row: Row }): VNode {
+function RowDetail({ row }: { row: LogRow }): VNode {
   switch (row.type) {
     case 'heading':
       return <RunDetail row={row} />
@@ -101,8 +101,8 @@ function RunDetail({ row }: { row: HeadingRow }): VNode {
         }}
         now={model.gatewayTime(now)}
       />
-      <Said title="Input" envelope={asked ?? start} />
-      <Said title="Output" envelope={answer ?? end} />
+      <TraceText title="Input" envelope={asked ?? start} />
+      <TraceText title="Output" envelope={answer ?? end} />
       {thoughts.length > 0 && (
         <details>
           <summary>{thoughts.length} thoughts</summary>
@@ -115,7 +115,7 @@ function RunDetail({ row }: { row: HeadingRow }): VNode {
   )
 }
 
-function QuestionDetail({ question }: { question: Question }): VNode {
+function QuestionDetail({ question }: { question: QuestionGroup }): VNode {
   const { model } = useSpace().session
   const totals = countQuestion(question, model.lists)
   const now = useNow(totals.to === undefined)
@@ -129,14 +129,20 @@ function QuestionDetail({ question }: { question: Question }): VNode {
         </Title>
       )}
       <TotalsList totals={totals} now={model.gatewayTime(now)} />
-      <Said title="Input" envelope={asked} />
-      <Said title="Output" envelope={answer} />
+      <TraceText title="Input" envelope={asked} />
+      <TraceText title="Output" envelope={answer} />
     </>
   )
 }
 
 /** A message, below a title. */
-export function Said({ title, envelope }: { title: string; envelope: Envelope | undefined }): VNode | null {
+export function TraceText({
+  title,
+  envelope,
+}: {
+  title: string
+  envelope: Envelope | undefined
+}): VNode | null {
   const text = envelope === undefined ? '' : getText(envelope)
   if (text === '') return null
   return (

@@ -5,16 +5,16 @@ import {
   getSpan,
   getText,
   type HeadingRow,
+  type LogRow,
   listThoughts,
   nameText,
-  type Row,
   type RowList,
   type TimeScale,
   timeScale,
 } from '../../model/index.js'
 import { RowContent } from '../conversation/rows.js'
 import { useNow } from '../shared/hooks.js'
-import { Name, Newer, Said } from '../shared/parts.js'
+import { Name, Newer, UntrustedText } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { type RowProps, type RowsHandle, VirtualRows } from '../shared/virtual-rows.js'
@@ -100,7 +100,7 @@ function TimedRow(props: RowProps): VNode {
   )
 }
 
-function What({ row }: { row: Row }): VNode {
+function What({ row }: { row: LogRow }): VNode {
   const { choose } = useSpace()
   switch (row.type) {
     case 'heading': {
@@ -117,7 +117,7 @@ function What({ row }: { row: Row }): VNode {
             {isOpen ? '▾' : '▸'}
           </button>
           {!row.isNested && <Name id={row.owner} />}
-          <Said kind={row.isLive ? 'opening' : 'ending'} text={row.ending ?? row.opening ?? ''} />
+          <UntrustedText kind={row.isLive ? 'opening' : 'ending'} text={row.ending ?? row.opening ?? ''} />
         </>
       )
     }
@@ -147,7 +147,7 @@ function What({ row }: { row: Row }): VNode {
   }
 }
 
-function Bar({ row }: { row: Row }): VNode | null {
+function Bar({ row }: { row: LogRow }): VNode | null {
   const scale = useScale()
   const span = getSpan(row)
   if (span === undefined) return null
@@ -183,7 +183,7 @@ function ThoughtTicks({ row }: { row: HeadingRow }): VNode {
 }
 
 /** The duration, next to the bars. */
-function Spent({ row }: { row: Row }): VNode | null {
+function Spent({ row }: { row: LogRow }): VNode | null {
   const { now } = useScale()
   const span = getSpan(row)
   if (span === undefined) return null
@@ -206,7 +206,7 @@ const barNames = {
 } as const
 type BarKind = keyof typeof barNames
 
-function getBarKind(row: Row): BarKind {
+function getBarKind(row: LogRow): BarKind {
   if (row.type === 'heading') return row.state === 'cancelled' ? 'stopped' : 'think'
   if (row.type === 'proposal' || isElicitation(row.envelope.payload)) return 'wait'
   return row.type === 'call' && row.hasFailed ? 'failed' : 'call'

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { Question } from '../../model/index.js'
+import type { QuestionGroup } from '../../model/index.js'
 import { useSpace } from '../shared/use-space.js'
 import type { RowsHandle, ViewProps } from '../shared/virtual-rows.js'
 import { Comparison } from './comparison.js'
@@ -92,8 +92,8 @@ export function Trace({ current, handle }: ViewProps): VNode {
 
 /** The earlier one first. */
 const inOrder = (
-  one: Question,
-  other: Question,
-  questions: readonly Question[],
-): readonly [Question, Question] =>
+  one: QuestionGroup,
+  other: QuestionGroup,
+  questions: readonly QuestionGroup[],
+): readonly [QuestionGroup, QuestionGroup] =>
   questions.indexOf(one) <= questions.indexOf(other) ? [one, other] : [other, one]

@@ -1,6 +1,6 @@
 import { suggest } from '@meup/folds'
+import type { Detail } from '@meup/protocol'
 import { Kind } from '@meup/protocol'
-import type { Detail } from '../../connect/session.js'
 import { unknownName } from '../../model/index.js'
 import type { SpaceActions } from '../shared/use-space.js'
 
@@ -167,7 +167,7 @@ export const commands: readonly Command[] = [
 
 export const findCommand = (name: string): Command | undefined => commands.find((each) => each.name === name)
 
-export function unknownCommand(name: string): string {
+export function describeUnknownCommand(name: string): string {
   const meant = suggest(
     name,
     commands.map((each) => each.name),

@@ -15,7 +15,7 @@ import { useSetting } from '../shared/settings.js'
 import { useSpace } from '../shared/use-space.js'
 import { Addressees, maxListed } from './addressees.js'
 import { type CompletionItem, Completions, completionItems } from './completions.js'
-import { Note, Replied } from './notes.js'
+import { DraftNote, Replied } from './notes.js'
 import { toCancel } from './take-back.js'
 import { Typing } from './typing.js'
 import { loadCommands, useCommands } from './use-commands.js'
@@ -121,7 +121,7 @@ export function MessageBox({ help }: { help: () => void }): VNode {
     box.current?.focus()
   }
   const runCommand = async ({ name, argument }: NonNullable<typeof command>): Promise<void> => {
-    const { findCommand, unknownCommand } = await loadCommands()
+    const { findCommand, describeUnknownCommand: unknownCommand } = await loadCommands()
     const found = findCommand(name)
     const wrong =
       found === undefined
@@ -243,7 +243,7 @@ export function MessageBox({ help }: { help: () => void }): VNode {
             </option>
           ))}
         </select>
-        <Note mention={command === undefined ? mention : []} to={to} problem={problem || unknown} />
+        <DraftNote mention={command === undefined ? mention : []} to={to} problem={problem || unknown} />
         {isStop ? (
           <button
             type="button"

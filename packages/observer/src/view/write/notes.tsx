@@ -22,7 +22,7 @@ interface NoteProps {
 }
 
 /** The addressees, or the problem with the draft. */
-export function Note({ mention, to, problem }: NoteProps): VNode {
+export function DraftNote({ mention, to, problem }: NoteProps): VNode {
   const excluded = to === '' ? [] : mention.filter((id) => id !== to)
   const wrong =
     problem || (excluded.length > 0 && `${excluded.join(', ')} cannot read this: it is for ${to} alone`)

@@ -1,4 +1,4 @@
-import { cutReason, Grants, type Restriction, type Grant as Standing } from '@meup/folds'
+import { cutReason, Grants, type Restriction, type GrantState as Standing } from '@meup/folds'
 import {
   type Capabilities,
   type Capability,
