@@ -41,38 +41,34 @@ export class WorkMeter {
 /** Maximum steps of one check with any patterns and texts. A step takes 3 to 70 ns. */
 const maxSteps = 2 ** 20
 
-let left = 0
-let isShared = false
+/** The steps that one check may take, or several together. A check that needs more matches nothing. */
+export class StepBudget {
+  #left: number
 
-/** Resets the step budget. Checks are synchronous and never nest. */
-export function beginCheck(): void {
-  if (!isShared) left = maxSteps
-}
+  constructor(steps = maxSteps) {
+    this.#left = steps
+  }
 
-/** Whether the check may take this many further steps. */
-export function spendSteps(steps: number): boolean {
-  left -= steps
-  return left >= 0
-}
+  /** The remaining steps; negative if a check needed more. */
+  get left(): number {
+    return this.#left
+  }
 
-/** Gives several checks a common budget of steps. Undecided ones then match nothing. */
-export function checkWithin<T>(steps: number, checks: () => T): T {
-  left = steps
-  isShared = true
-  try {
-    return checks()
-  } finally {
-    isShared = false
+  /** Whether the check may take this many further steps. */
+  spend(steps: number): boolean {
+    this.#left -= steps
+    return this.#left >= 0
   }
 }
 
 /** Steps per unit of work. */
 const stepsPerUnit = 64
 
-/** Charges several checks to a meter. Throws `WorkError` if it cannot pay. */
-export function checkMetered<T>(meter: WorkMeter, checks: () => T): T {
+/** Charges checks to a meter: they share the budget that it can pay. Throws `WorkError` if they need more. */
+export function checkMetered<T>(meter: WorkMeter, checks: (budget: StepBudget) => T): T {
   const steps = meter.left * stepsPerUnit
-  const result = checkWithin(steps, checks)
-  meter.charge((steps - left) / stepsPerUnit, 'patterns to match with it')
+  const budget = new StepBudget(steps)
+  const result = checks(budget)
+  meter.charge((steps - budget.left) / stepsPerUnit, 'patterns to match with it')
   return result
 }

@@ -5,12 +5,12 @@ import { runInNewContext } from 'node:vm'
 import {
   type Capability,
   checkMetered,
-  checkWithin,
   compileCapabilities,
   compilePattern,
   covers,
   defaultLimits,
   PatternError,
+  StepBudget,
   WorkError,
   WorkMeter,
 } from '@meup/protocol'
@@ -237,21 +237,36 @@ test('to look for something at any depth costs by how much is there, and has an 
   })
   const spentOn = (count: number): number => {
     const meter = new WorkMeter(1e9)
-    checkMetered(meter, () => compile(...lists(3)).allows(say(count, 'no')))
+    checkMetered(meter, (budget) => compile(...lists(3)).allows(say(count, 'no'), budget))
     return meter.spent
   }
   expect(spentOn(10_000)).toBeGreaterThan(9 * spentOn(1000))
   expect(compile(...lists(1)).allows(say(10_000, 't0 t59')).allowed).toBe(true)
   expect(compile(...lists(20)).allows(say(100_000, 't19 t59')).allowed).toBe(false)
   const meter = new WorkMeter(defaultLimits.work)
-  const check = () => checkMetered(meter, () => compile(...lists(20)).allows(say(100_000, 'no')))
+  const check = () =>
+    checkMetered(meter, (budget) => compile(...lists(20)).allows(say(100_000, 'no'), budget))
   expect(check).toThrow(WorkError)
 })
 
-test('checks that share their steps take none from the check that follows them', () => {
+test('a check with too small a budget matches nothing, and leaves the next check as it would be', () => {
   const matches = compilePattern('*a?b*')
-  expect(checkWithin(0, () => matches('cacbc'))).toBe(false)
+  expect(matches('cacbc', new StepBudget(0))).toBe(false)
   expect(matches('cacbc')).toBe(true)
+})
+
+test.each([
+  ['acme.note', 're:acme[.](?:note|memo)'],
+  ['acme.note', '*c?e.*ote'],
+  [`acme.${'a'.repeat(200)}`, '*c?e.*a'],
+])('a budget that does not suffice for the kind %s denies this check only', (kind, pattern) => {
+  const { allows } = compile({ kind: pattern })
+  const subject = { kind, payload: {} }
+  expect(allows(subject, new StepBudget(1)).allowed).toBe(false)
+  expect(allows({ kind: 'acme.other', payload: {} }).allowed).toBe(false)
+  expect(allows(subject).allowed).toBe(true)
+  // Each check pays, whether the candidates are cached or not.
+  expect(allows(subject, new StepBudget(1)).allowed).toBe(false)
 })
 
 test('globs that make a backtracking matcher explode are decided', () => {

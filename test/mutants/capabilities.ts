@@ -42,12 +42,12 @@ export const capabilities: readonly Mutant[] = [
     by: 'some.some((other) => disjoint(other, node, work))',
     tests: ['protocol/test/capability-covers.test.ts'],
   },
-  // After one subscription has been asked, all checks of the process share what it has left of its steps.
+  // A check with a small budget decides which capabilities of a kind later checks consider.
   {
     package: 'protocol',
-    function: 'checkWithin',
-    replace: 'isShared = false',
-    by: '',
+    function: 'candidatesFor',
+    replace: 'tests[at]?.(wireKind, own)',
+    by: 'tests[at]?.(wireKind, new StepBudget(1))',
     tests: ['protocol/test/capability-limits.test.ts'],
   },
   // A misspelt condition is ignored: its holder may do more than intended.

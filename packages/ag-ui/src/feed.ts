@@ -128,7 +128,7 @@ export function createWorkAccount({ space, participant, rateLimitKey }: Caller):
   let meter = newMeter()
   const maySend = (envelope: Subject): boolean => {
     try {
-      return checkMetered(meter, () => space.state.participants.allows(participant, envelope))
+      return checkMetered(meter, (budget) => space.state.participants.allows(participant, envelope, budget))
     } catch (error) {
       if (error instanceof WorkError) return false
       throw error

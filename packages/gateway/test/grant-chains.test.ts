@@ -1,5 +1,5 @@
 import { testSpaceConfig } from '@meup/gateway/testing'
-import { type Envelope, GATEWAY, Kind, READ_TARGETED, WorkMeter } from '@meup/protocol'
+import { type Envelope, GATEWAY, Kind, READ_TARGETED, StepBudget, WorkMeter } from '@meup/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
@@ -186,7 +186,7 @@ function compare({ state, model }: Pick<Chain, 'state' | 'model'>): void {
       const isReading = subject.kind === READ_TARGETED
       const may = isReading
         ? state.participants.readRights(id).readsTargeted
-        : state.participants.allows(id, subject)
+        : state.participants.allows(id, subject, new StepBudget())
       if (may === allow(held, number) && (!may || maximum[number]?.has(id))) continue
       expect.fail(`${id} may ${may ? '' : 'not '}do ${JSON.stringify(subject)}`)
     }

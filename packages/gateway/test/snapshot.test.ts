@@ -1,5 +1,5 @@
 import { type EnvelopeLog, memoryStore } from '@meup/gateway'
-import { type Capability, type Envelope, GATEWAY, Kind } from '@meup/protocol'
+import { type Capability, type Envelope, GATEWAY, Kind, StepBudget } from '@meup/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isSoak } from '../../../test/support/soak.js'
@@ -180,7 +180,9 @@ const membership = (
 ) => ({
   participants: participants.list(),
   present: participants.present(),
-  allowed: names.map((id) => participants.allows(id, { kind: 'chat', to: [], payload: {} })),
+  allowed: names.map((id) =>
+    participants.allows(id, { kind: 'chat', to: [], payload: {} }, new StepBudget()),
+  ),
   contexts: names.map((participant) =>
     contexts.report({ participant, readsTargeted: false, readsRefusals: false }),
   ),

@@ -1,5 +1,5 @@
 import { literalCapabilities } from '../kinds.js'
-import { beginCheck, type WorkMeter } from '../work.js'
+import { StepBudget, type WorkMeter } from '../work.js'
 import {
   type AddresseesTest,
   allows,
@@ -24,7 +24,8 @@ export interface Decision {
 }
 
 export interface Capabilities {
-  allows(envelope: Subject): Decision
+  /** `budget`: shared with other checks. */
+  allows(envelope: Subject, budget?: StepBudget): Decision
   readonly list: readonly Capability[]
 }
 
@@ -105,34 +106,38 @@ function compile(
   })
   const entries = capabilities.map(({ conditions, index }) => createEntry(conditions, index, signs))
   const tests = capabilities.map(({ ofKind }) => ofKind)
-  const byKind = new Map<string, Candidates>()
+  const byKind = new Map<string, KindCandidates>()
 
-  function candidatesFor(kind: string): Candidates {
+  /** Has a budget of its own, because the result is cached for checks with any budget. */
+  function candidatesFor(kind: string): KindCandidates {
     const known = byKind.get(kind)
     if (known !== undefined) return known
     const wireKind = dotted(kind)
-    const found = createCandidates(
+    const own = new StepBudget()
+    const { left } = own
+    const candidates = createCandidates(
       signs,
-      entries.filter((_, at) => tests[at]?.(wireKind)),
+      entries.filter((_, at) => tests[at]?.(wireKind, own)),
     )
+    const found = { candidates, steps: left - own.left }
     if (byKind.size >= REMEMBERED_KINDS) byKind.clear()
     if (kind.length <= REMEMBERED_LENGTH) byKind.set(kind, found)
     return found
   }
 
-  /** The last queried kind, which is likely to be queried again, with its candidates. */
+  /** The last queried kind, which is likely to be queried again. */
   let last = ''
-  let candidates = candidatesFor(last)
+  let ofLast = candidatesFor(last)
 
   // Also called without `this`.
-  const allows = (envelope: Subject): Decision => {
+  const allows = (envelope: Subject, budget = new StepBudget()): Decision => {
     const { kind } = envelope
-    beginCheck()
     if (kind !== last) {
-      candidates = candidatesFor(kind)
+      ofLast = candidatesFor(kind)
       last = theKind(kind)
     }
-    const index = findFirst(candidates, envelope)
+    if (!budget.spend(ofLast.steps)) return DENIED
+    const index = findFirst(ofLast.candidates, envelope, budget)
     return index < 0 ? DENIED : (decisions[index] ?? DENIED)
   }
   return { capabilities: { allows, list }, units }
@@ -151,13 +156,10 @@ export interface PatternOptions {
 export function compilePattern(
   pattern: Pattern,
   { kinds = false, path = '', meter }: PatternOptions = {},
-): (value: string) => boolean {
+): (value: string, budget?: StepBudget) => boolean {
   const usage = { patterns: 0, regexWeight: 0, work: meter, compiles: true }
   const test = compileNode(parseStrings(pattern, path, kinds ? '.' : '/', usage))
-  return (value) => {
-    beginCheck()
-    return test(kinds ? dotted(value) : value)
-  }
+  return (value, budget = new StepBudget()) => test(kinds ? dotted(value) : value, budget)
 }
 
 /** Whether the list has a capability whose pattern for `kind` matches, ignoring its other conditions. */
@@ -181,9 +183,9 @@ export function holdsLiteral(list: readonly Capability[], kind: string): boolean
   })
 }
 
-function compileKind({ kind, literal }: Rule): (kind: string) => boolean {
+function compileKind({ kind, literal }: Rule): (kind: string, budget: StepBudget) => boolean {
   const test = compileNode(kind)
-  return (value) => (literalCapabilities.has(value) ? literal === value : test(value))
+  return (value, budget) => (literalCapabilities.has(value) ? literal === value : test(value, budget))
 }
 
 function conditionsOf({ to, context, payload }: Rule): Conditions {
@@ -198,7 +200,7 @@ function conditionsOf({ to, context, payload }: Rule): Conditions {
 
 function compileAddressees(pattern: Node): AddresseesTest {
   const test = compileNode(pattern)
-  return (to) => to.every(test)
+  return (to, budget) => to.every((name) => test(name, budget))
 }
 
 /**
@@ -206,6 +208,12 @@ function compileAddressees(pattern: Node): AddresseesTest {
  * per capability its characters at both, its index, and its program. Comparing these characters rules most of them out.
  */
 type Candidates = readonly (number | PayloadPath | ConditionProgram | undefined)[]
+
+/** The candidates for one kind, and the cost of choosing them, which each check pays. */
+interface KindCandidates {
+  readonly candidates: Candidates
+  readonly steps: number
+}
 
 const HEADER = 4
 const WIDTH = 4
@@ -229,7 +237,7 @@ const createCandidates = ([one, other]: Signs, entries: readonly Entry[]): Candi
 ]
 
 /** The index of the first candidate that allows an envelope of their kind; -1 if none does. */
-function findFirst(candidates: Candidates, envelope: Subject): number {
+function findFirst(candidates: Candidates, envelope: Subject, budget: StepBudget): number {
   if (candidates.length === HEADER) return -1
   const { payload, to } = envelope
   let path = candidates[0] as PayloadPath | undefined
@@ -245,7 +253,7 @@ function findFirst(candidates: Candidates, envelope: Subject): number {
     if (first !== here && first !== ANY) continue
     const second = candidates[at + 1]
     if (second !== there && second !== ANY) continue
-    if (allows(candidates[at + 3] as ConditionProgram, envelope, path, text))
+    if (allows(candidates[at + 3] as ConditionProgram, envelope, path, text, budget))
       return candidates[at + 2] as number
   }
   return -1

@@ -1,3 +1,4 @@
+import type { StepBudget } from '../work.js'
 import { type Glob, type GlobFrame, getFrame, getGlobHead, isFramed } from './glob.js'
 import type { Node } from './parse.js'
 import { compileNode, type Test } from './value.js'
@@ -11,7 +12,7 @@ export interface Subject {
 }
 
 /** Tests the addressees, of which there is at least one. */
-export type AddresseesTest = (to: readonly string[]) => boolean
+export type AddresseesTest = (to: readonly string[], budget: StepBudget) => boolean
 
 /** A capability without its kind. */
 export interface Conditions {
@@ -47,6 +48,7 @@ export function allows(
   envelope: Subject,
   path: PayloadPath | undefined,
   value: unknown,
+  budget: StepBudget,
 ): boolean {
   const { to, context, payload } = envelope
   const only = program[0] as string | undefined
@@ -54,7 +56,8 @@ export function allows(
     if (to === undefined || !isEach(only, to)) return false
   } else {
     const ofAddressees = program[1] as AddresseesTest | undefined
-    if (ofAddressees !== undefined && (to === undefined || to.length === 0 || !ofAddressees(to))) return false
+    if (ofAddressees !== undefined && (to === undefined || to.length === 0 || !ofAddressees(to, budget)))
+      return false
   }
   let known = path
   let text = value
@@ -64,10 +67,10 @@ export function allows(
       text = valueAt(payload, asked)
       known = asked
     }
-    if (!passes(program, at, text)) return false
+    if (!passes(program, at, text, budget)) return false
   }
   const ofContext = program[2] as Test | undefined
-  return ofContext === undefined || ofContext(context)
+  return ofContext === undefined || ofContext(context, budget)
 }
 
 /** Whether there are addressees, and all equal `only`. */
@@ -77,12 +80,12 @@ function isEach(only: string, to: readonly string[]): boolean {
 }
 
 /** Whether a value passes the question at an index of the program. */
-function passes(program: ConditionProgram, at: number, value: unknown): boolean {
+function passes(program: ConditionProgram, at: number, value: unknown, budget: StepBudget): boolean {
   const asked = program[at + 1] as number
   const head = program[at + 2] as string
   if (asked === EQUAL) return value === head
   if (asked === TEST) {
-    return (head === '' || isFramed(value, head, '', undefined)) && (program[at + 4] as Test)(value)
+    return (head === '' || isFramed(value, head, '', undefined)) && (program[at + 4] as Test)(value, budget)
   }
   const without = program[at + 4] as GlobFrame['without']
   return isFramed(value, head, program[at + 3] as string, without) === (asked === FRAMED)

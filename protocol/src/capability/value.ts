@@ -1,11 +1,11 @@
 import { getErrorMessage } from '../errors.js'
-import { spendSteps } from '../work.js'
+import type { StepBudget } from '../work.js'
 import { compileGlob, type Glob, globSteps } from './glob.js'
 import { type Choice, type Node, PatternError, type Regex } from './parse.js'
 import { compileRegex, regexLength } from './regex.js'
 
 /** Whether a value matches; `undefined` = missing, which matches nothing. */
-export type Test = (value: unknown) => boolean
+export type Test = (value: unknown, budget: StepBudget) => boolean
 
 /** Compiles a pattern to a test. Throws `PatternError` for a regular expression that does not compile. */
 export function compileNode(node: Node): Test {
@@ -32,9 +32,9 @@ function compileString(node: Glob | Regex, undecided: boolean): Test {
   const matches = node.type === 'glob' ? compileGlob(node) : compileSource(node, undecided)
   const steps = node.type === 'glob' ? globSteps(node) : 2 * regexLength(node.source)
   if (steps === 0) return (value) => typeof value === 'string' && matches(value)
-  return (value) => {
+  return (value, budget) => {
     if (typeof value !== 'string') return false
-    return spendSteps(value.length * steps) ? matches(value) : undecided
+    return budget.spend(value.length * steps) ? matches(value) : undecided
   }
 }
 
@@ -51,14 +51,14 @@ function compileChoice({ some, none }: Choice): Test {
   const positive = anyOf(some.map(compileNode))
   if (none.length === 0) return positive
   const negative = anyOf(none.map((node) => compileString(node, true)))
-  return (value) => positive(value) && !negative(value)
+  return (value, budget) => positive(value, budget) && !negative(value, budget)
 }
 
 function anyOf(tests: readonly Test[]): Test {
   const [first, second] = tests
   if (first !== undefined && second === undefined) return first
-  return (value) => {
-    for (const test of tests) if (test(value)) return true
+  return (value, budget) => {
+    for (const test of tests) if (test(value, budget)) return true
     return false
   }
 }
@@ -84,24 +84,24 @@ function compileObject(
   fields: readonly { readonly key: string; readonly test: Test }[],
   inside: Inside | undefined,
 ): Test {
-  return (value) => {
+  return (value, budget) => {
     if (typeof value !== 'object' || value === null) return false
     const object = value as Record<string, unknown>
-    for (const { key, test } of fields) if (!test(object[key])) return false
+    for (const { key, test } of fields) if (!test(object[key], budget)) return false
     // Arrays and inherited properties are excluded last, because that takes as long as the rest, and most objects fail earlier.
     if (Array.isArray(value) || !fields.every(({ key }) => Object.hasOwn(object, key))) return false
-    return inside === undefined || someInside(object, inside)
+    return inside === undefined || someInside(object, inside, budget)
   }
 }
 
 /** Whether a value at any depth below `root` passes. Visits each value once; `false` if that takes too long. */
-function someInside(root: object, { test, steps }: Inside): boolean {
+function someInside(root: object, { test, steps }: Inside, budget: StepBudget): boolean {
   const open: object[] = [root]
   for (let parent = open.pop(); parent !== undefined; parent = open.pop()) {
     const values: unknown[] = Array.isArray(parent) ? parent : Object.values(parent)
-    if (!spendSteps(values.length * steps)) return false
+    if (!budget.spend(values.length * steps)) return false
     for (const value of values) {
-      if (test(value)) return true
+      if (test(value, budget)) return true
       if (typeof value === 'object' && value !== null) open.push(value)
     }
   }

@@ -1,11 +1,11 @@
 import {
-  checkWithin,
   contextRoot,
   type Envelope,
   freshId,
   GATEWAY,
   Kind,
   PROTOCOL,
+  StepBudget,
   stringifyExact,
   WorkMeter,
 } from '@meup/protocol'
@@ -283,9 +283,8 @@ export class Space {
     if (entry === undefined || entry.body.length === 0) return []
     const request = readProposed(entry)
     const { participants } = this.state
-    return checkWithin(maxDecidingSteps, () =>
-      [...participants.ids()].filter((id) => participants.allows(id, request)),
-    )
+    const budget = new StepBudget(maxDecidingSteps)
+    return [...participants.ids()].filter((id) => participants.allows(id, request, budget))
   }
 
   /** Whether a participant may read an admitted envelope. */

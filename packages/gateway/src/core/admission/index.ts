@@ -144,7 +144,7 @@ export function authorize(admission: AdmissionContext, space: Admission): StepOu
   const { participants } = space.state
   admission.isUnderstood = true
   const rightFor = (wanted: Envelope): string | undefined =>
-    checkMetered(meter, () => participants.rightFor(from, wanted))
+    checkMetered(meter, (budget) => participants.rightFor(from, wanted, budget))
   const right = getKindRule(kind)?.free ? 'configured' : rightFor(envelope)
   if (right !== undefined) noteRight(admission, right)
   else if (!exemptions.some((isExempt) => isExempt(envelope, space))) {

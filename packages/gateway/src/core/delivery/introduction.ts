@@ -1,5 +1,5 @@
 import { getToolName, restrictionInfo, unnamedKind } from '@meup/folds'
-import { checkWithin, type ParticipantDetails, type ProposalInfo } from '@meup/protocol'
+import { type ParticipantDetails, type ProposalInfo, StepBudget } from '@meup/protocol'
 import { parseEnvelope } from '../../log/entries.js'
 import type { EnvelopeLog } from '../../ports/envelope-log.js'
 import { readProposed } from '../admission/proposed.js'
@@ -44,10 +44,8 @@ interface Known {
 }
 
 /** The open proposals that a participant has made, or may fulfil or reject, oldest first [MEUP-5.4]. */
-export const proposalsFor = (participant: string, space: Known, now: number): ProposalInfo[] =>
-  checkWithin(maxPatternSteps, () => proposalsIn(space, participant, now))
-
-function proposalsIn({ state, log }: Known, participant: string, now: number): ProposalInfo[] {
+export function proposalsFor(participant: string, { state, log }: Known, now: number): ProposalInfo[] {
+  const budget = new StepBudget(maxPatternSteps)
   const found: ProposalInfo[] = []
   let bytes = 0
   for (const { id, from, rejectedBy, usesLeft, session } of state.calls
@@ -57,7 +55,7 @@ function proposalsIn({ state, log }: Known, participant: string, now: number): P
     if (row === undefined) continue
     bytes += row.body.length
     if (bytes > maxProposalBytes) break
-    if (from !== participant && !state.participants.allows(participant, readProposed(row))) continue
+    if (from !== participant && !state.participants.allows(participant, readProposed(row), budget)) continue
     const { to, payload } = parseEnvelope(row)
     const { expiresAt } = payload
     found.unshift({

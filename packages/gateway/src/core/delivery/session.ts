@@ -1,6 +1,5 @@
 import {
   type Capability,
-  checkWithin,
   closeCodes,
   compilePattern,
   contextParent,
@@ -8,6 +7,7 @@ import {
   isShown,
   Kind,
   namespaceOf,
+  StepBudget,
   type SubscribePayload,
   type WorkMeter,
 } from '@meup/protocol'
@@ -225,34 +225,37 @@ const maxPatternSteps = 2 ** 13
 
 /** Throws `PatternError`, with a path relative to the payload, if a pattern does not compile. */
 export function compileSubscription(asked: SubscribePayload, meter?: WorkMeter): Subscription {
-  const tests: ((entry: Entry) => boolean)[] = []
+  const tests: ((entry: Entry, budget: StepBudget) => boolean)[] = []
   const { reasoning, contexts, excludeContexts, from, kinds } = asked
   const unwanted = new Set<string>()
   if (reasoning !== undefined && reasoning !== 'full') tests.push((entry) => isShown(reasoning, entry))
   if (contexts) {
     const wanted = underAny(contexts, '/contexts', meter)
-    tests.push(({ context }) => context === undefined || wanted(context))
+    tests.push(({ context }, budget) => context === undefined || wanted(context, budget))
   }
   if (excludeContexts) {
     const unwanted = underAny(excludeContexts, '/excludeContexts', meter)
-    tests.push(({ context }) => context === undefined || !unwanted(context))
+    tests.push(({ context }, budget) => context === undefined || !unwanted(context, budget))
   }
   if (from) {
     const wanted = compilePattern(from, { path: '/from', meter })
-    tests.push((entry) => wanted(entry.from))
+    tests.push(({ from }, budget) => wanted(from, budget))
   }
   if (kinds) {
     const wanted = compilePattern(kinds, { kinds: true, path: '/kinds', meter })
     for (const kind of [Kind.chatDelta, Kind.observeTyping])
-      if (!checkWithin(maxPatternSteps, () => wanted(kind))) unwanted.add(kind)
-    tests.push(({ kind }) => wanted(kind))
+      if (!wanted(kind, new StepBudget(maxPatternSteps))) unwanted.add(kind)
+    tests.push(({ kind }, budget) => wanted(kind, budget))
   }
   return {
     asked,
     key: tests.length === 0 ? '' : JSON.stringify([reasoning, contexts, excludeContexts, from, kinds]),
     wantsLive: (kind) => !unwanted.has(kind),
-    passes: (entry) =>
-      isUncut(entry) || checkWithin(maxPatternSteps, () => tests.every((test) => test(entry))),
+    passes(entry) {
+      if (isUncut(entry)) return true
+      const budget = new StepBudget(maxPatternSteps)
+      return tests.every((test) => test(entry, budget))
+    },
   }
 }
 
@@ -264,11 +267,11 @@ function underAny(
   patterns: string[],
   path: string,
   meter: WorkMeter | undefined,
-): (context: string) => boolean {
+): (context: string, budget: StepBudget) => boolean {
   const matches = compilePattern(patterns, { path, meter })
-  return (context) => {
+  return (context, budget) => {
     for (let at: string | undefined = context; at !== undefined; at = contextParent(at)) {
-      if (matches(at)) return true
+      if (matches(at, budget)) return true
     }
     return false
   }

@@ -63,7 +63,8 @@ export const visibilityRights: Right = ({ envelope, meter }, { state }) => {
   if (run?.state !== 'open') {
     return { code: 'run_not_active', path: '/payload/context', message: 'run not active' }
   }
-  if (run.owner === from || checkMetered(meter, () => state.participants.allows(from, envelope)))
+  const { participants } = state
+  if (run.owner === from || checkMetered(meter, (budget) => participants.allows(from, envelope, budget)))
     return undefined
   return forbidden(`Only its owner hides or shows ${context} without the capability ${envelope.kind}`)
 }

@@ -44,7 +44,7 @@ function couldFulfil(id: string, { sender, meter }: AdmissionContext, { ids, sta
   const entry = ids.findEntry(id)
   if (entry === undefined) return false
   const request = readProposed(entry, meter)
-  return checkMetered(meter, () => state.participants.allows(sender.participant, request))
+  return checkMetered(meter, (budget) => state.participants.allows(sender.participant, request, budget))
 }
 
 /** A request that fulfils a proposal asks for exactly what was proposed, while the proposal is open [MEUP-4.17]. */

@@ -9,6 +9,7 @@ import {
   type ParticipantInfo,
   type ProgramInfo,
   READ_TARGETED,
+  type StepBudget,
   type Subject,
 } from '@meup/protocol'
 import type { ReadRights } from '../../may-read.js'
@@ -330,13 +331,13 @@ export class TrustedParticipants {
     return this.#known.get(id)?.named ?? false
   }
 
-  allows(id: string, subject: Subject): boolean {
-    return this.rightFor(id, subject) !== undefined
+  allows(id: string, subject: Subject, budget: StepBudget): boolean {
+    return this.rightFor(id, subject, budget) !== undefined
   }
 
   /** The right to send this: `configured`, or the id of the earliest grant or invitation that allows it [MEUP-4.22]. */
-  rightFor(id: string, subject: Subject): string | undefined {
-    return this.#known.get(id)?.held.rightFor(subject)
+  rightFor(id: string, subject: Subject, budget: StepBudget): string | undefined {
+    return this.#known.get(id)?.held.rightFor(subject, budget)
   }
 
   /** Like `rightFor`, without granted capabilities. */
@@ -494,11 +495,11 @@ class Holdings {
     this.#sum()
   }
 
-  rightFor(subject: Subject): string | undefined {
-    if (this.allowsByConfiguration(subject)) return 'configured'
+  rightFor(subject: Subject, budget: StepBudget): string | undefined {
+    if (this.#configured.allows(subject, budget).allowed) return 'configured'
     if (this.#given.length === 0) return undefined
     this.#granted ??= compileCapabilities(this.#given)
-    const { matched } = this.#granted.allows(subject)
+    const { matched } = this.#granted.allows(subject, budget)
     if (matched === undefined) return undefined
     let end = 0
     return this.#grants.find(({ capabilities }) => {
