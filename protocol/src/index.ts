@@ -43,6 +43,7 @@ export {
   PROTOCOL,
   SUBPROTOCOL,
 } from './names.js'
+export { type Defined, omitUndefined } from './omit-undefined.js'
 export * from './payload-schemas.js'
 export * from './payloads.js'
 export * from './runs.js'

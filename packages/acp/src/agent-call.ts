@@ -1,5 +1,5 @@
 import { cut, isObject } from '@meup/folds'
-import { copyNumberTexts, type McpResponsePayload } from '@meup/protocol'
+import { copyNumberTexts, type McpResponsePayload, omitUndefined } from '@meup/protocol'
 import type { AgentCallFields, CallStatus, FileDiff, Location } from './agent-updates.js'
 import { type AcpBlock, countBlockChars, describeMedia } from './content-blocks.js'
 
@@ -126,7 +126,7 @@ export class AgentCall {
     const all = joinTexts([...blocks, ...(ending === undefined ? [] : [toTextBlock(`(${ending})`)])])
     const structuredContent = {
       status: this.isOver ? this.#status : 'unknown',
-      ...(this.#exitCode !== undefined && { exitCode: this.#exitCode }),
+      ...omitUndefined({ exitCode: this.#exitCode }),
       ...(this.#locations.length > 0 && { locations: this.#locations }),
       ...(this.#diffs.length > 0 && { diffs: limitDiffs(this.#diffs) }),
     }

@@ -1,4 +1,5 @@
 import { cut, isObject, onOneLine } from '@meup/folds'
+import { omitUndefined } from '@meup/protocol'
 import { type AcpBlock, readBlock, readPromptBlocks, toMarkdown } from './content-blocks.js'
 
 /** Shown entries of a plan, and characters of one. */
@@ -154,7 +155,7 @@ function readKind(
       const messageId = toText(update.messageId)
       const type = kind === 'agent_message_chunk' ? 'text' : 'thought'
       const text = blocks.map(toMarkdown).join('')
-      return { type, text, ...(messageId !== undefined && { messageId }) }
+      return { type, text, ...omitUndefined({ messageId }) }
     }
     case 'plan': {
       if (!Array.isArray(update.entries)) throw new UnreadableError('params.update.entries', update.entries)

@@ -8,6 +8,7 @@ import {
   Kind,
   type McpRequestPayload,
   type McpResponsePayload,
+  omitUndefined,
 } from '@meup/protocol'
 
 /** A call of one of the agent's own tools, in the form for the log. */
@@ -164,7 +165,7 @@ export class Approvals {
         params: this.#createProposal(call),
         expiresAt: new Date(this.#space.gatewayTime() + this.#approvalMs).toISOString(),
         context,
-        ...(rationale !== undefined && { rationale }),
+        ...omitUndefined({ rationale }),
       })
     } catch (error) {
       return { state: 'rejected', reason: `no one could be asked: ${getErrorMessage(error)}` }
@@ -186,7 +187,7 @@ export class Approvals {
           if (outcome.state === 'rejected') {
             const { by, reason, message } = outcome
             const why = `rejected by ${by}: ${message ?? reason}`
-            settle({ state: 'rejected', reason: why, ...(message !== undefined && { message }) })
+            settle({ state: 'rejected', reason: why, ...omitUndefined({ message }) })
           } else if (outcome.state !== 'approved') settle({ state: 'cancelled' })
         },
         () => settle({ state: 'cancelled' }),
@@ -220,8 +221,7 @@ export class Approvals {
     }
     return {
       ...{ id, kind: Kind.mcpRequest, to: [this.#space.id], context, payload },
-      ...(rationale !== undefined && { rationale }),
-      ...(correlationId !== undefined && { correlationId }),
+      ...omitUndefined({ rationale, correlationId }),
     }
   }
 

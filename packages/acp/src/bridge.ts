@@ -8,6 +8,7 @@ import {
   Kind,
   type McpRequestPayload,
   type McpResponsePayload,
+  omitUndefined,
   PROTOCOL,
 } from '@meup/protocol'
 import type { AgentCall } from './agent-call.js'
@@ -381,10 +382,7 @@ class Bridge implements CodingAgent {
     const { mode, model } = this.#state
     const asks = this.#known && (this.#known.mode === undefined || this.#known.mode === mode)
     return {
-      ...(this.#info !== undefined && { agent: this.#info }),
-      ...(model !== undefined && { model }),
-      ...(mode !== undefined && { mode }),
-      ...(asks !== undefined && { asks }),
+      ...omitUndefined({ agent: this.#info, model, mode, asks }),
     }
   }
 

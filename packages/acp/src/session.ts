@@ -8,7 +8,7 @@ import type { Reasoning, SpaceClient, Turn } from '@meup/agent-sdk'
 import { audienceOf, type LiveText } from '@meup/agent-sdk/internal'
 import { isObject } from '@meup/folds'
 import { settlesWithin } from '@meup/mcp-bridge'
-import { getErrorMessage, Kind } from '@meup/protocol'
+import { getErrorMessage, Kind, omitUndefined } from '@meup/protocol'
 import type { AgentCall } from './agent-call.js'
 import type { AgentProcess } from './agent-process.js'
 import type { AgentUpdate, OfferedCommand } from './agent-updates.js'
@@ -242,7 +242,7 @@ export class AgentSession {
       await this.#ask(process, setMode, { sessionId: this.#id, modeId: wanted })
       mode = wanted
     } else if (wanted !== undefined && modes == null) log(`it has no modes: ${wanted} could not be set`)
-    onState({ ...(mode !== undefined && { mode }), ...(model !== undefined && { model }) })
+    onState({ ...omitUndefined({ mode, model }) })
   }
 
   async #answer(turn: Turn): Promise<void> {

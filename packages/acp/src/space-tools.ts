@@ -15,7 +15,7 @@ import { nameTools } from '@meup/agent-sdk/internal'
 import { isObject } from '@meup/folds'
 import { FaultLog } from '@meup/mcp-bridge'
 import { answerPost, markNumbers, type Post, readExactArguments } from '@meup/mcp-bridge/serve'
-import { getErrorMessage, PROTOCOL } from '@meup/protocol'
+import { getErrorMessage, omitUndefined, PROTOCOL } from '@meup/protocol'
 import { Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import type { AgentCall } from './agent-call.js'
 
@@ -136,7 +136,7 @@ function createToolServer({ space, arrivals, getRun }: Served): Server {
     tools: [...(await list())].map(([name, { description, inputSchema }]) => ({
       name,
       inputSchema: { type: 'object' as const, ...inputSchema },
-      ...(description !== undefined && { description }),
+      ...omitUndefined({ description }),
     })),
   }))
   server.setRequestHandler('tools/call', async ({ params }) => {

@@ -1,6 +1,6 @@
 import { isObject } from '@meup/folds'
 import { isRefusal, type Refusal, refuse } from '@meup/gateway/routes'
-import { isDeeper, maxNesting, ParticipantId } from '@meup/protocol'
+import { isDeeper, maxNesting, omitUndefined, ParticipantId } from '@meup/protocol'
 
 /** A decision about a proposal that interrupted an earlier run. */
 export interface ResumedDecision {
@@ -172,5 +172,5 @@ function readSettings(props: unknown): RunSettings | Refusal {
   if (typeof timeoutSeconds !== 'number' || !(timeoutSeconds > 0 && timeoutSeconds <= maxTimeoutSeconds))
     return refuseSetting('timeoutSeconds', `a number up to ${maxTimeoutSeconds}`)
   if (typeof cancelOnDisconnect !== 'boolean') return refuseSetting('cancelOnDisconnect', 'true or false')
-  return { ...(agent !== undefined && { agent }), timeoutSeconds, cancelOnDisconnect }
+  return { ...omitUndefined({ agent }), timeoutSeconds, cancelOnDisconnect }
 }

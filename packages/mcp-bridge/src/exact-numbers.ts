@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isObject } from '@meup/folds'
-import { getNumberText, parseExact, stringifyExact } from '@meup/protocol'
+import { getNumberText, omitUndefined, parseExact, stringifyExact } from '@meup/protocol'
 
 // SDKs copy what they read and write it with `JSON.stringify`: the digits of numbers go around them.
 
@@ -54,8 +54,7 @@ export function markNumbers<Result extends ToolResult>(result: Result): Result {
   if (data === structuredContent && meta === _meta) return result
   return {
     ...result,
-    ...(data !== undefined && { structuredContent: data }),
-    ...(meta !== undefined && { _meta: meta }),
+    ...omitUndefined({ structuredContent: data, _meta: meta }),
   }
 }
 

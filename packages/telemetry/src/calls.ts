@@ -9,7 +9,13 @@ import {
   shownToolName,
   type Traces,
 } from '@meup/folds'
-import { type DecisionPayload, type Envelope, Kind, type PresencePayload } from '@meup/protocol'
+import {
+  type DecisionPayload,
+  type Envelope,
+  Kind,
+  omitUndefined,
+  type PresencePayload,
+} from '@meup/protocol'
 import { type Attributes, createAttributes, type SpanScope, type TraceSpan } from './span.js'
 
 /** The weight of a call with a finished span, which later envelopes may refer to. */
@@ -150,7 +156,7 @@ function endCall(call: OpenCall, at: number, error: string | undefined): TraceSp
     },
     events: [],
     droppedEvents: 0,
-    ...(error !== undefined && { error }),
+    ...omitUndefined({ error }),
   }
 }
 
@@ -178,7 +184,7 @@ function createRefusalSpan(
   const [agent] = envelope.to ?? []
   const isCall = callKinds.has(attemptedKind) && tool !== undefined && agent !== undefined
   if (!isCall || decision.decision === 'review') return []
-  const { span } = traces.getCallSpan({ ...envelope, ...(context !== undefined && { context }) })
+  const { span } = traces.getCallSpan({ ...envelope, ...omitUndefined({ context }) })
   return [
     {
       ...beginSpan(span, scope.findSpan(context), tool, envelope),

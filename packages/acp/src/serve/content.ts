@@ -1,5 +1,6 @@
 import type { ContentBlock, PlanEntry, SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk'
 import { defaultGuard, guarded, isObject, printable } from '@meup/folds'
+import { omitUndefined } from '@meup/protocol'
 import { nameOf, quoteFile } from '../content-blocks.js'
 
 /** A prompt as one text, followed by embedded files; other files are named by their links. */
@@ -26,7 +27,7 @@ export type Chunk = 'user_message_chunk' | 'agent_message_chunk' | 'agent_though
 export const chunk = (sessionUpdate: Chunk, text: string, messageId?: string): SessionUpdate => ({
   sessionUpdate,
   content: { type: 'text', text: printable(text) },
-  ...(messageId !== undefined && { messageId }),
+  ...omitUndefined({ messageId }),
 })
 
 /** Clients join consecutive thought chunks. */

@@ -1,5 +1,4 @@
-import { canonicalJson, copyNumberTexts, stringifyExact } from '@meup/protocol'
-import { defined } from '../client/defined.js'
+import { canonicalJson, copyNumberTexts, omitUndefined, stringifyExact } from '@meup/protocol'
 import type { CallResult, StepListener, WantedCall } from '../model/dialogue.js'
 import type { AgentModel, ModelOptions, ModelSettings } from '../model/options.js'
 import { isRecord } from '../model/rationale.js'
@@ -208,12 +207,12 @@ async function chooseModel(
 ): Promise<ModelOptions> {
   // Headers in a file could select another account, or another host behind a proxy; agents do not record any.
   const { reasoningIsSummary, replayReasoning, headers: _, ...settings } = (then.settings ?? {}) as Then
-  const common = { settings, ...defined({ reasoningIsSummary, replayReasoning }) }
+  const common = { settings, ...omitUndefined({ reasoningIsSummary, replayReasoning }) }
   const model = wanted ?? then.model
   // A bare name is a model at the original server.
   const isThere = wanted === undefined || (typeof wanted === 'string' && !wanted.includes('/'))
   if (options.baseURL !== undefined)
-    return { model, baseURL: options.baseURL, ...common, ...defined({ apiKey }) }
+    return { model, baseURL: options.baseURL, ...common, ...omitUndefined({ apiKey }) }
   if (isThere && then.baseURL !== undefined) {
     await mustBeConfirmed(then.baseURL, options.confirmAddress)
     return { model, baseURL: then.baseURL, ...common }

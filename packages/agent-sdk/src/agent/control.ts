@@ -1,4 +1,4 @@
-import { type AnyEnvelope, type EnvelopeOf, Kind, type WelcomePayload } from '@meup/protocol'
+import { type AnyEnvelope, type EnvelopeOf, Kind, omitUndefined, type WelcomePayload } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import type { ClientHandler } from '../client/handler.js'
 import type { Status } from '../client/management.js'
@@ -104,7 +104,7 @@ export class Control implements ClientHandler {
     const all: Status = {
       status: this.#client.paused ? 'paused' : isIdle ? 'idle' : 'working',
       messagesInContext: messages,
-      ...(latencyMs !== undefined && { latencyMs }),
+      ...omitUndefined({ latencyMs }),
       ...(await status?.(request)),
     }
     const { fields } = request.payload

@@ -1,5 +1,5 @@
 import type { TranscriptMessage } from '@meup/folds'
-import { defined } from '../client/defined.js'
+import { omitUndefined } from '@meup/protocol'
 import { frameMessage } from './frame-message.js'
 
 /** Bounds of the remembered conversation: the latest messages within both. */
@@ -13,7 +13,7 @@ export interface MemoryBounds {
 export const resolveBounds = (given: number | MemoryBounds = {}): Required<MemoryBounds> => ({
   messages: 40,
   tokens: 20_000,
-  ...defined(typeof given === 'number' ? { messages: given } : given),
+  ...omitUndefined(typeof given === 'number' ? { messages: given } : given),
 })
 
 /** Approximate characters per token, for any model. */

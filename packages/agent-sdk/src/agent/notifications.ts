@@ -1,4 +1,11 @@
-import { copyNumberTexts, type EnvelopeOf, Kind, type McpRequestPayload, ProtocolError } from '@meup/protocol'
+import {
+  copyNumberTexts,
+  type EnvelopeOf,
+  Kind,
+  type McpRequestPayload,
+  omitUndefined,
+  ProtocolError,
+} from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import type { Draft } from '../client/types.js'
 
@@ -59,7 +66,7 @@ export class RequestNotifications {
         method,
         params: copyNumberTexts({ ...params, progressToken }, params ?? {}),
       }
-    } else this.#append(this.#getQueue(request), { method, ...(params !== undefined && { params }) })
+    } else this.#append(this.#getQueue(request), { method, ...omitUndefined({ params }) })
     this.#flush()
   }
 
@@ -162,7 +169,7 @@ const createDraft = ({ id, from, context }: Request, notification: Notification)
   kind: Kind.mcpRequest,
   to: [from],
   correlationId: id,
-  ...(context !== undefined && { context }),
+  ...omitUndefined({ context }),
   payload: { jsonrpc: '2.0', ...notification },
 })
 

@@ -6,6 +6,7 @@ import {
   getErrorMessage,
   joinContext,
   Kind,
+  omitUndefined,
   type Phase,
   ProtocolError,
 } from '@meup/protocol'
@@ -210,7 +211,7 @@ export class ReasoningContext implements Reasoning {
   }
 
   conclude(message?: string, options: Pick<ReasonOptions, 'metadata'> = {}): Promise<AnyEnvelope> {
-    return this.#close(Kind.reasoningConclusion, { ...(message !== undefined && { message }), ...options })
+    return this.#close(Kind.reasoningConclusion, { ...omitUndefined({ message }), ...options })
   }
 
   cancel(reason: string): Promise<AnyEnvelope> {
@@ -258,7 +259,7 @@ export class ReasoningContext implements Reasoning {
     message: string | undefined,
     options: ReasonOptions,
   ): Promise<this> {
-    const payload = { ...(message !== undefined && { message }), ...options }
+    const payload = { ...omitUndefined({ message }), ...options }
     try {
       if (this.signal.aborted) throw abortedError(this.signal)
       const start = { ...fields, ...this.#audience, kind: Kind.reasoningStart, payload }

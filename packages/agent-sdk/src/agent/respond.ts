@@ -4,6 +4,7 @@ import {
   getErrorMessage,
   Kind,
   type McpResponsePayload,
+  omitUndefined,
   ProtocolError,
   stringifyExact,
 } from '@meup/protocol'
@@ -35,7 +36,7 @@ export async function respond(
       kind: Kind.mcpResponse,
       to: [from],
       correlationId: id,
-      ...(context !== undefined && { context }),
+      ...omitUndefined({ context }),
       payload: createResponse(request, response),
     })
   try {

@@ -6,13 +6,13 @@ import {
   getErrorMessage,
   Kind,
   type McpResponsePayload,
+  omitUndefined,
   PROTOCOL,
   parseExact,
   stringifyExact,
   type WelcomePayload,
 } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
-import { defined } from '../client/defined.js'
 import type { ClientHandler, OwnCall } from '../client/handler.js'
 import { ReplayEnd } from '../client/replay-end.js'
 import type { Requests } from '../client/requests.js'
@@ -225,7 +225,7 @@ export class Tools implements ClientHandler {
     const ts = new Date(this.#space.gatewayTime()).toISOString()
     const request: Request = {
       ...{ protocol: PROTOCOL, id, ts, from: this.#space.id, to: [...to], kind: Kind.mcpRequest },
-      ...defined({ context }),
+      ...omitUndefined({ context }),
       payload: parseExact(json) as Request['payload'],
     }
     let onLogged = (): void => {}
@@ -370,7 +370,7 @@ export class Tools implements ClientHandler {
       const progress: ToolContext['progress'] = (value, total, message) =>
         this.#notifications.notify(request, {
           method: progressMethod,
-          params: { progress: value, ...defined({ total, message }) },
+          params: { progress: value, ...omitUndefined({ total, message }) },
         })
       return toResult(await tool.handler(checked.value as never, { signal, request, progress, reason }))
     } catch (error) {
@@ -388,7 +388,7 @@ export class Tools implements ClientHandler {
 
   async #describe({ name, description, annotations, input }: OwnTool): Promise<object | undefined> {
     try {
-      return { name, ...defined({ description, annotations }), inputSchema: await input.jsonSchema }
+      return { name, ...omitUndefined({ description, annotations }), inputSchema: await input.jsonSchema }
     } catch (error) {
       this.#others.onError(error)
       return undefined

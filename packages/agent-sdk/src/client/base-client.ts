@@ -10,6 +10,7 @@ import {
   isCompilable,
   Kind,
   makeCompilable,
+  omitUndefined,
   type ParticipantDetails,
   SELF,
   type SubscribePayload,
@@ -18,7 +19,6 @@ import {
 import { Attendance } from './attendance.js'
 import { OwnRequests, readToolResult } from './calls.js'
 import { ClientConnection } from './connection.js'
-import { defined } from './defined.js'
 import { ConnectionError } from './errors.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler, KnownSpace, WelcomeInfo } from './handler.js'
@@ -295,12 +295,12 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     message: string,
     { timeoutMs, signal, ...options }: ChatOptions & WaitOptions = {},
   ): Promise<Answer> {
-    const waiting = { ...(timeoutMs !== undefined && { timeoutMs }), ...(signal && { signal }) }
+    const waiting = { ...omitUndefined({ timeoutMs }), ...(signal && { signal }) }
     const expected = { kind: Kind.chat }
     const { id, from, ts, payload } = await this.#replies.ask(createChat(message, options), expected, waiting)
     const noAnswer = noAnswers.find((each) => each === (payload as { noAnswer?: unknown }).noAnswer)
     const { message: text, data } = payload
-    return { id, from, ts, text, ...(data !== undefined && { data }), ...(noAnswer && { noAnswer }) }
+    return { id, from, ts, text, ...omitUndefined({ data }), ...(noAnswer && { noAnswer }) }
   }
 
   /**
@@ -339,7 +339,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   revoke(what: Revocable, reason?: string): Promise<AnyEnvelope> {
     const { recipient } = what
     const which = what.id === undefined ? { capabilities: what.capabilities } : { grantId: what.id }
-    const payload = { recipient, ...which, ...(reason !== undefined && { reason }) }
+    const payload = { recipient, ...which, ...omitUndefined({ reason }) }
     return this.send({ kind: Kind.capabilityRevoke, payload })
   }
 
@@ -353,7 +353,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     { signal, timeoutMs, ...terms }: GrantOptions & WaitOptions = {},
   ): Promise<Invitation> {
     const draft = { kind: Kind.spaceInvite, payload: { participantId, capabilities, ...terms } }
-    const waiting = { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) }
+    const waiting = { ...(signal && { signal }), ...omitUndefined({ timeoutMs }) }
     const expected = { kind: Kind.spaceInviteAck, from: GATEWAY }
     const { status, token, url } = (await this.#replies.ask(draft, expected, waiting)).payload
     return { participantId, status, ...(token !== '' && { token }), url }
@@ -565,6 +565,6 @@ export const createChat = (
   return {
     ...fields,
     kind: Kind.chat,
-    payload: { ...payload, ...defined({ data }) },
+    payload: { ...payload, ...omitUndefined({ data }) },
   }
 }

@@ -1,6 +1,5 @@
-import { freshId, Kind, type McpRequestPayload, ProtocolError, SELF } from '@meup/protocol'
+import { freshId, Kind, type McpRequestPayload, omitUndefined, ProtocolError, SELF } from '@meup/protocol'
 import type { Attendance } from './attendance.js'
-import { defined } from './defined.js'
 import { abortedError, ConnectionError, ToolError } from './errors.js'
 import type { ClientHandler } from './handler.js'
 import type { OwnProposals } from './own-proposals.js'
@@ -185,7 +184,7 @@ export class OwnRequests {
     const { to, method, params, options } = call
     const { why: rationale, parallelGroup } = options
     const { expiresAt, ...terms } = this.#getTerms(call)
-    const place = { ...pickPlace(options), ...defined({ rationale, parallelGroup, expiresAt }) }
+    const place = { ...pickPlace(options), ...omitUndefined({ rationale, parallelGroup, expiresAt }) }
     const made = this.#ownProposals.propose({ to, method, params, ...place }, terms)
     try {
       return await this.#whenApproved(made, options)
@@ -235,16 +234,16 @@ const explainSelfRefusal = (error: Error, id: string): Error =>
       )
     : error
 
-const pickPlace = ({ context, correlationId }: CallOptions) => defined({ context, correlationId })
+const pickPlace = ({ context, correlationId }: CallOptions) => omitUndefined({ context, correlationId })
 
 function createDraft(kind: string, { to, options }: Call, payload: object): Draft {
   const { why: rationale, parallelGroup } = options
-  return { kind, to: [to], ...pickPlace(options), ...defined({ rationale, parallelGroup }), payload }
+  return { kind, to: [to], ...pickPlace(options), ...omitUndefined({ rationale, parallelGroup }), payload }
 }
 
 /** The result of a call to a tool. Throws `ToolError` if the tool failed. */
 export function readToolResult({ result, id, approvedBy }: CallAnswer): ToolResult {
-  const parsed = { ...parseToolResult(result), id, ...defined({ approvedBy }) }
+  const parsed = { ...parseToolResult(result), id, ...omitUndefined({ approvedBy }) }
   if (result.isError !== true) return parsed
   throw new ToolError(parsed.text || 'the tool failed without saying why', undefined, undefined, parsed)
 }

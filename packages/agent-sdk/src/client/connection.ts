@@ -6,11 +6,11 @@ import {
   type ErrorCode,
   type ErrorPayload,
   Kind,
+  omitUndefined,
   ProtocolError,
   parseExact,
   type WelcomePayload,
 } from '@meup/protocol'
-import { defined } from './defined.js'
 import { ConnectionError, errorDetails, getRetryAfterMs } from './errors.js'
 import { decodeFrame, encodeFrame, type SizeLimits } from './frames.js'
 import type { WelcomeInfo } from './handler.js'
@@ -157,7 +157,7 @@ export class ClientConnection {
 
   async #connect(): Promise<void> {
     const { url, space, token, session } = this.#request
-    const where = { url, space, ...defined({ token, session }) }
+    const where = { url, space, ...omitUndefined({ token, session }) }
     const resumed = this.#lastSeq !== undefined && this.#epoch !== undefined
     const request = resumed
       ? { ...where, after: this.#lastSeq ?? 0, epoch: this.#epoch ?? '' }

@@ -1,5 +1,4 @@
-import { type ErrorCode, type ErrorPayload, errors, ProtocolError } from '@meup/protocol'
-import { defined } from './defined.js'
+import { type ErrorCode, type ErrorPayload, errors, omitUndefined, ProtocolError } from '@meup/protocol'
 import type { ToolResult } from './tool-result.js'
 
 /** Local errors. Refusals of the gateway are `ProtocolError`. */
@@ -91,7 +90,7 @@ export function errorDetails(payload: ErrorPayload): ProtocolError['details'] {
   const { details, attemptedKind, capabilities, retryAfterMs } = payload
   return {
     ...details,
-    ...defined({ attemptedKind, capabilities, retryAfterMs }),
+    ...omitUndefined({ attemptedKind, capabilities, retryAfterMs }),
   }
 }
 
@@ -123,7 +122,7 @@ interface HandshakeAnswer {
 
 export function createHandshakeError({ status, body, retryAfter }: HandshakeAnswer): Error {
   const retryAfterMs = parseRetryAfter(retryAfter)
-  const refusal = readRefusal(body, defined({ retryAfterMs }))
+  const refusal = readRefusal(body, omitUndefined({ retryAfterMs }))
   if (refusal !== undefined) return refusal
   const message = `HTTP ${status} instead of a socket; is this a gateway?`
   const code = finalStatuses.get(status)

@@ -1,4 +1,4 @@
-import { type Capability, Kind } from '@meup/protocol'
+import { type Capability, Kind, omitUndefined } from '@meup/protocol'
 import type { ClientContext } from './types.js'
 import type { WaitOptions } from './wait.js'
 
@@ -29,7 +29,7 @@ export async function sendGrant(
   { expiresAt, reason }: GrantOptions,
 ): Promise<Grant> {
   const term = expiresAt === undefined ? {} : { expiresAt }
-  const payload = { recipient, capabilities, ...term, ...(reason !== undefined && { reason }) }
+  const payload = { recipient, capabilities, ...term, ...omitUndefined({ reason }) }
   const { id } = await client.send({ kind: Kind.capabilityGrant, payload })
   return { id, recipient, capabilities, ...term }
 }

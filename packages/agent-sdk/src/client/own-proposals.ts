@@ -1,6 +1,5 @@
 import { type CallChange, Calls, RecentCalls } from '@meup/folds'
-import { type AnyEnvelope, freshId, Kind } from '@meup/protocol'
-import { defined } from './defined.js'
+import { type AnyEnvelope, freshId, Kind, omitUndefined } from '@meup/protocol'
 import type { ClientHandler } from './handler.js'
 import {
   type Proposal,
@@ -48,7 +47,7 @@ export class OwnProposals implements ClientHandler {
     const terms = { ...options, to: addressees, expiresAt }
     const proposal = new OwnProposal(id, this.#client, this.#requests, terms)
     this.#keep(proposal)
-    const payload = { method, ...defined({ params: asked, uses, expiresAt }) }
+    const payload = { method, ...omitUndefined({ params: asked, uses, expiresAt }) }
     try {
       await this.#client.sendPaced({
         ...fields,

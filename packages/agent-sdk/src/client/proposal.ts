@@ -1,4 +1,4 @@
-import type { AnyEnvelope, McpResponsePayload } from '@meup/protocol'
+import { type AnyEnvelope, type McpResponsePayload, omitUndefined } from '@meup/protocol'
 
 /** The progress of a request, as reported by its receiver. */
 export interface Progress {
@@ -111,5 +111,5 @@ export const readReasons = (payload: AnyEnvelope['payload']) =>
 
 export const pickReasons = ({ reason, message }: { readonly reason: string; readonly message?: string }) => ({
   reason,
-  ...(message !== undefined && { message }),
+  ...omitUndefined({ message }),
 })

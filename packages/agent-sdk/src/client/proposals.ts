@@ -6,12 +6,12 @@ import {
   escapePattern,
   freshId,
   Kind,
+  omitUndefined,
   type PayloadPattern,
   ProtocolError,
   type WelcomePayload,
 } from '@meup/protocol'
 import type { Attendance } from './attendance.js'
-import { defined } from './defined.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler, KnownChanges } from './handler.js'
 import { type Grant, type GrantOptions, sendGrant } from './management.js'
@@ -93,8 +93,8 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     const proposal = this.get(id)
     if (proposal === undefined || proposal.from === this.#client.id) return false
     const { to, context, method, params } = proposal
-    const payload = { jsonrpc: '2.0', method, ...defined({ params }) }
-    return this.#client.can({ kind: Kind.mcpRequest, ...defined({ to, context }), payload })
+    const payload = { jsonrpc: '2.0', method, ...omitUndefined({ params }) }
+    return this.#client.can({ kind: Kind.mcpRequest, ...omitUndefined({ to, context }), payload })
   }
 
   /** Rejecting requires the right to approve [MEUP-3.11]. */
@@ -127,7 +127,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   /** Resolves once the rejection is logged. Others may approve the proposal until it is withdrawn. */
   async reject(id: string, { reason, message }: Rejection): Promise<void> {
     const { from } = this.#find(id)
-    const payload = pickReasons({ reason, ...(message !== undefined && { message }) })
+    const payload = pickReasons({ reason, ...omitUndefined({ message }) })
     await this.#client.send({ kind: Kind.mcpReject, to: [from], correlationId: id, payload })
   }
 
@@ -146,8 +146,8 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     }
     await this.#whenHere(id, {})
     const { sent, response } = this.#carryOut(id, {
-      ...defined({ why }),
-      ...defined({ onElicitation }),
+      ...omitUndefined({ why }),
+      ...omitUndefined({ onElicitation }),
     })
     response.catch(() => {}) // The response is for the proposer.
     await sent
@@ -187,7 +187,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     const fail = (error: Error): void => this.#requests.fail(id, error)
     const sent = this.#client.send({
       ...{ id, kind: Kind.mcpRequest, correlationId: proposal },
-      ...defined({ rationale: why }),
+      ...omitUndefined({ rationale: why }),
     })
     let unwatch = (): void => {}
     sent.then((request) => {
@@ -360,7 +360,7 @@ function toCall(proposal: OpenProposal): Call<OpenProposal> {
       answeredBy: [],
       rejectedBy,
     },
-    ...defined({ to, session, ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) }) }),
+    ...omitUndefined({ to, session, ...(expiresAt !== undefined && { expiresAt: Date.parse(expiresAt) }) }),
     ...{ programEnded, data: proposal },
   }
 }
@@ -382,7 +382,7 @@ function toOpenProposal(envelope: ProposalEnvelope): OpenProposal {
   const { method, params, expiresAt, uses = 1 } = payload
   return {
     ...{ id, seq, from, ts, method, usesLeft: uses, rejectedBy: [] },
-    ...defined({ to, params, rationale, context, correlationId, parallelGroup, session, expiresAt }),
+    ...omitUndefined({ to, params, rationale, context, correlationId, parallelGroup, session, expiresAt }),
   }
 }
 
@@ -426,7 +426,7 @@ export function getAlwaysCapability(
   if (to === undefined || !isNamed) return undefined
   const narrowed: PayloadPattern = {
     ...(target !== undefined && { [target]: escapePattern(String(named)) }),
-    ...(args !== undefined && { arguments: args }),
+    ...omitUndefined({ arguments: args }),
   }
   const wanted = Object.keys(narrowed).length > 0 ? { params: narrowed } : {}
   return {

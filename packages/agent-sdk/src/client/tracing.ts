@@ -1,5 +1,5 @@
 import { formatTraceparent, Traces } from '@meup/folds'
-import type { Envelope } from '@meup/protocol'
+import { type Envelope, omitUndefined } from '@meup/protocol'
 
 /** A request or a proposal before it is sent. */
 interface Outgoing {
@@ -25,7 +25,7 @@ export class Tracing {
   /** The parameters with a `traceparent` in `_meta`, unless they have one. */
   addTraceContext({ id, method, params, context }: Outgoing): object | undefined {
     const payload = { method, params }
-    const span = this.#traces?.getCarriedSpan({ id, payload, ...(context !== undefined && { context }) })
+    const span = this.#traces?.getCarriedSpan({ id, payload, ...omitUndefined({ context }) })
     if (span === undefined) return params
     const { _meta } = (params ?? {}) as { readonly _meta?: object }
     return { ...params, _meta: { traceparent: formatTraceparent(span), ..._meta } }

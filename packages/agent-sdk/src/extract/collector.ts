@@ -1,3 +1,4 @@
+import { omitUndefined } from '@meup/protocol'
 import type { ExtractedCall, Extraction, ExtractionSource, Format, StreamEvent } from './extraction.js'
 import { readEnding } from './finish-reasons.js'
 import { isFilled, record } from './json.js'
@@ -134,7 +135,7 @@ export class StepCollector {
       opaque: this.#opaque,
       ...(isRedacted && { redacted: true }),
       ...(isTruncated && { truncated: true }),
-      ...(this.#tokens !== undefined && { tokens: this.#tokens }),
+      ...omitUndefined({ tokens: this.#tokens }),
     }
   }
 

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@meup/protocol'
 import type { ExtractedUsage } from './extraction.js'
 import { countMatches, type Json, record } from './json.js'
 
@@ -5,7 +6,7 @@ import { countMatches, type Json, record } from './json.js'
 export function readProviderUsage(usage: Json): ExtractedUsage {
   const tokens = reasoningTokens(usage)
   const output = outputTokens(usage, tokens ?? 0)
-  return { ...(tokens !== undefined && { tokens }), ...(output !== undefined && { outputTokens: output }) }
+  return { ...omitUndefined({ tokens, outputTokens: output }) }
 }
 
 function reasoningTokens(usage: Json): number | undefined {

@@ -1,4 +1,4 @@
-import { ProtocolError, stringifyExact } from '@meup/protocol'
+import { omitUndefined, ProtocolError, stringifyExact } from '@meup/protocol'
 import { readCredential } from '../client/credential.js'
 import { ConnectionError, readRefusal } from '../client/errors.js'
 import { buildGatewayUrl, type Fetch } from '../client/transport.js'
@@ -59,7 +59,7 @@ export async function request<Answer>(
     headers: {
       ...(token !== undefined && { authorization: `Bearer ${readCredential(token, 'token')}` }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(accept !== undefined && { accept }),
+      ...omitUndefined({ accept }),
     },
     ...(body !== undefined && { body: stringifyExact(body) }),
     ...(either && { signal: either }),

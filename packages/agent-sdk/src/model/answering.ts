@@ -1,5 +1,5 @@
 import { cut, onOneLine } from '@meup/folds'
-import { type AnyEnvelope, correlations, GATEWAY, getErrorMessage } from '@meup/protocol'
+import { type AnyEnvelope, correlations, GATEWAY, getErrorMessage, omitUndefined } from '@meup/protocol'
 import type { LiveText } from '../agent/deltas.js'
 import type { HistoryMessage } from '../agent/history.js'
 import { changedText, ParallelGroups } from '../agent/reasoning.js'
@@ -80,7 +80,7 @@ export class Answering {
     const onError = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
     const about = {
       ...nameModel(this.#parts.dialogue),
-      ...(thinkingLevel !== undefined && { thinkingLevel }),
+      ...omitUndefined({ thinkingLevel }),
     }
     await using run = await openThinkingRun(this.#turn, about, onError)
     const record = this.#parts.recorder?.begin(trigger.id, run.context)
@@ -109,9 +109,9 @@ export class Answering {
     const reasoning = shownReasoning.find((each) => this.#shown.has(each))
     return {
       model: this.#parts.dialogue.model,
-      ...(reasoning !== undefined && { reasoning }),
+      ...omitUndefined({ reasoning }),
       ...this.#budget.getUsage(),
-      ...(transcript !== undefined && { transcript }),
+      ...omitUndefined({ transcript }),
     }
   }
 

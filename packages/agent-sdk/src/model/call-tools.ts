@@ -1,5 +1,5 @@
 import { cut } from '@meup/folds'
-import { ProtocolError } from '@meup/protocol'
+import { omitUndefined, ProtocolError } from '@meup/protocol'
 import { frameResult, quoteForPrompt } from '../agent/frame-message.js'
 import type { ParallelGroups } from '../agent/reasoning.js'
 import type { BaseClient } from '../client/base-client.js'
@@ -96,7 +96,7 @@ function makeCall(
 ): Promise<ToolResult> {
   const { client, options } = parts
   if (act !== undefined) return act(args, options.signal)
-  const call = () => client.call(tool, args, { ...options, ...group, ...(why !== undefined && { why }) })
+  const call = () => client.call(tool, args, { ...options, ...group, ...omitUndefined({ why }) })
   return retryAfterPause(client, call, options.signal)
 }
 

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@meup/protocol'
 import type { CallableTool } from '../agent/space-tools.js'
 import type { CallOptions } from '../client/types.js'
 import { showError } from './call-tools.js'
@@ -53,7 +54,7 @@ async function call(
   const why = chooseRationale({ given, args, commentary: '', summary: '' })
   try {
     return showResult(
-      await tool.call(restoreNames(args, propertyNames), { ...options, ...(why !== undefined && { why }) }),
+      await tool.call(restoreNames(args, propertyNames), { ...options, ...omitUndefined({ why }) }),
       show,
     ).text
   } catch (error) {

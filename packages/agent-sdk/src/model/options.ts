@@ -1,3 +1,4 @@
+import { omitUndefined } from '@meup/protocol'
 import { type MemoryBounds, resolveBounds } from '../agent/history.js'
 import type { OwnTool } from '../agent/own-tool.js'
 import type { InputSchema } from '../agent/schemas.js'
@@ -5,7 +6,6 @@ import type { ToolChoice } from '../agent/tool-choice.js'
 import type { Turn } from '../agent/turn.js'
 import { isAbort, isClosing, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
-import { defined } from '../client/defined.js'
 import { Notice } from '../client/errors.js'
 import { setLongTimeout } from '../client/wait.js'
 import type { TranscriptStore } from '../transcript/store.js'
@@ -135,7 +135,7 @@ const defaultLimits: Required<AgentLimits> = {
 
 export const resolveLimits = (limits: AgentLimits = {}): Required<AgentLimits> => ({
   ...defaultLimits,
-  ...defined(limits),
+  ...omitUndefined(limits),
 })
 
 /**

@@ -1,7 +1,13 @@
-import { type AnyEnvelope, correlations, getErrorMessage, isThought, Kind } from '@meup/protocol'
+import {
+  type AnyEnvelope,
+  correlations,
+  getErrorMessage,
+  isThought,
+  Kind,
+  omitUndefined,
+} from '@meup/protocol'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
-import { defined } from '../client/defined.js'
 import { Notice } from '../client/errors.js'
 import type { Content, PromptContent, SentMessage, SummaryContent } from '../transcript/content.js'
 import type { Mask } from '../transcript/mask.js'
@@ -40,7 +46,7 @@ export class Recorder {
 
   /** `trigger`: id of the answered message; `context`: the run about it. */
   begin(trigger: string, context: string | undefined): TurnRecorder {
-    const place = { turn: trigger, ...(context !== undefined && { context }) }
+    const place = { turn: trigger, ...omitUndefined({ context }) }
     return new TurnRecorder(this.#options, place, {
       attempt: (work) => this.#attempt(work),
       onFailure: (turn) => {
@@ -168,7 +174,7 @@ export class TurnRecorder {
       }
       const { input, output } = spent
       const usage = input + output > 0 ? { usage: spent } : {}
-      const metadata = { ms, end, ...defined({ reason, shown }) }
+      const metadata = { ms, end, ...omitUndefined({ reason, shown }) }
       this.#commit([...reasoning, { content, metadata, ...usage }])
     })
   }

@@ -1,4 +1,4 @@
-import { Kind } from '@meup/protocol'
+import { Kind, omitUndefined } from '@meup/protocol'
 import type { Reasoning } from '../agent/reasoning.js'
 import { ThoughtStream } from '../agent/thought-stream.js'
 import type { Turn } from '../agent/turn.js'
@@ -69,7 +69,7 @@ export class ModelThinking {
     const aside = (message: string) => ({
       kind: Kind.reasoningThought,
       to: [id],
-      ...(context !== undefined && { context }),
+      ...omitUndefined({ context }),
       payload: { message, metadata: { detail: 'trace' } },
     })
     const whisper = async (message: string) => {

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@meup/protocol'
 import type { ExtractedCall } from '../extract/index.js'
 import type { LogEntry } from './chain.js'
 import {
@@ -90,7 +91,7 @@ function compileWithout(
     } else if (isShown && content.content_type === 'reasoning') {
       const { content_type: type, text, from } = content
       const role = from === undefined ? contentHints.reasoning.default_role : 'user'
-      messages.push({ hash, role, type, text, ...(from !== undefined && { from }) })
+      messages.push({ hash, role, type, text, ...omitUndefined({ from }) })
     }
   }
   return messages

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@meup/protocol'
 import {
   type ExtractedCall,
   type Extraction,
@@ -76,7 +77,7 @@ function commitReading(
   const replay: Replay = {
     source: opaque.source,
     items: [...opaque.items],
-    ...(provider !== undefined && { provider }),
+    ...omitUndefined({ provider }),
     ...(thought && { carries: thought.hash }),
   }
   const content: AssistantContent = {

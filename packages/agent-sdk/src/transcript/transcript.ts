@@ -1,3 +1,4 @@
+import { omitUndefined } from '@meup/protocol'
 import type { Format } from '../extract/index.js'
 import { Chain, type ChainFilter, type LogEntry, type TranscriptRecord, toChain, toRecord } from './chain.js'
 import {
@@ -62,7 +63,7 @@ export class Transcript {
   }
 
   user(text: string, { from, ...options }: CommitOptions & { from?: string } = {}): Commit<UserContent> {
-    return this.#append({ content_type: 'user', text, ...(from !== undefined && { from }) }, options)
+    return this.#append({ content_type: 'user', text, ...omitUndefined({ from }) }, options)
   }
 
   /** Adds the reasoning before the next answer. */
@@ -125,7 +126,7 @@ export class Transcript {
    * placeholder, because providers refuse a call without a result.
    */
   annotate(hash: string, priority: Priority, reason?: string): void {
-    this.#chain.annotate(hash, { priority, ...(reason !== undefined && { reason }) })
+    this.#chain.annotate(hash, { priority, ...omitUndefined({ reason }) })
   }
 
   /** The messages for a call at this point, without reasoning unless requested. */

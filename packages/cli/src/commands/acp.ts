@@ -1,3 +1,4 @@
+import { omitUndefined } from '@meup/protocol'
 import type { Command } from 'commander'
 import {
   announceConnection,
@@ -6,7 +7,6 @@ import {
   enterSpace,
   withTarget,
 } from '../lib/connection.js'
-import { omitUndefined } from '../lib/options.js'
 import { printNotice } from '../lib/output.js'
 
 interface AcpFlags extends ConnectionFlags {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type SpaceClient, ToolError } from '@meup/agent-sdk'
 import { brief, isObject, onOneLine, suggest } from '@meup/folds'
-import { Kind } from '@meup/protocol'
+import { Kind, omitUndefined } from '@meup/protocol'
 import type { Command } from 'commander'
 import type { JsonOf } from '../json-outputs.js'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
@@ -53,7 +53,7 @@ export function addCall(program: Command): void {
           })
         // The call cancels itself, in this turn of the event loop; what is sent before the end of a connection arrives.
         const { content, data } = await runInterruptible(call, () => nextTurn())
-        const result = { content, ...(data !== undefined && { structuredContent: data }) }
+        const result = { content, ...omitUndefined({ structuredContent: data }) }
         if (flags.json) printJson<JsonOf<'call'>>(result)
         else printText(getResultText(result) || 'done; the tool gave back nothing')
       } catch (error) {

@@ -13,7 +13,7 @@ import {
   type LoggedGrant,
   onOneLine,
 } from '@meup/folds'
-import { type AnyEnvelope, type Capability, Kind, ProtocolError } from '@meup/protocol'
+import { type AnyEnvelope, type Capability, Kind, omitUndefined, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JsonOf } from '../json-outputs.js'
@@ -26,7 +26,7 @@ import {
   withSpace,
 } from '../lib/connection.js'
 import { checkNames } from '../lib/known-names.js'
-import { findByPrefix, omitUndefined, parseCount } from '../lib/options.js'
+import { findByPrefix, parseCount } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { type PeriodFlags, parseExpiry, readPeriod } from '../lib/times.js'
 import { formatTrustEvent } from '../render/conversation.js'

@@ -7,13 +7,13 @@ import {
   proposerEndedText,
   reasonText,
 } from '@meup/folds'
-import { correlations, Kind, ProtocolError } from '@meup/protocol'
+import { correlations, Kind, omitUndefined, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JsonOf } from '../json-outputs.js'
 import { type ConnectionFlags, createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
 import { promptForms } from '../lib/fill-form.js'
-import { findByPrefix, omitUndefined } from '../lib/options.js'
+import { findByPrefix } from '../lib/options.js'
 import { confirm, print, printJson, printNotice, printText } from '../lib/output.js'
 import {
   decideOpen,

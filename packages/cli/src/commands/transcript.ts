@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { omitUndefined } from '@meup/protocol'
 import { type Command, Option } from 'commander'
-import { omitUndefined, parseCount } from '../lib/options.js'
+import { parseCount } from '../lib/options.js'
 import type { Flags } from '../transcript/transcript.js'
 
 const load = () => import('../transcript/transcript.js')

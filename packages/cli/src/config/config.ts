@@ -1,7 +1,15 @@
 import { isAbsolute, resolve } from 'node:path'
 import { type KnownAgent, knownAgents } from '@meup/acp/agents'
 import type { ParticipantConfig, SpaceConfig } from '@meup/gateway'
-import { type Capability, defaultLimits, defaultRates, Kind, type Limits, resolveSelf } from '@meup/protocol'
+import {
+  type Capability,
+  defaultLimits,
+  defaultRates,
+  Kind,
+  type Limits,
+  omitUndefined,
+  resolveSelf,
+} from '@meup/protocol'
 import { defaultSafety, type SafetySettings } from '@meup/safety'
 import { isAddress, parseDuration, parseListen } from './notation.js'
 import {
@@ -157,7 +165,7 @@ export function toSpaceEntry(name: string, space: FileSpace, directory: string):
         return { ...rest, capabilities: resolveSelf(capabilities, id, participants) }
       }),
       defaults: { capabilities: usual },
-      ...(space.frontDesk !== undefined && { frontDesk: space.frontDesk }),
+      ...omitUndefined({ frontDesk: space.frontDesk }),
       ...(space.guest && { guest: { capabilities: space.guest.capabilities ?? [] } }),
       limits: toLimits(space.limits ?? {}),
       reasoning: { collaborative, abandonAfterMs: parseDuration(abandonAfter) },
@@ -192,7 +200,7 @@ function toParticipant(
     capabilities: capabilities ?? ofPrograms[kind] ?? usual,
     ...(rates && { rates }),
     ...(programs && { programs }),
-    ...(description !== undefined && { description }),
+    ...omitUndefined({ description }),
   }
 }
 
@@ -240,7 +248,7 @@ function toCodingAgent(
     startTimeoutMs: parseDuration(startTimeout ?? defaultStartTimeout),
     env: { ...known?.env, ...env },
     cwd: resolve(directory, cwd),
-    ...(mode !== undefined && { mode }),
+    ...omitUndefined({ mode }),
     ...(known !== undefined && { package: known.package }),
   }
 }

@@ -26,13 +26,14 @@ import {
   type DecisionPayload,
   isThought,
   Kind,
+  omitUndefined,
   type WelcomePayload,
 } from '@meup/protocol'
 import { parseCapabilities } from '../lib/capabilities.js'
 import { type ConnectionFlags, createHttpClient, mustKnow } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { FormFiller } from '../lib/fill-form.js'
-import { findByPrefix, omitUndefined } from '../lib/options.js'
+import { findByPrefix } from '../lib/options.js'
 import { formatTable, getStdoutStyle } from '../lib/output.js'
 import { mayAllow } from '../lib/refusals.js'
 import { parseExpiry, parseTimeSpan } from '../lib/times.js'

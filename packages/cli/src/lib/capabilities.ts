@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { capabilitySentence, findCapabilityWarnings } from '@meup/folds'
-import { type Capability, getKindRule, Kind, literalCapabilities, type Subject } from '@meup/protocol'
+import {
+  type Capability,
+  getKindRule,
+  Kind,
+  literalCapabilities,
+  omitUndefined,
+  type Subject,
+} from '@meup/protocol'
 import type { Config, Program } from '../config/config.js'
 import { UsageError } from './exit.js'
 import { parseObject } from './options.js'
@@ -91,6 +98,6 @@ function parseEnvelope(fields: object): Subject {
 /** A call of `participant/tool`. */
 function toCall(kind: string, target: string, args?: unknown): Subject {
   const [owner = '', name = ''] = target.split(/\/(.*)/s)
-  const params = { name, ...(args !== undefined && { arguments: args }) }
+  const params = { name, ...omitUndefined({ arguments: args }) }
   return { kind, to: [owner], payload: { method: 'tools/call', params } }
 }

@@ -3,10 +3,10 @@ import { type ConnectOptions, connect, readEnvironment, type SpaceClient } from 
 import { HttpClient } from '@meup/agent-sdk/http'
 import type { DialRequest } from '@meup/agent-sdk/internal'
 import { brief, onOneLine, suggest } from '@meup/folds'
+import { omitUndefined } from '@meup/protocol'
 import type { Command } from 'commander'
 import { Failure } from '../failure/failure.js'
 import { UsageError } from './exit.js'
-import { omitUndefined } from './options.js'
 import { readGatewayFile } from './running-gateway.js'
 
 export interface ConnectionFlags {

@@ -62,13 +62,3 @@ export function withListen(config: Config, listen: string | undefined): Config {
     throw new UsageError(`--listen: ${getErrorMessage(error)}`)
   }
 }
-
-type Defined<Fields> = {
-  [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key]
-} & {
-  [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<Fields[Key], undefined>
-}
-
-/** Removes fields that are `undefined`, so that options that were not given keep their defaults. */
-export const omitUndefined = <Fields extends object>(fields: Fields): Defined<Fields> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>

@@ -15,9 +15,9 @@ import {
   SpaceView,
   sentence,
 } from '@meup/folds'
-import { Kind, ProtocolError } from '@meup/protocol'
+import { Kind, omitUndefined, ProtocolError } from '@meup/protocol'
 import type { JsonOf } from '../json-outputs.js'
-import { findByPrefix, omitUndefined } from './options.js'
+import { findByPrefix } from './options.js'
 
 /** Reads the proposals of a space, oldest first. `answers`: with the outcome of approved ones. */
 export async function readProposals(http: HttpClient, { answers = false } = {}): Promise<ProposalView[]> {

@@ -1,7 +1,7 @@
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { onOneLine } from '@meup/folds'
-import { compileCapabilities, Kind } from '@meup/protocol'
+import { compileCapabilities, Kind, omitUndefined } from '@meup/protocol'
 import type { SpaceEntry } from '../config/config.js'
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JsonOf } from '../json-outputs.js'
@@ -53,7 +53,7 @@ export async function add(
     printNotice(`… secrets are not in ${config}, but in .meup/secrets beside it: ${secrets.join(', ')}`)
   printNotice(onOneLine(describeStart(name, announced)))
   printNotice(describeUsers(name, space.config.participants))
-  print(nextCommand({ config, ...(C !== undefined && { C }) }, gateway === 'none' ? 'up' : 'join'))
+  print(nextCommand({ config, ...omitUndefined({ C }) }, gateway === 'none' ? 'up' : 'join'))
 }
 
 const changes: Record<WrittenServer['change'], string> = {

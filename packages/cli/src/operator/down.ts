@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { omitUndefined } from '@meup/protocol'
 import { Failure } from '../failure/failure.js'
 import type { JsonOf } from '../json-outputs.js'
 import { requestControl } from '../lib/control-client.js'
@@ -20,7 +21,7 @@ export async function down({ config, json }: DownFlags): Promise<void> {
   const directory = dirname(resolve(config))
   const pid = await findProcess(directory)
   if (pid !== undefined) await end(pid)
-  if (json) printJson<JsonOf<'down'>>({ stopped: pid !== undefined, ...(pid !== undefined && { pid }) })
+  if (json) printJson<JsonOf<'down'>>({ stopped: pid !== undefined, ...omitUndefined({ pid }) })
   else printNotice(pid === undefined ? `nothing runs in ${directory}` : 'stopped')
 }
 

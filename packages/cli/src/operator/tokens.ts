@@ -1,4 +1,5 @@
 import { relative, resolve } from 'node:path'
+import { omitUndefined } from '@meup/protocol'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
 import {
@@ -14,7 +15,6 @@ import {
 import type { JsonOf } from '../json-outputs.js'
 import { UsageError } from '../lib/exit.js'
 import { gatewayMessages, notifyGateway } from '../lib/notify-gateway.js'
-import { omitUndefined } from '../lib/options.js'
 import { formatTable, print, printJson, printNotice } from '../lib/output.js'
 
 export interface TokenFlags {

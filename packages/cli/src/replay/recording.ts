@@ -4,7 +4,14 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ImportedRow, readImportedBody, readLogged } from '@meup/gateway'
-import { type AnyEnvelope, type Envelope, type ExportVerdict, readExport, splitLines } from '@meup/protocol'
+import {
+  type AnyEnvelope,
+  type Envelope,
+  type ExportVerdict,
+  omitUndefined,
+  readExport,
+  splitLines,
+} from '@meup/protocol'
 import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
 
@@ -158,7 +165,7 @@ async function* readEnvelopes(
     ;[first, last] = [first || seq, seq]
     yield { envelope: envelope as AnyEnvelope, row: { seq, body: removeSeq(json, envelope) } }
   }
-  return { ok: true, first, head: last, withheld: 0, ...(gap !== undefined && { gap }) }
+  return { ok: true, first, head: last, withheld: 0, ...omitUndefined({ gap }) }
 }
 
 /** Returns a text if the line is invalid. */

@@ -1,6 +1,6 @@
 import { formatDuration } from '@meup/folds'
 import { type Clock, type ImportedRow, importLog, systemClock } from '@meup/gateway'
-import { type AnyEnvelope, Kind, READ_TARGETED, SpaceName } from '@meup/protocol'
+import { type AnyEnvelope, Kind, omitUndefined, READ_TARGETED, SpaceName } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JsonOf } from '../json-outputs.js'
 import type { ConnectionFlags } from '../lib/connection.js'
@@ -65,7 +65,7 @@ async function examine(
       name ??= readSpaceName(value)
       continue
     }
-    if (value.ok) return { extent: value, ...(name !== undefined && { name }) }
+    if (value.ok) return { extent: value, ...omitUndefined({ name }) }
     printNotice(
       `meup: line ${value.line} of ${recording.name} is wrong: ${value.problem}; nothing was played`,
     )

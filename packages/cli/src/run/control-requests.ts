@@ -1,6 +1,6 @@
 import { suggest } from '@meup/folds'
+import { omitUndefined } from '@meup/protocol'
 import type { Config } from '../config/config.js'
-import { omitUndefined } from '../lib/options.js'
 import { ControlError, type ControlRequests } from './control-server.js'
 import { isProgramNamed, listPrograms } from './list-programs.js'
 import type { LogLine, ProgramLogs } from './program-logs.js'
@@ -81,7 +81,7 @@ const listReports = (supervisor: Supervisor | undefined): ProgramReport[] =>
   (supervisor?.list() ?? []).map(({ name: { space, participant }, status }) => ({
     ...{ space, participant, state: status.state, count: status.count },
     since: new Date(status.since).toISOString(),
-    ...(status.lastError !== undefined && { lastError: status.lastError }),
+    ...omitUndefined({ lastError: status.lastError }),
     ...(status.nextTryAt !== undefined && { nextTry: new Date(status.nextTryAt).toISOString() }),
   }))
 
@@ -102,5 +102,5 @@ function findProgram(name: string, supervisor: Supervisor | undefined, config: C
   const labels = programs.map((each) => each.label)
   if (known !== undefined) throw new ControlError('no_program', { name, kind: known.kind, programs: labels })
   const meant = suggest(name, [...labels, ...participants.map(({ participant }) => participant)])
-  throw new ControlError('unknown', { name, programs: labels, ...(meant !== undefined && { meant }) })
+  throw new ControlError('unknown', { name, programs: labels, ...omitUndefined({ meant }) })
 }

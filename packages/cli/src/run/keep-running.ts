@@ -1,6 +1,6 @@
 import type { Clock, Kick } from '@meup/gateway'
 import type { ProgramInfo } from '@meup/protocol'
-import { getErrorMessage } from '@meup/protocol'
+import { getErrorMessage, omitUndefined } from '@meup/protocol'
 import {
   type FailureCount,
   type Next,
@@ -265,7 +265,7 @@ class KeptProgram {
   /** `details`: of a program that has ended; otherwise the count and the last error stay. */
   #change(event: ProgramEvent, state: ProgramState, details?: Partial<ProgramStatus>): void {
     const { count, lastError } = this.status
-    const kept = { count, ...(lastError !== undefined && { lastError }) }
+    const kept = { count, ...omitUndefined({ lastError }) }
     this.status = { ...kept, ...details, state, since: this.#options.clock.now() }
     this.#notify(event)
   }

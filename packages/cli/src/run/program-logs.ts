@@ -1,3 +1,4 @@
+import { omitUndefined } from '@meup/protocol'
 import type { OperatorLog, OutputLine } from '../lib/logger.js'
 
 /** A line printed by a program, or about an event of it. */
@@ -86,7 +87,7 @@ export class ProgramLogs {
     kept.lines.push({
       seq: ++this.#seq,
       time,
-      ...(space !== undefined && { space }),
+      ...omitUndefined({ space }),
       participant,
       stream,
       text,

@@ -3,7 +3,7 @@ import type { Authenticator, Identity, Kick, Logger, LogStore, Served, ServeOpti
 import type { JwtAuthenticator, JwtSettings } from '@meup/gateway/jwt'
 import { pageDirectory } from '@meup/observer'
 import type { ProgramInfo } from '@meup/protocol'
-import { getErrorMessage } from '@meup/protocol'
+import { getErrorMessage, omitUndefined } from '@meup/protocol'
 import { compileSafety, defaultSafety, warmUp } from '@meup/safety'
 import type { AuthSettings, Config } from '../config/config.js'
 import { isAddress } from '../config/notation.js'
@@ -104,7 +104,7 @@ export async function startGateway(
       spaces: gateway.spaces,
       pid: process.pid,
       people: Object.fromEntries(people),
-      ...(control !== undefined && { control }),
+      ...omitUndefined({ control }),
     })
     writeNames(
       config.directory,

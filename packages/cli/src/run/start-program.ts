@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { ConnectionError, connect, ProtocolError } from '@meup/agent-sdk'
 import { bridgeMcpServer, CannotStartError, readLines, spawnChild } from '@meup/mcp-bridge'
+import { omitUndefined } from '@meup/protocol'
 import type { AcpProgram, McpProgram, ProcessProgram, Program, RemoteProgram } from '../config/config.js'
 import { getRemedy } from '../failure/failure.js'
 import type { FailureName } from '../failure/failures.js'
@@ -85,7 +86,7 @@ async function startMcp(
     name: participant,
     signal,
     startTimeoutMs: program.startTimeoutMs,
-    ...(program.callMs !== undefined && { callMs: program.callMs }),
+    ...omitUndefined({ callMs: program.callMs }),
     ...('url' in program
       ? { url: program.url, headers: program.headers }
       : {
@@ -111,7 +112,7 @@ async function startAcp(program: AcpProgram, connection: ProgramConnection): Pro
   const { command, args, cwd, mode, sessions, unasked, startTimeoutMs } = program
   const agent = await joinCodingAgent({
     ...{ command, args, cwd, sessions, unasked, startTimeoutMs, env: buildEnvironment(program) },
-    ...(mode !== undefined && { mode }),
+    ...omitUndefined({ mode }),
     connect: () => connect({ url, space: name, token, session, ...replayed }),
     log: (text) =>
       log.output({

@@ -1,4 +1,5 @@
 import { formatDuration } from '@meup/folds'
+import { omitUndefined } from '@meup/protocol'
 import { formatClock } from '../lib/logger.js'
 import { print, printNotice } from '../lib/output.js'
 import { describeJoined, describeLate, formatList, type ProgramName } from './describe-program.js'
@@ -165,7 +166,7 @@ function toJsonEvent(
     case 'kicked': {
       const { by, reason, until } = happened.kick
       const end = until === undefined ? {} : { until: new Date(until).toISOString() }
-      return ['kicked', { ...about, by, ...(reason !== undefined && { reason }), ...end, resting: true }]
+      return ['kicked', { ...about, by, ...omitUndefined({ reason }), ...end, resting: true }]
     }
     default:
       return undefined // `ready` lists the joined programs.

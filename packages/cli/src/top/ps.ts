@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path'
+import { omitUndefined } from '@meup/protocol'
 import type { JsonOf } from '../json-outputs.js'
 import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
 import { requestControl } from '../lib/control-client.js'
@@ -45,7 +46,6 @@ export const toPsJson = (
       ...counts,
       ...{ state: state.name, text: describeWork(work, programs.get(work.id), now) },
       ...(thinksSince !== undefined && { thinksSince: new Date(thinksSince).toISOString() }),
-      ...(lastError !== undefined && { lastError }),
-      ...(nextTry !== undefined && { nextTry }),
+      ...omitUndefined({ lastError, nextTry }),
     }
   })

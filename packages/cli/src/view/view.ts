@@ -5,13 +5,13 @@ import {
   anyContext,
   type Detail,
   isShown,
+  omitUndefined,
   parseContext,
   type SubscribePayload,
   type WelcomePayload,
 } from '@meup/protocol'
 import type { ConnectionFlags } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
-import { omitUndefined } from '../lib/options.js'
 import type { Following } from '../render/agent-lines.js'
 import type { LineRenderer, MarkFlags } from '../render/conversation.js'
 import type { Completer } from './keyboard.js'

@@ -1,4 +1,4 @@
-import { GUEST, imitatedBy, Kind, resolveSelf } from '@meup/protocol'
+import { GUEST, imitatedBy, Kind, omitUndefined, resolveSelf } from '@meup/protocol'
 import { nanoid } from 'nanoid'
 import { type Refusal, refuse } from '../core/admission/context.js'
 import { replacedRefusal } from '../core/admission/identity.js'
@@ -113,7 +113,7 @@ export async function identify(
     get capabilities() {
       return space.state.participants.capabilities(participant)
     },
-    ...(expiresAt !== undefined && { expiresAt }),
+    ...omitUndefined({ expiresAt }),
     isWelcome: () =>
       (identity.isCurrent?.() ?? true) &&
       (expiresAt === undefined || space.clock.now() < expiresAt) &&

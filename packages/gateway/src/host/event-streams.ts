@@ -1,5 +1,5 @@
 import type { MayRead } from '@meup/folds'
-import { closeCodes } from '@meup/protocol'
+import { closeCodes, omitUndefined } from '@meup/protocol'
 import { isOutdated, splitPortions } from '../core/delivery/backfill.js'
 import { broadcast, type Delivery, type Relayed } from '../core/delivery/broadcast.js'
 import type { Slice } from '../core/delivery/log-reads.js'
@@ -287,7 +287,7 @@ function inPlace(messages: readonly (Message | undefined)[]): Message[] {
   return messages.flatMap((message, place) => {
     if (message === undefined || message === last) return message ?? []
     const { text, seq, name } = message
-    return { text, ...(seq !== undefined && { seq }), ...(name && { name }), id: `${seq}.${place}` }
+    return { text, ...omitUndefined({ seq }), ...(name && { name }), id: `${seq}.${place}` }
   })
 }
 

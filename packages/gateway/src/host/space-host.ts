@@ -1,4 +1,4 @@
-import { closeCodes, Kind, type WelcomePayload } from '@meup/protocol'
+import { closeCodes, Kind, omitUndefined, type WelcomePayload } from '@meup/protocol'
 import { Checkpoints } from '../core/checkpoints.js'
 import { checkConfigNames, programsOf, type SpaceConfig } from '../core/config.js'
 import { backfill, lastReadable, type SeqSpan, tailSpan } from '../core/delivery/backfill.js'
@@ -306,12 +306,12 @@ export class SpaceHost {
       you: {
         id: participant,
         capabilities: [...capabilities],
-        ...(program !== undefined && { session: program }),
+        ...omitUndefined({ session: program }),
       },
       participants: participantsIn(state, now),
       space: {
         ...{ id: name, epoch: space.log.epoch, head: space.delivered },
-        ...(frontDesk !== undefined && { frontDesk }),
+        ...omitUndefined({ frontDesk }),
       },
       resume,
       contexts: state.contexts.open(session),
@@ -383,11 +383,11 @@ export function configurationRecord({
       Object.entries(participants).map(([id, participant]) => {
         const { kind, capabilities, description } = participant
         const programs = programsOf(participant)
-        return [id, { kind, capabilities, programs, ...(description !== undefined && { description }) }]
+        return [id, { kind, capabilities, programs, ...omitUndefined({ description }) }]
       }),
     ),
     defaults: { ...defaults, programs: 'many' },
-    ...(frontDesk !== undefined && { frontDesk }),
+    ...omitUndefined({ frontDesk }),
     ...(guest && { guest }),
     limits,
     reasoning,

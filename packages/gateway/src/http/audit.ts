@@ -1,6 +1,6 @@
 import { type Guard, redact, toRightInfo } from '@meup/folds'
 import type { DecisionPayload, Envelope } from '@meup/protocol'
-import { namespaceOf, parseExact } from '@meup/protocol'
+import { namespaceOf, omitUndefined, parseExact } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal } from '../core/admission/context.js'
 import type { Space } from '../core/space.js'
@@ -45,11 +45,10 @@ export async function getAudit(
   const query = {
     limit,
     ...(thread !== undefined && { thread: getAgent(thread) }),
-    ...(asked.turn !== undefined && { number: asked.turn }),
+    ...omitUndefined({ number: asked.turn }),
     ...(phase && { phases: [phase] }),
     ...(from && { agents: from }),
-    ...(since !== undefined && { since }),
-    ...(until !== undefined && { until }),
+    ...omitUndefined({ since, until }),
   }
   const reader = createReader(visitor, context, options)
   const page = await readView(visitor, options, (index, head) =>

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { createSelection } from '../core/delivery/session.js'
@@ -51,7 +52,7 @@ export async function getEvents(
   const grant = await gateway.admit(readConnectRequest(context, options))
   if (isRefusal(grant)) return refused(grant)
 
-  const resume = { ...(after !== undefined && { after }), ...lastSeen, ...(epoch !== undefined && { epoch }) }
+  const resume = { ...omitUndefined({ after }), ...lastSeen, ...omitUndefined({ epoch }) }
   const feed = openFeed(context, options)
   const line = await grant.watch(feed, resume, createSelection(createFilter(asked), reasoning))
   feed.ended

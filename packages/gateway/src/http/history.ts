@@ -1,3 +1,4 @@
+import { omitUndefined } from '@meup/protocol'
 import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
 import { isRefusal } from '../core/admission/context.js'
@@ -39,7 +40,7 @@ export async function getEnvelopes(
   const supports = ['application/json', ndjson]
   const type = accepts(context, { header: 'Accept', supports, default: 'application/json' })
   headers['content-type'] = type
-  const more = { has_more: next !== undefined, ...(next !== undefined && { next }) }
+  const more = { has_more: next !== undefined, ...omitUndefined({ next }) }
   const parts = type === ndjson ? encodeLines(messages) : encodeJson(messages, { epoch, head, ...more })
   headers['content-length'] = `${parts.reduce((size, { length }) => size + length, 0)}`
   return new Response(sent(parts), { headers })
@@ -50,8 +51,7 @@ export function createFilter({ kind, from, context, correlationId }: ParsedQuery
   return {
     ...(kind && { kinds: kind }),
     ...(from && { from }),
-    ...(context !== undefined && { context }),
-    ...(correlationId !== undefined && { correlationId }),
+    ...omitUndefined({ context, correlationId }),
   }
 }
 

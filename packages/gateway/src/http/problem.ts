@@ -1,4 +1,4 @@
-import { type ErrorCode, errors } from '@meup/protocol'
+import { type ErrorCode, errors, omitUndefined } from '@meup/protocol'
 import type { Refusal } from '../core/admission/context.js'
 
 /** RFC 9457, with the protocol's error code [MEUP-11.1]. */
@@ -16,7 +16,7 @@ export function toProblem(refusal: {
     status: refusal.status ?? errors[code].status,
     detail: message,
     code,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...omitUndefined({ retryAfterMs }),
     ...details,
   }
 }

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
@@ -86,8 +87,7 @@ async function writeMarkdown(
   const { thread_id: thread, turn, limit } = asked
   const query = {
     ...(thread !== undefined && { agent: getAgent(thread) }),
-    ...(turn !== undefined && { number: turn }),
-    ...(limit !== undefined && { limit }),
+    ...omitUndefined({ number: turn, limit }),
   }
   const reader = createReader(visitor, context, options)
   if (!(await space.reads.waitForBudget(reader))) return refused(gone)

@@ -1,4 +1,4 @@
-import type { ErrorCode, JsonSchema } from '@meup/protocol'
+import { type ErrorCode, type JsonSchema, omitUndefined } from '@meup/protocol'
 import type { Context } from 'hono'
 import { readBearerToken } from '../host/connection-gate.js'
 import type { ConnectRequest, Gateway } from '../host/gateway.js'
@@ -85,6 +85,6 @@ export function readConnectRequest(
     space: context.req.param('space') ?? '',
     remote: getRemoteAddress(context),
     onAuthenticated: () => onAuthenticated(context),
-    ...(token !== undefined && { token }),
+    ...omitUndefined({ token }),
   }
 }

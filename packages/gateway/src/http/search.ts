@@ -1,5 +1,5 @@
 import { getOutcome, getToolName, guarded, type Match, TextSearch } from '@meup/folds'
-import { correlations, type DecisionPayload, type Envelope, Kind } from '@meup/protocol'
+import { correlations, type DecisionPayload, type Envelope, Kind, omitUndefined } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal } from '../core/admission/context.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
@@ -143,8 +143,7 @@ class Search {
     const { tool } = called ?? {}
     return {
       ...{ seq, id, ts, from, kind },
-      ...(context !== undefined && { context }),
-      ...(tool !== undefined && { tool }),
+      ...omitUndefined({ context, tool }),
       ...match,
     }
   }

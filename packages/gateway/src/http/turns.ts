@@ -1,3 +1,4 @@
+import { omitUndefined } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import { readTurns } from '../index/read-turns.js'
@@ -40,9 +41,9 @@ export async function getTurns(
   if (of !== undefined && isRefusal(of)) return refused(of)
   const query = {
     ...{ agent, limit, sizes: sizes === 'true' },
-    ...(before !== undefined && { before }),
+    ...omitUndefined({ before }),
     ...(of !== undefined && { of: of.seq }),
-    ...(callsBefore !== undefined && { callsBefore }),
+    ...omitUndefined({ callsBefore }),
   }
   const passed = (characters: number): void => chargeView(visitor, characters)
   const page = await readView(visitor, options, (index) =>

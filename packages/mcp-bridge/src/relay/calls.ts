@@ -3,6 +3,7 @@ import {
   getErrorMessage,
   type McpRequestPayload,
   type McpResponsePayload,
+  omitUndefined,
 } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId, TransportSendOptions } from '@modelcontextprotocol/client'
 import { describeRelayFailure } from './failures.js'
@@ -187,7 +188,7 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
 
 /** Only JSON-RPC members: strict servers ignore messages with others. */
 function toMessage({ method, params }: McpRequestPayload) {
-  return { jsonrpc: '2.0', method, ...(params !== undefined && { params }) } as const
+  return { jsonrpc: '2.0', method, ...omitUndefined({ params }) } as const
 }
 
 function cancelled(signal: AbortSignal | undefined): string {

@@ -1,4 +1,5 @@
 import { dropNulls } from '@meup/folds'
+import { omitUndefined } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/client'
 import { readInitializeResult } from './initialize-result.js'
 import { findId } from './message-id.js'
@@ -101,7 +102,7 @@ function readOther(message: JSONRPCMessage & { id: RequestId }): JSONRPCMessage 
     const error = {
       code: Number.isInteger(code) ? Number(code) : internalError,
       message: typeof text === 'string' ? text : 'no reason was given',
-      ...(data !== undefined && { data }),
+      ...omitUndefined({ data }),
     }
     return { jsonrpc: '2.0', id, error }
   }

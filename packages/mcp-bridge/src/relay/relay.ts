@@ -1,5 +1,5 @@
 import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
-import { getErrorMessage } from '@meup/protocol'
+import { getErrorMessage, omitUndefined } from '@meup/protocol'
 import type {
   JSONRPCMessage,
   RequestId,
@@ -117,7 +117,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
     } catch (error) {
       const problem = `it could not be handled: ${getErrorMessage(error)}`
       const responseTo = 'method' in message ? undefined : message.id
-      onFault({ problem, text: excerpt(message), ...(responseTo !== undefined && { responseTo }) })
+      onFault({ problem, text: excerpt(message), ...omitUndefined({ responseTo }) })
     }
   }
   transport.onclose = () => link.transport.onclose?.()
@@ -163,7 +163,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
       const params = {
         ...payload.params,
         inputResponses,
-        ...(requestState !== undefined && { requestState }),
+        ...omitUndefined({ requestState }),
       }
       response = await calls.request({ ...payload, params }, callOptions)
     }

@@ -1,8 +1,8 @@
+import { omitUndefined } from '@meup/protocol'
 import type { JSONSchema7, LanguageModel, ModelMessage, ToolResultPart, ToolSet } from 'ai'
 import { frameMessage, framingRule, quoteText, type SaidText } from '../../agent/frame-message.js'
 import type { HistoryMessage } from '../../agent/history.js'
 import type { SpaceTool } from '../../agent/tool-choice.js'
-import { defined } from '../../client/defined.js'
 import type { ThinkingLevel } from '../../client/types.js'
 import type { CallResult, Dialogue, ModelStep, SentPrompt, StepListener } from '../../model/dialogue.js'
 import { toPlainSchema } from '../../model/fit-schema.js'
@@ -34,7 +34,7 @@ export async function beginDialogues(options: AgentOptions): Promise<Pick<ModelA
       const { instructions } = options
       const system = instructions === undefined ? place : `${instructions}\n\n${place}`
       const messages = [toUserMessage({ from, text })]
-      return new AiDialogue(ai, models, options, { system, messages, ...defined({ thinkingLevel }) })
+      return new AiDialogue(ai, models, options, { system, messages, ...omitUndefined({ thinkingLevel }) })
     },
     note: (system, content) =>
       new AiDialogue(ai, models, options, { system, messages: [{ role: 'user', content }] }),
@@ -303,8 +303,8 @@ export class AiDialogue implements Dialogue {
     return {
       model: served.name,
       provider: served.kind,
-      ...(served.baseURL !== undefined && { baseURL: served.baseURL }),
-      settings: { ...settings, ...defined({ reasoningIsSummary, replayReasoning }) },
+      ...omitUndefined({ baseURL: served.baseURL }),
+      settings: { ...settings, ...omitUndefined({ reasoningIsSummary, replayReasoning }) },
       messages: [{ role: 'system', content: system }, ...messages],
       tools: [...tools].map(([name, { description, inputSchema }]) => ({ name, description, inputSchema })),
     }
@@ -375,7 +375,9 @@ function offerOn({ takesTools, schemas }: Terms, name: string, tool: OfferedTool
   const form = takesTools ? schemas.get(name) : 'none'
   if (form === 'none') return []
   const inputSchema = form === 'plain' ? toPlainSchema(tool.inputSchema) : tool.inputSchema
-  return [[name, { name: tool.name, ...defined({ description: tool.description }), inputSchema }] as const]
+  return [
+    [name, { name: tool.name, ...omitUndefined({ description: tool.description }), inputSchema }] as const,
+  ]
 }
 
 /** The instructions of tool servers. Each line is marked, so that it cannot pass for another part of the prompt. */
@@ -402,7 +404,7 @@ const toolSet = ({ jsonSchema, tool }: Ai, tools: Request['tools']): ToolSet =>
     [...tools].map(([name, { description, inputSchema }]) => [
       name,
       tool({
-        ...(description !== undefined && { description }),
+        ...omitUndefined({ description }),
         inputSchema: jsonSchema<unknown>(inputSchema as JSONSchema7),
       }),
     ]),

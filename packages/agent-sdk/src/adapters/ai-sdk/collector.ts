@@ -1,3 +1,4 @@
+import { omitUndefined } from '@meup/protocol'
 import type { AssistantModelMessage, FinishReason, ProviderMetadata, TextStreamPart, ToolSet } from 'ai'
 import { ReasoningStream } from '../../extract/extract-reasoning.js'
 import type { StreamEvent } from '../../extract/extraction.js'
@@ -111,7 +112,7 @@ export class Collector {
       calls: items.flatMap((each) => (each.type === 'call' ? each.calls : [])),
       spent: this.#spent,
       end,
-      ...(this.#reason !== undefined && { reason: this.#reason }),
+      ...omitUndefined({ reason: this.#reason }),
     }
   }
 
@@ -141,7 +142,7 @@ export class Collector {
     const decoded = {
       blocks: this.#blocks,
       end: this.#end,
-      ...(this.#reason !== undefined && { reason: this.#reason }),
+      ...omitUndefined({ reason: this.#reason }),
     }
     this.#read ??= readStep(decoded, this.#tools)
     return this.#read

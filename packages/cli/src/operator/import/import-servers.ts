@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { brief, isObject, onOneLine } from '@meup/folds'
-import { imitatedBy, ParticipantId } from '@meup/protocol'
+import { imitatedBy, omitUndefined, ParticipantId } from '@meup/protocol'
 import { stringify } from 'yaml'
 import { ConfigError } from '../../config/config-error.js'
 import { parseConfig } from '../../config/load.js'
@@ -286,7 +286,7 @@ function toParticipant(
       kind: 'mcp',
       command: translator.translate(id, 'command', program, folder),
       ...(args.length > 0 && { args }),
-      ...(cwd !== undefined && { cwd }),
+      ...omitUndefined({ cwd }),
       ...(isFilled(variables) && { env: variables }),
     },
     changes,

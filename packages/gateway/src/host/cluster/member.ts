@@ -1,4 +1,4 @@
-import { Kind, prescan } from '@meup/protocol'
+import { Kind, omitUndefined, prescan } from '@meup/protocol'
 import { type FrameForm, isRefusal, type Receipt, type Refusal } from '../../core/admission/context.js'
 import { errorFrame } from '../../core/frames.js'
 import type { Presence } from '../../core/presence.js'
@@ -236,7 +236,7 @@ export class ClusterMember implements RemoteSequencer, SpaceListener {
     const sender: Sender = {
       participant: participant ?? '',
       rateLimitKey: rateLimitKey ?? '',
-      ...(session !== undefined && { session }),
+      ...omitUndefined({ session }),
       isRequest: head.isRequest === true,
       reply: (message) => say({ do: 'reply' }, message),
       echo: (seq, message) => say({ do: 'echo', seq }, message),

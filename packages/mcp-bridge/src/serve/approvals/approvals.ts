@@ -8,7 +8,7 @@ import {
   programEndedWords,
   SpaceView,
 } from '@meup/folds'
-import { type AnyEnvelope, type Envelope, Kind, PROTOCOL, ProtocolError } from '@meup/protocol'
+import { type AnyEnvelope, type Envelope, Kind, omitUndefined, PROTOCOL, ProtocolError } from '@meup/protocol'
 
 /** Open proposals that this participant received, and its decisions. */
 export class SpaceApprovals {
@@ -117,7 +117,6 @@ function toEnvelope({ id, seq, ts, from, to, context, rationale, ...asked }: Ope
     ...{ protocol: PROTOCOL, id, seq, ts, from, kind: Kind.mcpProposal },
     payload: { method, params, expiresAt, uses },
     ...(to && { to: [...to] }),
-    ...(context !== undefined && { context }),
-    ...(rationale !== undefined && { rationale }),
+    ...omitUndefined({ context, rationale }),
   }
 }

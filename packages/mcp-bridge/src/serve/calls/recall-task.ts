@@ -8,6 +8,7 @@ import {
   type Envelope,
   Kind,
   type McpResponsePayload,
+  omitUndefined,
 } from '@meup/protocol'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { createAskResult } from '../offers/resources.js'
@@ -43,7 +44,7 @@ export async function recallTask(service: SpaceService, id: string): Promise<Rec
   const state: TaskState = {
     taskId: id,
     status,
-    ...(statusMessage !== undefined && { statusMessage }),
+    ...omitUndefined({ statusMessage }),
     createdAt: asked.ts,
     lastUpdatedAt: at.ts,
     ttl: maxTtlMs,

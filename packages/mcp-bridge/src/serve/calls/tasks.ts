@@ -1,5 +1,5 @@
 import { Bounded } from '@meup/folds'
-import type { AnyEnvelope } from '@meup/protocol'
+import { type AnyEnvelope, omitUndefined } from '@meup/protocol'
 import {
   type CallToolResult,
   ProtocolError as McpError,
@@ -78,7 +78,7 @@ export class Task {
     if (!this.isOpen) return
     this.#state = {
       ...this.#state,
-      ...(status !== undefined && { status }),
+      ...omitUndefined({ status }),
       ...(statusMessage !== undefined && {
         statusMessage: statusMessage.slice(0, maxStatusChars).toWellFormed(),
       }),
@@ -138,7 +138,7 @@ export class Tasks {
     const onStatus: TaskStart['onStatus'] = ({ message, isInputRequired }) =>
       task?.update({
         ...(isInputRequired !== undefined && { status: isInputRequired ? 'input_required' : 'working' }),
-        ...(message !== undefined && { statusMessage: message }),
+        ...omitUndefined({ statusMessage: message }),
       })
     task = new Task(state, await begin({ id, timeoutMs, onStatus }), onChange)
     this.#keep(id, task, client, timeoutMs)

@@ -1,7 +1,7 @@
 import { type CallableTool, type SpaceClient, ToolError } from '@meup/agent-sdk'
 import { Answers, nameTools, Patience } from '@meup/agent-sdk/internal'
 import { dropNulls, isObject, Pages } from '@meup/folds'
-import { type AnyEnvelope, Kind, type McpRequestPayload, PROTOCOL } from '@meup/protocol'
+import { type AnyEnvelope, Kind, type McpRequestPayload, omitUndefined, PROTOCOL } from '@meup/protocol'
 import {
   isSpecType,
   type Prompt,
@@ -279,7 +279,7 @@ function toDefinition(name: string, { inputSchema, description, definition }: Ca
   const { type: _, ...schema } = inputSchema
   const own = {
     name,
-    ...(description !== undefined && { description }),
+    ...omitUndefined({ description }),
     inputSchema: { ...schema, type: 'object' as const },
   }
   const whole = { ...definition, ...own }

@@ -1,5 +1,6 @@
 import { ProtocolError } from '@meup/agent-sdk'
 import { type ProposalView, proposerEndedText } from '@meup/folds'
+import { omitUndefined } from '@meup/protocol'
 import {
   type CallToolResult,
   inputRequired,
@@ -113,7 +114,7 @@ export function addProposals(
   ): TaskWork => {
     if (decision !== 'approve') throw notApproved()
     const timeoutMs = args.timeout_seconds === undefined ? start.timeoutMs : 1000 * args.timeout_seconds
-    const terms = { requestId: start.id, timeoutMs, ...(why !== undefined && { why }) }
+    const terms = { requestId: start.id, timeoutMs, ...omitUndefined({ why }) }
     return beginTask(server, { start }, context, ({ signal, onElicitation }) =>
       getApprovals(context).approve(id, { ...terms, signal, onElicitation }),
     )
@@ -152,7 +153,7 @@ function approveFor(
   return followCall(server, service, { era }, context, ({ signal, onElicitation }) =>
     decisions.approve(id, {
       ...{ signal, onElicitation, timeoutMs: 1000 * seconds },
-      ...(why !== undefined && { why }),
+      ...omitUndefined({ why }),
     }),
   )
 }
@@ -167,7 +168,7 @@ function describe(
   const { id } = proposal
   const rights = { mayApprove: proposals.mayApprove(id), mayReject: proposals.mayReject(id) }
   return {
-    ...{ from, ...(to && { to }), ...(context !== undefined && { context }), ...proposal, ...rights },
-    ...(exact !== undefined && { exact }),
+    ...{ from, ...(to && { to }), ...omitUndefined({ context }), ...proposal, ...rights },
+    ...omitUndefined({ exact }),
   }
 }

@@ -1,4 +1,5 @@
 import { ConnectionError } from '@meup/agent-sdk'
+import { omitUndefined } from '@meup/protocol'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { dataResult, textResult } from '../results.js'
 import type { SpaceService } from '../service.js'
@@ -48,7 +49,7 @@ export function addSpeech(tools: OwnTools, { space }: SpaceService): void {
     async ({ message: text, to, reply_to: correlationId }, { mcpReq }): Promise<CallToolResult> => {
       const sent = space.chat(text, {
         ...(to && { to }),
-        ...(correlationId !== undefined && { correlationId }),
+        ...omitUndefined({ correlationId }),
       })
       const { id, seq } = await withTimeout(sent, mcpReq.signal)
       return textResult([`said as ${space.id}, seq ${seq}, id ${id}`], { id, seq })

@@ -1,4 +1,5 @@
 import { isObject } from '@meup/folds'
+import { omitUndefined } from '@meup/protocol'
 import {
   isJSONRPCErrorResponse,
   isJSONRPCResultResponse,
@@ -85,7 +86,7 @@ function findFault(message: JSONRPCMessage): Omit<Fault, 'text'> | undefined {
     return {
       problem: 'it has no method, result or error',
       ...about,
-      ...(id !== undefined && { responseTo: id }),
+      ...omitUndefined({ responseTo: id }),
     }
   const { JSONRPCNotification, JSONRPCRequest } = specTypeSchemas
   const own = Object.hasOwn(schemas, method) ? [schemas[method as keyof typeof schemas]] : []
