@@ -44,10 +44,11 @@ function* said(text: string): Generator<Part> {
 describe('what a model thinks token by token', () => {
   test('is said in whole sentences, when its time has come', async () => {
     const clock = new FakeClock()
-    const [more, last] = [deferred(), deferred()]
+    const [begun, more, last] = [deferred(), deferred(), deferred()]
     const model = mock(async function* () {
       yield { type: 'reasoning-start', id: '1' }
       yield { type: 'reasoning-delta', id: '1', delta: 'First this. Then that. And after' }
+      begun.resolve()
       await more.promise
       yield { type: 'reasoning-delta', id: '1', delta: ' all that. The' }
       await last.promise
@@ -57,6 +58,8 @@ describe('what a model thinks token by token', () => {
     })
     await using here = await stage([], { model, clock })
     const answer = here.ask()
+    // The packages of models load first, which no clock measures.
+    await begun.promise
     await passing(clock, 10_000, () => expect(listThoughts(here)).toEqual(['First this. Then that.']))
     more.resolve()
     await passing(clock, 10_000, () =>
