@@ -13,7 +13,9 @@ const ownSession = freshId()
 export function readEnvironment(options: ConnectOptions): DialRequest {
   const { as: _, directory: __, openProposals: ___, session = ownSession, url, space, ...given } = options
   if (url === undefined || space === undefined)
-    throw new ConnectionError('not_configured', 'a page has no environment: name `url` and `space`')
+    throw new ConnectionError('not_configured', 'a page has no environment: name `url` and `space`', {
+      details: { option: url === undefined ? 'url' : 'space' },
+    })
   return { ...given, url, space, ...(session !== false && { session }) }
 }
 

@@ -66,5 +66,5 @@ export type { Proposals } from './client/proposals.js'
 // Errors: what is thrown.
 
 export { ProtocolError } from '@meup/protocol'
-export { ConnectionError, type LocalErrorCode, ToolError } from './client/errors.js'
+export { ConnectionError, type LocalErrorCode, type LocalErrorDetails, ToolError } from './client/errors.js'
 export { ProposalError } from './client/proposal.js'

@@ -7,7 +7,12 @@ import { deferred } from './support/deferred.js'
 import { accepted, makeWelcome, scriptedDial } from './support/scripted-line.js'
 
 const participants = { ana: ['*'], bob: ['*'], bot: ['*'], weak: ['mcp.proposal', 'chat'] }
-const away = { name: 'ConnectionError', code: 'participant_away', retryable: true }
+const away = {
+  name: 'ConnectionError',
+  code: 'participant_away',
+  retryable: true,
+  details: { participant: 'bot' },
+}
 
 afterEach(() => void vi.useRealTimers())
 

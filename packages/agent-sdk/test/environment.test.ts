@@ -143,13 +143,18 @@ describe('what is missing is said', () => {
     expect(await refused()).toMatchObject({
       name: 'ConnectionError',
       code: 'not_configured',
+      details: { option: 'url' },
       message: expect.stringMatching(/gateway.*MEUP_URL/),
     })
   })
 
   test('the space', async () => {
     const error = await refused({ url: one?.url ?? '' })
-    expect(error).toMatchObject({ code: 'not_configured', message: expect.stringMatching(/MEUP_SPACE/) })
+    expect(error).toMatchObject({
+      code: 'not_configured',
+      details: { option: 'space' },
+      message: expect.stringMatching(/MEUP_SPACE/),
+    })
     write('gateway.json', JSON.stringify({ url: one?.url, spaces: [] }))
     expect(await refused()).toMatchObject({ code: 'not_configured' })
   })

@@ -127,7 +127,7 @@ describe('giving up', () => {
     const { stopped } = endless(here.files)
     const error = await catchFailure(here.ana.call('files/wait', {}, { timeoutMs: 20, context: 'c' }))
     expect(error).toBeInstanceOf(ConnectionError)
-    expect(error).toMatchObject({ code: 'timeout', message: 'no response within 20 ms' })
+    expect(error).toMatchObject({ code: 'timeout', details: { timeoutMs: 20 } })
     expect(await stopped).toBe('no response within 20 ms')
     const asked = await heard.until(byKind('mcp.request'))
     const received = await heard.until((e) => e.kind === 'mcp.request' && e.id !== asked.id)

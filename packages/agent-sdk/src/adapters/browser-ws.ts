@@ -45,6 +45,7 @@ export const dialBrowser: Dial = (request, events, signal) =>
           new ConnectionError(
             'unreachable',
             `no socket at ${request.url}: unreachable, or the token is wrong`,
+            { details: { url: request.url } },
           ),
         )
     }

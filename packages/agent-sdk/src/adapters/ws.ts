@@ -16,7 +16,7 @@ export const dialWs: Dial = (request, events, signal) =>
     const abort = (): void => socket.terminate()
     const fail = (cause: Error): void => {
       const message = `no gateway answers at ${request.url}: ${cause.message}`
-      reject(new ConnectionError('unreachable', message, { cause }))
+      reject(new ConnectionError('unreachable', message, { cause, details: { url: request.url } }))
     }
     signal?.addEventListener('abort', abort)
     let wire: Pick<Socket, 'bytesRead'> = { bytesRead: 0 }

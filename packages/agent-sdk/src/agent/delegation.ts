@@ -72,7 +72,9 @@ async function whenHere(space: BaseClient, agent: string, signal: AbortSignal): 
     await space.whenPresent([agent], { timeoutMs: isComing ? startingMs : awayMs, signal })
   } catch (error) {
     if (!(error instanceof ConnectionError) || error.code !== 'timeout') throw error
-    throw new ConnectionError('participant_away', `${agent} is away, and was not asked`)
+    throw new ConnectionError('participant_away', `${agent} is away, and was not asked`, {
+      details: { participant: agent },
+    })
   }
 }
 

@@ -516,7 +516,7 @@ export class Turns {
     this.#busyReplies.add(turn.trigger)
     if (!this.#isFull) {
       const message = `${this.#open.size} turns are open, ${own} of ${turn.from}; messages are refused until one has ended`
-      this.#report(new ConnectionError('queue_full', message), turn)
+      this.#report(new ConnectionError('queue_full', message, { details: { limit: all } }), turn)
     }
     this.#isFull = true
     return false

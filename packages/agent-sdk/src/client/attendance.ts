@@ -192,6 +192,8 @@ export class Attendance implements ClientHandler {
   #createError(id: string, fate: string): ConnectionError {
     const { state } = this.#find(id)?.program ?? {}
     const program = state === undefined ? '' : `, its program is ${state}`
-    return new ConnectionError('participant_away', `"${id}" is away${program}: ${fate}`)
+    return new ConnectionError('participant_away', `"${id}" is away${program}: ${fate}`, {
+      details: { participant: id },
+    })
   }
 }

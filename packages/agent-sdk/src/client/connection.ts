@@ -201,7 +201,7 @@ export class ClientConnection {
       dialling.signal.addEventListener('abort', () => {
         cancel()
         const message = `no gateway answers at ${request.url}: ${String(dialling.signal.reason)}`
-        reject(new ConnectionError('unreachable', message))
+        reject(new ConnectionError('unreachable', message, { details: { url: request.url } }))
       })
       this.#dial(request, events, dialling.signal)
         .then((transport) => {
@@ -423,7 +423,7 @@ class Pending {
     }
     if (known === undefined && this.#sent.size >= maxPending) {
       const message = `${maxPending} envelopes are unacknowledged; await the promises of send()`
-      throw new ConnectionError('queue_full', message)
+      throw new ConnectionError('queue_full', message, { details: { limit: maxPending } })
     }
     return new Promise((resolve, reject) => {
       const waiters = [...(known?.waiters ?? []), { resolve, reject }]

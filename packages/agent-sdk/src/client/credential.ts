@@ -14,5 +14,6 @@ export function readCredential(text: string, name: string): string {
   throw new ConnectionError(
     'not_configured',
     `the ${name} ${problem}; check that it was copied whole, and alone`,
+    { details: { option: name } },
   )
 }

@@ -1,65 +1,74 @@
 import { type ErrorCode, type ErrorPayload, errors, omitUndefined, ProtocolError } from '@meup/protocol'
 import type { ToolResult } from './tool-result.js'
 
-/** Local errors. Refusals of the gateway are `ProtocolError`. */
-export type LocalErrorCode =
-  | 'unreachable'
-  | 'closed'
-  | 'timeout'
-  | 'participant_away'
-  | 'program_ended'
-  | 'aborted'
-  | 'queue_full'
-  | 'malformed'
-  | 'not_configured'
+/** Local errors. Refusals of the gateway are `ProtocolError`. `retryable`: a retry can succeed. */
+const localErrors = {
+  unreachable: { retryable: true, hint: 'check the address, and that the gateway runs' },
+  closed: { retryable: false, hint: 'connect again' },
+  timeout: { retryable: true, hint: 'try again, or allow more time' },
+  participant_away: {
+    retryable: true,
+    hint: 'try again when it is back; first check whether a sent call was carried out',
+  },
+  program_ended: {
+    retryable: true,
+    hint: 'try again, since another program may have replaced it; first check whether the call was carried out',
+  },
+  aborted: { retryable: false, hint: 'no action needed: the call was cancelled' },
+  queue_full: { retryable: true, hint: 'wait for an acknowledgement, or for a turn to end' },
+  malformed: { retryable: false, hint: 'if it repeats, check that the address is a gateway of this version' },
+  not_configured: { retryable: false, hint: 'set what the message names' },
+} as const satisfies Readonly<Record<string, { readonly retryable: boolean; readonly hint: string }>>
 
-const hints: Readonly<Record<LocalErrorCode, string>> = {
-  unreachable: 'check the address, and that the gateway runs',
-  closed: 'connect again',
-  timeout: 'try again, or allow more time',
-  participant_away: 'try again when it is back; first check whether a sent call was carried out',
-  program_ended:
-    'try again, since another program may have replaced it; first check whether the call was carried out',
-  aborted: 'no action needed: the call was cancelled',
-  queue_full: 'wait for an acknowledgement, or for a turn to end',
-  malformed: 'if it repeats, check that the address is a gateway of this version',
-  not_configured: 'set what the message names',
+export type LocalErrorCode = keyof typeof localErrors
+
+/** The values that the message of a `ConnectionError` contains. */
+export interface LocalErrorDetails {
+  /** `unreachable`, `timeout`: the address of the gateway. */
+  readonly url?: string
+  /** `participant_away`, `program_ended`: the participant that does not answer. */
+  readonly participant?: string
+  /** `timeout`: the time that was allowed. */
+  readonly timeoutMs?: number
+  /** `queue_full`: the maximum number of unacknowledged envelopes, or of open turns. */
+  readonly limit?: number
+  /** `not_configured`: the option that is missing or wrong. */
+  readonly option?: string
 }
-const passing: ReadonlySet<LocalErrorCode> = new Set([
-  'unreachable',
-  'timeout',
-  'participant_away',
-  'program_ended',
-  'queue_full',
-])
+
+interface ConnectionErrorOptions extends ErrorOptions {
+  readonly details?: LocalErrorDetails
+  readonly retryAfterMs?: number | undefined
+}
 
 /** A message to the operator, printed without a stack. */
 export class Notice extends Error {
   override readonly name = 'Notice'
 }
-
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
+  readonly details: LocalErrorDetails
   /** Milliseconds to wait before a retry, as requested by the server. */
   readonly retryAfterMs: number | undefined
 
   constructor(
     readonly code: LocalErrorCode,
     message: string,
-    { retryAfterMs, ...options }: ErrorOptions & { readonly retryAfterMs?: number | undefined } = {},
+    { details = {}, retryAfterMs, ...options }: ConnectionErrorOptions = {},
   ) {
     super(message, options)
+    this.details = details
     this.retryAfterMs = retryAfterMs
   }
 
   /** Whether a retry can succeed. */
   get retryable(): boolean {
-    return passing.has(this.code)
+    return localErrors[this.code].retryable
   }
 
   /** Advice for this code. */
   get hint(): string {
-    return hints[this.code]
+    return localErrors[this.code].hint
   }
 }
 

@@ -52,5 +52,7 @@ export function resolveDeadlines({
 
 function check(name: string, value: number, minimum: number): void {
   if (value >= minimum) return
-  throw new ConnectionError('not_configured', `${name} is ${value}; set a number from ${minimum} on`)
+  throw new ConnectionError('not_configured', `${name} is ${value}; set a number from ${minimum} on`, {
+    details: { option: name },
+  })
 }

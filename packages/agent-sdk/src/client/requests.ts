@@ -77,8 +77,7 @@ export class Requests implements ClientHandler {
       else {
         // Other addressees may still answer.
         waiting.to = waiting.to.filter((id) => id !== ended)
-        if (waiting.to.length === 0)
-          waiting.waiter.reject(new ConnectionError('program_ended', programEndedText(ended)))
+        if (waiting.to.length === 0) waiting.waiter.reject(programEndedError(ended))
       }
     }
   }
@@ -211,7 +210,7 @@ export class Replies implements ClientHandler {
       if (expected.kind !== Kind.chat) continue
       const { waiter, askees } = expected
       const ended = askees.apply(envelope)
-      if (ended !== undefined) waiter.reject(new ConnectionError('program_ended', programEndedText(ended)))
+      if (ended !== undefined) waiter.reject(programEndedError(ended))
       if (askees.handOver(envelope)) this.#waiting.set(envelope.id, expected)
     }
     const answered = correlations(envelope)
@@ -287,3 +286,6 @@ export class Subscriptions implements ClientHandler {
     this.#changes.push(change)
   }
 }
+
+const programEndedError = (participant: string): ConnectionError =>
+  new ConnectionError('program_ended', programEndedText(participant), { details: { participant } })

@@ -51,7 +51,9 @@ export function wait<Value>(
     }
     const aborted = (): void => waiter.reject(abortedError({ reason: signal?.reason }))
     const late = (): void =>
-      waiter.reject(new ConnectionError('timeout', `no ${what} within ${timeoutMs} ms`))
+      waiter.reject(
+        new ConnectionError('timeout', `no ${what} within ${timeoutMs} ms`, { details: { timeoutMs } }),
+      )
     let cancel = setLongTimeout(timeoutMs, late)
     let until = performance.now() + timeoutMs
     const endListening = onAbort(signal, aborted)

@@ -1,6 +1,6 @@
 import { omitUndefined, ProtocolError, stringifyExact } from '@meup/protocol'
 import { readCredential } from '../client/credential.js'
-import { ConnectionError, readRefusal } from '../client/errors.js'
+import { abortedError, ConnectionError, readRefusal } from '../client/errors.js'
 import { buildGatewayUrl, type Fetch } from '../client/transport.js'
 
 /** Parameters of a request. Lists are sent with commas between their values; `undefined` is not sent. */
@@ -87,17 +87,20 @@ function toConnectionError(
   { url, timeoutMs, signal }: Pick<HttpRequest, 'url' | 'timeoutMs' | 'signal'>,
 ): unknown {
   if (error instanceof ProtocolError) return error
-  if (signal?.aborted) return toAbortError(signal)
+  if (signal?.aborted) return abortedError(signal)
   const cause = error instanceof Error ? error : new Error(String(error))
   if (cause.name === 'TimeoutError') {
-    return new ConnectionError('timeout', `${url} did not answer within ${timeoutMs} ms`, { cause })
+    return new ConnectionError('timeout', `${url} did not answer within ${timeoutMs} ms`, {
+      cause,
+      details: { url, ...omitUndefined({ timeoutMs }) },
+    })
   }
   const { message } = cause.cause instanceof Error ? cause.cause : cause
-  return new ConnectionError('unreachable', `no gateway answers at ${url}: ${message}`, { cause })
+  return new ConnectionError('unreachable', `no gateway answers at ${url}: ${message}`, {
+    cause,
+    details: { url },
+  })
 }
-
-const toAbortError = ({ reason }: AbortSignal): ConnectionError =>
-  new ConnectionError('aborted', `aborted: ${String(reason)}`)
 
 /** The chunks of an export. Leaving the loop cancels it. Rejects with `ConnectionError` if it ends early (`closed`) or is aborted. */
 export async function* readExportBody(
@@ -112,7 +115,7 @@ export async function* readExportBody(
       yield value
     }
   } catch (cause) {
-    if (signal?.aborted) throw toAbortError(signal)
+    if (signal?.aborted) throw abortedError(signal)
     const advice = 'the log may have been pruned, or the connection was lost; export it again'
     throw new ConnectionError('closed', `the export broke off before its end: ${advice}`, { cause })
   } finally {

@@ -151,7 +151,9 @@ async function fetchMetrics(url: string): Promise<Metrics> {
   } catch (error) {
     const { message, cause } = error as Error
     const reason = cause instanceof Error ? cause.message : message
-    throw new ConnectionError('unreachable', `the metrics of ${url} cannot be read: ${reason}`)
+    throw new ConnectionError('unreachable', `the metrics of ${url} cannot be read: ${reason}`, {
+      details: { url },
+    })
   }
 }
 
