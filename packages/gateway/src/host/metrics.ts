@@ -168,7 +168,7 @@ export const metricDefinitions: readonly MetricDefinition[] = [
   {
     name: 'meup_auth_failures_total',
     type: 'counter',
-    help: 'Requests and connections without a valid token where one is needed',
+    help: 'Requests and connections that lack a valid token and need one',
     read: ({ failedLogins }) => [{ labels: {}, value: failedLogins }],
   },
   {
