@@ -7,7 +7,11 @@ import { type KnownAgent, knownAgents } from '@meup/acp/agents'
 import { agUi } from '@meup/ag-ui'
 import { agentHabits } from '../packages/acp/test/habits.js'
 import { describeRows } from '../packages/agent-sdk/test/model/matrix.js'
+import { listLeaves } from '../packages/cli/src/command-help.js'
+import { getUsage } from '../packages/cli/src/commands/man.js'
 import { type FailureRow, failures } from '../packages/cli/src/failure/failures.js'
+import { slashCommands } from '../packages/cli/src/join/slash-commands.js'
+import { createProgram } from '../packages/cli/src/program.js'
 import { metricDefinitions } from '../packages/gateway/src/host/metrics.js'
 import { parameters } from '../packages/gateway/src/http/parameters.js'
 import type { Route } from '../packages/gateway/src/http/route.js'
@@ -115,7 +119,29 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
         ]),
       ),
   },
-  'docs/commands.md': { json: jsonTable },
+  'docs/commands.md': {
+    commands: () =>
+      markdownTable(
+        ['command', 'what it does'],
+        listLeaves(createProgram()).map(({ path, command }) => [
+          code(getUsage(path, command)),
+          command.description(),
+        ]),
+      ),
+    json: jsonTable,
+  },
+  'docs/terminal.md': {
+    commands: () =>
+      markdownTable(
+        ['command', 'action'],
+        slashCommands.flatMap(({ name, forms }) =>
+          forms.map(([takes, about]) => [
+            code(`${name} ${takes}`.trimEnd()),
+            about.replace(/\S*<\w+>/g, code),
+          ]),
+        ),
+      ),
+  },
   'docs/http.md': {
     routes: () =>
       markdownTable(

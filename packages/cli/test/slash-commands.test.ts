@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
@@ -154,16 +153,4 @@ verifies('I24', 'help lists it under Inspection, and every command once', () => 
   }
   const sections = lines.filter((line) => /^\S/.test(line)).slice(1)
   expect(sections).toEqual([...new Set(sections)])
-})
-
-test('the page of the terminal has every command, and no other', () => {
-  const page = readFileSync(new URL('../../../docs/terminal.md', import.meta.url), 'utf8')
-  const rows = page.slice(page.indexOf('## 4. Commands')).match(/^\| `.*?\|/gm) ?? []
-  const named = rows.flatMap((row) => row.match(/`(\/[a-z]+)/g) ?? []).map((each) => each.slice(1))
-  expect([...new Set(named)].sort()).toEqual(
-    slashCommands
-      .map(({ name }) => name)
-      .filter((name) => name !== '/help')
-      .sort(),
-  )
 })

@@ -22,7 +22,7 @@ interface AskFlags extends ConnectionFlags {
 /** `meup ask`: asks a question and prints the answer; in a terminal, as it is written. */
 export function addAsk(program: Command): void {
   withConnection(program.command('ask'), 'print the envelope of the answer')
-    .description('ask a question, and print the answer: the first one, where several are asked')
+    .description('ask a question, and print the answer: the first one, if several are asked')
     .argument(
       '<question...>',
       'what to ask, in quotes, - = stdin; names before it: who is asked (default: the front desk, or everyone)',

@@ -25,7 +25,8 @@ function showByMan(page: string): boolean {
 
 const getOptions = (command: Command): readonly Option[] => command.options.filter(({ hidden }) => !hidden)
 
-const getUsage = (path: string, command: Command): string =>
+/** `meup ask [name...] <question>` */
+export const getUsage = (path: string, command: Command): string =>
   `meup ${path} ${command.usage()}`.replace('[options]', '').replace(/\s+/g, ' ').trimEnd()
 
 /** A page in the language of man(7). */

@@ -49,7 +49,7 @@ export function addRunCommands(program: Command): void {
 export function addRestart(program: Command): void {
   const command = program
     .command('restart')
-    .description('start programs of the running meup up anew, also those that wait or rest')
+    .description('restart programs of the running meup up, also those that wait or rest')
     .argument('<participant...>', 'which; <space>/<participant> where the configuration has several spaces')
   withConfig(command).action(async (names: readonly string[], flags: RestartFlags) =>
     (await import('../operator/restart.js')).restart(names, flags),
@@ -82,7 +82,7 @@ export function addRunning(program: Command): void {
 /** `meup ps` and `meup top`. Loaded when they run. */
 export function addWork(program: Command): void {
   withConnection(program.command('ps'), 'print one JSON object')
-    .description('show how everybody in a space is doing: state, messages, calls and tokens')
+    .description('show how the participants of a space are doing: state, messages, calls and tokens')
     .action(async (flags: ConnectionFlags) => (await import('../top/ps.js')).listWork(flags))
   withTarget(program.command('top'))
     .description('the same as it changes; keys pause, kick, interrupt and explain')
@@ -214,7 +214,7 @@ export function addToken(program: Command): void {
       )
   }
   withFlags(group.command('list').alias('ls'), true)
-    .description('show who has a token, where it lies, and what is wrong with it')
+    .description('list tokens, their files and what is wrong with them')
     .argument('[participant]', 'whose token')
     .action(async (participant: string | undefined, flags: TokenFlags) =>
       (await import('../operator/tokens.js')).listTokens(participant, flags),
@@ -233,7 +233,7 @@ function withFlags(command: Command, isMute: boolean): Command {
 /** `meup doctor`. Loaded when it runs. */
 export function addDoctor(program: Command): void {
   withConnection(program.command('doctor'), 'print one JSON object')
-    .description('show every setting and where it comes from, then find what is wrong here')
+    .description('show every setting and its source, then find what is wrong here')
     .option('--config <file>', 'configuration (default: space.yaml)')
     .option('--listen <host:port>', 'address to listen on instead of the configured one')
     .addHelpText('after', '\nIt changes nothing. Exits with 1 when something is wrong.')

@@ -32,7 +32,7 @@ export const slashCommands = [
   {
     name: '/participants',
     section: 'Inspection',
-    forms: [['[start]', 'who belongs to the space, is here, and thinks; whose name begins so']],
+    forms: [['[start]', 'who belongs to the space, is here, and thinks; [start] = only names that begin so']],
   },
   {
     name: '/replay',
@@ -53,7 +53,7 @@ export const slashCommands = [
     name: '/copy',
     section: 'Talk',
     forms: [
-      ['', 'copies the last message of somebody else, as it was written'],
+      ['', 'copies the last message of another participant, as it was written'],
       ['code [number]', 'its last block of code, or that with this number'],
     ],
   },
@@ -118,17 +118,17 @@ export const slashCommands = [
     section: 'Agents',
     forms: [['<participant…> [10m]', 'keeps them from acting, for so long or until /resume']],
   },
-  { name: '/resume', section: 'Agents', forms: [['<participant…>', 'lets them go on']] },
+  { name: '/resume', section: 'Agents', forms: [['<participant…>', 'lets them act again']] },
   {
     name: '/hide',
     section: 'Agents',
-    forms: [['[@agent]', 'hides what it thinks in its run from everyone, and tells everyone by whom']],
+    forms: [['[@agent]', 'hides what it thinks in its run from everyone, who read by whom']],
   },
   { name: '/show', section: 'Agents', forms: [['[@agent]', 'shows it to everyone again']] },
   {
     name: '/reply',
     section: 'Agents',
-    forms: [['[@agent] <text>', 'answers the latest thought of its run: it reads that before it goes on']],
+    forms: [['[@agent] <text>', 'answers the latest thought of its run, before its next step']],
   },
   {
     name: '/ask',
