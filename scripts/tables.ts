@@ -110,7 +110,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
     agents: failureTable('agents'),
     faults: () =>
       markdownTable(
-        ['what happens', 'where `meup up` runs', 'to the one who asked or called', 'in the space'],
+        ['what happens', 'where `meup up` runs', 'to the asker or caller', 'in the space'],
         faults.map(({ of, happens, operator, asker, space }) => [
           `**${of}**: ${happens}`,
           operator,

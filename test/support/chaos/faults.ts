@@ -71,7 +71,7 @@ export const faults = [
   {
     of: 'agent',
     name: 'stop',
-    happens: 'its process is stopped, and goes on later',
+    happens: 'its process is stopped, and continues later',
     operator: nothing,
     asker: 'the answer, later',
     space: 'it is away when two heartbeats were missed',
@@ -96,7 +96,7 @@ export const faults = [
     of: 'tool server',
     name: 'unreadable',
     happens:
-      'it writes what is no message: a byte order mark, text, UTF-16, deep nesting, `null`, answers to nobody',
+      'it writes other things than messages: a byte order mark, text, UTF-16, deep nesting, `null`, answers without a question',
     operator: unread,
     asker: 'the result',
     space: nothing,
@@ -203,9 +203,9 @@ export const faults = [
   {
     of: 'terminal',
     name: 'stop',
-    happens: 'it is stopped, and goes on later',
+    happens: 'it is stopped, and continues later',
     operator: nothing,
-    asker: 'what was said meanwhile',
+    asker: 'what was said in the meantime',
     space: 'a person is away when two heartbeats were missed',
   },
   {
@@ -219,7 +219,7 @@ export const faults = [
   {
     of: 'gateway',
     name: 'stop',
-    happens: 'its process is stopped, and goes on later',
+    happens: 'its process is stopped, and continues later',
     operator: nothing,
     asker: 'the answer, later',
     space: nothing,
@@ -228,7 +228,7 @@ export const faults = [
     of: 'gateway',
     name: 'locked-log',
     happens: 'another program locks its log',
-    operator: 'who has to let go, and when it goes on',
+    operator: 'the program that has to let go, and when it continues',
     asker: 'an acknowledgement, later; `unavailable` after some seconds',
     space: nothing,
   },

@@ -12,6 +12,6 @@ export const exitCodes = {
   /** An agent said that it could not answer. */
   noAnswer: 9,
   interrupted: 130,
-  /** Of SIGPIPE. */
+  /** As of a program that SIGPIPE ended. */
   brokenPipe: 141,
 } as const

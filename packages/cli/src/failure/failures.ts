@@ -64,7 +64,7 @@ export const failures = {
   },
   unknown_address: {
     when: 'start',
-    says: '{address} is no address of this machine',
+    says: '{address} is not an address of this machine',
     cause: 'The host in it does not resolve, or is that of another machine.',
     remedy: 'listen on `127.0.0.1` for this machine alone, or on `0.0.0.0` for others too',
   },
@@ -88,7 +88,7 @@ export const failures = {
   },
   no_log: {
     when: 'start',
-    says: 'The log file is damaged or is no log',
+    says: 'The log file is damaged or not a log',
     cause: '`storage.path` names another file, or the disk failed.',
     remedy: 'restore it from a copy, or move it away to begin a new log',
   },
@@ -138,12 +138,12 @@ export const failures = {
     says: 'the gateway is not known',
     cause: 'No space runs in this folder, or above it.',
     remedy:
-      'start one here with `meup up`, name one with `--url` or `MEUP_URL`, or see with `meup spaces` where one runs',
+      'start one here with `meup up`, name one with `--url` or `MEUP_URL`, or see with `meup spaces` which run',
     exit: exitCodes.usage,
   },
   wrong_url: {
     when: 'connect',
-    says: '{url} is no address like http://127.0.0.1:8080',
+    says: '{url} is not an address like http://127.0.0.1:8080',
     cause: '`--url` or `MEUP_URL` is misspelt.',
     remedy: 'write it with http:// or https:// and the port',
     exit: exitCodes.usage,
@@ -198,8 +198,8 @@ export const failures = {
   },
   unknown_participant: {
     when: 'connect',
-    says: 'nobody is called {name}',
-    cause: 'The name is misspelt, or nobody of that name is in `space.yaml` or was invited.',
+    says: 'no participant is called {name}',
+    cause: 'The name is misspelt, or neither in `space.yaml` nor invited.',
     remedy: 'did you mean {meant}?',
   },
   unknown_proposal: {
@@ -212,7 +212,7 @@ export const failures = {
     when: 'connect',
     says: '"{participant}" is not allowed to send "{kind}"',
     cause: 'No capability of it covers that.',
-    remedy: 'ask somebody who holds one for a grant: `meup caps explain` says which',
+    remedy: 'ask a participant that holds one for a grant: `meup caps explain` says which',
     exit: exitCodes.denied,
   },
   no_answer: {
@@ -231,7 +231,7 @@ export const failures = {
   failed_server: {
     when: 'agents',
     says: 'the tool server "{participant}" did not start: {reason}',
-    cause: 'Its command ends at once, or speaks no MCP. What it printed stands above. It is tried again.',
+    cause: 'Its command ends at once, or speaks no MCP. What it printed is above. It is tried again.',
     remedy: 'run the command by hand in the folder of `space.yaml` to see why',
   },
   failed_agent: {
@@ -257,7 +257,7 @@ export const failures = {
     when: 'agents',
     says: '{participant} ended: {reason}',
     cause:
-      'The program ended or crashed. What it printed stands above. It is tried again after 0.5 to 60 seconds, and rests after ten failures within ten minutes.',
+      'The program ended or crashed. What it printed is above. It is tried again after 0.5 to 60 seconds, and rests after ten failures within ten minutes.',
     remedy:
       'correct it: `meup up` starts it again when you save it; `meup restart {participant}` starts it at once',
   },
@@ -278,7 +278,7 @@ export const failures = {
   kicked_program: {
     when: 'agents',
     says: '{participant} was kicked by {by} and rests until {end}',
-    cause: 'Somebody removed it from the space. It starts again when the kick ends, or when it is invited.',
+    cause: 'A participant removed it from the space. It starts again when the kick ends, or when it is invited.',
     remedy: 'invite it again with `meup invite {participant}`',
   },
   missing_key: {

@@ -36,7 +36,7 @@ export function explainRefusal(error: NonNullable<ControlAnswer['error']>): Erro
   switch (code) {
     case 'unknown':
       return meant === undefined
-        ? new UsageError(`nobody is called ${text}; programs here: ${formatNames(programs)}`)
+        ? new UsageError(`no program is called ${text}; programs here: ${formatNames(programs)}`)
         : new Failure('unknown_participant', { name: text, meant: String(meant) })
     case 'no_program':
       return new Failure('no_program', { name: text, kind: String(kind), programs: formatNames(programs) })

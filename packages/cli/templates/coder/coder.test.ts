@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { loadConfig } from 'meup'
 
-/** What space.yaml allows, by participant: you and the coder come first. */
+/** Capabilities in space.yaml by participant: you and the coder come first. */
 const [space] = loadConfig('space.yaml').spaces
 const participants = Object.fromEntries(
   Object.entries(space?.config.participants ?? {}).map(([id, { capabilities }]) => [id, capabilities]),
@@ -14,7 +14,7 @@ test('the coder may read and run the test; what else it does is proposed', async
   await using space = await createTestSpace({ participants })
   const [person, agent] = [await space.join(you), await space.join(coder)]
 
-  /** What comes of it that the coder uses one of its tools. */
+  /** Has the coder use one of its tools; resolves to what becomes of the call. */
   async function use(tool: string, args: object): Promise<string | undefined> {
     const envelopes = person.envelopes()
     agent.call(`${coder}/${tool}`, args).catch(() => {}) // Nobody answers here.

@@ -1,6 +1,6 @@
 import type { AgentOptions } from '@meup/agent-sdk'
 
-/** What the model is told, and which tools it has. */
+/** Instructions and tools of the model. */
 export const role = {
   instructions:
     'You advise whether to deploy. Look at the files, which are in the folder ".", and base your answer on them alone.',
