@@ -161,7 +161,7 @@ export const commandHelp: Readonly<Record<string, CommandHelp>> = {
   'proposals withdraw': {
     examples: [
       ['meup proposals withdraw P1', 'your own'],
-      ['meup proposals withdraw P1 --as bot --json', 'as somebody else whose token lies here'],
+      ['meup proposals withdraw P1 --as bot --json', 'as another participant whose token is here'],
     ],
   },
   call: {
@@ -233,7 +233,7 @@ export const commandHelp: Readonly<Record<string, CommandHelp>> = {
   top: {
     examples: [
       ['meup top', 'as it changes; p pauses who does most'],
-      ['meup top --as ana', 'as somebody'],
+      ['meup top --as ana', 'as ana'],
     ],
   },
   logs: {

@@ -63,6 +63,6 @@ describe('/allow', () => {
 
   test('says so where there is nothing to allow', async () => {
     const { granted, notes } = await allow('8', [refusal(8, ['bot'], { missing: undefined })])
-    expect([granted, notes]).toEqual([[], ['#8 is no refusal that you may allow']])
+    expect([granted, notes]).toEqual([[], ['#8 is not a refusal that you may allow']])
   })
 })

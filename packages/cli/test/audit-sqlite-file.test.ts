@@ -31,7 +31,7 @@ describe('an export to a file', () => {
       (path) => new Database(path).exec('CREATE TABLE t (x)').close(),
       /is a database, but no export of an audit;/,
     ],
-    ['that is no database', (path) => writeFileSync(path, 'text, '.repeat(999)), /is no SQLite database;/],
+    ['that is no database', (path) => writeFileSync(path, 'text, '.repeat(999)), /is not a SQLite database;/],
   ])('%s refuses it, and leaves it as it is', async ([, make, says]) => {
     const space = await staged()
     const path = exportFile()

@@ -411,6 +411,6 @@ test.skipIf(process.platform === 'win32').for([0o022, 0o002, 0o000])(
     onTestFinished(() => transcript.close())
     await expect.poll(() => readdirSync(join(folder, '.meup'))).toContain('space.db.index.db')
     expect(readdirSync(join(folder, '.meup/transcripts'))).toContain('.gitignore')
-    expect(modeChecks(folder, path)).toEqual([{ name: 'modes', ok: true, detail: 'nobody else can read' }])
+    expect(modeChecks(folder, path)).toEqual([{ name: 'modes', ok: true, detail: 'no other user can read' }])
   },
 )

@@ -80,7 +80,7 @@ describe('keys', () => {
   test('a front desk that is no participant', () => {
     const text = 'version: 1\nspace: demo\nfrontDesk: bob\nparticipants: { ana: { kind: human } }\n'
     expect(findProblems(text)).toEqual([
-      '3:12 frontDesk: names bob, which is no participant; name one of ana',
+      '3:12 frontDesk: names bob, which is not a participant; name one of ana',
     ])
   })
 
@@ -227,7 +227,7 @@ describe('an MCP server has a command or a url', () => {
   test.for([
     [
       'url: "https://a.example/mcp", command: x',
-      '4:19 participants.r.url: cannot stand beside command; keep one of them',
+      '4:19 participants.r.url: excludes command; keep one of them',
     ],
     ['command: x, headers: { a: b }', /headers: goes with a url; give a command its secrets in env$/],
     ['url: "https://a.example", args: [x]', /args: goes with a command; a url has none$/],
@@ -298,7 +298,7 @@ test('beside several spaces nothing is said of one', () => {
       'version: 1\nspace: a\nspaces: { a: {}, b: { storage: {} } }\nparticipants: {}\nsafety: {}\n',
     ),
   ).toEqual([
-    '2:1 space: cannot stand beside spaces; keep one of them',
+    '2:1 space: excludes spaces; keep one of them',
     expect.stringMatching(/^3:23 spaces\.b\.storage: is not known here/),
     '4:1 participants: belongs in each of the spaces; move it there',
     '5:1 safety: belongs in each of the spaces; move it there',

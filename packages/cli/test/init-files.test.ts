@@ -86,8 +86,8 @@ describe('the model', () => {
 
   test.for([
     [{ key: 'sk-ant-hush' }, /^(?!.*hush).*name of an environment variable/],
-    [{ model: "it's" }, /no name of a model/],
-    [{ baseUrl: 'localhost' }, /no address such as http/],
+    [{ model: "it's" }, /not a name of a model/],
+    [{ baseUrl: 'localhost' }, /not an address such as http/],
     [{ provider: 'openai', baseUrl: 'http://x/v1' }, /for --provider openai-compatible/],
   ] as const)('is refused with %j', async ([flags, reason]) => {
     await expect(choose(flags)).rejects.toThrow(reason)

@@ -12,7 +12,7 @@ const warn = (program: string): string[] =>
 
 test('a command line in command, and a cwd that is not there, are found before the start', () => {
   expect(warn('command: "node agent.js --fast"')).toEqual([
-    'bot: command is "node agent.js --fast"; arguments stand in args: command: node, args: [agent.js, --fast]',
+    'bot: command is "node agent.js --fast"; arguments belong in args: command: node, args: [agent.js, --fast]',
   ])
   expect(warn('command: node, cwd: ./nowhere')).toEqual([
     expect.stringMatching(/^bot: cwd \S+nowhere does not exist;/),

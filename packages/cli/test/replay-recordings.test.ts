@@ -99,7 +99,7 @@ describe('plain envelopes', () => {
       [text + lines[2], 4, /seq 3 follows 3/],
       [text.replace('"seq":2', '"seq":0'), 2, /invalid envelope: \/seq/],
       [text.replace('"from":"ana"', '"form":"ana"'), 2, /invalid envelope/],
-      [bytes.fill(0xff, bytes.indexOf('é'), bytes.indexOf('é') + 2), 2, /no UTF-8/],
+      [bytes.fill(0xff, bytes.indexOf('é'), bytes.indexOf('é') + 2), 2, /not UTF-8/],
     ]
     for (const [changed, line, problem] of cases) {
       const { end } = await readText(changed)

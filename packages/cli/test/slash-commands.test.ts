@@ -146,7 +146,7 @@ describe('Tab', () => {
 verifies('I24', 'help lists it under Inspection, and every command once', () => {
   const lines = helpLines()
   expect(lines.join('\n')).toMatch(
-    /^What you type is said; \/\/ says what begins with a slash\. Ctrl\+D leaves\.\n\nInspection\n {2}\/reasoning {2,}why the agent/,
+    /^Lines are messages; \/\/ begins a message with a slash\. Ctrl\+D leaves\.\n\nInspection\n {2}\/reasoning {2,}why the agent/,
   )
   for (const { name } of slashCommands) {
     expect(lines.some((line) => line === `  ${name}` || line.startsWith(`  ${name} `))).toBe(true)

@@ -83,7 +83,7 @@ test.for<[string, Record<string, string>, unknown[]]>([
   [
     'with an endpoint that is no address',
     { OTEL_EXPORTER_OTLP_ENDPOINT: '127.0.0.1:4318' },
-    ['nothing is traced: OTEL_EXPORTER_OTLP_ENDPOINT is no address'],
+    ['nothing is traced: OTEL_EXPORTER_OTLP_ENDPOINT is not an address'],
   ],
 ])('%s nothing is traced', async ([, variables, warnings]) => {
   const warned: unknown[] = []

@@ -81,7 +81,7 @@ export class AuditFile {
     } catch (error) {
       db?.close()
       const { message, code } = error as NodeJS.ErrnoException
-      const reason = code === 'SQLITE_NOTADB' ? `${path} is no SQLite database` : message
+      const reason = code === 'SQLITE_NOTADB' ? `${path} is not a SQLite database` : message
       throw new Error(`${reason}; name another file with --to`, { cause: error })
     }
   }

@@ -24,7 +24,7 @@ export interface AuditEntry extends StepRow {
   readonly input_source: string
 }
 
-/** Each present part narrows the result further. */
+/** Present parts narrow the result. */
 export interface AuditFilter {
   /** Epoch of a log. */
   readonly sessionId?: string

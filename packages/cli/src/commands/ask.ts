@@ -29,7 +29,7 @@ export function addAsk(program: Command): void {
     )
     .usage('[name...] <question> [options]')
     .option('--to <names>', 'who is asked: a name, or several with commas', collectNames)
-    .option('--private', 'only those who are asked read the question and its answer')
+    .option('--private', 'only the asked participants read the question and its answer')
     .option('--timeout <duration>', 'how long to wait', '5m')
     .addHelpText(
       'after',

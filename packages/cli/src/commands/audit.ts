@@ -39,7 +39,7 @@ export function addAudit(program: Command): void {
     .option('--from <names>', 'only in turns of these: a name, or several with commas', collectNames)
     .option('--since <time>', 'only from then on, such as tuesday, 2026-01-02 or 1h')
     .option('--until <time>', 'only before then')
-    .option('--limit <count>', 'only the last so many', '100')
+    .option('--limit <count>', 'only the last ones, up to this number', '100')
     .action(async ({ limit, ...flags }: TrailFlags & { limit: string }) => {
       const maxSteps = parseCount(limit, '--limit')
       checkTurn(flags)

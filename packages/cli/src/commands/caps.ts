@@ -76,7 +76,7 @@ export function addCaps(program: Command): void {
     .option('--participant <participant>', 'only what concerns this one')
     .option('--since <time>', 'only from then on, such as tuesday, 2026-01-02 or 1h')
     .option('--until <time>', 'only before then')
-    .option('--limit <count>', 'only the last so many', '100')
+    .option('--limit <count>', 'only the last ones, up to this number', '100')
     .action(async ({ limit, ...flags }: LogFlags & { limit: string }) => {
       const maxDecisions = parseCount(limit, '--limit')
       await printTrustLog(maxDecisions, flags)
@@ -191,7 +191,7 @@ export async function readGrants(flags: ConnectionFlags): Promise<GrantLog> {
 async function findGrant(start: string, flags: ConnectionFlags): Promise<LoggedGrant> {
   const grant = findByPrefix((await readGrants(flags)).list(Date.now()), start, 'grant')
   if (grant !== undefined) return grant
-  const message = `no grant ${start} stands (see meup caps ls); after a participant, name what it is to lose`
+  const message = `no grant ${start} is in force (see meup caps ls); after a participant, name what it is to lose`
   throw new ProtocolError('not_found', message)
 }
 

@@ -31,7 +31,7 @@ export function addMcp(program: Command): void {
     )
     .option(
       '--host <name>',
-      'with --http: a name under which clients reach it, such as host.docker.internal, beside localhost and those of gateway.hosts; repeatable',
+      'with --http: a name under which clients reach it, such as host.docker.internal, in addition to localhost and gateway.hosts; repeatable',
       (name: string, names: readonly string[]) => [...names, parseHost(name)],
       [],
     )

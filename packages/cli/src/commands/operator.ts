@@ -66,7 +66,7 @@ export function addRunning(program: Command): void {
     .description('show what programs of the running meup up print, and why they ended')
     .argument('[participant...]', 'whose (default: all)')
     .option('-f, --follow', 'go on as they print more')
-    .option('--tail <count>', 'begin with the last so many lines', '200')
+    .option('--tail <count>', 'begin with this number of the last lines', '200')
   withConfig(logs).action(async (names: readonly string[], flags: LogsFlags) =>
     (await import('../operator/logs.js')).showLogs(names, flags),
   )
@@ -111,7 +111,7 @@ export function addInit(program: Command): void {
     .option('--space <name>', 'name of the space (default: that of the folder)')
     .option('--person <name>', 'your name in it (default: as you are logged in)')
     .option('--agent <name>', 'name of the agent (default: by the template)')
-    .option('--listen <host:port>', 'where it listens (default: 127.0.0.1, the first free port from 8080 on)')
+    .option('--listen <host:port>', 'address to listen on (default: 127.0.0.1, the first free port from 8080 on)')
     .option(
       '--import <file>',
       'a file with MCP servers of another program, which become participants; may be repeated',
@@ -121,7 +121,7 @@ export function addInit(program: Command): void {
       '--from <folder>',
       'where the packages of meup are as files, as pnpm packs in a clone writes them',
     )
-    .option('--yes', 'ask nothing; so it is where nobody sits at a terminal')
+    .option('--yes', 'ask nothing, as without a terminal')
     .option('--json', 'print one JSON object, and ask nothing')
     .action(async (folder: string, flags: InitFlags) =>
       (await import('../operator/init.js')).init(folder, flags),
@@ -141,13 +141,13 @@ export function addAdd(program: Command): void {
       repeat,
     )
     .option('--header <header>', 'a header for its address, such as "X-Team: blue"; may be repeated', repeat)
-    .option('--replace', 'write a server anew that is there already; its capabilities and limits stay')
+    .option('--replace', 'replace a server that is there already; its capabilities and limits stay')
     .option('--space <name>', 'space, where the configuration has several')
     .addHelpText(
       'after',
       '\nmeup add files -- npx -y @modelcontextprotocol/server-filesystem .' +
         '\nmeup add tools https://tools.example/mcp --header "Authorization: Bearer …"' +
-        '\nValues that look like secrets are kept in .meup/secrets, and variables stand for them.',
+        '\nValues that look like secrets are kept in .meup/secrets, and named by variables.',
     )
   withConfig(command).action(async (name: string, words: readonly string[], _: unknown, own: Command) =>
     (await import('../operator/add.js')).add(
@@ -201,7 +201,7 @@ export function addToken(program: Command): void {
     .description('make, replace, take away and list the tokens of participants')
     .addHelpText(
       'after',
-      '\nA token says who somebody is. Each lies in .meup/tokens/<participant> beside the configuration.' +
+      '\nA token identifies a participant. It is in .meup/tokens/<participant> next to the configuration.' +
         '\nA gateway that runs here follows at once; it also reads its configuration again then.',
     )
   for (const verb of ['create', 'rotate', 'revoke'] as const) {

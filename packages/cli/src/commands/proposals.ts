@@ -148,7 +148,7 @@ function rejectProposal(id: string, { reason, message, ...flags }: RefuseFlags):
     const reasons = omitUndefined({ reason, message })
     await space.proposals.reject(id, reasons)
     if (flags.json) printJson<JsonOf<'proposals reject'>>({ id, state: 'rejected', by: space.id, ...reasons })
-    else printNotice(`${id} is rejected; ${from} is told why`)
+    else printNotice(`${id} is rejected; ${from} gets the reason`)
   })
 }
 

@@ -16,7 +16,7 @@ export function addReplay(program: Command): void {
   withConnection(program.command('replay'), 'print envelopes as JSON, one a line; with --into one object')
     .description('play a log again, at the terminal or into a space of its own')
     .argument('[file]', 'an export, or envelopes one a line; - = from stdin (default: the log of the space)')
-    .option('--speed <factor>', 'so many times as fast as it went; max = without pauses (default: 1)')
+    .option('--speed <factor>', 'how many times as fast as it went; max = without pauses (default: 1)')
     .option('--from <seq>', 'begin at this envelope')
     .option('--to <seq>', 'end with this envelope')
     .option('--into <database>', 'make a space of it in this file, for a gateway to serve')

@@ -47,7 +47,7 @@ export function addSearch(program: Command): void {
     )
     .option('--since <time>', 'only from then on, such as tuesday, 2026-01-02 or 1h')
     .option('--until <time>', 'only before then')
-    .option('--limit <count>', 'only the last so many', '20')
+    .option('--limit <count>', 'only the last ones, up to this number', '20')
     .action(search)
 }
 

@@ -15,7 +15,7 @@ export function addTranscript(program: Command): void {
     .description('show prompts, reasoning, answers, calls and results, turn by turn')
     .option('--turn <id>', 'only this turn: the id of the message that was answered')
     .addOption(new Option('--type <type>', 'only such commits').choices(types))
-    .option('--last <count>', 'only the last so many', '100')
+    .option('--last <count>', 'only the last ones, up to this number', '100')
     .action(async ({ last, turn, type, ...flags }: LogFlags) =>
       (await load()).showLog(omitUndefined({ turn, type, last: parseCount(last, '--last') }), flags),
     )

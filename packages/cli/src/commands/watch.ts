@@ -25,7 +25,7 @@ export function addWatch(program: Command): void {
     .description('print what happens in a space')
     .option('--from <seq>', 'begin at this envelope; 1 = the first')
     .option('--since <time>', 'begin then, such as tuesday, 2026-01-02 or 1h')
-    .option('--tail <count>', 'begin with the last so many')
+    .option('--tail <count>', 'begin with this number of the last events')
     .option('--time', 'before each event its time, with the offset of this machine')
     .option('--seq', 'before each event its seq')
     .option('--no-follow', 'end when the log has been printed')

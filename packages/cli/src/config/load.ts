@@ -70,7 +70,7 @@ export function parseFile(text: string, options: ReadOptions): ConfigFile {
     }
     const { frontDesk, participants = {} } = space
     if (frontDesk !== undefined && !Object.hasOwn(participants, frontDesk)) {
-      const message = `names ${frontDesk}, which is no participant; name one of ${Object.keys(participants).join(', ')}`
+      const message = `names ${frontDesk}, which is not a participant; name one of ${Object.keys(participants).join(', ')}`
       report({ path: [...inSpace, 'frontDesk'], message, at: 'value' })
     }
   }

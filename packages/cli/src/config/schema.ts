@@ -232,7 +232,7 @@ const participant = byKind('one of human, agent, mcp, process, acp', [
     ...serverLimits,
     ...program,
     command: orUrl,
-    url: refusedKey('cannot stand beside command; keep one of them'),
+    url: refusedKey('excludes command; keep one of them'),
     headers: refusedKey('goes with a url; give a command its secrets in env'),
   }),
   map({
@@ -242,7 +242,7 @@ const participant = byKind('one of human, agent, mcp, process, acp', [
     ...started,
     url,
     headers: Type.Optional(headers),
-    command: refusedKey('cannot stand beside url; keep one of them'),
+    command: refusedKey('excludes url; keep one of them'),
     args: refusedKey('goes with a command; a url has none'),
     cwd: refusedKey('goes with a command; a url has none'),
     env: refusedKey('goes with a command; give a url its secrets in headers'),
@@ -321,7 +321,7 @@ const perSpaceOnly = refusedKey('belongs in each of the spaces; move it there')
 export const SeveralSpacesFile = map({
   ...shared,
   spaces: named(SpaceName, spaceName, oneSpace, 1),
-  space: refusedKey('cannot stand beside spaces; keep one of them'),
+  space: refusedKey('excludes spaces; keep one of them'),
   retention: perSpaceOnly,
   limits: perSpaceOnly,
   reasoning: perSpaceOnly,

@@ -124,7 +124,7 @@ export const storage = byKind(
   Object.values(backends).map(({ schema }) => schema) as [Backends[StorageKind]['schema']],
 )
 
-/** Each backend's functions take the settings of its own kind. */
+/** The functions of a backend take the settings of its own kind. */
 const backendOf = ({ kind }: { kind: StorageKind }) =>
   backends[kind] as unknown as Omit<Backend<TObject, StorageSettings>, 'settings'> & {
     settings(file: FileStorage, directory: string): StorageSettings

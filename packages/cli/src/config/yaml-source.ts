@@ -190,7 +190,7 @@ function expandText(text: string, env: NodeJS.ProcessEnv, problems: string[]): s
     if (match === '$${') return '${'
     const [, name, fallback] = variableContent.exec(content ?? '') ?? []
     if (name === undefined) {
-      problems.push(`write \${NAME} or \${NAME:-default}, not ${match}; $\${ stands for a literal \${`)
+      problems.push(`write \${NAME} or \${NAME:-default}, not ${match}; $\${ is a literal \${`)
       return ''
     }
     const value = env[name]

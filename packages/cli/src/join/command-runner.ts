@@ -146,7 +146,7 @@ export class CommandRunner {
   /** Returns a line for people. */
   #copy([what, number]: readonly string[]): string {
     const { answers, view } = this.#context
-    if (answers.text === undefined) return 'nobody else has said anything yet'
+    if (answers.text === undefined) return 'no other participant has said anything yet'
     if (what !== undefined && what !== 'code') throw new UsageError('/copy, or /copy code [number]')
     const blocks = answers.codeBlocks
     const text = what === undefined ? answers.text : blocks.at(number === undefined ? -1 : Number(number) - 1)
@@ -179,7 +179,7 @@ export class CommandRunner {
   async interrupt(number?: string): Promise<void> {
     const { view, interrupting } = this.#context
     const { runs, areMine } = interrupting.choices()
-    if (runs.length === 0) return view.notify('nobody thinks at present')
+    if (runs.length === 0) return view.notify('no agent thinks at present')
     const latest = runs.slice(-9)
     const at = await this.#choice(
       number,
@@ -198,7 +198,7 @@ export class CommandRunner {
       return at
     }
     if (areMine && names.length === 1) return 0
-    const question = areMine ? 'interrupt which?' : 'nobody answers you at present; interrupt which?'
+    const question = areMine ? 'interrupt which?' : 'no agent answers you at present; interrupt which?'
     return this.#context.view.ask(question, names)
   }
 
@@ -231,7 +231,7 @@ export class CommandRunner {
   async decide(word: 'y' | 'n'): Promise<void> {
     const { view, pending } = this.#context
     const offer = pending.offer()
-    if (offer === undefined) return view.notify('it was decided meanwhile, or has expired')
+    if (offer === undefined) return view.notify('it was decided in the meantime, or has expired')
     const { proposal, since } = offer
     if (since === undefined) return view.notify(notShown)
     if (since > (view.typedSince ?? Date.now()))
@@ -268,7 +268,7 @@ export class CommandRunner {
     const { to, payload } = pending.request(id) ?? { payload: {} }
     const capability = getAlwaysCapability({ ...(payload as unknown as ProposedRequest), to })
     if (capability !== undefined) return this.#askTerms(source.from, capability, getParameters(payload))
-    view.notify('this names no tool of somebody: approve it alone')
+    view.notify('this names no tool of a participant: approve it alone')
     return Promise.resolve(undefined)
   }
 
@@ -322,7 +322,7 @@ export class CommandRunner {
     const owner = named?.replace(/^@/, '')
     if (owner !== undefined) this.#known([owner])
     const runs = space.runs.filter((run) => owner === undefined || run.owner === owner).slice(-9)
-    if (runs.length === 0) return view.notify('nobody thinks at present')
+    if (runs.length === 0) return view.notify('no agent thinks at present')
     const verb = isShown ? 'show' : 'hide'
     const names = runs.map((run) => `${verb} what ${run.owner} thinks ${isShown ? 'to' : 'from'} everyone`)
     // Without a prompt, the name is required.
@@ -338,7 +338,7 @@ export class CommandRunner {
     if (text.trim() === '') throw new UsageError('/ask #<seq of a thought> <question>')
     const thought = await this.#http.readEnvelope(ref)
     if (!isThought(thought.kind))
-      throw new UsageError(`${ref} is no thought; meup watch --seq shows their numbers`)
+      throw new UsageError(`${ref} is not a thought; meup watch --seq shows their numbers`)
     const { id: correlationId, from: mention } = thought
     const about = { mention, correlationId, format: 'markdown' } as const
     await this.#context.space.chat(quoteThought(thought, text.trim()), about)
@@ -351,7 +351,7 @@ export class CommandRunner {
     if (text.trim() === '') throw new UsageError('/reply [@agent] <text>')
     if (owner !== undefined) this.#known([owner])
     const runs = space.runs.filter((run) => owner === undefined || run.owner === owner).slice(-9)
-    if (runs.length === 0) return view.notify('nobody thinks at present')
+    if (runs.length === 0) return view.notify('no agent thinks at present')
     const names = runs.map((run) => interrupting.named(run))
     const isClear = runs.length === 1 || view.lines === undefined
     const at = isClear ? runs.length - 1 : await view.ask('reply to which?', names)
@@ -401,7 +401,7 @@ export class CommandRunner {
       return view.notify(
         number === undefined
           ? 'nothing was refused that you may allow'
-          : `#${seq} is no refusal that you may allow`,
+          : `#${seq} is not a refusal that you may allow`,
       )
     }
     // Masked arguments match nothing.
@@ -568,7 +568,7 @@ export function participantLines(
   const isHere = (status: string | undefined): boolean => status === 'present'
   const meant = participants.filter(({ id }) => id.startsWith(start))
   if (meant.length === 0)
-    return [start === '' ? 'nobody is known' : `nobody's name begins with ${onOneLine(start)}`]
+    return [start === '' ? 'no participant is known' : `no participant's name begins with ${onOneLine(start)}`]
   const sorted = meant.toSorted((one, other) => Number(isHere(other.status)) - Number(isHere(one.status)))
   const rows = sorted.slice(0, maxListed).map((participant) => {
     const { id, capabilities } = participant

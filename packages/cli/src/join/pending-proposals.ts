@@ -221,7 +221,7 @@ function describeRequest(request: AnyEnvelope, call: ProposedCall, { mayDecide, 
   const more =
     size === 'card'
       ? '… cut: Ctrl+P shows all of it'
-      : `… too long to be shown here, so nobody approves it here: reject it, or see all of it with \`meup proposals show ${request.id}\` or on the page (\`meup open\`)`
+      : `… too long to be shown and approved here: reject it, or see all of it with \`meup proposals show ${request.id}\` or on the page (\`meup open\`)`
   return { lines: indented([...firstRows(lines), more]), isWhole: false }
 }
 

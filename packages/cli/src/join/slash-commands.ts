@@ -59,7 +59,7 @@ export const slashCommands = [
   },
   {
     name: '/filter',
-    section: 'What you see',
+    section: 'Display',
     forms: [
       ['', 'what you see at present, and how much the gateway has kept back'],
       ['@<agent> <kind>', 'only what these say, only envelopes of these kinds'],
@@ -72,12 +72,12 @@ export const slashCommands = [
   },
   {
     name: '/thoughts',
-    section: 'What you see',
+    section: 'Display',
     forms: [['', 'hides what agents think from you, or shows it again (Ctrl+T)']],
   },
   {
     name: '/output',
-    section: 'What you see',
+    section: 'Display',
     forms: [['', 'shows all that tools give back, or a line of it (Ctrl+O)']],
   },
   { name: '/pending', section: 'Decisions', forms: [['', 'what waits for a decision (Ctrl+P)']] },
@@ -212,7 +212,7 @@ export function helpLines(): string[] {
     ...(rows[at - 1]?.section === section ? [] : ['', section]),
     lines[at] ?? '',
   ])
-  return ['What you type is said; // says what begins with a slash. Ctrl+D leaves.', ...titled]
+  return ['Lines are messages; // begins a message with a slash. Ctrl+D leaves.', ...titled]
 }
 
 /** The message for an unknown command. */

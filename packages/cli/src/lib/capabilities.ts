@@ -39,7 +39,7 @@ function findProgramWarnings(program: Program): string[] {
   const isLine = rest.length > 0 && !existsSync(resolve(cwd, command))
   return [
     ...(isLine
-      ? [`command is "${command}"; arguments stand in args: command: ${first}, args: [${rest.join(', ')}]`]
+      ? [`command is "${command}"; arguments belong in args: command: ${first}, args: [${rest.join(', ')}]`]
       : []),
     ...(existsSync(cwd) ? [] : [`cwd ${cwd} does not exist; make that folder, or correct it`]),
   ]

@@ -24,7 +24,7 @@ export function parseObject(json: string, flag: string): object {
   } catch (error) {
     const reason = getErrorMessage(error)
     throw new UsageError(
-      `${flag}: this is not JSON: ${reason}; in a shell it stands in single quotes: ${example}`,
+      `${flag}: this is not JSON: ${reason}; in a shell, put it in single quotes: ${example}`,
     )
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

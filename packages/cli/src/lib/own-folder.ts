@@ -22,6 +22,6 @@ export function makeOwnFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const { uid, mode } = lstatSync(folder)
   if ((mode & 0o170_000) !== 0o040_000 || uid !== userInfo().uid)
-    throw new Error(`${folder} belongs to somebody else`)
+    throw new Error(`${folder} belongs to another user`)
   chmodSync(folder, 0o700)
 }

@@ -44,6 +44,6 @@ export async function readStdin(): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)).trim()
   } catch {
-    throw new UsageError('stdin is no text in UTF-8; convert it first, or name the file in the question')
+    throw new UsageError('stdin is not text in UTF-8; convert it first, or name the file in the question')
   }
 }

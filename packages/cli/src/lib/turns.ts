@@ -41,4 +41,4 @@ export async function findLatestAnswerer(http: HttpClient): Promise<string | und
 
 /** `naming`: the option that names an agent. */
 export const createNoAnswererError = (naming: string): Error =>
-  new Error(`nobody has answered anybody here yet; ${naming} says whose reasoning you mean`)
+  new Error(`no agent has answered here yet; ${naming} says whose reasoning you mean`)

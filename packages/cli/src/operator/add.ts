@@ -50,7 +50,7 @@ export async function add(
   printNotice(onOneLine(`✓ ${name} ${changes[change]} ${config}: ${what}`))
   for (const notice of notices) printNotice(`… ${notice}`)
   if (secrets.length > 0)
-    printNotice(`… secrets are not in ${config}, but in .meup/secrets beside it: ${secrets.join(', ')}`)
+    printNotice(`… secrets are not in ${config}, but in .meup/secrets next to it: ${secrets.join(', ')}`)
   printNotice(onOneLine(describeStart(name, announced)))
   printNotice(describeUsers(name, space.config.participants))
   print(nextCommand({ config, ...omitUndefined({ C }) }, gateway === 'none' ? 'up' : 'join'))
@@ -75,11 +75,11 @@ function readAddress(name: string, words: readonly string[]): ServerRequest['tar
     )
   const isUrl = /^\$\{/.test(url) || (/^https?:\/\//i.test(url) && URL.canParse(url))
   if (isUrl && others.length === 0) return { url }
-  const command = `a command stands behind --: meup add ${name} -- ${words.map(quoteWord).join(' ')}`
+  const command = `a command follows --: meup add ${name} -- ${words.map(quoteWord).join(' ')}`
   throw new UsageError(
     isUrl
       ? `${others.join(' ')} is too much behind an address; ${command}`
-      : `${url} is no address such as https://tools.example/mcp; ${command}`,
+      : `${url} is not an address such as https://tools.example/mcp; ${command}`,
   )
 }
 
@@ -156,7 +156,7 @@ function describeUsers(name: string, participants: SpaceEntry['config']['partici
     .filter(([, { capabilities }]) => compileCapabilities(capabilities).allows(listing).allowed)
     .map(([id]) => id)
   const needed = `{ tool: "${name}/*" } in capabilities lets a participant use it`
-  return users.length === 0 ? `nobody may use it yet: ${needed}` : `${users.join(', ')} may use it; ${needed}`
+  return users.length === 0 ? `no participant may use it yet: ${needed}` : `${users.join(', ')} may use it; ${needed}`
 }
 
 /** The command to type next, from the folder of the shell. */

@@ -59,7 +59,7 @@ const adviseOnSilence = ({ pid }: GatewayFile): string =>
 /** Checks that every space takes envelopes: a gateway whose disk is full answers, and can be read. */
 async function readinessCheck(url: string): Promise<Check> {
   const ready = await fetchProbe(url, 'readyz')
-  const advice = 'look at what the gateway prints; once its log can be written it goes on by itself'
+  const advice = 'look at what the gateway prints; it continues once its log can be written'
   if (ready instanceof Error) return fail('ready', `${url}/readyz does not answer: ${ready.message}`, advice)
   if (ready.ok) return pass('ready', 'every space takes envelopes')
   const reason = readDetail(await ready.text()) ?? `${url}/readyz says ${ready.status}`
@@ -78,7 +78,7 @@ function readDetail(body: string): string | undefined {
 
 async function entryChecks(url: string, { space, participant, token }: Address): Promise<Check[]> {
   if (space.value === undefined || token.value === undefined) return []
-  const who = participant.value ?? 'whoever has the token'
+  const who = participant.value ?? 'the owner of the token'
   const refused = `the token of ${who} does not open the space ${space.value} (${token.from})`
   try {
     const refusal = await findTokenRefusal(url, space.value, token.value)
@@ -204,7 +204,7 @@ export function modeChecks(directory: string, logFile: string | undefined): Chec
   const open = private_.filter(isOpenToOthers)
   if (open.length === 0) {
     return [
-      pass('modes', private_.length === 0 ? `${folder} is made at the first start` : 'nobody else can read'),
+      pass('modes', private_.length === 0 ? `${folder} is made at the first start` : 'no other user can read'),
     ]
   }
   return open.map((file) => {

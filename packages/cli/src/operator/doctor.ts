@@ -102,7 +102,7 @@ function addressSettings({ url, space, participant, token }: Address): Setting[]
   return [
     say('commands go to', shown(url), url.from),
     say('commands enter', shown(space), space.from),
-    say('commands act as', participant.value ?? 'whoever has the token', participant.from),
+    say('commands act as', participant.value ?? 'the owner of the token', participant.from),
     say('with the token', token.value === undefined ? 'none' : '(hidden)', token.from),
   ]
 }

@@ -95,7 +95,7 @@ export async function init(folder: string, flags: InitFlags): Promise<void> {
     )
   for (const notice of servers.notices) printNotice(`… ${notice}`)
   if (kept.length > 0)
-    printNotice(`… secrets are not in space.yaml, but in .meup/secrets beside it: ${kept.join(', ')}`)
+    printNotice(`… secrets are not in space.yaml, but in .meup/secrets next to it: ${kept.join(', ')}`)
   if (variables.length > 0)
     printNotice(
       `… not set here: ${variables.join(', ')}; set each in the environment of meup up, or write it into .meup/secrets/<name>`,
@@ -228,12 +228,12 @@ export async function chooseModel(
 }
 
 const modelProblem = (value: string): string | undefined =>
-  /^[\w.:/@+-]+$/.test(value) ? undefined : `${value} is no name of a model`
+  /^[\w.:/@+-]+$/.test(value) ? undefined : `${value} is not a name of a model`
 
 const urlProblem = (value: string): string | undefined =>
   /^https?:\/\/[^\s'\\]+$/.test(value) && URL.canParse(value)
     ? undefined
-    : `${value} is no address such as ${localURL}`
+    : `${value} is not an address such as ${localURL}`
 
 /** Never quotes the input: it may be the key itself. */
 const keyProblem = (value: string): string | undefined =>

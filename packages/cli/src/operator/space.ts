@@ -97,7 +97,7 @@ participants:
   # An agent that you write. It may talk, think aloud, and use its own tools. Its token: .meup/tokens/${agent}, made on the first start
   ${text(agent)}: { kind: agent, capabilities: [chat, "reasoning.*", { tool: "me/*" }] }
 
-  # A tool server, started with the space. Whoever is to use it needs { kind: mcp.request, to: files }
+  # A tool server, started with the space. Its users need { kind: mcp.request, to: files }
   # files: { kind: mcp, command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", .] }
 `
 

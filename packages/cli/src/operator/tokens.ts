@@ -49,7 +49,7 @@ export async function runTokenChange(
     printJson<JsonOf<'token create'>>({ tokens: changed.map((each) => toTokenJson(each, flags)), gateway })
   else {
     for (const each of changed) print(formatChange(each, verb, flags))
-    printNotice(changed.length === 0 ? 'everybody has a token already' : gatewayMessages[gateway])
+    printNotice(changed.length === 0 ? 'every participant has a token already' : gatewayMessages[gateway])
   }
   if (gateway === 'silent') process.exitCode = 1
 }

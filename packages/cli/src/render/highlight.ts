@@ -1,4 +1,4 @@
-/** How the parts of code stand out. */
+/** Styles of the parts of code. */
 export interface CodeStyle {
   keyword(text: string): string
   /** A text or a number. */

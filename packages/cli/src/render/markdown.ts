@@ -2,7 +2,7 @@ import { lexer, type MarkedToken, type Token, type Tokens } from 'marked'
 import { type CodeStyle, highlightLine } from './highlight.js'
 import { measureWidth } from './width.js'
 
-/** How the parts of a text stand out. */
+/** Styles of the parts of a text. */
 export interface MarkdownStyle extends CodeStyle {
   strong(text: string): string
   code(text: string): string

@@ -174,7 +174,7 @@ function readLine(bytes: Uint8Array): { readonly envelope: Envelope; readonly js
   try {
     json = decoder.decode(bytes).trimEnd()
   } catch {
-    return 'this is no UTF-8'
+    return 'this is not UTF-8'
   }
   const envelope = readLogged(json)
   return typeof envelope === 'string' ? envelope : { envelope, json }

@@ -112,7 +112,7 @@ async function show(
     await play(selected(), { clock: systemClock, speed, show: stage.show, notify: stage.notify })
     const { shown, withheld } = seen
     if (withheld > 0) {
-      const reader = 'whoever exported this was not allowed to read them'
+      const reader = 'the exporter was not allowed to read them'
       const whose = erased > 0 ? `they were erased, or ${reader}` : reader
       stage.notify(`${withheld} of ${shown + withheld} envelopes could not be shown: ${whose}`)
     }
@@ -265,7 +265,7 @@ function findMissing({ first, gap, withheld, erased = 0, proof }: RecordingExten
   if (erased > 0)
     return `a space needs all envelopes, and ${erased} of these were erased: meup backup copies the log`
   if (withheld > 0) {
-    return `a space needs all envelopes, and ${withheld} of these were withheld from whoever exported them: ${advice}`
+    return `a space needs all envelopes, and ${withheld} of these were withheld from the exporter: ${advice}`
   }
   return gap === undefined ? undefined : `a space needs all envelopes, and seq ${gap} is missing: ${advice}`
 }

@@ -56,7 +56,7 @@ export class Supervisor {
   readonly #options: SupervisorOptions
   /** Runners by label. */
   readonly #runners = new Map<string, Runner>()
-  /** By label: resolves when the stopped program has ended. */
+  /** Stopped programs by label; resolves when one has ended. */
   readonly #left = new Map<string, Promise<void>>()
 
   constructor(options: SupervisorOptions) {

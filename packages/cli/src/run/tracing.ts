@@ -18,7 +18,7 @@ export async function traceSpaces(logger: Logger, env = process.env): Promise<Tr
   const endpoint = traceEndpoint(env)
   if (endpoint === undefined) return noTracing
   if (!/^https?:\/\//i.test(endpoint) || !URL.canParse(endpoint)) {
-    logger.warn({ endpoint }, 'nothing is traced: OTEL_EXPORTER_OTLP_ENDPOINT is no address')
+    logger.warn({ endpoint }, 'nothing is traced: OTEL_EXPORTER_OTLP_ENDPOINT is not an address')
     return noTracing
   }
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL || spoken

@@ -90,7 +90,7 @@ function findFiles({ folder = findFolder(), agent }: Flags): string[] {
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.db')) : []
   if (names.length === 0)
     throw new UsageError(
-      `there are no transcripts in ${folder}; an agent with a model writes one where it runs, or --folder names another folder`,
+      `there are no transcripts in ${folder}; an agent with a model writes one in its own folder, which --folder names`,
     )
   const chosen = agent === undefined ? names.sort() : names.filter((name) => name === `${agent}.db`)
   if (chosen.length > 0) return chosen.map((name) => join(folder, name))

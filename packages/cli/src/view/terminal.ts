@@ -3,7 +3,7 @@ import { measureWidth } from '../render/width.js'
 
 /** The lines at the bottom, which are redrawn. */
 export interface Footer {
-  /** Each fits on one row. */
+  /** Lines that fit on one row. */
   readonly lines: readonly string[]
   /** Column of the cursor, and how many lines are below it. */
   readonly cursor: number

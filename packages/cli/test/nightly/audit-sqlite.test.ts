@@ -219,7 +219,7 @@ test('an export to SQLite says what is wrong with what it was asked', { timeout 
     [[...sqlite, ...to, '--keep-days', '0'], '--keep-days takes a number of days greater than 0, not 0'],
   ]
   const failing: [to: string, says: string][] = [
-    ['space.yaml', 'space.yaml is no SQLite database; name another file with --to'],
+    ['space.yaml', 'space.yaml is not a SQLite database; name another file with --to'],
     [
       '.meup/space.db',
       '.meup/space.db is a database, but no export of an audit; name another file with --to',

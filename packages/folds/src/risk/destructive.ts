@@ -68,7 +68,7 @@ const shapes: readonly { readonly pattern: RegExp; readonly does: string }[] = [
   {
     pattern:
       /^(?:npm|pnpm|yarn|cargo|gem|twine|poetry) (?:publish|unpublish|yank|push|upload|deprecate)(?: |$)/,
-    does: 'publishes for everybody',
+    does: 'publishes for everyone',
   },
   { pattern: /^gh\b.* delete(?: |$)/, does: 'deletes on GitHub' },
   {

@@ -16,7 +16,7 @@ export interface AssessedCall {
   readonly tool: string
   /** Arguments of the call. */
   readonly parameters: unknown
-  /** By each addressee; empty = `unknown`. */
+  /** Effects for each addressee; empty = `unknown`. */
   readonly effects: readonly ToolEffect[]
 }
 

@@ -182,7 +182,7 @@ const sseAdvice =
 
 /** Throws `UnusableServer`. */
 function readShape(server: unknown): ServerShape {
-  if (!isObject(server)) throw new UnusableServer('it is no object')
+  if (!isObject(server)) throw new UnusableServer('it is not an object')
   if (server.disabled === true || server.enabled === false)
     throw new UnusableServer('it is disabled there', server.disabled === true ? 'disabled' : 'enabled')
   const { command, url: plainUrl } = server

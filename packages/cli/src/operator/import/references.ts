@@ -104,7 +104,7 @@ export class Translator {
     return name === undefined || places.has(name) ? undefined : `${name}${fallback}`
   }
 
-  /** Keeps a value out of space.yaml; returns the variable that stands for it. */
+  /** Keeps a value out of space.yaml; returns the variable that names it. */
   keep(id: string, name: string, value: string): string {
     const own = toVariable(name)
     const isFree = (variable: string): boolean =>
@@ -117,7 +117,7 @@ export class Translator {
   }
 }
 
-/** Variables that stand for places of this machine. */
+/** Variables for places of this machine. */
 const places = new Map<string, (folder: string) => string>([
   ['workspaceFolder', (folder) => folder],
   ['workspaceRoot', (folder) => folder],
