@@ -50,7 +50,7 @@ test(
     await check.conclude('Nothing speaks against it.')
     await page.shows('Nothing speaks against it.')
     await page.click('button', 'Hide for all')
-    await page.shows('from everybody')
+    await page.shows('from everyone')
     await isClear('stream')
     await page.key(']')
     await isClear('unfolded')

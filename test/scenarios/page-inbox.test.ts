@@ -150,7 +150,7 @@ test(
     // Another participant decides one of them in the meantime.
     const [open] = rex.proposals.list()
     await rex.proposals.approve(open?.id ?? '')
-    await page.shows('19 delete_file approved; 1 had been decided by others meanwhile')
+    await page.shows('19 delete_file approved; 1 had been decided by others')
     await expect.poll(() => outcomes.length).toBe(19)
   }),
   120_000,

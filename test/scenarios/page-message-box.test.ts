@@ -12,7 +12,7 @@ const note = (page: DrivenPage): Promise<string> =>
   page.evaluate(`document.querySelector('.message-box .note').textContent`)
 
 test(
-  'one agent is asked from anywhere by c, @pl and Enter, a text and Enter: everybody reads it',
+  'one agent is asked from anywhere by c, @pl and Enter, a text and Enter: everyone reads it',
   onPage(async ({ gateway, page, enter }) => {
     const [planner, eve] = [await gateway.enter('planner'), await gateway.enter('eve')]
     const heard: unknown[] = []
@@ -87,7 +87,7 @@ test(
         sent(lines[3] ?? '', ['planner']),
       ])
     await page.type('.message-box textarea', '@planer is it done?')
-    await expect.poll(() => note(page)).toBe('Nobody here is called planer. Did you mean @planner?')
+    await expect.poll(() => note(page)).toBe('No participant is called planer. Did you mean @planner?')
   }),
   timeout,
 )
@@ -99,7 +99,7 @@ test(
     const heard: unknown[] = []
     planner.on('envelope', ({ kind, to, payload }) => kind === 'chat' && heard.push([to, payload]))
     await enter()
-    await page.evaluate(`{ const list = document.querySelector('[aria-label="Who reads it"]')
+    await page.evaluate(`{ const list = document.querySelector('[aria-label="Readers"]')
       list.value = 'planner'; list.dispatchEvent(new Event('change', { bubbles: true })) }`)
     const isPrivate = `document.querySelector('.message-box').matches('.private')`
     await expect.poll(() => page.evaluate(isPrivate)).toBe(true)

@@ -89,7 +89,7 @@ test(
     await run.thought('thought in the open')
     await page.shows('thought in the open')
     await page.click('button', 'Hide for all')
-    await page.shows('hidden from everybody')
+    await page.shows('hidden from everyone')
     await run.thought('thought in private')
     await planner.chat('something else')
     await page.shows('something else')

@@ -200,7 +200,7 @@ describe('a run', () => {
     expect([withheld, late]).toMatchObject([{ text: null }, { text: 'one more thing' }])
   })
 
-  test('that was hidden from everybody says so until it is over', () => {
+  test('that was hidden from everyone says so until it is over', () => {
     const { script, run } = thinking()
     script.say({
       from: 'ana',

@@ -66,7 +66,7 @@ export class HeldDecisions {
     const open = held.ids.filter((id) => client.proposals.get(id) !== undefined)
     const settled = held.ids.length - open.length
     this.#decider.setNotice(
-      settled === 0 ? held.label : `${held.label}; ${settled} had been decided by others meanwhile`,
+      settled === 0 ? held.label : `${held.label}; ${settled} had been decided by others`,
     )
     const why = { reason: 'declined', ...(held.message && { message: held.message }) }
     const decide = (id: string): Promise<unknown> =>

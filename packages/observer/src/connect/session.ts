@@ -271,7 +271,7 @@ export class PageSession implements SessionHandle {
       await this.#history.merge(envelopes.filter((each) => (each.seq ?? 0) >= first && isWanted(each)))
       this.onChange()
     } catch (error) {
-      this.setNotice(`What was hidden could not be loaded: ${explainError(error)}`)
+      this.setNotice(`Hidden thoughts could not be loaded: ${explainError(error)}`)
     }
   }
 

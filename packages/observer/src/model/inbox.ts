@@ -43,10 +43,10 @@ export function judge(model: SpaceModel, proposal: ProposalView): Waiting {
     marks.push({ kind: 'first', label: 'never approved before', why })
   }
   if (outside !== undefined) {
-    const why = `A text of ${outside.from} (#${outside.seq}) stands in what led to it: it may be what told ${source.from} to ask.`
+    const why = `A text of ${outside.from} (#${outside.seq}) is among what led to it, and may have made ${source.from} ask.`
     marks.push({ kind: 'outside', label: 'follows from outside text', why, id: outside.id })
   } else if (origin?.cut) {
-    const why = 'What led to it is not loaded here, or goes back too far: it may be a text from outside.'
+    const why = 'Its causes are not loaded here, or go back too far: a text from outside may be among them.'
     marks.push({ kind: 'outside', label: 'origin unknown', why })
   }
   return { proposal, risk, marks, origin }

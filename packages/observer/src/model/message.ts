@@ -59,7 +59,7 @@ export function completeName(query: string, people: readonly Person[]): readonly
 
 export function unknownName(name: string, known: readonly string[]): string {
   const meant = suggest(name, known)
-  return `Nobody here is called ${name}.${meant === undefined ? '' : ` Did you mean @${meant}?`}`
+  return `No participant is called ${name}.${meant === undefined ? '' : ` Did you mean @${meant}?`}`
 }
 
 /** A line that begins with a slash is a command; `undefined` = a message. `//` begins a message with a slash. */

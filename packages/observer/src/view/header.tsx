@@ -151,7 +151,7 @@ function Hidden({ session }: { session: PageSession }): VNode | null {
   const { envelopes, bytes } = session.welcome?.subscription.suppressed ?? { envelopes: 0, bytes: 0 }
   if (envelopes === 0) return null
   return (
-    <span class="dim" title="What the gateway kept back from this connection">
+    <span class="dim" title="Envelopes that the gateway kept back from this connection">
       hidden {envelopes.toLocaleString('en')} · {sizeText(bytes)} saved
     </span>
   )

@@ -15,7 +15,7 @@ const keyHelp = [
   ['.', 'to the present, and the live end'],
   ['Space', 'stop time, or play'],
   ['p', 'to what waits for a decision'],
-  ['c', 'write a message: @ asks somebody, / commands'],
+  ['c', 'write a message: @ asks a participant, / commands'],
   ['y n', 'approve, reject: on the card of a proposal'],
   ['i', 'the inbox: everything that waits'],
   ['u', 'undo what was decided together'],

@@ -36,7 +36,7 @@ const switches = [
 const notifications = [
   ['notify-decision', 'something waits for my decision'],
   ['notify-answer', 'a question of mine is answered'],
-  ['notify-mention', 'somebody asks me'],
+  ['notify-mention', 'a participant asks me'],
 ] as const
 
 /** The reader's settings in this browser. */

@@ -183,7 +183,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
     if (key !== undefined) setCurrent(key)
   }
   const show = (detail: Detail): void =>
-    space.act('What is shown could not be changed', () => session.setDetail(detail))
+    space.act('The display could not be changed', () => session.setDetail(detail))
 
   const found = linked === undefined ? undefined : model.log.at(linked)?.id
   const isAbsent = linked !== undefined && found === undefined && model.log.covers(linked)

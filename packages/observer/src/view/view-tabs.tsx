@@ -19,7 +19,7 @@ const Trace = lazy(() => import('./trace/trace.js').then(({ Trace }) => Trace))
 export const views = {
   stream: { mark: '≡', title: 'Everything in its order', component: Stream },
   lanes: { mark: '▥', title: 'One lane for each agent', component: Lanes },
-  trace: { mark: '▤', title: 'What each question led to, over time', component: Trace },
+  trace: { mark: '▤', title: 'Questions and their runs over time', component: Trace },
 } satisfies Readonly<Record<string, View>>
 export type ViewName = keyof typeof views
 export const viewNames = Object.keys(views) as readonly ViewName[]

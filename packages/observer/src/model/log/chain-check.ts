@@ -114,7 +114,7 @@ export class ChainCheck {
   }: Extract<ExportRecord, { first: number }>): Promise<boolean> {
     if (epoch !== this.#epoch) throw new BrokenChain('the export is of another log')
     const { last } = this.hashes
-    if (first <= last) throw new BrokenChain('the export does not begin where it was asked to')
+    if (first <= last) throw new BrokenChain('the export does not begin at the requested seq')
     if (last < 0 || first > last + 1) {
       this.hashes.begin(first - 1, decodeHex(previous))
       return true

@@ -42,7 +42,7 @@ export class People {
   /** The inputs of the cached list. */
   #key = ''
   #version = 0
-  /** Each participant's latest call without an answer. */
+  /** The latest unanswered call of a participant. */
   readonly #calls = new Map<string, Envelope>()
   /** Texts that the gateway's guard withheld. */
   withheld = 0

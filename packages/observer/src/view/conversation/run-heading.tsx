@@ -81,7 +81,7 @@ function Chips({ row }: { row: HeadingRow }): VNode {
     <>
       {!row.reasoningVisible && (
         <Chip kind="warn">
-          {isAllHidden(row) ? 'hidden from everybody' : 'own thoughts hidden from everybody'}, by{' '}
+          {isAllHidden(row) ? 'hidden from everyone' : 'own thoughts hidden from everyone'}, by{' '}
           {row.hiddenBy.map(nameText).join(' and ')}
         </Chip>
       )}
@@ -146,7 +146,7 @@ function Origin({ end }: { end: string | null }): VNode {
         <button
           type="button"
           class="chip link"
-          title={`Where the agent runs: meup transcript show ${transcript.slice(0, 12)}`}
+          title={`On the machine of the agent: meup transcript show ${transcript.slice(0, 12)}`}
           onClick={() => inspect(end)}
         >
           transcript <code>{transcript.slice(0, 12)}</code>
@@ -200,7 +200,7 @@ function OwnActions({ row: { context } }: { row: HeadingRow }): VNode {
         type="button"
         class="seldom"
         disabled={!isLive}
-        title="What is said in it is not sent to you; nobody else notices"
+        title="Its messages are not sent to you; others do not notice"
         onClick={() => viewFilter.cut({ ...cut, contexts: toggled(cut.contexts, context) })}
       >
         {isCut ? 'Unmute' : 'Mute'}

@@ -27,7 +27,7 @@ export function Stream({ current, handle }: ViewProps): VNode {
         component={StreamRow}
         group={{
           role: 'feed',
-          'aria-label': 'What happens in the space',
+          'aria-label': 'Events of the space',
           'aria-busy': session.isLoading || model.isBehind,
         }}
         handle={handle}

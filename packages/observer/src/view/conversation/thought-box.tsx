@@ -29,7 +29,7 @@ export function ThoughtActions({ thought }: { thought: Envelope }): VNode | null
           thought={thought}
           name="Reply"
           label={`Reply to what ${from} thinks`}
-          placeholder={`${from} reads it before it goes on`}
+          placeholder={`${from} reads it before its next step`}
           send={(text) => session.client?.contribute(context, text, { to: id })}
         />
       )}
@@ -38,7 +38,7 @@ export function ThoughtActions({ thought }: { thought: Envelope }): VNode | null
           thought={thought}
           name="Ask about this"
           label={`Ask about this thought of ${from}`}
-          placeholder={`${from} answers, and its run goes on`}
+          placeholder={`${from} answers, and its run continues`}
           send={(text) =>
             session.client?.chat(quoteThought(thought, text), {
               mention: from,

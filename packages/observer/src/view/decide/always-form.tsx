@@ -88,7 +88,7 @@ export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
           <span>
             where {nameText(like.name)} is{' '}
             <input
-              aria-label={`What ${nameText(like.name)} may be; ** stands for anything, * for anything but /`}
+              aria-label={`Pattern for ${nameText(like.name)}: ** matches anything, * anything but /`}
               value={pattern}
               maxLength={1000}
               spellcheck={false}

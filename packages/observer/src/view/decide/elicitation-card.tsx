@@ -90,7 +90,7 @@ interface FieldsProps {
 const Fields = ({ form, filled, problems, redraw }: FieldsProps): VNode => (
   <>
     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
-    <section class="asked" tabIndex={0} aria-label="What it asks">
+    <section class="asked" tabIndex={0} aria-label="Question of the tool">
       <UntrustedText text={printable(form.message)} />
     </section>
     <FormFields fields={form.fields} {...{ filled, problems, redraw }} />

@@ -78,7 +78,7 @@ export function GroupReview({ list, done }: GroupReviewProps): VNode {
       {reason !== undefined && <UntrustedText kind="reason" text={printable(reason)} />}
       <Marks marks={first?.marks ?? []} risk={first?.risk} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it. */}
-      <section class="calls" tabIndex={0} ref={box} aria-label="What is decided">
+      <section class="calls" tabIndex={0} ref={box} aria-label="Calls to decide">
         {calls.map(({ id, envelope, proposal, card }) => (
           <div key={id} class="decided-call">
             <Checkbox

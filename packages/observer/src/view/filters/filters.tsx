@@ -115,9 +115,9 @@ const placesIn =
 
 const details: Readonly<Record<Detail, string>> = {
   full: '',
-  summary: 'thoughts of everybody, but how many',
-  boundaries: 'thoughts of everybody',
-  none: 'reasoning of everybody',
+  summary: 'thoughts of everyone, but how many',
+  boundaries: 'thoughts of everyone',
+  none: 'reasoning of everyone',
 }
 
 function useOwnChoices(): Part[] {
@@ -171,7 +171,7 @@ function useOthersChoices(): Part[] {
     return {
       key: `run ${context}`,
       what: `${isAllHidden(run) ? 'all thoughts' : `thoughts of ${owner}`} in run ${describePlace(context)}`,
-      why: `by ${hiddenBy.map(nameText).join(' and ')}, from everybody`,
+      why: `by ${hiddenBy.map(nameText).join(' and ')}, from everyone`,
       ...(mayShow && { undo: { label: 'show to all', act: show } }),
     }
   })

@@ -204,7 +204,7 @@ export function GrantForm({ recipient, initial }: { recipient: string; initial: 
         />
       </label>
       <button type="submit" class="primary" disabled={!isLive || text.trim() === ''}>
-        {isInSpite ? 'Grant it all the same' : 'Grant'}
+        {isInSpite ? 'Grant it anyway' : 'Grant'}
       </button>
       <ErrorText error={requestError} />
     </form>

@@ -92,7 +92,7 @@ export function InviteDialog({ close }: { close: () => void }): VNode {
           <CapabilityWarnings warnings={warnings} />
           <ErrorText error={problem} />
           <button type="submit" class="primary">
-            {isInSpite ? 'Invite all the same' : 'Invite'}
+            {isInSpite ? 'Invite anyway' : 'Invite'}
           </button>
         </form>
       ) : (

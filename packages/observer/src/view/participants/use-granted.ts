@@ -25,7 +25,7 @@ export function useGrants(isMissing: (grants: GrantIndex) => boolean, failure: s
 /** Current capabilities of a participant with their origins, including grants older than the loaded log. */
 export function useGranted(id: string): GrantedCapabilities | undefined {
   const { model } = useSpace().session
-  const grants = useGrants(() => true, 'What was granted before could not be read')
+  const grants = useGrants(() => true, 'Earlier grants could not be read')
   const now = model.gatewayTime(Date.now())
   return grants.getCapabilities(id, model.members.infos(now), now)
 }

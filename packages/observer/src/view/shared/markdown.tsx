@@ -94,7 +94,7 @@ const headings = ['h3', 'h4', 'h5', 'h6'] as const
 
 function One({ token, depth }: { token: MarkedToken; depth: number }): ComponentChildren {
   const inner = 'tokens' in token && <All tokens={token.tokens} depth={depth} />
-  // Each block has its own direction.
+  // Blocks have their own direction.
   const dir = depth === 1 ? ('auto' as const) : undefined
   switch (token.type) {
     case 'paragraph':

@@ -34,7 +34,7 @@ export interface Composer {
   reply(envelope: Envelope): void
 }
 
-/** What components can read and do in the current space. See `useSpace`. */
+/** State and actions of the current space for components. See `useSpace`. */
 export interface SpaceActions {
   readonly session: PageSession
   /** Whether the space is reachable. */
@@ -133,7 +133,7 @@ function createViewFilterActions(
       redraw()
     },
     cut(next) {
-      act('What is sent here could not be changed', async () => {
+      act('The subscription could not be changed', async () => {
         await session.subscription.change(next)
         keep({ cut: session.subscription.cut })
         for (const model of models()) model.redrawAll()

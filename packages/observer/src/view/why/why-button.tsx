@@ -8,7 +8,7 @@ export function WhyButton({ id }: { id: string }): VNode {
     <button
       type="button"
       class="link why-button"
-      title="What led to it (w)"
+      title="Its causes (w)"
       onClick={(event) => {
         event.stopPropagation()
         showPanel({ at: 'why', id })

@@ -16,8 +16,8 @@ export const Addressees = memo(({ to, choose, people, me }: AddresseesProps): VN
   const others = people.filter(({ id }) => id !== me)
   if (others.length <= maxListed) {
     return (
-      <select aria-label="Who reads it" value={to} onChange={(event) => choose(event.currentTarget.value)}>
-        <option value="">everybody reads it</option>
+      <select aria-label="Readers" value={to} onChange={(event) => choose(event.currentTarget.value)}>
+        <option value="">everyone reads it</option>
         {others.map(({ id }) => (
           <option key={id} value={id}>
             only {id}
@@ -31,8 +31,8 @@ export const Addressees = memo(({ to, choose, people, me }: AddresseesProps): VN
     <>
       <input
         class="addressee"
-        aria-label="Who reads it"
-        placeholder="everybody, or who alone"
+        aria-label="Readers"
+        placeholder="everyone, or one participant"
         list="addressees"
         spellcheck={false}
         autocomplete="off"

@@ -54,7 +54,7 @@ const turnVisibility =
     withNamed(argument, space, ([id]) => {
       const run = space.session.model.runs().findLast(({ owner }) => owner === id)
       space.act('The run could not be changed', async () => {
-        if (run === undefined) throw new Error(`${id} has no run that goes on`)
+        if (run === undefined) throw new Error(`${id} has no active run`)
         await space.session.client?.setVisibility(run.context, isVisible)
       })
     })
@@ -112,7 +112,7 @@ export const commands: readonly Command[] = [
       )
       const found = argument === '' ? last : log.at(Number(argument.replace('#', '')))
       if (found === undefined)
-        return argument === '' ? 'Nobody has answered yet.' : `There is no ${argument} here.`
+        return argument === '' ? 'There is no answer yet.' : `There is no ${argument} here.`
       return space.showPanel({ at: 'why', id: found.id })
     },
   },
@@ -134,8 +134,8 @@ export const commands: readonly Command[] = [
         space.act('Not resumed', async () => space.session.client?.resume(ids)),
       ),
   },
-  { name: 'hide', takes: '@agent', about: 'hides its thoughts from everybody', run: turnVisibility(false) },
-  { name: 'show', takes: '@agent', about: 'shows them to everybody again', run: turnVisibility(true) },
+  { name: 'hide', takes: '@agent', about: 'hides its thoughts from everyone', run: turnVisibility(false) },
+  { name: 'show', takes: '@agent', about: 'shows them to everyone again', run: turnVisibility(true) },
   {
     name: 'thoughts',
     takes: 'full|boundaries|none',
@@ -143,7 +143,7 @@ export const commands: readonly Command[] = [
     run: (argument, { space }) => {
       const detail = details.find((each) => each === argument)
       if (detail === undefined) return 'Say full, boundaries or none.'
-      return space.act('What is shown could not be changed', () => space.session.setDetail(detail))
+      return space.act('The display could not be changed', () => space.session.setDetail(detail))
     },
   },
   {
