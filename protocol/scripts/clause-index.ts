@@ -16,7 +16,7 @@ const reasons = {
   setting: '6.4 6.5 6.6 6.8',
 }
 
-/** By clause; of those that have vectors none. */
+/** Reasons by clause, for clauses without vectors. */
 export const reasonOf: ReadonlyMap<string, string> = new Map(
   Object.entries(reasons).flatMap(([reason, clauses]) => clauses.split(' ').map((each) => [each, reason])),
 )

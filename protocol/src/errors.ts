@@ -52,7 +52,7 @@ export const errors = {
   },
   duplicate_id: {
     status: 409,
-    meaning: 'The id stands for another envelope of this space',
+    meaning: 'The id belongs to another envelope of this space',
     hint: 'use a fresh id',
   },
   payload_too_large: {
@@ -89,7 +89,7 @@ export const errors = {
   run_not_active: {
     status: 409,
     meaning: 'The run is unknown or over',
-    hint: 'the run may have ended meanwhile',
+    hint: 'the run may have ended in the meantime',
   },
   unauthorized: {
     status: 401,

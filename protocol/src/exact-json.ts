@@ -1,6 +1,6 @@
 /**
  * JSON whose numbers keep their digits [MEUP-3.8]. JavaScript changes 9007199254740993, 0.1000 and 1.0 when it reads them. The text of
- * such numbers is kept beside the value that holds them, so that the value is written as it was read.
+ * such numbers is kept with the value that holds them, so that the value is written as it was read.
  */
 
 /** Number texts of an object or a list, by key. */

@@ -146,7 +146,7 @@ export class ExportChain {
     }
     const known = this.#known
     if (known !== undefined && (known.seq < this.#first - 1 || known.seq > head)) {
-      return `it has seq ${this.#first} to ${head}, and tells nothing about ${known.seq}`
+      return `it has seq ${this.#first} to ${head}, without ${known.seq}`
     }
     const checked = head - this.#first + 1
     const [first, shown, erased] = [this.#first, this.#shown, this.#erased]

@@ -62,7 +62,7 @@ export function readElements(
   bytes: Uint8Array,
   maximum = Number.POSITIVE_INFINITY,
 ): readonly Uint8Array[] | string {
-  const scanned = scan(bytes, maxNesting + 1, maximum) // Each element has the full nesting limit.
+  const scanned = scan(bytes, maxNesting + 1, maximum) // Elements have the full nesting limit.
   if (typeof scanned === 'string') return scanned
   const elements = scanned.members.map(({ valueStart, valueEnd }) => bytes.subarray(valueStart, valueEnd))
   if (elements.length > maximum) return elements

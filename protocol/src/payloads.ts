@@ -17,7 +17,7 @@ export const ChatPayload = Type.Object({
   ...MessagePayload.properties,
   message: Type.String(),
   mentions: Type.Optional(
-    Type.Array(ParticipantId, { maxItems: maxMentions, description: 'who is asked; everybody reads it' }),
+    Type.Array(ParticipantId, { maxItems: maxMentions, description: 'who is asked; everyone reads it' }),
   ),
   data: Type.Optional(Type.Unknown({ description: 'what the message says, for programs: any JSON' })),
   handOver: Type.Optional(
@@ -240,7 +240,7 @@ export const ProgramInfo = Type.Object(
     ]),
     count: Type.Optional(Type.Integer({ minimum: 1, description: 'failures in a row' })),
   },
-  { description: 'absent: nobody says how its program is doing' },
+  { description: 'absent: its program is not supervised' },
 )
 export type ProgramInfo = Static<typeof ProgramInfo>
 
@@ -273,7 +273,7 @@ export const ProposalInfo = Type.Object({
   usesLeft: Type.Integer({ minimum: 1 }),
   expiresAt: Type.Optional(Timestamp),
   programEnded: Type.Optional(
-    Type.Literal(true, { description: 'its program has ended: nobody waits for the result' }),
+    Type.Literal(true, { description: 'its program has ended: no one waits for the result' }),
   ),
 })
 export type ProposalInfo = Static<typeof ProposalInfo>
@@ -307,7 +307,7 @@ export const ContextInfo = Type.Object({
   reasoningVisible: Type.Boolean(),
   hiddenBy: Type.Optional(
     Type.Array(ParticipantId, {
-      description: 'absent: nobody; the owner hides its own thoughts, anybody else all [MEUP-9.6]',
+      description: 'absent: no one; the owner hides its own thoughts, others all [MEUP-9.6]',
     }),
   ),
   startedAt: Type.String(),
@@ -370,7 +370,7 @@ export const PresencePayload = Type.Object({
     ),
   ),
   program: Type.Optional(
-    Type.Union([ProgramInfo, Type.Null()], { description: 'null: nobody says it any more' }),
+    Type.Union([ProgramInfo, Type.Null()], { description: 'null: no longer reported' }),
   ),
   ended: Type.Optional(
     Type.Object(
@@ -410,7 +410,7 @@ export const DecisionPayload = Type.Object({
   attemptedRationale: Type.Optional(Type.String({ maxLength: 2048 })),
   attemptedArguments: Type.Optional(
     Type.Union([Type.Object({}), Type.String({ maxLength: 2048 })], {
-      description: 'guarded; where they are longer than 2,048 characters, the beginning of their JSON',
+      description: 'guarded; longer than 2,048 characters: the beginning of their JSON',
     }),
   ),
   attemptedCorrelation: Type.Optional(CorrelationId),

@@ -11,7 +11,7 @@ export interface Hiding {
 
 /**
  * The participants that hide a run after this `observe.visibility`; `undefined` = none. The owner has a separate flag; all
- * others share one, which names the last one who set it [MEUP-9.6].
+ * others share one, which names the participant that set it last [MEUP-9.6].
  */
 export function hiddenByAfter(
   { owner, hiddenBy = [] }: Hiding,

@@ -66,7 +66,7 @@ test('a long name is not looked at with every value that it stands before', () =
 })
 
 describe('what there is no work left for', () => {
-  /** Each scan costs a unit. */
+  /** A scan costs a unit. */
   const metered = (by: GuardSettings) => ({
     guard(text: string, before?: Tail | string, meter?: WorkMeter) {
       meter?.charge(1, 'looks')

@@ -55,7 +55,7 @@ describe('reasoning', () => {
     'O10',
     'an answer that is written, whole, stopped, failed or thought about has a kind and a payload each',
     () => {
-      /** By the state of the answer: accepted payloads, and rejected ones by the path of the bad field. */
+      /** Accepted payloads by the state of the answer, and rejected ones by the path of the bad field. */
       const states: Record<
         string,
         readonly [kind: Kind, good: object, bad: Readonly<Record<string, object>>]

@@ -72,7 +72,7 @@ function copyObject(object: Readonly<Record<string, unknown>>, guard: Guard, bud
 export const isSecretField = (object: Readonly<Record<string, unknown>>, field: string): boolean =>
   isSecretNamed(field, object[field]) || (field === 'value' && isSecretPair(object))
 
-/** Each value costs at least one character, so that many empty ones exhaust the budget too. */
+/** A value costs at least one character, so that many empty ones exhaust the budget too. */
 function isLeft(budget: Budget): boolean {
   if (budget.left === 0) return false
   budget.left--

@@ -3,7 +3,7 @@ import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('the fold of contexts', {
   knows: { contexts: ['owner', 'state', 'hiddenBy', 'session'] },
-  // With a head, it continues from a welcome: earlier envelopes are missing.
+  // A fold with a head continues from a welcome: earlier envelopes are missing.
   skips: ({ welcome }) => (welcome?.space.head ?? 0) > 0,
   read: ({ welcome, envelopes }) => {
     let contexts = new ContextStates()

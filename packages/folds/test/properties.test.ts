@@ -177,7 +177,7 @@ describe('whatever happens', () => {
         const seqs = new Set(steps.map(({ source }) => source.seq))
         for (const { seq = 0, kind } of toLog(log)) {
           if (!kind.startsWith('reasoning.')) continue
-          // Each of them has a text, even if it is in an unknown field.
+          // All of them have a text, even if it is in an unknown field.
           expect(seqs.has(seq)).toBe(isThought(kind))
         }
       }),

@@ -423,7 +423,7 @@ describe('a turn as Markdown tells why', () => {
       '## Turn 01T (2026-02-21T10:00:01.000Z) agent, job, abandoned\n\nNo reasoning steps were recorded in this turn.\n',
     )
     expect(turnMarkdown(turn, toLog([result('e0', 'done')]), { isTruncated: true })).toBe(
-      `${heading}\n\nWhat it began with has been pruned.\n\n[実行] a call -> done (tool_call: e0)\n`,
+      `${heading}\n\nIts beginning has been pruned.\n\n[実行] a call -> done (tool_call: e0)\n`,
     )
   })
 

@@ -114,7 +114,7 @@ describe('what is restored', () => {
       /envelope 4 of main/,
     ],
     ['a file that breaks off', (copy) => truncateSync(copy, statSync(copy).size - 4096), /damaged/],
-    ['another file', (copy) => writeFileSync(copy, 'not a log'.repeat(1000)), /is no log/],
+    ['another file', (copy) => writeFileSync(copy, 'not a log'.repeat(1000)), /not a log/],
   ]
   test.for(damages)('has not %s', async ([, damage, message]) => {
     const { path } = await logged(10)

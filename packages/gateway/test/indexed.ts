@@ -228,7 +228,7 @@ async function eventsOf(stand: Stand, reader: string, headers: Record<string, st
   }
   await stream?.cancel()
   const blocks = text.split('\n\n').filter((block) => block.startsWith('event: '))
-  // The gateway's envelopes about ends have new ids in each stand.
+  // The gateway's envelopes about ends have new ids in each run.
   return blocks
     .filter((block) => !block.includes('"id":"streamed"'))
     .map((block) => block.replace(/"id":"[\w-]{21}",(?="kind":"system.presence")/, ''))

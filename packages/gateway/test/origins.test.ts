@@ -90,7 +90,7 @@ describe.for([
     ['gate.example', '*'],
   ])('at %j keeps pages of %j out', async ([host = '', origin = '']) => {
     const { url } = await start({ participants, origins, hosts })
-    // A request without a host is invalid, whoever sends it.
+    // A request without a host is invalid from every client.
     const status = host === '' && what !== 'socket' ? 400 : 403
     expect(await ask(url, what, host, origin)).toBe(status)
   })

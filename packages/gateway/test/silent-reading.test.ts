@@ -31,7 +31,7 @@ const participants = {
 const readers = ['ana', 'ben', 'cleo', 'dora', 'zoe']
 const mcp = { visibility: 'addressees' } as const
 const config = testSpaceConfig({ participants, mcp })
-/** Kinds that change the visible state of a space for everyone: their occurrence is not secret, whoever they are addressed to. */
+/** Kinds that change the visible state of a space for everyone: their occurrence is not secret, whatever their addressees. */
 const shared: ReadonlySet<string> = new Set([
   Kind.reasoningConclusion,
   Kind.reasoningCancel,

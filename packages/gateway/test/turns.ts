@@ -6,7 +6,7 @@ import { asking } from './http-client.js'
 import { type Running, type StartOptions, start, temporaryFile } from './support.js'
 
 const agent: Capability[] = ['chat', 'reasoning.*', 'mcp.*', 'observe.visibility']
-/** Ana asks, ben works, the tool answers; the others watch: one with usual rights, one who reads envelopes to others. */
+/** Ana asks, ben works, the tool answers; the others watch: one with usual rights, one that reads envelopes to others. */
 const participants: Record<string, Capability[]> = {
   ana: ['*'],
   ben: agent,

@@ -94,7 +94,7 @@ describe('the switch', () => {
     },
   )
 
-  test('is for all: it is addressed to nobody', async () => {
+  test('is for all: it has no addressee', async () => {
     const { by } = await onlookers()
     const refusal = await by.refused({ ...show('run', false), to: ['ana'] })
     expect(refusal).toMatchObject({ code: 'invalid_envelope', details: { path: '/to' } })

@@ -44,7 +44,7 @@ export class Mailbox {
     return answer.json()
   }
 
-  /** Whether a gateway answers: `false` at once if nobody listens there, and after two seconds of silence. */
+  /** Whether a gateway answers: `false` at once if no gateway listens there, and after two seconds of silence. */
   isAlive(gateway: string): Promise<boolean> {
     return this.#health.isAlive(gateway)
   }

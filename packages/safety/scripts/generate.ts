@@ -10,7 +10,7 @@ interface RuleData extends BuiltInRule {
   readonly negatives: readonly string[]
 }
 
-/** Files of rules that need a label: they stand behind those that tell a secret by its own shape. */
+/** Files of rules that need a label: they follow those that recognize a secret by its own shape. */
 const labelled = ['databases', 'http', 'tokens', 'passwords', 'password-notations', 'places'].map(
   (name) => `${name}.json`,
 )

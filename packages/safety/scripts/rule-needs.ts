@@ -5,7 +5,7 @@ import { commonWords } from './common-words.js'
 type RuleNeeds = Pick<CompiledRule, 'reach' | 'hasBlanks' | 'inProse'>
 
 /**
- * Reads from a rule's pattern what it needs to match. Throws for a rule that prose could not be told from: one that is not
+ * Reads from a rule's pattern what it needs to match. Throws for a rule that could match prose: one that is not
  * understood, begins within a word, or matches common words.
  */
 export function readRuleNeeds({ name, pattern, flags = '', keywords }: BuiltInRule): RuleNeeds {

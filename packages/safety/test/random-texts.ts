@@ -153,7 +153,7 @@ export function randomTexts(random: Random): string[] {
     const text = textOf(random.chance(0.95) ? pieces : ofAnything, random)
     if (random.chance(0.5)) texts.push(text)
     else {
-      // Each seam costs one scan.
+      // A seam costs one scan.
       const maximum = texts.length + (random.chance(0.03) ? 10 : 2)
       const longest = random.pick([3, 20, 60, 300])
       for (let at = 0, end = 0; at < text.length && texts.length < maximum; at = end) {

@@ -30,7 +30,7 @@ export interface Capabilities {
 }
 
 const DENIED: Decision = Object.freeze({ allowed: false })
-/** By the index of the allowing capability. */
+/** Decisions by the index of the allowing capability. */
 const decisions: readonly Decision[] = Array.from({ length: patternLimits.capabilities }, (_, matched) =>
   Object.freeze({ allowed: true, matched }),
 )

@@ -60,7 +60,7 @@ function parseCapability(capability: unknown, path: string, meter: CapabilityMet
   if (!isPlainObject(capability)) throw new PatternError(path, 'give a kind, or an object with a kind')
   if (Object.hasOwn(capability, 'tool')) return parseTool(capability, path, meter)
   if (!Object.hasOwn(capability, 'kind'))
-    throw new PatternError(path, 'add a kind, "*" stands for every kind, or a tool')
+    throw new PatternError(path, 'add a kind, "*" for every kind, or a tool')
   return [parseEnvelope(capability, path, meter)]
 }
 

@@ -19,7 +19,7 @@ export type PayloadPattern =
   | PayloadPattern[]
   | { [key: string]: PayloadPattern }
 export const PayloadPattern = Type.Unsafe<PayloadPattern>({
-  description: 'A pattern for a JSON value; the key ** stands for some value at any depth',
+  description: 'A pattern for a JSON value; the key ** matches a value at any depth',
 })
 
 /**

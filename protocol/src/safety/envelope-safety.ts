@@ -263,7 +263,7 @@ export function compileSurvey<Settings extends GuardSettings, Finding extends Gu
     })
 }
 
-/** Each text is a line here, so text anchors become line anchors. */
+/** A text is a line here, so text anchors become line anchors. */
 const byLine = <Rule extends { readonly pattern: string }>(rule: Rule): Rule => ({
   ...rule,
   pattern: `(?m)${rule.pattern}`,

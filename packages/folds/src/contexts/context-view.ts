@@ -32,7 +32,7 @@ export interface ContextView {
   readonly answer: Source | null
   /** Ids of the latest 100 proposals in it or about it. */
   readonly proposals: readonly string[]
-  /** By the gateway's clock. A free path starts with its first envelope and never ends. */
+  /** In the gateway's clock. A free path starts with its first envelope and never ends. */
   readonly startedAt: string
   /** Seq of the first envelope in it. */
   readonly firstSeq: number

@@ -31,7 +31,7 @@ export interface MarkdownWriter {
 }
 
 const emptyTurn = 'No reasoning steps were recorded in this turn.'
-const truncated = 'What it began with has been pruned.'
+const truncated = 'Its beginning has been pruned.'
 
 const phaseNames = {
   thinking: 'thinking',

@@ -30,7 +30,7 @@ const [maxRuns, maxRunsPerCause] = [20_000, 100]
 /** Maps triggers to the runs about them [MEUP-2.10]. */
 export class AskedRuns {
   readonly #runs = new Bounded<AskedRun>(maxRuns)
-  /** By owner and trigger, oldest first. */
+  /** Ids of runs by owner and trigger, oldest first. */
   readonly #byCause = new Bounded<readonly string[]>(maxRuns)
 
   apply(envelope: Envelope): void {

@@ -18,7 +18,7 @@ export interface OpenedContext {
   readonly context: string
   readonly owner: string
   readonly state: 'open' | 'concluded' | 'cancelled'
-  /** By the gateway's clock. */
+  /** In the gateway's clock. */
   readonly startedAt: string
   /** The program that opened it; absent = unnamed. */
   readonly session?: string

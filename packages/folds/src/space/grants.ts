@@ -133,7 +133,7 @@ export class GrantLog {
   readonly #grants = new Grants<LoggedGrant>({
     configured: (id) => (this.#isWhole ? this.configured(id) : undefined),
   })
-  /** By seq. */
+  /** Configurations by the seq of their record. */
   readonly #configurations = new Bounded<Configuration>(maxConfigurations)
   #configuration: Configuration = { participants: {} }
   /** Ids of the grants of invited participants, by participant. */

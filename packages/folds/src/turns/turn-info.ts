@@ -66,7 +66,7 @@ export interface CallPart {
   readonly hasEarlier: boolean
 }
 
-/** With the size of the result, for terminals and pages that fold the log themselves. */
+/** A decision with the size of its result, for terminals and pages that fold the log themselves. */
 export interface DetailedDecision extends ToolDecisionInfo {
   readonly size: ResultSize | null
 }

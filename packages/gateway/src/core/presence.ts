@@ -30,7 +30,7 @@ export class Presence {
   readonly #sessions = new Map<string, Set<Session>>()
   /** Timers of programs without a connection, by key. */
   readonly #timers: Timers
-  /** The states of programs that run beside this gateway, by participant. */
+  /** States of programs that the supervisor of this gateway runs, by participant. */
   readonly #programs = new Map<string, ProgramInfo>()
   /** Ended programs by key, until their end is logged. */
   readonly #unlogged = new Bounded<EndedProgram>(maxUnlogged)
@@ -106,7 +106,7 @@ export class Presence {
     )
   }
 
-  /** Sets the state of a participant's program that runs beside this gateway; `undefined` = it no longer runs. */
+  /** Sets the state of a participant's program, as its supervisor reports it; `undefined` = it no longer runs. */
   setProgram(id: string, program: ProgramInfo | undefined): void {
     if (program === undefined) this.#programs.delete(id)
     else this.#programs.set(id, program)
@@ -166,7 +166,7 @@ export class Presence {
     }
   }
 
-  /** The states of the programs that run beside this gateway. */
+  /** States of the programs that the supervisor of this gateway runs. */
   programs(): IterableIterator<readonly [id: string, program: ProgramInfo]> {
     return this.#programs.entries()
   }

@@ -20,7 +20,7 @@ interface Lease {
 export interface Announcement {
   /** Participants connected to it. */
   readonly people: readonly PresentParticipant[]
-  /** States of programs that run beside it. */
+  /** States of programs that its supervisor runs. */
   readonly programs: readonly (readonly [id: string, program: ProgramInfo])[]
 }
 

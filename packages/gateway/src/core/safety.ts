@@ -132,7 +132,7 @@ function withoutMessage(error: unknown): object {
 }
 
 const everyMs = 60_000
-/** With more messages than this, the least recent is forgotten, and logged again when it recurs. */
+/** Beyond this number of messages, the least recent is forgotten, and logged again when it recurs. */
 const remembered = 1000
 
 /** Logs each recurring message at most once a minute, with its count. */

@@ -77,8 +77,8 @@ export interface Gateway {
   /** The kick of a participant; `undefined` = it is not kicked. */
   findKick(space: string, participant: string): Kick | undefined
   /**
-   * Reports the state of a participant's program that runs beside this gateway; `undefined` = it has stopped. The sequencing
-   * gateway logs a change as `system.presence`; it holds while this gateway runs [MEUP-3.5]. Ignored for an unknown space or
+   * Reports the state of a participant's program that a supervisor of this gateway runs; `undefined` = it has stopped. The
+   * sequencing gateway logs a change as `system.presence`; it holds while this gateway runs [MEUP-3.5]. Ignored for an unknown space or
    * participant.
    */
   setProgram(space: string, participant: string, program: ProgramInfo | undefined): void

@@ -19,7 +19,7 @@ export interface OneTimeLink {
 /** One-time codes for tokens, in memory only [MEUP-11.13]. Stores digests of the codes. */
 export class Links {
   readonly #clock: Clock
-  /** By the digest of the code; the oldest first. */
+  /** Links by the digest of their code; the oldest first. */
   readonly #links = new Map<string, OneTimeLink & { readonly expiresAt: number }>()
 
   constructor(clock: Clock) {

@@ -328,7 +328,7 @@ export class SpaceHost {
 
 type Start = SeqSpan & { readonly isLost?: boolean }
 
-/** By participant; equal texts mean equal rights. */
+/** Capabilities as JSON, by participant; equal texts mean equal rights. */
 const rightsIn = ({ state }: Space): Map<string, string> =>
   new Map(state.participants.list().map(({ id, capabilities }) => [id, JSON.stringify(capabilities)]))
 

@@ -11,7 +11,7 @@ const rarePhases = Object.entries(phaseBits).flatMap(([phase, bit]) => (phase ==
 const format = 6
 
 const tables = `
-  -- seq = up to where the log is in the index, hash = of that row; memory_seq = what its memory stands for; visibility = that of
+  -- seq = the last indexed row of the log, hash = of that row; memory_seq = the last row that its memory covers; visibility = that of
   -- mcp.* by which words are indexed
   CREATE TABLE spaces (
     id INTEGER PRIMARY KEY,

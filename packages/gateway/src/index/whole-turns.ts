@@ -68,7 +68,7 @@ interface FoldSources {
 /** Caches completely folded turns, so that a turn that continues is not folded from its beginning again. */
 export class WholeTurns {
   readonly #sources: FoldSources
-  /** By turn, most recently used last. */
+  /** Kept turns, most recently used last. */
   readonly #kept = new Map<number, Kept>()
   #weight = 0
 

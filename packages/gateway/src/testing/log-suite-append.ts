@@ -29,7 +29,7 @@ export function describeAppend(withLog: WithLog): void {
     for (const [i, each] of batch.entries()) assertHolds(rows[i], each)
   })
 
-  withLog('knows a submission by its content, wherever in the body that stands', async (log) => {
+  withLog('recognizes a submission by its content, at any place of the body', async (log) => {
     const body = bytes('{"from":"ada","id":"e1","payload":{}}')
     const parts = [
       [0, body.length],
@@ -114,7 +114,7 @@ export function describeAppend(withLog: WithLog): void {
     },
   )
 
-  withLog('refuses a batch that repeats an id, stores nothing of it, and goes on', async (log) => {
+  withLog('refuses a batch that repeats an id, stores nothing of it, and continues', async (log) => {
     await log.append(drafts(1, 2))
     await assertRefused(log.append([draft(3), draft(4, { id: 'e1' })]), 'duplicate_id')
     await assertRefused(log.append([draft(3), draft(4, { id: 'e3' })]), 'duplicate_id')

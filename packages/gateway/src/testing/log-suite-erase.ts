@@ -38,7 +38,7 @@ export function describeErase(withLog: WithLog): void {
     )
   })
 
-  withLog('keeps the id of the row taken, and the log goes on', async (log) => {
+  withLog('keeps the id of the row taken, and the log continues', async (log) => {
     await log.append(drafts(1, 3))
     await log.erase([3])
     await assertRefused(log.append([draft(4, { id: 'e3' })]), 'duplicate_id')
@@ -52,7 +52,7 @@ export function describeErase(withLog: WithLog): void {
     await log.append([draft(7, { id: 'e3' })])
   })
 
-  withLog('removes the checkpoint, which may tell of the row', async (log) => {
+  withLog('removes the checkpoint, which may hold the row', async (log) => {
     await log.append(drafts(1, 3))
     await log.keep({ through: 2, format: 'plain', bytes: bytes('state') })
     await log.erase([4])

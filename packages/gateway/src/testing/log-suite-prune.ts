@@ -171,7 +171,7 @@ export function describeCheckpoint(withLog: WithLog): void {
     assert.deepEqual([log.oldest, log.head, log.snapshot], [1, 5, undefined])
   })
 
-  withLog('refuses one that tells of a row that is not there', async (log) => {
+  withLog('refuses one about a row that is not there', async (log) => {
     const refused = (...places: number[]) =>
       Promise.all(places.map((through) => assertRefused(log.keep(checkpoint(through)), 'range')))
     await refused(0, 1)

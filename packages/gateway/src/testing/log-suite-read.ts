@@ -4,7 +4,7 @@ import type { Filter, Query, Row } from '../ports/envelope-log.js'
 import { all, assertChained, assertHolds, draft, drafts, seqs, type WithLog } from './log-fixtures.js'
 
 export function describeRead(withLog: WithLog): void {
-  withLog('gives rows after, before, between, in both orders, at most so many', async (log) => {
+  withLog('gives rows after, before, between, in both orders, up to a limit', async (log) => {
     await log.append(drafts(1, 4))
     await log.append(drafts(5, 9))
     const read = (query: Query) => seqs(log.read(query))
@@ -27,7 +27,7 @@ export function describeRead(withLog: WithLog): void {
     }
   })
 
-  withLog('gives no more rows than have so many bytes, and always one', async (log) => {
+  withLog('gives rows up to a limit of bytes, and always one', async (log) => {
     const sized = (seq: number, size: number) => draft(seq, { body: new Uint8Array(size).fill(0x20) })
     await log.append([sized(1, 10), sized(2, 10), sized(3, 50), sized(4, 10), sized(5, 10)])
     const read = (query: Omit<Query, 'limit'>) => seqs(log.read({ limit: 9, ...query }))

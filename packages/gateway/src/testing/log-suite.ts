@@ -65,7 +65,7 @@ export function describeEnvelopeLog(
 }
 
 function describeRecover(withLog: WithLog): void {
-  withLog('changes nothing where nothing has failed', async (log) => {
+  withLog('changes nothing if nothing has failed', async (log) => {
     await log.recover()
     assert.equal(log.head, 0)
     await log.append(drafts(1, 4))
@@ -78,7 +78,7 @@ function describeRecover(withLog: WithLog): void {
     assertChained(log, await all(log))
   })
 
-  withLog('goes on after an append that was refused', async (log) => {
+  withLog('continues after an append that was refused', async (log) => {
     await log.append(drafts(1, 2))
     await assertRefused(log.append([draft(3), draft(5)]), 'gap')
     await log.recover()
@@ -89,7 +89,7 @@ function describeRecover(withLog: WithLog): void {
 }
 
 function describeLife(withLog: WithLog): void {
-  withLog('a restart keeps epoch, rows and ids, and the chain goes on', async (log, opened) => {
+  withLog('a restart keeps epoch, rows and ids, and the chain continues', async (log, opened) => {
     await log.append(drafts(1, 3))
     const before = await all(log)
     const again = await (await opened.reopen()).open('main')

@@ -55,7 +55,7 @@ const tick: OutboundBatch = { messages: [messageFrom({ kind: Kind.systemTick })]
 /** Opens sockets on `GET /spaces/{space}/ws` [MEUP-5.1]. */
 export class WsServer {
   readonly #options: WsServerOptions
-  /** By the largest frame that each accepts. */
+  /** Servers by the largest frame that they accept. */
   readonly #servers = new Map<number, WebSocketServer>()
   readonly #peers = new Map<WebSocket, Peer>()
   readonly #shares = new TurnShares()

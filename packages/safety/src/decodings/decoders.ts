@@ -45,7 +45,7 @@ function inAscii(character: string): string | undefined {
   if (lineEnd.test(character)) return '\n'
   if (unseen.test(character)) return ''
   const ascii = character.normalize('NFKD').replace(/[^ -~]/g, '')
-  // An ellipsis does not stand for three dots.
+  // An ellipsis is not read as three dots.
   return ascii === '' || ascii === '...' ? undefined : ascii
 }
 

@@ -10,7 +10,7 @@ import type { PatternNeeds } from './pattern-needs.js'
 export interface BuiltInRule {
   readonly name: string
   /**
-   * A JavaScript regular expression that is tried at each keyword, where it takes bounded time, or fails only at the end of a
+   * A JavaScript regular expression that is tried at each keyword. It takes bounded time there, or fails only at the end of a
    * run without keywords. The group `from` marks the beginning of the evidence. Other named groups are masked; without any, the
    * whole match after `from`.
    */

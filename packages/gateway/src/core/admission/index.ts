@@ -157,7 +157,7 @@ export function authorize(admission: AdmissionContext, space: Admission): StepOu
     }
     return {
       code: 'capability_violation',
-      message: `"${from}" is not allowed to send "${kind}". Request a grant, or propose it to somebody who may.`,
+      message: `"${from}" is not allowed to send "${kind}". Request a grant, or propose it to a participant that may.`,
       details: {
         capabilities: participants.capabilities(from),
         missing: getNarrowestCapability(envelope),

@@ -171,7 +171,7 @@ export class LogReads {
         const given = rows.filter(({ body }) => body.length > 0)
         this.#charge(reader, rows.length, given)
         after = last.seq
-        // With large bodies, a full slice would read many headings again each time.
+        // If bodies are large, a full slice would read many headings again each time.
         limit = Math.min(maxSlice.rows, Math.max(minRows, 2 * rows.length))
         yield slice
         await yieldNow()

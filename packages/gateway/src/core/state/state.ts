@@ -116,7 +116,7 @@ export class SpaceState {
   /** The latest records of configurations, in log order; the last one is `configured`. */
   configurations: readonly ConfigurationRecord[] = []
 
-  /** By their names in snapshots. */
+  /** Folds by their names in snapshots. */
   readonly #folds: Readonly<Record<FoldName, Fold>> = {
     participants: {
       apply: (envelope) => applyToTrust(envelope, this.trust),

@@ -46,7 +46,7 @@ export function listRows(segment: number, set: BlockSet): number[] {
 
 /** Collects tokens of rows in log order. */
 export class Postings {
-  /** By class of readers, then by token. */
+  /** Blocks by class of readers, then by token. */
   readonly #classes = new Map<number, Map<number, number[]>>()
 
   /** `readers`: the class of readers of the row. */

@@ -25,7 +25,7 @@ export function asLogError(error: unknown): LogError {
   const said = `${error instanceof Error ? error.message : String(error)}${code && ` (${code})`}`
   if (damage.some((prefix) => code.startsWith(prefix))) {
     const advice = 'Restore it from a copy, or move it away to begin a new log.'
-    return new LogError('corrupt', `The log file is damaged or is no log: ${said}. ${advice}`, {
+    return new LogError('corrupt', `The log file is damaged or not a log: ${said}. ${advice}`, {
       cause: error,
     })
   }

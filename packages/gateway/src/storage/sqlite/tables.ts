@@ -39,7 +39,7 @@ export const tables = `
     leaf BLOB NOT NULL,
     hash BLOB NOT NULL,
     digest BLOB NOT NULL,
-    -- the last: whoever reads another column does not pass over it
+    -- the last column, so that reads of other columns do not pass over it
     body BLOB NOT NULL,
     PRIMARY KEY (space, seq),
     UNIQUE (space, id)

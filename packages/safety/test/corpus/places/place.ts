@@ -7,7 +7,7 @@ import type { Kind } from '../families/family.js'
  */
 export interface Place {
   readonly name: string
-  /** By the kind of the secret. `named` is for all secrets of one line. */
+  /** Notations by the kind of the secret. `named` is for all secrets of one line. */
   readonly notations: Partial<Record<Kind | 'named', readonly string[]>>
   readonly quotes?: string
   /** How a value is written here. Works character by character, so that a part of a value becomes a part of the result. */

@@ -43,7 +43,7 @@ export const answerRights: Right = ({ envelope }, { state }) => {
   for (const id of correlations(envelope)) {
     const grant = state.trust.grants.get(id)
     if (grant === undefined) {
-      const message = `no grant ${id} stands: it was revoked or declined, has expired, or never was`
+      const message = `no grant ${id} is in force: it was revoked or declined, has expired, or never existed`
       return { code: 'not_found', path: '/correlationId', message }
     }
     if (grant.recipient !== envelope.from)
