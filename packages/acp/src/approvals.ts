@@ -69,7 +69,7 @@ export class Approvals {
     const bytes = Buffer.byteLength(JSON.stringify(this.#createParams(call)))
     if (bytes > maxEnvelopeBytes * 0.9) {
       const size = `its arguments have ${bytes} bytes, and an envelope of this space ${maxEnvelopeBytes}`
-      return { state: 'rejected', reason: `it is too large to be decided by anybody: ${size}` }
+      return { state: 'rejected', reason: `it is too large to be decided: ${size}` }
     }
     if (signal.aborted) return { state: 'cancelled' }
     if (this.#space.can(this.#createRequest(call, ''))) {

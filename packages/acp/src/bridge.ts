@@ -86,7 +86,7 @@ class Bridge implements CodingAgent {
   readonly #options: CodingAgentOptions
   readonly #command: AgentCommand
   readonly #log: (line: string) => void
-  /** By asker; `''` = the shared session. */
+  /** Sessions by asker; `''` = the shared session. */
   readonly #sessions = new Map<string, AgentSession>()
   /** Ids of dropped sessions that the running agent may still use. */
   readonly #forgotten = new Set<string>()
@@ -255,7 +255,7 @@ class Bridge implements CodingAgent {
     return owner
   }
 
-  /** A run for a sub-agent without a known parent, readable only by those who may read every active prompt. */
+  /** A run for a sub-agent without a known parent, readable only by participants that may read every active prompt. */
   #openStray(): Promise<AgentPrompt> | undefined {
     const prompting = this.#prompting
     const narrowest = prompting.find((one) =>

@@ -163,7 +163,7 @@ export class AgentSession {
       if (before !== undefined) this.#lose()
       state = await this.#openNew(process)
     }
-    // If the agent has ended meanwhile, there is no session.
+    // If the agent has ended in the meantime, there is no session.
     if (!process.isConnected) throw new Error(`the agent ended: ${await process.ended}`)
     this.#process = process
     await this.#setMode(process, state)

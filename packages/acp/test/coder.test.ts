@@ -127,7 +127,7 @@ describe('a coding agent in a space', () => {
     ])
   })
 
-  test('is stopped where it runs a tool without asking and without the capability, and everybody reads it', async () => {
+  test('is stopped where it runs a tool without asking and without the capability, and everyone reads it', async () => {
     const { agent, ana, ask, seen, lines } = await startCoder()
     const asked = ask(
       ['call', { toolCallId: 'c1', status: 'in_progress', rawInput: { command: 'rm -rf /' } }],

@@ -102,7 +102,7 @@ describe('nothing that an agent sends ends it, the session or the bridge', () =>
     ['options that are none', { options: [null, 5, {}], toolCall: { toolCallId: 'c1' } }],
     ['no call', { options: [], toolCall: null }],
     ['a call without an id', { options: [], toolCall: {} }],
-  ])('a permission with %s is cancelled, and everybody reads it', async (_, params) => {
+  ])('a permission with %s is cancelled, and everyone reads it', async (_, params) => {
     const { ask, notes, seen } = await startCoder({ capabilities: [...usual, own] })
     expect(await ask(['permission', params], ['text', 'Then not.'])).toBe('Then not.')
     expect(notes()).toContainEqual({ permission: { outcome: 'cancelled' } })

@@ -65,7 +65,7 @@ describe('what coding agents do', () => {
   test.each([
     ['none', []],
     ['allow_always alone', [{ optionId: 'a', kind: 'allow_always', name: 'Always' }]],
-  ])('a permission whose options are %s is cancelled, and everybody reads it', async (_, options) => {
+  ])('a permission whose options are %s is cancelled, and everyone reads it', async (_, options) => {
     const { ask, notes, seen } = await startCoder({ capabilities: [...usual, touch] })
     await ask(['ask', shell('c1', 'ls'), options], ['text', 'Then not.'])
     expect(notes()).toContainEqual({ asked: 'c1', outcome: { outcome: 'cancelled' } })

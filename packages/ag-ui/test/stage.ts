@@ -53,7 +53,7 @@ export class Page {
     return this.agent.messages
   }
 
-  /** Each message in short: its role, and its text or calls. */
+  /** Messages in short: their role, and text or calls. */
   get shown(): string[] {
     return this.messages.map((message) => {
       const calls = 'toolCalls' in message ? (message.toolCalls ?? []) : []

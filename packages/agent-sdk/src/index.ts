@@ -24,7 +24,7 @@ export type { ChatOptions, Draft, SpaceEvents } from './client/types.js'
 export type { WaitOptions } from './client/wait.js'
 export type { SpaceClient } from './space-client.js'
 
-// Turns and reasoning: questions that are answered, what is thought aloud meanwhile, and agents of other frameworks.
+// Turns and reasoning: questions that are answered, thoughts, and agents of other frameworks.
 
 export type { ControlHooks } from './agent/control.js'
 export type { Review, ReviewOptions } from './agent/delegation.js'

@@ -184,6 +184,6 @@ describe('what is missing is said', () => {
   test.each(['localhost:8080', 'http://', 'ftp://127.0.0.1'])('an address that is none: %s', async (url) => {
     const error = await refused({ url, space: 'test', token: 'x' })
     expect(error).toMatchObject({ name: 'ConnectionError', code: 'not_configured' })
-    expect(String(error)).toContain(`${url} is no address`)
+    expect(String(error)).toContain(`${url} is not an address`)
   })
 })

@@ -214,7 +214,7 @@ describe('an agent with a model', () => {
       void space.agent({ instructions: 'You review.' })
       const later = { provider: 'acme', modelId: 'a', doStream: () => Promise.reject(new Error('no')) }
       void space.agent({ model: { ...later, specificationVersion: 'v3' } })
-      // @ts-expect-error of a version that nobody knows
+      // @ts-expect-error of an unknown version
       void space.agent({ model: { ...later, specificationVersion: 'v5' } })
     }
     expectTypeOf(begin).toBeFunction()

@@ -160,8 +160,8 @@ const tests: Record<keyof typeof clientHabits, (raw: Raw) => Promise<void>> = {
   async noMethod({ ask, send }) {
     expect(await ask({ jsonrpc: '2.0', id: 4 })).toEqual(failed(4, -32600, /no method, result or error/))
     expect(await ask({ jsonrpc: '2.0', id: 4, method: 5 })).toEqual(failed(4, -32600, /\/method is 5/))
-    expect(await send('7')).toEqual([failed(null, -32600, /it is no object but a number/)])
-    expect(await send('[]')).toEqual([failed(null, -32600, /it is no object but an array/)])
+    expect(await send('7')).toEqual([failed(null, -32600, /it is not an object but a number/)])
+    expect(await send('[]')).toEqual([failed(null, -32600, /it is not an object but an array/)])
   },
   async parameters({ ask }) {
     const wrong: readonly (readonly [string, unknown, RegExp])[] = [

@@ -173,9 +173,9 @@ describe('bad results', () => {
     [
       'base64 that is none',
       [image('not at all!')],
-      (id) => `[image image/png: not shown, it is no base64; see envelope ${id}]`,
+      (id) => `[image image/png: not shown, it is not base64; see envelope ${id}]`,
     ],
-    ['no bytes', [image('')], (id) => `[image image/png: not shown, it is no base64; see envelope ${id}]`],
+    ['no bytes', [image('')], (id) => `[image image/png: not shown, it is not base64; see envelope ${id}]`],
     [
       'an image that is none',
       [image(btoa('<svg></svg>!'))],

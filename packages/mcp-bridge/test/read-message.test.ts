@@ -45,7 +45,7 @@ describe('a message is read as what it means for certain', () => {
     const batch = '[{"jsonrpc":"2.0","id":1,"result":{}},5,{"jsonrpc":"2.0","method":"x"}]'
     expect(read(batch)).toEqual([
       { jsonrpc: '2.0', id: 1, result: {} },
-      expect.objectContaining({ problem: 'it is no object but a number' }),
+      expect.objectContaining({ problem: 'it is not an object but a number' }),
       { jsonrpc: '2.0', method: 'x' },
     ])
   })
@@ -69,8 +69,8 @@ describe('a message that cannot be read', () => {
     ['Server is listening!', { problem: 'it is not JSON' }],
     ['{"cut":', { problem: 'it is broken JSON' }],
     ['\0\0{}', { problem: expect.stringContaining('NUL') }],
-    ['null', { problem: 'it is no object but null' }],
-    ['[]', { problem: 'it is no object but an array' }],
+    ['null', { problem: 'it is not an object but null' }],
+    ['[]', { problem: 'it is not an object but an array' }],
     ['{"level":30,"id":1000,"msg":"hi"}', { problem: 'it has no jsonrpc, which an answer requires' }],
     ['{"jsonrpc":"2.0","id":{},"result":1}', { problem: '/id is an object', kind: '/id' }],
     ['{"jsonrpc":"2.0","result":1}', { problem: '/id is missing', kind: '/id' }],

@@ -83,7 +83,7 @@ function readRunning(folder: string): { url: string; spaces: string[] } | undefi
     : undefined
 }
 
-/** With several spaces, tokens are in a folder per space. */
+/** Tokens of several spaces are in a folder per space. */
 function readToken(folder: string, space: string, as: string | undefined): string | undefined {
   const tokens = join(folder, 'tokens')
   const folderOfSpace = join(tokens, space)

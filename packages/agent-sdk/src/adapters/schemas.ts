@@ -29,7 +29,7 @@ export async function describeZod(schema: object): Promise<JsonSchema> {
   if (converter !== undefined) return { ...converter.zodToJsonSchema(schema as Zod3) }
   const ai = await import('ai').catch(() => undefined)
   if (ai !== undefined) return { ...(await ai.asSchema(schema as Zod).jsonSchema) }
-  const advice = 'use zod 4.2 or newer, or install zod-to-json-schema, for zod 3, beside @meup/agent-sdk'
+  const advice = 'use zod 4.2 or newer, or install zod-to-json-schema, for zod 3, next to @meup/agent-sdk'
   throw new Error(`this version of zod gives no JSON Schema; ${advice}`)
 }
 

@@ -63,7 +63,7 @@ const schema = `
   CREATE INDEX commits_turn ON commits (turn);
   CREATE INDEX commits_summary ON commits (number) WHERE type = 'summary';
 
-  -- beside the commits, and in no hash: tokens, and which envelopes came of them
+  -- not part of commits or hashes: tokens, and the envelopes that came of a commit
   CREATE TABLE usage (
     hash TEXT PRIMARY KEY,
     input INTEGER,
@@ -78,7 +78,7 @@ const schema = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX links_hash ON links (hash);
 
-  -- the last commit that was removed, from which the rest goes on
+  -- the last commit that was removed, which the rest follows
   CREATE TABLE pruned (number INTEGER NOT NULL, hash TEXT) STRICT;
   INSERT INTO pruned VALUES (0, NULL);
 
@@ -309,7 +309,7 @@ export class TranscriptFile implements TranscriptStore {
     return { number, commit, priority, envelopes, ...(usage && { usage }) }
   }
 
-  /** Each statement is compiled once. */
+  /** Compiles a statement once. */
   #prepare<Parameters extends unknown[], Result = unknown>(
     sql: string,
   ): Database.Statement<Parameters, Result> {
@@ -396,7 +396,7 @@ async function loadSqlite(): Promise<typeof Database> {
   } catch (cause) {
     const compilers = isCompiled ? '' : 'install python3, make and a C++ compiler, then '
     const install = isCompiled ? 'npm install better-sqlite3' : 'npm install better-sqlite3@12'
-    const advice = `${compilers}run ${install} beside @meup/agent-sdk, or set transcript: 'off'`
+    const advice = `${compilers}run ${install} next to @meup/agent-sdk, or set transcript: 'off'`
     throw new Error(`a transcript needs the package better-sqlite3, which cannot be loaded; ${advice}`, {
       cause,
     })

@@ -37,7 +37,7 @@ export class Arrivals implements ClientHandler {
   readonly #space: BaseClient
   readonly #parts: Parts
   readonly #receivers = new Set<Receive>()
-  /** By id. */
+  /** Kept envelopes by id. */
   readonly #kept = new Map<string, Kept>()
   #chars = 0
   readonly #replay = new ReplayEnd()

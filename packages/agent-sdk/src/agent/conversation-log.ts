@@ -40,7 +40,7 @@ interface Parts {
 export class ConversationLog implements ClientHandler {
   readonly #client: BaseClient
   readonly #parts: Parts
-  /** By seq, in log order; `undefined` = not used yet, so nothing is kept. */
+  /** Envelopes by seq, in log order; `undefined` = not used yet, so nothing is kept. */
   #known: Map<number, AnyEnvelope> | undefined
   #chars = 0
   /** Older messages would be dropped again. */

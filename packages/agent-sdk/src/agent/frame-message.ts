@@ -13,7 +13,7 @@ export const quoteForPrompt = (text: string): string =>
   sanitize(text.replace(lineBreak, '\n').replace(/\n+$/, '')).replaceAll('\n', '\n> ')
 
 /** The rule for models that corresponds to `frameMessage`. */
-export const framingRule = 'What others say begins with their name; its further lines begin with ">".'
+export const framingRule = 'Messages of others begin with their name; further lines begin with ">".'
 
 /** A message of a participant; a turn is one. */
 export interface SaidText {

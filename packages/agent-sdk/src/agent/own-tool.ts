@@ -65,7 +65,7 @@ export function tool<Schema extends InputSchema>(
   try {
     const read = readSchema(input === undefined ? noArguments : input, toObjectSchema)
     const jsonSchema = read.jsonSchema.catch(refuse)
-    jsonSchema.catch(() => {}) // Each user of the promise gets its error.
+    jsonSchema.catch(() => {}) // Users of the promise get its error.
     return { name, description, annotations, input: { ...read, jsonSchema }, handler }
   } catch (error) {
     return refuse(error)

@@ -55,7 +55,7 @@ export function readSchema(schema: unknown, adapt: Adapt = (same) => same): Read
     : isTypeBox(schema)
       ? readTypeBox(schema, adapt)
       : readPlain(schema, adapt)
-  reader.jsonSchema.catch(() => {}) // Each user of the promise gets its error.
+  reader.jsonSchema.catch(() => {}) // Users of the promise get its error.
   return reader
 }
 
@@ -123,7 +123,7 @@ function readPlain(schema: unknown, adapt: Adapt): ReadSchema {
   const fault = findSchemaFault(plain)
   if (fault !== undefined) throw new TypeError(`is not a JSON Schema: ${fault}`)
   const adapted = adapt(plain)
-  const validator = compileJsonSchema(adapted).catch(rethrowAs('is no JSON Schema'))
+  const validator = compileJsonSchema(adapted).catch(rethrowAs('is not a JSON Schema'))
   return {
     jsonSchema: validator.then(() => adapted),
     check: async (value, what) => (await validator)(value, what),

@@ -65,7 +65,7 @@ export class Tools implements ClientHandler {
   readonly #tools = new Map<string, OwnTool>()
   /** The tools as `tools/list` gives them, read on demand. */
   #listing: Promise<readonly object[]> | undefined
-  /** By request id: JSON-RPC ids are at most unique to a connection of the asker. */
+  /** Running calls by request id: JSON-RPC ids are at most unique to a connection of the asker. */
   readonly #running = new Map<string, Running>()
   /** Ids of calls by this client to its own participant. */
   readonly #ownCalls = new Set<string>()

@@ -79,7 +79,7 @@ export function decodeFrame(text: string): AnyEnvelope | ConnectionError | undef
   } catch {
     return malformed('it is not JSON')
   }
-  if (!isObject(value)) return malformed('it is no object')
+  if (!isObject(value)) return malformed('it is not an object')
   if (value.kind === Kind.systemTick) return undefined
   const field = firstWrong(value, envelopeChecks) ?? wrongPayload(value)
   if (field !== undefined) return malformed(`${field} is missing or wrong`)

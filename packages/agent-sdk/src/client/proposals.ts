@@ -141,7 +141,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     const capability = getAlwaysCapability(proposal, args)
     if (capability === undefined) {
       const { to, method } = proposal
-      const why = to === undefined ? 'is addressed to nobody' : `names no target of ${method}`
+      const why = to === undefined ? 'has no addressee' : `names no target of ${method}`
       throw new TypeError(`${id} ${why}: approve it alone, or grant what you mean with grant()`)
     }
     await this.#whenHere(id, {})

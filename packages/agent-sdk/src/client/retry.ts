@@ -52,7 +52,7 @@ export async function retryAfterPause<Value>(
 
 /**
  * Sends at the rate of the space [MEUP-13.8]: resends an envelope refused as `rate_limited` after its `retryAfterMs`, and after
- * other transient refusals a little later. Meanwhile envelopes of the same namespace queue behind it, so that a burst is
+ * other transient refusals a little later. Envelopes of the same namespace queue behind it, so that a burst is
  * refused once and then sent at the permitted rate. The head of the queue waits ten seconds at most.
  */
 export class Pace {

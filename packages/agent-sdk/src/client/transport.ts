@@ -87,7 +87,7 @@ export function socketUrl({ url, space, after, epoch, tail, session }: DialReque
  */
 export function buildGatewayUrl(url: string, path: string): URL {
   if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {
-    throw new ConnectionError('not_configured', `${url} is no address like http://127.0.0.1:8080`, {
+    throw new ConnectionError('not_configured', `${url} is not an address like http://127.0.0.1:8080`, {
       details: { option: 'url', url },
     })
   }

@@ -85,7 +85,7 @@ export type ThinkingLevel = (typeof thinkingLevels)[number]
 /** MCP's result of `elicitation/create`: `decline` = refused, `cancel` = dismissed. */
 export interface ElicitResult {
   readonly action: 'accept' | 'decline' | 'cancel'
-  /** With `accept`: the values of the form. */
+  /** The values of the form, for `accept`. */
   readonly content?: Readonly<Record<string, unknown>>
 }
 

@@ -232,7 +232,7 @@ export const callForms: readonly CallForm[] = [
   { of: 'Gemma 4', begins: ['<|tool_call>'], read: gemmaCall },
   { of: 'Apertus', begins: ['<|tools_prefix|>'], read: namedArguments },
   {
-    of: 'Hermes, Qwen, Granite, Phi, Command, Nemotron, LongCat, and those who write nothing but JSON',
+    of: 'Hermes, Qwen, Granite, Phi, Command, Nemotron, LongCat, and models that write nothing but JSON',
     begins: [
       ...['<tool_call>', '<tool_calls>', '<|tool_call|>', '<|start_action|>', '<toolcall>'],
       '<longcat_tool_call>',

@@ -43,7 +43,7 @@ export class Parts {
     return this.#last.raw.length
   }
 
-  /** Each thought as received, without its tags. */
+  /** Thoughts as received, without their tags. */
   get thoughts(): string[] {
     return this.#all.flatMap(({ kind, raw, isBlank }) => (kind === 'reasoning' && !isBlank ? [raw] : []))
   }

@@ -74,7 +74,7 @@ export class TagReader {
     return { ...this.#parts.joinTexts(), isTruncated }
   }
 
-  /** Each thought verbatim; call after the end. */
+  /** Thoughts verbatim; call after the end. */
   get thoughts(): readonly string[] {
     return this.#parts.thoughts
   }

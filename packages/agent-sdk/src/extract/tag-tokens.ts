@@ -83,7 +83,7 @@ function token(type: Token['type'], name: string, closers = none, isWord = false
   return { type, name, closers, isWord, isBare: false }
 }
 
-/** By their first two characters; the longest first. */
+/** Tokens by their first two characters; the longest first. */
 const byBeginning = new Map<string, Token[]>()
 for (const each of [...tokens].sort((a, b) => b.name.length - a.name.length)) {
   const beginning = each.name.slice(0, 2)

@@ -23,7 +23,7 @@ export interface LogQuery {
   readonly after?: number | undefined
   /** Only envelopes with a smaller seq. */
   readonly before?: number | undefined
-  /** By seq; default `asc`, the oldest first. */
+  /** Order by seq; default `asc`, the oldest first. */
   readonly order?: 'asc' | 'desc'
   /** Envelopes in one answer, at most 1000; default 1000. */
   readonly limit?: number

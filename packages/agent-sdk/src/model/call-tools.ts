@@ -77,7 +77,7 @@ function checkCall({ name, json }: WantedCall, parts: CallToolsOptions): Call | 
   if (tool === undefined) return `there is no tool ${name}`
   const input = parseExactJson(json)
   if (!isRecord(input))
-    return `the arguments of ${name} are no JSON object, or are cut off: ${cut(json, 100)}`
+    return `the arguments of ${name} are not a JSON object, or are cut off: ${cut(json, 100)}`
   const { args, rationale: given } = splitRationale(input, tool.rationaleKey)
   const { required } = tool.inputSchema
   const missing = (Array.isArray(required) ? required : []).filter((key) => !(String(key) in args))

@@ -4,7 +4,7 @@ import { findPlace, holders } from '../agent/schema-keywords.js'
 import { splitJson } from '../extract/json-text.js'
 
 type Schema = Readonly<Record<string, unknown>>
-/** By the names of properties. */
+/** Schemas by the names of properties. */
 export type Schemas = Readonly<Record<string, object | boolean>>
 
 interface FittedSchema {

@@ -166,7 +166,7 @@ export interface ModelSettings {
   readonly topK?: number
   readonly seed?: number
   readonly headers?: Readonly<Record<string, string | undefined>>
-  /** By provider: `{ anthropic: { thinking: { type: 'enabled' } } }`. */
+  /** Options by provider: `{ anthropic: { thinking: { type: 'enabled' } } }`. */
   readonly providerOptions?: Readonly<Record<string, JsonObject>>
 }
 

@@ -67,7 +67,7 @@ export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Callab
 const isWholeCall = ({ isWhole, text }: Pick<StepBlock<unknown>, 'isWhole' | 'text'>): boolean =>
   isWhole || isRecord(parseJson(text))
 
-/** With complete calls, a missing end of the step is acceptable. */
+/** A missing end of the step is acceptable if its calls are complete. */
 function decideEnd(
   { end, reason }: Pick<ModelStep, 'end' | 'reason'>,
   calls: readonly Pick<StepBlock<unknown>, 'text'>[],

@@ -33,7 +33,7 @@ export function showResult(result: ToolResult, { maxChars, takes }: ShowOptions)
   const media: Media[] = []
   const leaveOut = (what: string, why = 'not shown to this model') => `[${what}: ${why}; see envelope ${id}]`
   const showFile = (what: string, bytes: string): string => {
-    if (!isBase64(bytes)) return leaveOut(what, 'not shown, it is no base64')
+    if (!isBase64(bytes)) return leaveOut(what, 'not shown, it is not base64')
     const named = `${what}, ${formatBytes(countBytes(bytes))}`
     const mediaType = sniffMediaType(bytes)
     if (mediaType === undefined || !takes(mediaType)) return leaveOut(named)

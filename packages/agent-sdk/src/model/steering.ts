@@ -64,7 +64,7 @@ export class Steering {
   #steer(message: Chat): boolean {
     if (!this.#turn.answerAlso(message.id)) return false
     this.#unread.push({ from: message.from, text: message.payload.message })
-    this.#interrupt.abort('somebody has said something')
+    this.#interrupt.abort('a participant has said something')
     return true
   }
 }

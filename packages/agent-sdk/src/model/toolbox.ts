@@ -14,7 +14,7 @@ export type OfferedTool = Omit<SpaceTool, 'inputSchema'> & AskedArguments
 
 /** The tools of a model. */
 export interface Offer {
-  /** By the names that the model sees. */
+  /** Tools by the names that the model sees. */
   readonly tools: ReadonlyMap<string, OfferedTool>
   /** Their owners' instructions, by participant. */
   readonly instructions: ReadonlyMap<string, string>

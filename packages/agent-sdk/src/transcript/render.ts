@@ -12,7 +12,7 @@ export interface RenderOptions {
 export const renderLog = (entries: readonly LogEntry[], options?: RenderOptions): string =>
   render(entries, (entry) => [`${renderHead(entry)} ${onOneLine(entry.commit.message)}`], options)
 
-/** Each commit with its complete text. */
+/** Commits with their complete texts. */
 export const renderFull = (entries: readonly LogEntry[], options?: RenderOptions): string =>
   render(entries, (entry) => [renderHead(entry), ...renderBody(entry).map((line) => `  ${line}`)], options)
 

@@ -15,7 +15,7 @@ export interface EnvelopeLink {
   readonly kind: string
 }
 
-/** With the hash of that commit. */
+/** A link with the hash of its commit. */
 export interface CommitLink extends EnvelopeLink {
   readonly hash: string
 }

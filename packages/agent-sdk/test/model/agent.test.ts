@@ -48,7 +48,7 @@ describe('a turn', () => {
     const [system, question, call, result] = getPrompt(here.model, 1)
     expect(system).toMatchObject({
       role: 'system',
-      content: 'You are "bot". What others say begins with their name; its further lines begin with ">".',
+      content: 'You are "bot". Messages of others begin with their name; further lines begin with ">".',
     })
     expect(question).toMatchObject({ role: 'user', content: [{ type: 'text', text: 'ana: What is 2 + 3?' }] })
     expect(call).toMatchObject({
@@ -91,7 +91,7 @@ describe('a turn', () => {
     expect(getPrompt(here.model, 1).map(({ role, content }) => [role, textIn(content)])).toEqual([
       [
         'system',
-        'You can count.\n\nYou are "bot". What others say begins with their name; its further lines begin with ">".',
+        'You can count.\n\nYou are "bot". Messages of others begin with their name; further lines begin with ">".',
       ],
       ['user', 'ana: 2 + 3?'],
       ['assistant', 'five'],

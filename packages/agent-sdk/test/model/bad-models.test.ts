@@ -175,7 +175,7 @@ describe('a model', () => {
     await using here = await stage([], { model: 'qwen3', baseURL })
     expect(await here.ask()).toMatch(/^I could not answer: the model keeps making invalid tool/)
     expect(JSON.stringify(requests[1]?.body.messages.at(-1))).toMatch(
-      /the arguments of desk__add are no JSON object, or are cut off: /,
+      /the arguments of desk__add are not a JSON object, or are cut off: /,
     )
     expect(listStory(here.heard).some((line) => line.startsWith('mcp.'))).toBe(false)
   })

@@ -138,7 +138,7 @@ test.for([
   await using here = await stage([], { model: 'm', baseURL })
   expect(await here.ask()).toBe(answer)
   const [, , step, result] = requests[1]?.body.messages ?? []
-  expect(result?.content).toMatch(/^the arguments of desk__add are no JSON object, or are cut off: /)
+  expect(result?.content).toMatch(/^the arguments of desk__add are not a JSON object, or are cut off: /)
   expect(step).toMatchObject({ tool_calls: [{ function: { name: 'desk__add', arguments: '{}' } }] })
   expect(step?.content ?? '').toBe('')
 })

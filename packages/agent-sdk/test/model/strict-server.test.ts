@@ -150,7 +150,7 @@ test('three agents answer fifty questions on strict servers with a small context
     expect(answer).toMatch(/ says so/)
   }
   expect(troubles.filter((each) => /could not|answered \d/.test(each))).toEqual([])
-  // Each kind of refusal occurred once, or a few times while the conversation grew.
+  // Every kind of refusal occurred once, or a few times while the conversation grew.
   for (const provider of providers) {
     expect(refused.get(provider)).toBeGreaterThan(2)
     expect(refused.get(provider)).toBeLessThan(20)

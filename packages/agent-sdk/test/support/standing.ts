@@ -21,7 +21,7 @@ export interface Standing extends AsyncDisposable {
   readonly url: string
   readonly port: number
   stop(): Promise<void>
-  /** With the same log, unless another one is given. */
+  /** Starts with the same log, unless another one is given. */
   start(open?: OpenStore): Promise<void>
 }
 

@@ -62,7 +62,7 @@ export async function* readLines(stream: AsyncIterable<unknown>, limit: LineLimi
   if (line.bytes > 0) yield* take()
 }
 
-/** Removes a byte order mark and NULs, which UTF-16 leaves beside a line feed, and some programs use as padding. */
+/** Removes a byte order mark and NULs, which UTF-16 leaves next to a line feed, and some programs use as padding. */
 function trimLine(line: string): string {
   let [start, end] = [0, line.length]
   while (line[start] === '\uFEFF' || line[start] === '\0') start++

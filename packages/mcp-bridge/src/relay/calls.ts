@@ -81,7 +81,7 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
         const notice = toMessage({ method: 'notifications/cancelled', params: { requestId: id, reason } })
         // If it cannot be sent, the server is ending, and nothing needs cancelling.
         send(notice).catch(() => {})
-        // With a stream per reply, closing the stream also cancels.
+        // If replies have streams, closing the stream also cancels.
         reply.abort(reason)
       }
       const abort = () => giveUp(RelayError.cancelled, cancelled(signal))

@@ -70,7 +70,7 @@ function readMessage(
   value: unknown,
   asked: RequestId | undefined,
 ): Read<{ readonly message: JSONRPCMessage }> {
-  if (!isObject(value)) return { problem: `it is no object but ${nameType(value)}` }
+  if (!isObject(value)) return { problem: `it is not an object but ${nameType(value)}` }
   const read =
     value.method === undefined || value.method === null ? readResponse(value, asked) : readCall(value)
   if ('problem' in read) return read
@@ -102,13 +102,13 @@ function readResponse(value: Record<string, unknown>, asked: RequestId | undefin
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 
-/** Whether an error is empty; beside a result, it means that there is none. */
+/** Whether an error is empty; next to a result, it means that there is none. */
 const isEmpty = (error: unknown): boolean =>
   error === false || error === '' || (isObject(error) && Object.keys(error).length === 0)
 
 /**
  * Recognizes objects of loggers, which may also have an id, a result or an error: MCP results are objects, without additional
- * members beside them.
+ * members next to them.
  */
 const isLogLine = ({ id: _, error, result, ...rest }: Record<string, unknown>): boolean =>
   Object.entries(rest).some(([key, member]) => key !== 'jsonrpc' && member !== null) ||

@@ -76,7 +76,7 @@ export class ServerTasks {
       const report = createReport(payload, options)
       for (let task = created; ; ) {
         report(task.statusMessage)
-        // With status `input_required`, the server asks while its result is requested.
+        // In the status `input_required`, the server asks while its result is requested.
         if (task.status !== 'working') break
         await sleep(clamp(task.pollInterval), undefined, { ...(signal && { signal }) })
         const response = await ask('tasks/get')

@@ -70,7 +70,7 @@ export function withUri(block: unknown, toUri: ToUri): unknown {
 interface Failure {
   /** Code of the error, or state of the proposal. */
   readonly code: string
-  /** What happened and what to do. */
+  /** The event and the advice. */
   readonly message: string
 }
 

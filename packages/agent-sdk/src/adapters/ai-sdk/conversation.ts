@@ -92,7 +92,7 @@ interface Item {
   readonly chars: number
 }
 
-/** Each group begins with a message of another participant. */
+/** Groups that begin with a message of another participant. */
 const groupExchanges = (items: readonly Item[]): Item[][] => group(items, 'user')
 /** A step is a model's output with the results of its calls. Messages of people are never dropped. */
 const groupSteps = (items: readonly Item[]): Item[][] =>

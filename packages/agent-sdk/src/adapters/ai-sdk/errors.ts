@@ -146,7 +146,7 @@ const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
     error instanceof ai.UnsupportedModelVersionError
       ? {
           what: 'is not known to the installed version of ai',
-          remedy: 'install the version of ai that its provider is made for beside @meup/agent-sdk',
+          remedy: 'install the version of ai that its provider is made for next to @meup/agent-sdk',
         }
       : undefined,
   ({ ai, error }) =>

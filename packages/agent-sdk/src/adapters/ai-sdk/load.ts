@@ -11,7 +11,7 @@ import { ServedModel } from './served-model.js'
 export const importFrom = async (directory: string, name: string): Promise<unknown> =>
   import(pathToFileURL(createRequire(join(directory, 'package.json')).resolve(name)).href)
 
-/** Loads the optional `ai` package: the one installed beside this package, otherwise the folder's. Rejects if it is missing. */
+/** Loads the optional `ai` package: the one installed next to this package, otherwise the folder's. Rejects if it is missing. */
 export async function loadAi(directory?: string): Promise<typeof import('ai')> {
   try {
     return await import('ai').catch((error: unknown) => {
@@ -19,7 +19,7 @@ export async function loadAi(directory?: string): Promise<typeof import('ai')> {
       return importFrom(directory, 'ai') as Promise<typeof import('ai')>
     })
   } catch (cause) {
-    const advice = 'install version 7 of it beside @meup/agent-sdk'
+    const advice = 'install version 7 of it next to @meup/agent-sdk'
     throw new Error(`an agent with a language model needs the package ai: ${advice}`, { cause })
   }
 }
@@ -94,7 +94,7 @@ async function importCompatible(directory: string | undefined) {
       return importFrom(directory, name) as Promise<typeof import('@ai-sdk/openai-compatible')>
     })
   } catch (cause) {
-    const advice = 'install it beside @meup/agent-sdk'
+    const advice = 'install it next to @meup/agent-sdk'
     throw new Error(`a model at a baseURL needs the package ${name}: ${advice}`, { cause })
   }
 }

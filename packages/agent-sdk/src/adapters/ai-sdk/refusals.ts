@@ -142,7 +142,7 @@ function shorten({ words, chars, minChars }: Refused): Partial<Terms> | undefine
   const counts = [...words.matchAll(/\d[\d,_]*/g)].map(([digits]) => Number(digits.replace(/[,_]/g, '')))
   const tokens = [...new Set(counts.filter((count) => count > 255))]
   const [limit, given] = [Math.min(...tokens), Math.max(...tokens)]
-  // With more than two numbers, their meaning is unclear.
+  // The meaning of more than two numbers is unclear.
   const share = tokens.length === 2 ? Math.max(minShare, (0.95 * limit) / given) : 0.5
   return { maxChars: Math.max(minChars, Math.floor(chars * share)) }
 }

@@ -75,7 +75,7 @@ interface Beginning {
   readonly toUri?: ToUri
 }
 
-/** Makes a call whose result is kept for its client, which may be gone meanwhile. */
+/** Makes a call whose result is kept for its client, which may be gone by then. */
 export function beginTask(
   server: McpServer,
   { start: { onStatus }, toUri }: Beginning,

@@ -29,7 +29,7 @@ const defaultSeconds = 60
 const key = 'decision'
 
 const listing = describeTool({
-  title: 'What waits for a decision',
+  title: 'Proposals that wait for a decision',
   description:
     'Lists proposals of participants, oldest first, and which of them this identity may decide. `exact` is everything that would be carried out; if it is absent, use show_proposal. `parameters` are masked and cut.',
   annotations: { readOnlyHint: true },
@@ -60,7 +60,7 @@ const deciding = describeTool<DecideArgs>({
     id: { type: 'string', minLength: 1, description: 'id of the proposal' },
     decision: { enum: ['approve', 'reject'] },
     reason: { type: 'string', description: 'why it is rejected, for its proposer' },
-    why: { type: 'string', description: 'why it is approved, for everybody to read' },
+    why: { type: 'string', description: 'why it is approved, for everyone to read' },
     timeout_seconds: timeoutSeconds(defaultSeconds),
   },
   required: ['id'],

@@ -20,7 +20,7 @@ export const addressees = {
   items: participantId,
   minItems: 1,
   maxItems: 64,
-  description: 'who alone gets it; default: everybody in the space',
+  description: 'who alone gets it; default: everyone in the space',
 }
 
 const sending = describeTool<SendArgs>({

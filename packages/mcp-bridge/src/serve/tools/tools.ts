@@ -123,7 +123,7 @@ async function callOffered(
   }
 }
 
-/** Begins a call whose result is kept for its client, which may be gone meanwhile. */
+/** Begins a call whose result is kept for its client, which may be gone by then. */
 function beginOffered(
   server: McpServer,
   service: SpaceService,
