@@ -6,9 +6,8 @@ import { caughtUp, fill, type Reading, space, startOn } from './support/gateways
 import { ask, questions, rounds } from './support/questions.js'
 
 /**
- * What reading costs, and how much more of it there is where the log is ten and a hundred times as long. Each log has a gateway
- * of its own, on one core; who asks is on the other. All are open at once and asked in turn, so that whatever else the machine
- * does slows all of them alike.
+ * Measures reads of a log, and of logs ten and a hundred times as long. Each log has a gateway of its own, on one core; the client
+ * is on the other. All are open at once and asked in turn, so that other load on the machine slows all of them alike.
  *
  *     ENVELOPES=10000,100000 npx tsx bench/history.ts    other sizes than 10,000, 100,000 and 1,000,000
  *     RESULTS=8192 npx tsx bench/history.ts              bytes of what a tool gives back; default: few

@@ -23,7 +23,7 @@ export function verifies(
 }
 
 /**
- * For tests that use something outside the repository. `find` returns it, or `undefined` or `false` where this machine
+ * For tests that use something outside the repository. `find` returns it, or `undefined` or `false` if this machine
  * lacks it; the test then says so and is skipped, or fails if MEUP_REQUIRE_ALL=1.
  *
  *     const withNats = needing('a NATS server named by NATS_URL', () => process.env.NATS_URL)

@@ -84,8 +84,7 @@ export class Crowd {
   }
 
   /**
-   * Everybody hears one message of each sender first: what the arrivals caused is behind them then. Whatever else a server
-   * says is as long as it likes until then.
+   * Lets every receiver get one message of each sender first: the messages about arrivals are over then. They may have any length.
    */
   async #settle(expected: Expected): Promise<void> {
     const templates = this.senders.map(({ template }) => template)

@@ -24,7 +24,7 @@ export class Template {
   readonly maxSize: number
   readonly #messages: readonly { readonly bytes: Buffer; readonly hole: number }[]
 
-  /** Each message has one hole, where its number goes. */
+  /** Messages have one hole each, for their number. */
   constructor(messages: readonly string[], { before, after }: Wrapping) {
     const payloads = messages.map((text) => Buffer.from(text))
     const sizes = payloads.map(({ length }) => length)

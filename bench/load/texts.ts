@@ -44,7 +44,7 @@ export function textsOf(kind: TextKind, bytes: number): string[] {
   })
 }
 
-/** Each begins where the one before ended, until one begins with a word again. */
+/** Texts that follow each other without a gap, until one begins with a word again. */
 function cutWords(bytes: number): string[] {
   const texts: string[] = []
   for (let at = 0; texts.length < maxTexts && (at > 0 || texts.length === 0); ) {
@@ -54,7 +54,7 @@ function cutWords(bytes: number): string[] {
   return texts
 }
 
-/** Each text begins with another piece, followed by the next ones that fit. */
+/** Texts that begin with different pieces, followed by the next ones that fit. */
 function packed(kind: PieceKind, bytes: number): string[] {
   const { joint, pieces } = sources[kind]
   const all = pieces(bytes).map((text) => ({ text, size: jsonBytes(text) }))

@@ -7,8 +7,8 @@ import { connect } from '@meup/agent-sdk'
 import { isStepCount, jsonSchema, streamText, tool } from 'ai'
 import { result, tools } from '../support/tools.js'
 
-// Who calls a model: node model-caller.ts bare <address of the model>
-//                    node model-caller.ts agent <address of the model> <address of the gateway> <space> <token>
+// A caller of a model: node model-caller.ts bare <address of the model>
+//                      node model-caller.ts agent <address of the model> <address of the gateway> <space> <token>
 const [kind, baseURL = '', url = '', space = '', token = ''] = process.argv.slice(2)
 const port = kind === 'agent' ? await startAgent() : await serveBare()
 console.log(JSON.stringify({ port }))

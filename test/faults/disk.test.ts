@@ -158,7 +158,7 @@ for (const [name, calls, durability, fault] of faults) {
       await saysUntil(say, true)
       let before = tracedCalls(join(folder, 'trace'))
       expect(before.filter(({ injected }) => injected).length, 'attempts that failed').toBeGreaterThan(1)
-      // Each thread counts its own calls, so another call may follow the failing ones.
+      // Threads count their own calls, so another call may follow the failing ones.
       for (let inRow = 0; inRow < 20; inRow++) {
         if (inRow === 0) before = tracedCalls(join(folder, 'trace'))
         if (!(await say())) inRow = -1

@@ -62,7 +62,7 @@ test(
     // The end of the log is announced again after its replay.
     await expect.poll(() => others.filter((text) => text.includes('"reasoning":"none"'))).not.toEqual([])
 
-    // Both show who is present, and no one who is connected to the other gateway has left.
+    // Both show who is present, and no participant that is connected to the other gateway has left.
     const present = async (url: string): Promise<string[]> => {
       const response = await fetch(`${url}/spaces/demo/participants`, {
         headers: { authorization: `Bearer ${tokenOf('ana')}` },

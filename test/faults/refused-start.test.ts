@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { startMeup, temporaryFolder } from '../support/cli.js'
 import { type Accepted, crowdConfig, enterAs, expectInLog, expectNoGap } from '../support/crowd.js'
 
-/** Each test starts several processes. */
+/** The tests start several processes. */
 const patient = { timeout: 180_000 }
 
 test(
@@ -30,7 +30,7 @@ test(
   },
 )
 
-/** Where SQLite keeps the version that a program gave its file. */
+/** The offset at which SQLite keeps the `user_version` of a file. */
 const versionAt = 60
 
 /** Gives the file of a gateway that has ended another version of its schema, and tells which it had. */

@@ -177,7 +177,7 @@ export const admission: readonly Mutant[] = [
     by: 'this.#space.safety.guard(head(tool, maxToolChars)).text',
     tests: ['packages/gateway/test/decision-records.test.ts'],
   },
-  // With many participants, one that is over one rate is forgotten because it is under another, and starts again.
+  // Among many participants, one that is over one rate is forgotten because it is under another, and starts again.
   {
     package: 'packages/gateway',
     function: 'Rates.#forget',
@@ -185,7 +185,7 @@ export const admission: readonly Mutant[] = [
     by: '[...buckets.keys()].some(',
     tests: ['packages/gateway/test/rates.test.ts'],
   },
-  // Each socket of a participant may send as much per turn of the event loop as the whole participant.
+  // A socket of a participant may send as much per turn of the event loop as the whole participant.
   {
     package: 'packages/gateway',
     function: 'TurnShare.countFrame',
@@ -257,7 +257,7 @@ export const admission: readonly Mutant[] = [
     by: 'return undefined',
     tests: ['packages/gateway/test/private-runs.test.ts'],
   },
-  // With several grants, the last one is named.
+  // The last one of several grants is named.
   {
     package: 'packages/gateway',
     function: 'Holdings.rightFor',

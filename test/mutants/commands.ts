@@ -43,7 +43,7 @@ export const commands: readonly Mutant[] = [
     by: 'return value ?? fallback',
     tests: ['packages/cli/test/config-text.test.ts'],
   },
-  // With two participants of one token, one enters as the other.
+  // One of two participants with one token enters as the other.
   {
     package: cli,
     function: 'ensureTokens',

@@ -89,7 +89,7 @@ export const sdk: readonly Mutant[] = [
     by: "{ jsonrpc: '2.0', id: payload.id ?? id, ...outcome }",
     tests: ['test/conformance/client-kit.test.ts'],
   },
-  // With another log, nothing is delivered until it is as long as the old one.
+  // After a change of the log, nothing is delivered until it is as long as the old one.
   {
     package: agentSdk,
     function: 'ClientConnection.#onWelcome',
@@ -309,7 +309,7 @@ export const sdk: readonly Mutant[] = [
     by: 'throw error',
     tests: ['packages/agent-sdk/test/model/capture.test.ts'],
   },
-  // Each program of a participant makes the calls of the others.
+  // Every program of a participant makes the calls of the others.
   {
     package: agentSdk,
     function: 'Tools.#mayConcern',

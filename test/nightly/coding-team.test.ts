@@ -14,6 +14,6 @@ test(
     const { stdout } = await promisify(execFile)(process.execPath, [start, '--once'], { env })
     expect(stdout).toContain('coder ← edit')
     expect(stdout).toContain('nothing is removed here')
-    expect(stdout).toContain('Every step was as told.')
+    expect(stdout).toContain('Every step was as expected.')
   }),
 )

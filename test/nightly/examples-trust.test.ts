@@ -224,7 +224,7 @@ describe('a supervised agent', () => {
     const more = replacing('reasoning.*, mcp.proposal', 'reasoning.*, mcp.request, mcp.proposal')
     const { code, stdout, stderr } = await runToEnd(copyOf('supervised-agent', more), '--once')
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'clerk sends a chat instead of a mcp.proposal\n' })
-    expect(stdout).not.toContain('Every step was as told.')
+    expect(stdout).not.toContain('Every step was as expected.')
   })
 
   test('without --once a person decides, by the commands that it tells', async () => {
@@ -241,7 +241,7 @@ describe('a supervised agent', () => {
       expect(program.said.stdout).toContain(`pnpm meup -C examples/supervised-agent ${command}`)
     expect(await runToEnd(folder, '--once')).toMatchObject({
       code: 1,
-      stderr: 'This space runs already; stop it first, for it begins anew each time.\n',
+      stderr: 'This space runs already; stop it first: it starts over each time.\n',
     })
 
     const url = /http:\S+:\d+/.exec(program.said.stdout)?.[0] ?? ''

@@ -279,7 +279,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
       'log.txt': 'This is a text, and no database of any kind. '.repeat(100),
     }),
     code: 1,
-    cause: /damaged or is no log/,
+    cause: /damaged or not a log/,
     next: /Restore it from a copy, or move it away/,
   },
   'no compiler when meup was installed': {
@@ -385,7 +385,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     row: 'wrong_url',
     prepare: running(['send', 'x', '--space', 'demo'], {}, { MEUP_URL: 'localhost:8080' }),
     code: 2,
-    cause: /localhost:8080 is no address/,
+    cause: /localhost:8080 is not an address/,
     next: /like http:\/\/127\.0\.0\.1:8080/,
   },
   'a gateway that does not run': {
@@ -420,7 +420,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     row: 'unknown_participant',
     prepare: nextTo(['ask', 'reviwer', 'Hello?']),
     code: 1,
-    cause: /nobody is called reviwer/,
+    cause: /no participant is called reviwer/,
     next: /did you mean reviewer\?/,
   },
   'a proposal that is not there': {

@@ -50,7 +50,7 @@ describe('at a terminal', () => {
     expect(behind(bens.stdout, ben.stdout)).toMatch(onlyPresence)
     expect([all.stdout, ben.stdout].map((said) => said.includes('between us'))).toEqual([true, false])
     const count = input.split('\n').length - 3
-    const why = 'whoever exported this was not allowed to read them'
+    const why = 'the exporter was not allowed to read them'
     expect(ben.stderr).toBe(`1 of ${count} envelopes could not be shown: ${why}\n`)
     expect(await play('ben', '--from', '999')).toEqual({
       code: 0,

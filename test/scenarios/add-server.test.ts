@@ -84,13 +84,13 @@ test.for<[args: string[], reason: string]>([
   [['x', '--'], 'there is no command after --; write one: meup add x -- npx'],
   [
     ['x', 'tools.example/mcp'],
-    'tools.example/mcp is no address such as https://tools.example/mcp; a command',
+    'tools.example/mcp is not an address such as https://tools.example/mcp; a command',
   ],
-  [['x', 'ws://tools.example'], 'ws://tools.example is no address'],
-  [['x', 'https://'], 'https:// is no address'],
+  [['x', 'ws://tools.example'], 'ws://tools.example is not an address'],
+  [['x', 'https://'], 'https:// is not an address'],
   [
     ['x', 'npx', 'a b'],
-    `npx is no address such as https://tools.example/mcp; a command stands behind --: meup add x -- npx 'a b'`,
+    `npx is not an address such as https://tools.example/mcp; a command follows --: meup add x -- npx 'a b'`,
   ],
   [['x', 'https://a.example', 'b'], 'b is too much behind an address'],
   [['ana', 'https://a.example'], 'ana is a participant of kind human already; choose another name'],

@@ -41,7 +41,7 @@ const time = /20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
 class Names {
   readonly #here = new Map<string, string>()
 
-  /** With the ids of this run, and without times. */
+  /** Replaces ids of the page by those of this run, and times. */
   translate(page: string, here: string): string {
     const found = [...new Set(here.match(id) ?? [])].filter(
       (each) => ![...this.#here.values()].includes(each),

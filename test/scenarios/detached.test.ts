@@ -91,7 +91,7 @@ test('up -d says why its gateway does not start', async () => {
   writeFileSync(join(cwd, 'space.yaml'), config.replace('127.0.0.1:0', '192.0.2.1:0'))
   const up = await run('up', '-d')
   expect(up).toMatchObject({ code: 1, stdout: '' })
-  expect(up.stderr).toContain('is no address of this machine')
+  expect(up.stderr).toContain('is not an address of this machine')
   writeFileSync(join(cwd, 'space.yaml'), 'version: 2\n')
   expect(await run('up', '-d')).toMatchObject({ code: 2 })
 })

@@ -30,7 +30,7 @@ test('the servers of claude_desktop_config.json run as participants of a new spa
   expect(made.code).toBe(0)
   expect(made.stderr).toContain(`ana may use the servers of ${file}: notes, Raw-Server`)
   expect(made.stderr).toContain('Raw Server is called Raw-Server')
-  expect(made.stderr).toContain('secrets are not in space.yaml, but in .meup/secrets beside it: API_TOKEN')
+  expect(made.stderr).toContain('secrets are not in space.yaml, but in .meup/secrets next to it: API_TOKEN')
 
   const cwd = join(home, 'my-space')
   const yaml = readFileSync(join(cwd, 'space.yaml'), 'utf8')

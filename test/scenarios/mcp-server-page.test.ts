@@ -111,7 +111,7 @@ test('the example goes as it tells, by its own checks', async () => {
     })
   }
   const [code] = await once(child, 'close')
-  expect([code, said]).toEqual([0, expect.stringContaining('Every step was as told.')])
+  expect([code, said]).toEqual([0, expect.stringContaining('Every step was as expected.')])
   const shown = /```text\n([\s\S]*?)```/.exec(readFileSync(join(example, 'README.md'), 'utf8'))?.[1]
   expect(said).toContain(shown?.split('  ┄ librarian concludes: That is')[0])
 })

@@ -42,7 +42,7 @@ test('without the package of models, an agent with one says what to install', as
   const agent = await agentOf(await sdkAlone([]))
   const error = await agent('acme/model').catch((reason: unknown) => reason)
   expect(error).toMatchObject({
-    message: expect.stringContaining('needs the package ai: install version 7 of it beside @meup/agent-sdk'),
+    message: expect.stringContaining('needs the package ai: install version 7 of it next to @meup/agent-sdk'),
     cause: { code: 'ERR_MODULE_NOT_FOUND' },
   })
 })

@@ -185,7 +185,7 @@ test(
     enter(pane, 'llama')
     await pane.sees('Its address')
     enter(pane, 'localhost')
-    await pane.sees('localhost is no address such as http://127.0.0.1:11434/v1')
+    await pane.sees('localhost is not an address such as http://127.0.0.1:11434/v1')
     pane.press('C-u')
     enter(pane, '')
     await pane.sees('Environment variable with its key, if it needs one')

@@ -19,7 +19,7 @@ test(
       payload: { jsonrpc: '2.0', id: '1', method: 'tools/call', params: { name: 'search', arguments: {} } },
     })
     await pane.sees(/planner {2}○ search.* \d/)
-    // With all colours and spaces.
+    // Bytes with all colours and spaces.
     const bytes = (): string => scrollback(pane.stored()).join('\n')
     const before = bytes()
     expect(before.split('\n').length).toBeGreaterThan(40)

@@ -8,7 +8,7 @@ import { type RunningSpace, startMeup, temporaryFolder } from '../support/cli.js
 import { repositoryRoot } from '../support/files.js'
 import { type ReceivedSpan, receiveTraces } from '../support/otlp.js'
 
-vi.setConfig({ testTimeout: 60_000 }) // Each conversation needs several processes.
+vi.setConfig({ testTimeout: 60_000 }) // Conversations need several processes.
 
 const server = (name: string): string =>
   JSON.stringify(join(repositoryRoot, 'packages/mcp-bridge/test/fixtures', name))

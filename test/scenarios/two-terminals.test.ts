@@ -151,7 +151,7 @@ verifies(
     panes.ana.press('C-t')
     await panes.ana.shows((screen) => expect(screen).toContain('· thinking hidden ─'))
     await panes.ben.shows((screen) => expect(screen).not.toContain('thinking hidden ─'))
-    // Each connection gets what it last asked for.
+    // Connections get what they last asked for.
     const countThoughts = (): number[] => tap.sockets().map((frames) => frames.filter(isThought).length)
     let round = 0
     const delivered = async (): Promise<number[]> => {

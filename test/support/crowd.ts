@@ -38,7 +38,7 @@ export async function enterAs(folder: string, id: string, url: string) {
   return { space, seen }
 }
 
-/** Each number follows the previous one: none is missing, and none is repeated. */
+/** Expects consecutive numbers: none is missing, and none is repeated. */
 export const expectNoGap = (seqs: readonly number[]): void =>
   expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] ?? 0) + index))
 

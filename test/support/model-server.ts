@@ -12,7 +12,7 @@ export interface ModelReply {
 }
 
 export interface ModelServer {
-  /** With the path of OpenAI-compatible servers. */
+  /** The address with the path of OpenAI-compatible servers. */
   readonly baseURL: string
   readonly requests: {
     readonly path: string

@@ -84,7 +84,7 @@ async function play(): Promise<void> {
   match(text, /rejected by ana/)
   match(answer.text, /is right/)
   deepEqual(decided, ['edit approved', 'bash approved', 'bash rejected'])
-  console.log('\nEvery step was as told.')
+  console.log('\nEvery step was as expected.')
 }
 
 /** Approves edits and tests; no one removes anything. */

@@ -20,7 +20,7 @@ async function judge(run: Reasoning): Promise<Verdict> {
   const measures = compare(parseLoadReport(report.text))
   for (const { figures, limit, isKept } of measures) {
     const judgement = isKept ? 'acceptable' : 'not acceptable'
-    // Told, since the word "error" in it would make it look like a failure.
+    // The phase is given, since the word "error" in the text would make it look like a failure.
     await run.thought(`${figures} is ${judgement}: ${limit} is allowed.`, { phase: 'thinking' })
   }
   const exceeded = measures.filter(({ isKept }) => !isKept)

@@ -41,7 +41,7 @@ export async function openClient(
       const result = await client.callTool(params, {
         timeout: timeoutMs,
         onprogress: ({ message: thought = '' }) => {
-          if (thought.startsWith('librarian ')) onThought(thought) // The SDK tells of its own work as well.
+          if (thought.startsWith('librarian ')) onThought(thought) // The SDK reports its own work as well.
         },
       })
       const { text = '', reasoning = '' } = (result.structuredContent ?? {}) as Record<string, string>

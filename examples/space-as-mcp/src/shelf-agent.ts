@@ -15,7 +15,7 @@ space.tool(
 space.tool(
   'lend',
   {
-    description: 'Gives a book to somebody',
+    description: 'Gives a book to a reader',
     input: Type.Object({ title: Type.String(), to: Type.String() }),
   },
   ({ title, to }) => {

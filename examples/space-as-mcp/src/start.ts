@@ -26,7 +26,7 @@ try {
     equal(answer, expected)
     console.log(`librarian: ${answer}\n\n${reasoning}: ${await client.read(reasoning)}`)
   }
-  console.log('\nEvery step was as told.')
+  console.log('\nEvery step was as expected.')
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1

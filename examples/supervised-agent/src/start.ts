@@ -12,7 +12,7 @@ const desk = `${directory}/run/desk`
 const once = process.argv.includes('--once')
 
 if (await isRunning()) {
-  console.error('This space runs already; stop it first, for it begins anew each time.')
+  console.error('This space runs already; stop it first: it starts over each time.')
   process.exit(1)
 }
 rmSync(`${directory}/run`, { recursive: true, force: true })
@@ -52,7 +52,7 @@ async function runScript(): Promise<void> {
   setTimeout(() => ana.close(), timeoutMs).unref()
   await ana.whenPresent(['files', 'clerk'], { timeoutMs })
   await playStory(ana, desk)
-  console.log('\nEvery step was as told.')
+  console.log('\nEvery step was as expected.')
 }
 
 async function isRunning(): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** What a token says about its bearer. Times are in seconds since 1970. */
+/** Claims about the bearer of a token. Times are in seconds since 1970. */
 export interface Claims {
   readonly sub: string
   readonly scope: readonly string[]
@@ -12,7 +12,7 @@ export class TokenError extends Error {}
 
 export type Verify = (token: string) => Claims
 
-/** So many tokens are remembered; the oldest makes room for the next. */
+/** Number of remembered tokens; the oldest makes room for the next. */
 const remembered = 10_000
 
 /** Makes the check that every request goes through. It throws `TokenError` for a token that is not to be trusted. */

@@ -4,7 +4,7 @@ import { type Claims, createVerifier, issueToken, TokenError } from '../../src/a
 const key = 'a key for tests'
 const claims: Claims = { sub: 'ana', scope: ['orders:read'], iat: 1_000, exp: 1_600 }
 
-/** A verifier whose clock stands at `clock.now`. */
+/** A verifier whose time is `clock.now`. */
 function verifierAt(now: number) {
   const clock = { now }
   return { clock, verify: createVerifier(key, () => clock.now) }
