@@ -420,7 +420,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     row: 'unknown_participant',
     prepare: nextTo(['ask', 'reviwer', 'Hello?']),
     code: 1,
-    cause: /no participant is called reviwer/,
+    cause: /no one is called reviwer/,
     next: /did you mean reviewer\?/,
   },
   'a proposal that is not there': {

@@ -35,7 +35,7 @@ describe('caps', { timeout: 60_000 }, () => {
     expect(await run('caps', 'ls', 'nobody')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(
-        'no participant is called nobody; did you mean one of ana, helper, guard, shop?',
+        'no one is called nobody; did you mean one of ana, helper, guard, shop?',
       ),
     })
   })
@@ -76,7 +76,7 @@ describe('caps', { timeout: 60_000 }, () => {
     ])
     expect(await run('caps', 'explain', 'gaurd', 'chat')).toMatchObject({
       code: 1,
-      stderr: 'meup: no participant is called gaurd; did you mean guard?\n',
+      stderr: 'meup: no one is called gaurd; did you mean guard?\n',
     })
   })
 

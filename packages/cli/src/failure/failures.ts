@@ -198,7 +198,7 @@ export const failures = {
   },
   unknown_participant: {
     when: 'connect',
-    says: 'no participant is called {name}',
+    says: 'no one is called {name}',
     cause: 'The name is misspelt, or neither in `space.yaml` nor invited.',
     remedy: 'did you mean {meant}?',
   },

@@ -224,7 +224,7 @@ function describeStranger(name: string, ids: readonly string[], to: readonly str
   const meant = suggest(name, ids)
   const near = meant === undefined ? '' : `; did you mean ${meant}?`
   const next = to.length === 0 ? 'It was not said' : `Enter again says it to ${to.join(', ')}`
-  return `✗ no participant is called ${brief(onOneLine(name), maxNameChars)}${near || '.'} ${next}`
+  return `✗ no one is called ${brief(onOneLine(name), maxNameChars)}${near || '.'} ${next}`
 }
 
 /** Maximum characters of an unknown name. */
