@@ -369,9 +369,7 @@ export const PresencePayload = Type.Object({
       { description: 'what the token of an issuer gives a participant that the operator has not configured' },
     ),
   ),
-  program: Type.Optional(
-    Type.Union([ProgramInfo, Type.Null()], { description: 'null: no longer reported' }),
-  ),
+  program: Type.Optional(Type.Union([ProgramInfo, Type.Null()], { description: 'null: no longer reported' })),
   ended: Type.Optional(
     Type.Object(
       {

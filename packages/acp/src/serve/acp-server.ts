@@ -140,7 +140,9 @@ export class AcpServer {
 
   async #newSession(): Promise<NewSessionResponse> {
     if (!this.#hasWarned)
-      this.#served.log?.('agents work on their own machines: the folder and MCP servers of the client are not used')
+      this.#served.log?.(
+        'agents work on their own machines: the folder and MCP servers of the client are not used',
+      )
     this.#hasWarned = true
     const modes = await this.#readModes()
     const sessionId = createSessionId(this.#served.space.welcome.space.head)

@@ -111,7 +111,10 @@ export function addInit(program: Command): void {
     .option('--space <name>', 'name of the space (default: that of the folder)')
     .option('--person <name>', 'your name in it (default: as you are logged in)')
     .option('--agent <name>', 'name of the agent (default: by the template)')
-    .option('--listen <host:port>', 'address to listen on (default: 127.0.0.1, the first free port from 8080 on)')
+    .option(
+      '--listen <host:port>',
+      'address to listen on (default: 127.0.0.1, the first free port from 8080 on)',
+    )
     .option(
       '--import <file>',
       'a file with MCP servers of another program, which become participants; may be repeated',

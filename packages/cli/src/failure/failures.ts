@@ -278,7 +278,8 @@ export const failures = {
   kicked_program: {
     when: 'agents',
     says: '{participant} was kicked by {by} and rests until {end}',
-    cause: 'A participant removed it from the space. It starts again when the kick ends, or when it is invited.',
+    cause:
+      'A participant removed it from the space. It starts again when the kick ends, or when it is invited.',
     remedy: 'invite it again with `meup invite {participant}`',
   },
   missing_key: {

@@ -568,7 +568,9 @@ export function participantLines(
   const isHere = (status: string | undefined): boolean => status === 'present'
   const meant = participants.filter(({ id }) => id.startsWith(start))
   if (meant.length === 0)
-    return [start === '' ? 'no participant is known' : `no participant's name begins with ${onOneLine(start)}`]
+    return [
+      start === '' ? 'no participant is known' : `no participant's name begins with ${onOneLine(start)}`,
+    ]
   const sorted = meant.toSorted((one, other) => Number(isHere(other.status)) - Number(isHere(one.status)))
   const rows = sorted.slice(0, maxListed).map((participant) => {
     const { id, capabilities } = participant

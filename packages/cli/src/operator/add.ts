@@ -156,7 +156,9 @@ function describeUsers(name: string, participants: SpaceEntry['config']['partici
     .filter(([, { capabilities }]) => compileCapabilities(capabilities).allows(listing).allowed)
     .map(([id]) => id)
   const needed = `{ tool: "${name}/*" } in capabilities lets a participant use it`
-  return users.length === 0 ? `no participant may use it yet: ${needed}` : `${users.join(', ')} may use it; ${needed}`
+  return users.length === 0
+    ? `no participant may use it yet: ${needed}`
+    : `${users.join(', ')} may use it; ${needed}`
 }
 
 /** The command to type next, from the folder of the shell. */

@@ -204,7 +204,10 @@ export function modeChecks(directory: string, logFile: string | undefined): Chec
   const open = private_.filter(isOpenToOthers)
   if (open.length === 0) {
     return [
-      pass('modes', private_.length === 0 ? `${folder} is made at the first start` : 'no other user can read'),
+      pass(
+        'modes',
+        private_.length === 0 ? `${folder} is made at the first start` : 'no other user can read',
+      ),
     ]
   }
   return open.map((file) => {
