@@ -265,7 +265,7 @@ test.each([
   expect(allows(subject, new StepBudget(1)).allowed).toBe(false)
   expect(allows({ kind: 'acme.other', payload: {} }).allowed).toBe(false)
   expect(allows(subject).allowed).toBe(true)
-  // Each check pays, whether the candidates are cached or not.
+  // A check pays, whether the candidates are cached or not.
   expect(allows(subject, new StepBudget(1)).allowed).toBe(false)
 })
 
