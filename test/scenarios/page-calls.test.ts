@@ -49,7 +49,7 @@ test(
     await page.shows('edit report.txt, 1 line')
     expect(
       await page.evaluate(
-        `[...document.querySelectorAll('.diff span')].map((each) => each.textContent.trim())`,
+        `[...document.querySelectorAll('.diff > span')].map((each) => each.textContent.trim())`,
       ),
     ).toEqual(['-port 80', '+port 8080'])
 
@@ -86,11 +86,19 @@ test(
     const params = { name: 'edit_file', arguments: { path: 'src/pool.ts', patch } }
     await planner.propose({ to: 'deploy', method: 'tools/call', params, rationale: 'the port is wrong' })
     await page.shows('the port is wrong')
-    const lines = `[...document.querySelectorAll('.diff span')].map((line) =>
+    const lines = `[...document.querySelectorAll('.diff > span')].map((line) =>
       [getComputedStyle(line, '::before').content.replaceAll('"', ''), ...[...line.querySelectorAll('b')].map((each) => each.textContent)])`
     await expect.poll(() => page.evaluate(lines)).toEqual([[''], ['41'], ['42', '80'], ['42', '8080']])
-    const gutter = `getComputedStyle(document.querySelector('.diff span'), '::before').width`
+    const gutter = `getComputedStyle(document.querySelector('.diff > span'), '::before').width`
     expect(await page.evaluate(gutter)).toBe('40px')
+    // Code in it is highlighted, also where words of it are marked.
+    await expect
+      .poll(() =>
+        page.evaluate(
+          `[...document.querySelectorAll('.diff [class^=hljs]')].map((each) => each.textContent)`,
+        ),
+      )
+      .toEqual(['const', '4', 'return', 'take', '80', 'return', 'take', '8080'])
     await page.screenshot(pictures('calls-diff'))
   }),
   timeout,

@@ -38,11 +38,17 @@ test(
     // Vite prepares what the page imports when it is asked for the first time.
     await expect.poll(() => page.text(), { timeout: 120_000 }).toContain('What I found')
     await page.shows('Side by side')
-    const empty = `[...document.querySelectorAll('section.state')].filter((state) => state.innerText.trim().split('\\n').length < 2).map(({ id }) => id)`
-    await expect.poll(() => page.evaluate(`document.querySelectorAll('section.state').length`)).toBe(10)
+    const empty = `[...document.querySelectorAll('section.specimen')].filter((state) => state.innerText.trim().split('\\n').length < 2).map(({ id }) => id)`
+    await expect.poll(() => page.evaluate(`document.querySelectorAll('section.specimen').length`)).toBe(12)
     await expect.poll(() => page.evaluate(empty)).toEqual([])
     await page.shows('Approve anyway')
     await page.shows('Where to?')
+    await page.click('#palette button', 'Open')
+    await page.shows('what waits for a decision')
+    await page.evaluate(`document.querySelector('dialog').close()`)
+    await page.click('#settings button', 'Open')
+    await page.shows('For this browser.')
+    await page.evaluate(`document.querySelector('dialog').close()`)
     await page.screenshot(pictures('components'))
     await page.click('button', 'dark')
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark')

@@ -33,6 +33,11 @@ test(
     await page.type('.message-box textarea', 'half a thought')
     await page.key('k', { isCtrl: true })
     await page.shows('what waits for a decision')
+    const isInView = `(() => {
+      const { x, y } = document.querySelector('.palette [role=option]').getBoundingClientRect()
+      return document.elementFromPoint(x + 20, y + 10)?.closest('[role=option]') !== null
+    })()`
+    await expect.poll(() => page.evaluate(isInView)).toBe(true)
     await page.screenshot(pictures('palette'))
     await page.type('.palette input', '/pause')
     await page.key('Enter')
@@ -103,6 +108,9 @@ test(
       await page.choose(`select[name=${name}]`, value)
     await page.click('.settings-dialog label', 'Enter sends')
     await page.click('.settings-dialog label', 'Use single letters')
+    const edges = `new Set([...document.querySelectorAll('.settings-dialog .choice')].map((each) =>
+      Math.round(each.lastElementChild.getBoundingClientRect().right))).size`
+    expect(await page.evaluate(edges)).toBe(1)
     await page.screenshot(pictures('settings'))
     await page.click('.settings-dialog button', 'Close')
     await expect.poll(() => page.evaluate(time)).toMatch(/[AP]M$/)

@@ -9,7 +9,15 @@ const people = ['ana', 'planner', 'security', 'tools', 'eve']
 /** A session that shows a log without any gateway. Whatever it sends is never answered. */
 function createSession(script: Script, space: string, onChange: () => void): PageSession {
   const session = new PageSession({ url: location.origin, space, token: '' }, onChange)
-  const given = welcome(people, script.envelopes.length)
+  const named = welcome(people, script.envelopes.length)
+  const participants = named.participants.map(
+    (each): ParticipantDetails => ({
+      ...each,
+      kind: each.id === 'ana' ? 'human' : 'agent',
+      capabilities: agents.includes(each.id) ? ['chat'] : [],
+    }),
+  )
+  const given = { ...named, participants }
   const silent = new Proxy(
     { proposals: { get: () => undefined } },
     { get: (known, name) => Reflect.get(known, name) ?? (() => new Promise(() => {})) },
@@ -64,7 +72,7 @@ export function StateFrame({
     act: (_, work) => void work().catch(reportError),
   }
   return (
-    <section class="state" id={name.replaceAll(' ', '-')}>
+    <section class="specimen" id={name.replaceAll(' ', '-')}>
       <h2>{name}</h2>
       <div class={`page ${isTall ? 'tall' : ''}`}>
         <SpaceProvider value={actions}>{children}</SpaceProvider>

@@ -1,9 +1,11 @@
-import { render, type VNode } from 'preact'
-import { useEffect, useReducer, useRef } from 'preact/hooks'
+import { type ComponentType, render, type VNode } from 'preact'
+import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { saveDraft } from '../src/connect/storage.js'
 import { Lanes } from '../src/view/conversation/lanes.js'
 import { Stream } from '../src/view/conversation/stream.js'
 import { Inbox } from '../src/view/decide/inbox.js'
+import { Palette } from '../src/view/palette.js'
+import { SettingsDialog } from '../src/view/settings-dialog.js'
 import { getSetting, setSetting } from '../src/view/shared/settings.js'
 import { Trace } from '../src/view/trace/trace.js'
 import { MessageBox } from '../src/view/write/message-box.js'
@@ -26,6 +28,18 @@ function Checked(): VNode {
     for (const box of boxes) box.click()
   }, [])
   return <span ref={place} />
+}
+
+/** A dialog that covers the page once it is opened. */
+function Opened({ dialog: Shown }: { dialog: ComponentType<{ close(): void }> }): VNode {
+  const [isOpen, open] = useState(false)
+  return isOpen ? (
+    <Shown close={() => open(false)} />
+  ) : (
+    <button type="button" onClick={() => open(true)}>
+      Open
+    </button>
+  )
 }
 
 /** Every state that is worth a look, in both themes and at any width. */
@@ -77,6 +91,12 @@ function Components(): VNode {
       <StateFrame name="trace of two questions" script={conversation()} isTall={true}>
         <Trace {...view} />
         <Checked />
+      </StateFrame>
+      <StateFrame name="settings" script={emptyScript()}>
+        <Opened dialog={({ close }) => <SettingsDialog showKeys={ignore} close={close} />} />
+      </StateFrame>
+      <StateFrame name="palette" script={conversation()}>
+        <Opened dialog={({ close }) => <Palette targets={[]} close={close} />} />
       </StateFrame>
     </main>
   )

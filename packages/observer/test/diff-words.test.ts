@@ -1,4 +1,11 @@
-import { type DiffLine, describeChange, markWords } from '@meup/observer/model'
+import {
+  colourLines,
+  cutTokens,
+  type DiffLine,
+  describeChange,
+  markWords,
+  type Token,
+} from '@meup/observer/model'
 import { expect, test } from 'vitest'
 
 const line = (sign: DiffLine['sign'], text: string): DiffLine => ({ sign, text })
@@ -48,4 +55,43 @@ test('lines have the numbers of their file, where they are known', () => {
   const patch = '@@ -5,2 +7,2 @@\n same\n-old\n+new\n'
   expect(numbers({ path: 'a.ts', patch })).toEqual([undefined, 7, 6, 8])
   expect(numbers({ path: 'a.ts', oldText: 'a', newText: 'b' })).toEqual([undefined, undefined])
+})
+
+const keywords = (text: string): Token[] =>
+  text.split(/(const|\/\*[^]*\*\/)/).flatMap((each, at) => ({ text: each, kind: at % 2 === 0 ? '' : 'k' }))
+
+/** Lines with what is coloured in brackets, and what is marked as well in double ones. */
+const coloured = (lines: readonly DiffLine[], path?: string): string[] => {
+  const colours = colourLines(lines, path, (text, language) =>
+    language === 'typescript' ? keywords(text) : undefined,
+  )
+  const words = markWords(lines)
+  return lines.map((each) =>
+    cutTokens(colours.get(each), words.get(each) ?? [{ text: each.text, isChanged: false }])
+      .map(({ text, kind, isChanged }) => {
+        const marked = isChanged ? `<${text}>` : text
+        return kind === '' ? marked : `[${marked}]`
+      })
+      .join(''),
+  )
+}
+
+test('old and new text of a diff are highlighted separately, and cut at the words that differ', () => {
+  const lines = [
+    line(' ', 'const a = 1'),
+    line('-', '/* const open'),
+    line('-', 'let sum = a + 1 const */'),
+    line('+', 'let b = 2'),
+    line('+', 'let sum = a + 2 const'),
+  ]
+  expect(coloured(lines, 'src/a.ts')).toEqual([
+    '[const] a = 1',
+    '[/* const open]',
+    '[let sum = a + ][<1>][ const][< */>]',
+    'let b = 2',
+    'let sum = a + <2> [const]',
+  ])
+  expect(coloured(lines, 'a.unknown')).toContain('const a = 1')
+  const files = [line('@', 'a.md'), line('+', 'const'), line('@', 'b.ts (deleted)'), line('-', 'const')]
+  expect(coloured(files)).toEqual(['a.md', 'const', 'b.ts (deleted)', '[const]'])
 })

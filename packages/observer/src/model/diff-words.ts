@@ -2,7 +2,7 @@ import { diffArrays } from 'diff'
 import type { DiffLine } from './change.js'
 
 /** A piece of a line; `isChanged`: the line that it is compared with has another one. */
-interface Piece {
+export interface Piece {
   readonly text: string
   readonly isChanged: boolean
 }

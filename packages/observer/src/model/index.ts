@@ -1,6 +1,7 @@
 export { readSettings, type Settings } from './arguments.js'
 export { type CallSummary, summarizeCall, summarizeCalls } from './call-summary.js'
 export { type Change, createComparison, type DiffLine, describeChange } from './change.js'
+export { colourLines, cutTokens, type Token } from './diff-colours.js'
 export { markWords } from './diff-words.js'
 export { explainEnvelope } from './explain.js'
 export {
@@ -25,6 +26,7 @@ export {
 } from './filter/visibility.js'
 export { hueOf, initialsOf } from './hues.js'
 export { type Caution, judge, sortWaiting, type Waiting } from './inbox.js'
+export { languageOf } from './languages.js'
 export { BrokenChain, ChainCheck, type CheckResult } from './log/chain-check.js'
 export { GrantIndex, readCapabilities } from './log/grants.js'
 export type { Log } from './log/log.js'

@@ -1,6 +1,7 @@
 import { isObject, printable } from '@meup/folds'
 import { parseExact, stringifyExact } from '@meup/protocol'
 import { type DiffLine, getPath, isDiff, readDiff, readDiffs } from './change.js'
+import { languageOf } from './languages.js'
 
 /** A part of arguments or of a result, by its display. */
 export type Part = TextPart | DiffPart | JsonPart | TablePart | MediaPart | LinkPart
@@ -15,6 +16,8 @@ export interface TextPart {
 interface DiffPart {
   readonly type: 'diff'
   readonly lines: readonly DiffLine[]
+  /** Path of the changed file, unless the lines name it. */
+  readonly path?: string
 }
 
 interface JsonPart {
@@ -152,12 +155,3 @@ export function valuePart(value: unknown): Part {
 
 const isFlat = (row: Fields): boolean =>
   Object.values(row).every((each) => typeof each !== 'object' || each === null)
-
-const languages: Readonly<Record<string, string>> = {
-  ...{ ts: 'typescript', tsx: 'typescript', js: 'javascript', mjs: 'javascript', jsx: 'javascript' },
-  ...{ py: 'python', rs: 'rust', go: 'go', java: 'java', rb: 'ruby', sh: 'bash', sql: 'sql', css: 'css' },
-  ...{ yaml: 'yaml', yml: 'yaml', html: 'xml', xml: 'xml', md: 'markdown', c: 'c', h: 'c', cpp: 'cpp' },
-}
-
-const languageOf = (path: string | undefined): string | undefined =>
-  languages[/\.(\w{1,5})$/.exec(path ?? '')?.[1]?.toLowerCase() ?? '']

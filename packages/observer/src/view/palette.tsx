@@ -5,6 +5,7 @@ import { Dialog } from './shared/parts.js'
 import { type SpaceActions, useSpace } from './shared/use-space.js'
 import { commands } from './write/commands.js'
 import { type CompletionItem, Completions } from './write/completions.js'
+import '../style/dialogs.css'
 
 /** Something to go to, or to do. */
 export interface Target extends Omit<CompletionItem, 'insert'> {

@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import { useNotifications } from './decide/alerts.js'
 import { Checkbox, CloseDialog, Dialog } from './shared/parts.js'
 import { type SettingName, setSetting, useSetting } from './shared/settings.js'
+import '../style/dialogs.css'
 
 const choices = {
   theme: {

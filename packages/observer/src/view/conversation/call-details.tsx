@@ -18,7 +18,7 @@ import {
   valuePart,
 } from '../../model/index.js'
 import { EnvelopeChain, ExactJson } from '../audit/inspector.js'
-import { ContentPart, DiffView, isLongPart, SettingsView } from '../shared/content.js'
+import { ContentPart, isLongPart, SettingsView } from '../shared/content.js'
 import { Alert, CopyButton, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { WhyButton } from '../why/why-button.js'
@@ -153,7 +153,9 @@ function Arguments({ change, settings, args, isWhole }: ArgumentsProps): VNode {
           <p>
             <span class="label">Change</span> {change.sentence}
           </p>
-          {change.lines.length > 0 && <DiffView lines={change.lines} isWhole={isWhole} />}
+          {change.lines.length > 0 && (
+            <ContentPart part={{ type: 'diff', lines: change.lines, path: change.name }} isWhole={isWhole} />
+          )}
         </section>
       )}
       {!isEmpty && change?.isAll !== true && (

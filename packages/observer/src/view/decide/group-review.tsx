@@ -2,7 +2,8 @@ import { printable, reasonText } from '@meup/folds'
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { describeCard, nameText, splitTarget, type Waiting } from '../../model/index.js'
-import { DiffView, SettingsView } from '../shared/content.js'
+import { SettingsView } from '../shared/content.js'
+import { DiffView } from '../shared/diff-view.js'
 import { useSeenToEnd } from '../shared/hooks.js'
 import { Checkbox, End, Name, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
@@ -93,7 +94,7 @@ export function GroupReview({ list, done }: GroupReviewProps): VNode {
               <UntrustedText kind="reason" text={printable(reasonText(proposal.rationale))} />
             )}
             {card.change !== undefined && card.change.lines.length > 0 && (
-              <DiffView lines={card.change.lines} />
+              <DiffView lines={card.change.lines} path={card.change.name} />
             )}
             {card.settings !== undefined && <SettingsView list={card.settings} />}
             {card.needed.includes('exact') && <pre class="exact">{card.exact}</pre>}

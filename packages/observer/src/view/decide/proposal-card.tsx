@@ -25,7 +25,8 @@ import {
   type ProposalRow,
   sizeText,
 } from '../../model/index.js'
-import { DiffView, SettingsView } from '../shared/content.js'
+import { SettingsView } from '../shared/content.js'
+import { DiffView } from '../shared/diff-view.js'
 import { useNow, useSeenToEnd } from '../shared/hooks.js'
 import { Chip, End, Name, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
@@ -129,12 +130,12 @@ function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
           {left !== undefined && (isOver ? ' · expired' : ` · expires in ${formatDuration(left)}`)}
         </span>
       </header>
-      <UntrustedText kind="reason" text={printable(reasonText(proposal.rationale))} />
+      {settings !== undefined && <SettingsView list={settings} box={settingsBox} />}
+      <Said kind="reason" text={printable(reasonText(proposal.rationale))} />
       <Marks marks={marks} risk={risk} />
       {change !== undefined && change.lines.length > 0 && (
-        <DiffView lines={change.lines} isWhole={card.isWhole} box={changeBox} />
+        <DiffView lines={change.lines} path={change.name} isWhole={card.isWhole} box={changeBox} />
       )}
-      {settings !== undefined && <SettingsView list={settings} box={settingsBox} />}
       {change === undefined && settings === undefined ? (
         <Exact text={exact} box={exactBox} />
       ) : (

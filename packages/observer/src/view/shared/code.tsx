@@ -1,7 +1,7 @@
 import type { createLowlight } from 'lowlight'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { countText } from '../../model/index.js'
+import { countText, type Token } from '../../model/index.js'
 import { useOpened } from './opened.js'
 import { CopyButton } from './parts.js'
 
@@ -33,13 +33,15 @@ export function CodeBlock({ text, language = '' }: { text: string; language?: st
 }
 
 type Highlighter = ReturnType<typeof createLowlight>
-type Tree = ReturnType<Highlighter['highlight']>
-type Child = Tree['children'][number]
-
 let highlighter: Highlighter | undefined
 
-/** Loads the highlighter with the first block of code. */
-function useHighlighter(isNeeded: boolean): Highlighter | undefined {
+/** Maximum highlighted characters; longer code is not coloured. */
+const maxHighlightedChars = 50_000
+
+type Highlight = (text: string, language: string) => readonly Token[] | undefined
+
+/** Highlights code. The highlighter is loaded with the first block of code. */
+export function useHighlight(isNeeded: boolean): Highlight | undefined {
   const [loaded, setLoaded] = useState(highlighter)
   useEffect(() => {
     if (!isNeeded || loaded !== undefined) return
@@ -51,30 +53,38 @@ function useHighlighter(isNeeded: boolean): Highlighter | undefined {
       (error: unknown) => console.info('code shows without colours:', error),
     )
   }, [isNeeded, loaded])
-  return loaded
+  return useMemo(() => loaded && createHighlight(loaded), [loaded])
 }
 
-/** Maximum highlighted characters; longer code is not coloured. */
-const maxHighlightedChars = 50_000
+const createHighlight =
+  (reader: Highlighter): Highlight =>
+  (text, language) =>
+    text.length <= maxHighlightedChars && reader.registered(language)
+      ? reader.highlight(language, text).children.flatMap((child) => flatten(child, ''))
+      : undefined
+
+type Node = ReturnType<Highlighter['highlight']>['children'][number]
+
+function flatten(node: Node, kind: string): readonly Token[] {
+  if (node.type === 'text') return [{ text: node.value, kind }]
+  if (node.type !== 'element') return []
+  const { className } = node.properties
+  const inner = Array.isArray(className) ? [kind, ...className].join(' ').trim() : kind
+  return node.children.flatMap((child) => flatten(child as Node, inner))
+}
 
 /** Highlighted code as elements: nothing in it is interpreted as HTML. */
 export function Code({ text, language }: { text: string; language: string | undefined }): VNode {
-  const isKnown = language !== undefined && text.length <= maxHighlightedChars
-  const reader = useHighlighter(isKnown)
-  const tree = useMemo(
-    () => (isKnown && reader?.registered(language) ? reader.highlight(language, text) : undefined),
-    [reader, text, language],
-  )
-  return <>{tree === undefined ? text : tree.children.map(draw)}</>
+  const highlight = useHighlight(language !== undefined)
+  const tokens = useMemo(() => language && highlight?.(text, language), [highlight, text, language])
+  return <>{tokens ? tokens.map(drawToken) : text}</>
 }
 
-function draw(node: Child, index: number): ComponentChildren {
-  if (node.type === 'text') return node.value
-  if (node.type !== 'element') return null
-  const { className } = node.properties
-  return (
-    <span key={index} class={Array.isArray(className) ? className.join(' ') : ''}>
-      {node.children.map((child, at) => draw(child as Child, at))}
+export const drawToken = ({ text, kind }: Token, at: number): ComponentChildren =>
+  kind === '' ? (
+    text
+  ) : (
+    <span key={at} class={kind}>
+      {text}
     </span>
   )
-}

@@ -1,16 +1,10 @@
 import { indentJson } from '@meup/folds'
 import { getNumberText, stringifyExact } from '@meup/protocol'
 import type { Ref, VNode } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
-import {
-  type DiffLine,
-  markWords,
-  type Part,
-  type Settings,
-  sizeText,
-  type TextPart,
-} from '../../model/index.js'
+import { useEffect, useState } from 'preact/hooks'
+import { type Part, type Settings, sizeText, type TextPart } from '../../model/index.js'
 import { Code } from './code.js'
+import { DiffView, maxLines } from './diff-view.js'
 import { End } from './parts.js'
 import { TableBox } from './table-box.js'
 
@@ -20,7 +14,7 @@ export function ContentPart({ part, isWhole }: { part: Part; isWhole: boolean })
     case 'text':
       return <TextContent part={part} isWhole={isWhole} />
     case 'diff':
-      return <DiffView lines={part.lines} isWhole={isWhole} />
+      return <DiffView {...part} isWhole={isWhole} />
     case 'json':
       return <JsonTree value={part.value} isWhole={isWhole} />
     case 'table':
@@ -36,8 +30,8 @@ export function ContentPart({ part, isWhole }: { part: Part; isWhole: boolean })
   }
 }
 
-/** Lines and characters of a folded text. */
-const [maxLines, maxChars] = [30, 4000]
+/** Characters of a folded text. */
+const maxChars = 4000
 
 /** Whether a part is folded at first. */
 export function isLongPart(part: Part): boolean {
@@ -63,36 +57,6 @@ const TextContent = ({ part: { text, language }, isWhole }: { part: TextPart; is
     <Code text={isWhole ? text : beginning(text)} language={language} />
   </pre>
 )
-
-const signs = { '+': 'added', '-': 'removed', ' ': '', '@': 'place' } as const
-
-/** Old and new text, line by line. */
-export function DiffView({
-  lines,
-  isWhole = true,
-  box,
-}: {
-  lines: readonly DiffLine[]
-  isWhole?: boolean
-  box?: Ref<HTMLPreElement>
-}): VNode {
-  const words = useMemo(() => markWords(lines), [lines])
-  const isNumbered = lines.some(({ line }) => line !== undefined)
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it.
-    <pre class={`code diff ${isNumbered ? 'numbered' : ''}`} dir="ltr" tabIndex={0} ref={box ?? null}>
-      {lines.slice(0, isWhole ? lines.length : maxLines).map((line, index) => (
-        <span key={index} class={signs[line.sign]} data-line={line.line}>
-          {line.sign === '@' ? ' ' : line.sign}
-          {words.get(line)?.map(({ text, isChanged }, at) => (isChanged ? <b key={at}>{text}</b> : text)) ??
-            line.text}
-          {'\n'}
-        </span>
-      ))}
-      <End />
-    </pre>
-  )
-}
 
 /** Arguments that consist of a few names and texts. */
 export const SettingsView = ({ list, box }: { list: Settings; box?: Ref<HTMLDivElement> }): VNode => (

@@ -1,0 +1,74 @@
+import type { DiffLine } from './change.js'
+import type { Piece } from './diff-words.js'
+import { languageOf } from './languages.js'
+
+/** A piece of highlighted code. `kind`: its classes. */
+export interface Token {
+  readonly text: string
+  readonly kind: string
+}
+
+/** Highlighted lines of a diff. Old and new text are read separately, since only each of them is valid code. */
+export function colourLines(
+  lines: readonly DiffLine[],
+  path: string | undefined,
+  highlight: ((text: string, language: string) => readonly Token[] | undefined) | undefined,
+): ReadonlyMap<DiffLine, readonly Token[]> {
+  const colours = new Map<DiffLine, readonly Token[]>()
+  let language = languageOf(path)
+  let part: DiffLine[] = []
+  const colour = (): void => {
+    for (const other of ['+', '-']) {
+      const side = part.filter(({ sign }) => sign !== other)
+      const text = side.map((line) => line.text).join('\n')
+      const tokens = language === undefined ? undefined : highlight?.(text, language)
+      if (tokens === undefined) continue
+      for (const [at, line] of splitLines(tokens).entries()) {
+        const { [at]: of } = side
+        if (of !== undefined) colours.set(of, line)
+      }
+    }
+    part = []
+  }
+  for (const line of lines) {
+    if (line.sign !== '@') {
+      part.push(line)
+      continue
+    }
+    colour()
+    language = languageOf(line.text) ?? language
+  }
+  colour()
+  return colours
+}
+
+function splitLines(tokens: readonly Token[]): readonly (readonly Token[])[] {
+  const lines: Token[][] = [[]]
+  for (const { text, kind } of tokens) {
+    for (const [at, each] of text.split('\n').entries()) {
+      if (at > 0) lines.push([])
+      if (each !== '') lines.at(-1)?.push({ text: each, kind })
+    }
+  }
+  return lines
+}
+
+/** The tokens of a line, cut where words of it begin or cease to differ. */
+export function cutTokens(
+  tokens: readonly Token[] | undefined,
+  pieces: readonly Piece[],
+): readonly (Token & Piece)[] {
+  if (tokens === undefined) return pieces.map((piece) => ({ ...piece, kind: '' }))
+  const rest = tokens.toReversed()
+  return pieces.flatMap(({ text, isChanged }) => {
+    const cut: (Token & Piece)[] = []
+    for (let left = text.length; left > 0; ) {
+      const token = rest.pop()
+      if (token === undefined) break
+      if (token.text.length > left) rest.push({ ...token, text: token.text.slice(left) })
+      cut.push({ kind: token.kind, text: token.text.slice(0, left), isChanged })
+      left -= token.text.length
+    }
+    return cut
+  })
+}
