@@ -23,7 +23,7 @@ test(
       enterAs(rex, gateway.url, 'rex'),
     ])
     const first = await propose()
-    await eve.shows('Somebody else decides')
+    await eve.shows('Another participant decides')
     await ana.shows('Always allow')
     await rex.shows('Approve')
     await rex.hides('Always allow')

@@ -112,6 +112,31 @@ test(
 )
 
 test(
+  'what a reader has muted and folded is forgotten when they sign out',
+  { timeout: 60_000 },
+  onPage(async ({ gateway, page, enter }) => {
+    const { planner } = await crew(gateway)
+    await enter()
+    const run = await planner.reason('Planning at length')
+    await run.thought('the first idea')
+    await page.shows('the first idea')
+    await page.click('.heading.live button', 'Mute')
+    await page.shows('✂ muted by you, at the gateway')
+    await page.click('.heading.live .fold')
+    await page.reload()
+    await page.shows('✂ muted by you, at the gateway')
+    expect(await page.evaluate(`Object.keys(sessionStorage)`)).toContain('meup-choices:demo')
+    await page.click('button', 'sign out')
+    await page.shows('Enter a space')
+    expect(await page.evaluate('sessionStorage.length')).toBe(0)
+    await enter()
+    await page.shows('Planning at length')
+    await page.hides('muted by you')
+    await run.conclude('planned')
+  }),
+)
+
+test(
   'a run that a reader has cut ends for them too, and comes back whole',
   { timeout: 60_000 },
   onPage(async ({ gateway, page, enter }) => {

@@ -341,7 +341,7 @@ test(
 
     // Three participants can invite.
     await page.click('button', 'Invite')
-    await page.shows('Invite somebody')
+    await page.shows('Invite a participant')
     await page.type('input[name=participant]', 'helper')
     await page.click('.invite-dialog button[type=submit]')
     await page.shows('helper is invited')

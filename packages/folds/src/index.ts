@@ -122,6 +122,7 @@ export type {
 } from './turns/record.js'
 export * from './turns/turn-info.js'
 export * from './turns/turn-stream.js'
+export { type RunUsage, readRunUsage } from './usage.js'
 export * from './why/causes.js'
 export * from './why/explain.js'
 export * from './why/rank.js'

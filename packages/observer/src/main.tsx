@@ -2,7 +2,7 @@ import type { HttpTarget } from '@meup/agent-sdk/http'
 import { render, type VNode } from 'preact'
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { PageSession } from './connect/session.js'
-import { loadLastSpace, loadToken, removeMessages, removeToken, saveToken } from './connect/storage.js'
+import { loadLastSpace, loadToken, removeTabState, removeToken, saveToken } from './connect/storage.js'
 import { readRoute, setHourCycle, writeRoute } from './model/index.js'
 import { lazy } from './view/shared/lazy.js'
 import { useSetting } from './view/shared/settings.js'
@@ -52,7 +52,7 @@ function App(): VNode {
     if (session !== undefined) {
       removeToken(session.place)
       // A reader whose token was revoked signs in again, and continues with the draft.
-      if (session.stage.at !== 'ended') removeMessages(session.place.space)
+      if (session.stage.at !== 'ended') removeTabState(session.place.space)
     }
     show(undefined)
   }

@@ -58,7 +58,7 @@ test('lines have the numbers of their file, where they are known', () => {
 })
 
 const keywords = (text: string): Token[] =>
-  text.split(/(const|\/\*[^]*\*\/)/).flatMap((each, at) => ({ text: each, kind: at % 2 === 0 ? '' : 'k' }))
+  text.split(/(const|\/\*.*\*\/)/s).flatMap((each, at) => ({ text: each, kind: at % 2 === 0 ? '' : 'k' }))
 
 /** Lines with what is coloured in brackets, and what is marked as well in double ones. */
 const coloured = (lines: readonly DiffLine[], path?: string): string[] => {

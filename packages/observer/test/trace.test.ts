@@ -1,11 +1,4 @@
-import {
-  countQuestion,
-  getMessages,
-  listThoughts,
-  percentile,
-  readUsage,
-  SpaceModel,
-} from '@meup/observer/model'
+import { countQuestion, getMessages, listThoughts, percentile, SpaceModel } from '@meup/observer/model'
 import { describe, expect, test } from 'vitest'
 import { Script } from './support.js'
 
@@ -78,14 +71,6 @@ describe('what a question came to', () => {
     script.propose('planner', run.id, 'release')
     conclude()
     expect(count(script.read()).to).toBeUndefined()
-  })
-
-  test('leaves out what an agent does not say, or says wrong', () => {
-    const none = { input: 0, output: 0, cached: 0, reasoning: 0 }
-    expect(readUsage(undefined)).toEqual({ tokens: none, cost: undefined, model: undefined })
-    expect(readUsage({ tokens: { input: '7', output: -1 }, cost: 'much', model: 4 })).toEqual({
-      ...{ tokens: none, cost: undefined, model: undefined },
-    })
   })
 })
 

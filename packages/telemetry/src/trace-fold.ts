@@ -4,10 +4,10 @@ import {
   type ContextView,
   createContextFold,
   getEnding,
-  isObject,
   isWithheld,
   Participants,
   payloadText,
+  readRunUsage,
   SpaceView,
   Traces,
 } from '@meup/folds'
@@ -98,7 +98,8 @@ function createContextSpan(
     contextParent(context) === undefined
       ? traces.getParentSpan(context)
       : scope.findSpan(contextParent(context))
-  const model = metadata?.model
+  const { model } = readRunUsage(metadata)
+  const { input, output } = readRunUsage(ending.payload.metadata).tokens
   const triggers = opening === null ? [] : correlations(opening.source)
   return {
     ...traces.getContextSpan(context),
@@ -110,24 +111,15 @@ function createContextSpan(
       'gen_ai.operation.name': 'invoke_agent',
       'gen_ai.provider.name': 'meup',
       ...scope.attributes(agent, context),
-      'gen_ai.request.model': typeof model === 'string' ? model : undefined,
-      ...getUsage(ending),
+      'gen_ai.request.model': model,
+      'gen_ai.usage.input_tokens': input,
+      'gen_ai.usage.output_tokens': output,
       'meup.seq': opening?.source.seq,
       'meup.trigger': triggers.length === 0 ? undefined : triggers,
     }),
     ...(texts?.end(context) ?? { events: [], droppedEvents: 0 }),
     ...(state !== 'completed' && { error: state }),
   }
-}
-
-/** Tokens that the agent reports at the end of its run. */
-function getUsage({ payload }: Envelope): Readonly<Record<string, number | undefined>> {
-  const { metadata } = payload as { readonly metadata?: unknown }
-  const { tokens } = isObject(metadata) ? metadata : {}
-  const { input, output } = isObject(tokens) ? tokens : {}
-  const count = (value: unknown): number | undefined =>
-    Number.isFinite(value) && Number(value) >= 0 ? Number(value) : undefined
-  return { 'gen_ai.usage.input_tokens': count(input), 'gen_ai.usage.output_tokens': count(output) }
 }
 
 interface EventList {

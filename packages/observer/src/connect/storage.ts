@@ -154,7 +154,7 @@ export function saveOutbox(space: string, list: readonly Outgoing[]): void {
   else tab.setItem(outboxKey(space), JSON.stringify(list))
 }
 
-/** Removes the unsent messages of this tab: the next reader may be another participant. */
-export function removeMessages(space: string): void {
-  for (const key of [draftKey(space), outboxKey(space)]) tab.removeItem(key)
+/** Removes this tab's unsent messages and choices: the next reader may be another participant. */
+export function removeTabState(space: string): void {
+  for (const key of [draftKey(space), outboxKey(space), choicesKey(space)]) tab.removeItem(key)
 }

@@ -51,8 +51,6 @@ export {
   countQuestion,
   getMessages,
   percentile,
-  readUsage,
-  type Tokens,
   type Totals,
 } from './rows/questions.js'
 export type {

@@ -68,7 +68,7 @@ export function Palette({ targets, close }: PaletteProps): VNode {
         chosen={chosen}
         complete={({ key }) => go(key)}
       />
-      {found.length === 0 && <p class="dim">Nothing is called so.</p>}
+      {found.length === 0 && <p class="dim">Nothing has this name.</p>}
     </Dialog>
   )
 }

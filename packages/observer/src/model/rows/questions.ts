@@ -1,28 +1,14 @@
-import { isObject } from '@meup/folds'
+import { type RunUsage, readRunUsage } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import type { Block, BlockEntry } from './blocks.js'
 import type { Sources } from './row.js'
 import { hasFailed, isProblem } from './row-content.js'
 import { decidedAt } from './trace.js'
 
-/** Tokens that models have read and written, as reported by agents. `cached`: part of the input, `reasoning`: part of the output. */
-export interface Tokens {
-  readonly input: number
-  readonly output: number
-  readonly cached: number
-  readonly reasoning: number
-}
-
-/** Figures that a run reports when it ends. */
-interface Usage {
-  readonly tokens: Tokens
-  /** US dollars; `undefined` = not reported. */
-  readonly cost: number | undefined
-  readonly model: string | undefined
-}
+type Tokens = RunUsage['tokens']
 
 /** The outcome of a question and of everything that it led to. */
-export interface Totals extends Omit<Usage, 'model'> {
+export interface Totals extends Omit<RunUsage, 'model'> {
   /** Milliseconds by the gateway's clock. */
   readonly from: number
   /** The end of its last part; `undefined` = still running. */
@@ -31,24 +17,6 @@ export interface Totals extends Omit<Usage, 'model'> {
   /** Calls and commands that failed, thoughts about an error, and refusals. */
   readonly errors: number
   readonly models: readonly string[]
-}
-
-const count = (value: unknown): number => (typeof value === 'number' && value > 0 ? value : 0)
-
-/** `metadata`: of a conclusion. */
-export function readUsage(metadata: unknown): Usage {
-  const { tokens, cost, model } = isObject(metadata) ? metadata : {}
-  const { input, output, cached, reasoning } = isObject(tokens) ? tokens : {}
-  return {
-    tokens: {
-      input: count(input),
-      output: count(output),
-      cached: count(cached),
-      reasoning: count(reasoning),
-    },
-    cost: typeof cost === 'number' ? cost : undefined,
-    model: typeof model === 'string' ? model : undefined,
-  }
 }
 
 const noTokens: Tokens = { input: 0, output: 0, cached: 0, reasoning: 0 }
@@ -85,7 +53,7 @@ function countBlock(block: Block, sources: Sources): Totals {
   const view = sources.getContext(root)
   const end = view?.ending?.source.id
   const { payload } = entries.findLast(({ envelope }) => envelope.id === end)?.envelope ?? {}
-  const { tokens, cost, model } = readUsage(payload?.metadata)
+  const { tokens, cost, model } = readRunUsage(payload?.metadata)
   const models = model === undefined ? [] : [model]
   const isLive = view?.state === 'open' && sources.isGoingOn(root)
   const ended = view?.endedAt ?? entries.at(-1)?.envelope.ts
@@ -125,11 +93,13 @@ function addTotals(parts: readonly Totals[]): Totals {
   return { from, to, tokens, cost, calls, errors, models: [...models] }
 }
 
+const sum = (one = 0, other = 0): number => one + other
+
 const addTokens = (one: Tokens, other: Tokens): Tokens => ({
-  input: one.input + other.input,
-  output: one.output + other.output,
-  cached: one.cached + other.cached,
-  reasoning: one.reasoning + other.reasoning,
+  input: sum(one.input, other.input),
+  output: sum(one.output, other.output),
+  cached: sum(one.cached, other.cached),
+  reasoning: sum(one.reasoning, other.reasoning),
 })
 
 /** The smallest value that this share of the values does not exceed; `undefined` = no values. */

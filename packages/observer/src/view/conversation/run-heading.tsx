@@ -1,4 +1,4 @@
-import { formatDuration, getToolName, isObject, summaryText } from '@meup/folds'
+import { formatDuration, getToolName, isObject, readRunUsage, summaryText } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
@@ -14,6 +14,7 @@ import {
 import { useNow } from '../shared/hooks.js'
 import { Chip, Name, Time, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
+import { countTokens } from '../trace/totals-text.js'
 
 /** The line of a run or of a nested context: `Thought 8 s · 3 tools · what it came to`. */
 export function RunHeading({ row }: { row: HeadingRow }): VNode {
@@ -49,7 +50,7 @@ function StateText({ row }: { row: HeadingRow }): VNode {
   const verb = row.isNested ? 'sub-context' : verbs[row.state]
   const spent = row.duration ?? (row.isLive ? model.gatewayTime(now) - Date.parse(row.startedAt) : null)
   const time = spent === null || (row.isLive && spent < 1000) ? '' : ` ${formatDuration(spent)}`
-  const tokens = countTokens(useEnd(row.end).tokens)
+  const tokens = countTokens(readRunUsage(useEnd(row.end)))
   const parts = [
     `${verb}${time}`,
     row.did,
@@ -129,19 +130,15 @@ function useEnd(end: string | null): Readonly<Record<string, unknown>> {
   return isObject(metadata) ? metadata : {}
 }
 
-/** Input and output tokens, including reasoning. */
-function countTokens(tokens: unknown): number {
-  const { input, output } = isObject(tokens) ? tokens : {}
-  return [input, output].reduce<number>((sum, each) => sum + (typeof each === 'number' ? each : 0), 0)
-}
-
 /** The model, and its agent's transcript. */
 function Origin({ end }: { end: string | null }): VNode {
   const { inspect } = useSpace()
-  const { model, transcript } = useEnd(end)
+  const metadata = useEnd(end)
+  const { model } = readRunUsage(metadata)
+  const { transcript } = metadata
   return (
     <>
-      {typeof model === 'string' && <Chip>{nameText(model)}</Chip>}
+      {model !== undefined && <Chip>{nameText(model)}</Chip>}
       {end !== null && typeof transcript === 'string' && /^[\da-f]{64}$/.test(transcript) && (
         <button
           type="button"

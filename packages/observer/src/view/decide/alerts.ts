@@ -24,7 +24,7 @@ export function useAlerts(session: PageSession, waiting: number, mine: readonly 
     const elicitation = session.model.elicitations(session.welcome?.you.id).at(-1)
     const title = `${space}: ${waiting} to decide`
     if (elicitation !== undefined || latest === undefined)
-      notify('notify-decision', title, `${elicitation?.from ?? 'somebody'} asks you something`)
+      notify('notify-decision', title, `${elicitation?.from ?? 'a tool'} asks you something`)
     else describeProposal(session, latest).then((body) => notify('notify-decision', title, body), reportError)
   }, [waiting])
   useMessageAlerts(session)

@@ -43,7 +43,7 @@ export function DecisionPanel({ proposal, envelope, unseen, risk }: DecisionProp
   const { id, source, tool } = proposal
   const open = session.client?.proposals.get(id)
   if (!isDecidable(proposal, session, can))
-    return <p class="dim">Somebody else decides: your capabilities do not cover it.</p>
+    return <p class="dim">Another participant decides: your capabilities do not cover it.</p>
   const mayReject = can({ kind: Kind.mcpReject, to: [source.from], correlationId: id })
   const { to } = envelope
   const mayGrant =

@@ -68,7 +68,7 @@ function Narrow({ sought }: { sought: Sought }): VNode {
         narrow({ tool: tool.trim() || undefined })
       }}
     >
-      <Choice label="From" value={sought.from} all="everybody" set={(from) => narrow({ from })}>
+      <Choice label="From" value={sought.from} all="everyone" set={(from) => narrow({ from })}>
         {model.people.slice(0, 200).map(({ id }) => [id, id])}
       </Choice>
       <Choice

@@ -45,7 +45,7 @@ export function InviteDialog({ close }: { close: () => void }): VNode {
   }
   return (
     <Dialog label="Invite" kind="invite-dialog" close={close}>
-      <h2>{invited === undefined ? 'Invite somebody' : `${invited.id} is invited`}</h2>
+      <h2>{invited === undefined ? 'Invite a participant' : `${invited.id} is invited`}</h2>
       {invited === undefined ? (
         <form
           class="grant"

@@ -65,7 +65,7 @@ export function PeoplePanel(): VNode {
         <p class="dim rest">and {(found.length - maxListed).toLocaleString('en')} more: find them by name</p>
       )}
       <Invite />
-      {found.length === 0 && sought !== '' && <p class="dim rest">Nobody is called so.</p>}
+      {found.length === 0 && sought !== '' && <p class="dim rest">No participant has this name.</p>}
     </nav>
   )
 }

@@ -1,7 +1,8 @@
-import type { Totals } from '../../model/index.js'
+import type { RunUsage } from '@meup/folds'
 
 /** Input and output tokens, including reasoning. */
-export const countTokens = ({ tokens: { input, output } }: Pick<Totals, 'tokens'>): number => input + output
+export const countTokens = ({ tokens: { input = 0, output = 0 } }: Pick<RunUsage, 'tokens'>): number =>
+  input + output
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 

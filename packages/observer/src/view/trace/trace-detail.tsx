@@ -1,4 +1,4 @@
-import { formatDuration } from '@meup/folds'
+import { formatDuration, readRunUsage } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 import type { ComponentChildren, VNode } from 'preact'
 import {
@@ -11,7 +11,6 @@ import {
   listThoughts,
   nameText,
   type QuestionGroup,
-  readUsage,
   type Totals,
 } from '../../model/index.js'
 import { CallDetails } from '../conversation/call-details.js'
@@ -85,7 +84,7 @@ function RunDetail({ row }: { row: HeadingRow }): VNode {
   const asked = model.log.get([start.correlationId].flat()[0] ?? '')
   const end = row.end === null ? undefined : model.log.get(row.end)
   const answer = row.answer === null ? undefined : model.log.get(row.answer)
-  const usage = readUsage(end?.payload.metadata)
+  const usage = readRunUsage(end?.payload.metadata)
   const thoughts = listThoughts(model.log, row)
   return (
     <>
@@ -155,7 +154,7 @@ export function TraceText({
 
 type Shown = Pick<Totals, 'from' | 'to' | 'tokens' | 'cost' | 'models'> & Partial<Totals>
 
-const count = (number: number): string => (number === 0 ? '' : number.toLocaleString('en'))
+const count = (number = 0): string => (number === 0 ? '' : number.toLocaleString('en'))
 
 /** Names and texts of what something came to; what is not known is left out. */
 export function listTotals(totals: Shown, now: number): readonly (readonly [name: string, text: string])[] {

@@ -51,7 +51,7 @@ export function Trace({ current, handle }: ViewProps): VNode {
       wanted.current = undefined
     }
   })
-  if (question === undefined) return <p class="empty dim">Nobody has thought or called a tool yet.</p>
+  if (question === undefined) return <p class="empty dim">No run and no call yet.</p>
   const pair = compared.flatMap((key) => questions.find((each) => each.key === key) ?? [])
   const [one, other] = pair
   const slot = question.list.slots.find(({ key }) => key === current)

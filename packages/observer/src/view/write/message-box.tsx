@@ -274,7 +274,7 @@ export function MessageBox({ help }: { help: () => void }): VNode {
 function getPlaceholder(isPast: boolean, mayChat: boolean, to: string): string {
   if (isPast) return 'This is the past: LIVE brings you back'
   if (!mayChat) return 'You may not chat here'
-  return to === '' ? 'Message… @ asks somebody, / commands' : `Only ${to} reads this`
+  return to === '' ? 'Message… @ mentions, / commands' : `Only ${to} reads this`
 }
 
 /** Mentions in a private message only reach its readers. */
