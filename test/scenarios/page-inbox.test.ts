@@ -118,14 +118,9 @@ test(
     await enter()
     await page.shows('19 pending')
     await openInbox(page)
-    await page.shows('Decide all 19')
+    await page.shows('delete_file · deploy — 19')
     const decideAll = async (): Promise<number> => {
       await page.click('.queue button', 'Decide all 19')
-      await new Promise((r) => setTimeout(r, 3000))
-      console.log(
-        await page.evaluate(`document.activeElement.outerHTML.slice(0, 300)`),
-        await page.evaluate(`document.querySelector('.review').innerHTML.slice(0, 600)`),
-      )
       await expect
         .poll(() => page.evaluate(`document.activeElement.closest('.group-review') !== null`))
         .toBe(true)

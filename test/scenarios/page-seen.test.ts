@@ -82,7 +82,7 @@ test.for([
       if (name === 'run') {
         // Deletions are approved by two clicks, and by no key.
         await page.click(approve, 'Approve anyway')
-        await page.shows('`rm` deletes files.')
+        await page.shows('rm deletes files.')
         await page.key('y')
         await page.click(approve, 'Yes, approve it')
       }

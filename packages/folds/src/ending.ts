@@ -2,6 +2,12 @@ import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import { findStopWords } from './mcp/program-ended.js'
 import { getMessage, isObject } from './text.js'
 
+/** The outcome of a chat: an agent that cannot answer says so in one [MEUP-13.13]. */
+export function getAnswerState({ noAnswer }: Envelope['payload']): 'completed' | 'cancelled' | 'error' {
+  if (noAnswer === 'stopped') return 'cancelled'
+  return noAnswer === 'failed' || noAnswer === 'busy' ? 'error' : 'completed'
+}
+
 /** How an envelope ends its context. An agent without the right to cancel concludes with `metadata.cancelled`. */
 export function getEnding({
   kind,

@@ -1,7 +1,7 @@
 import { contextRoot, type DecisionPayload, type Envelope, Kind, openedContext } from '@meup/protocol'
 import { isInside } from '../contexts/context-view.js'
 import { defaultGuard } from '../default-guard.js'
-import { getEnding } from '../ending.js'
+import { getAnswerState, getEnding } from '../ending.js'
 import { getAttempt, getCancellation, getParameters, guardedToolName, isRefusedCall } from '../mcp/calls.js'
 import { measureOutcome, readResult } from '../mcp/result.js'
 import { type Guard, guarded, redact } from '../redact.js'
@@ -371,12 +371,6 @@ export class FoldedTurn {
   #toolIn(payload: Envelope['payload']): string {
     return guardedToolName(payload, this.#guard)
   }
-}
-
-/** An agent that cannot answer says so in a chat [MEUP-13.13]. */
-const getAnswerState = ({ noAnswer }: Envelope['payload']): TurnState => {
-  if (noAnswer === 'stopped') return 'cancelled'
-  return noAnswer === 'failed' || noAnswer === 'busy' ? 'error' : 'completed'
 }
 
 const rejected = { outcome: 'rejected', isAnswer: false } as const

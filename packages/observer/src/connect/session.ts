@@ -160,6 +160,11 @@ export class PageSession implements SessionHandle {
   }
 
   /** The client to act with; `undefined` while disconnected or looking at the past. */
+  /** Whether it was closed, or the gateway has ended it. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
   get client(): BaseClient | undefined {
     const isConnected = this.stage.at === 'live' || this.stage.at === 'catching-up'
     return isConnected && !this.time.isPast ? this.#watcher : undefined

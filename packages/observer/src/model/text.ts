@@ -50,8 +50,10 @@ export const namesHost = (text: string, { host, origin }: URL): boolean =>
 
 const maxParametersChars = 200
 
-/** The text of an envelope, safe to show, without its mentions, which are shown separately. */
-export function getText({ payload: { mentions: _, ...said } }: Pick<Envelope, 'payload'>): string {
+/** The text of an envelope, safe to show, without its mentions and failure, which are shown separately. */
+export function getText({
+  payload: { mentions: _, noAnswer: __, ...said },
+}: Pick<Envelope, 'payload'>): string {
   return printable(payloadText(said))
 }
 

@@ -24,7 +24,7 @@ export function Beside({ panel, close }: { panel: Panel; close: () => void }): V
     case 'person':
       return <PersonPanel key={panel.id} id={panel.id} capability={panel.capability} close={close} />
     case 'inbox':
-      return <Inbox close={close} />
+      return <Inbox key={panel.id} first={panel.id} close={close} />
     case 'find':
       return <FindPanel close={close} />
   }

@@ -90,11 +90,12 @@ export function Header({
 
 /** The number of pending decisions; opens the inbox. */
 function InboxButton({ session }: { session: PageSession }): VNode {
-  const { panel, showPanel } = useSpace()
+  const space = useSpace()
+  const { panel, showPanel } = space
   const { model, welcome } = session
   const { mine } = usePending()
   const waiting = mine.length + model.elicitations(welcome?.you.id).length
-  useAlerts(session, waiting, mine)
+  useAlerts(space, waiting, mine)
   const isOpen = panel?.at === 'inbox'
   return (
     <button

@@ -37,7 +37,8 @@ const switches = [
 const notifications = [
   ['notify-decision', 'something waits for my decision'],
   ['notify-answer', 'a question of mine is answered'],
-  ['notify-mention', 'a participant asks me'],
+  ['notify-mention', 'a message mentions me'],
+  ['notify-failure', 'a run fails'],
 ] as const
 
 /** The reader's settings in this browser. */

@@ -2,7 +2,7 @@ import type { LiveAnswer } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { dropHalfLink, type Log, type MessageRow, toggled, writeRoute } from '../../model/index.js'
+import { dropHalfLink, type Log, type MessageRow, nameText, toggled, writeRoute } from '../../model/index.js'
 import { Markdown, PlainText } from '../shared/markdown.js'
 import { Chip, CopyButton } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
@@ -13,7 +13,9 @@ import { Asked } from './asked.js'
 /** A message, or one part of it. */
 export function MessageText({ row: { message, text, part, envelope } }: { row: MessageRow }): VNode {
   const { isTakenBack, acknowledgedBy } = message
-  const hasMarks = part.isLast && (isTakenBack || acknowledgedBy.length > 0)
+  const { noAnswer } = envelope.payload
+  const hasFailed = typeof noAnswer === 'string'
+  const hasMarks = part.isLast && (isTakenBack || hasFailed || acknowledgedBy.length > 0)
   return (
     <div class={`message-text ${isTakenBack ? 'taken-back' : ''}`}>
       {part.isFirst && <Asked to={message.source.to} mentions={getMentions(envelope)} text={text} />}
@@ -21,6 +23,7 @@ export function MessageText({ row: { message, text, part, envelope } }: { row: M
       {hasMarks && (
         <p>
           {isTakenBack && <Chip>taken back</Chip>}
+          {hasFailed && <Chip kind="warn">no answer: {nameText(noAnswer)}</Chip>}
           {acknowledgedBy.length > 0 && <Chip>✓ {acknowledgedBy.join(', ')}</Chip>}
         </p>
       )}

@@ -1,20 +1,22 @@
-import type { ProposalView } from '@meup/folds'
-import { correlations, Kind } from '@meup/protocol'
+import { getAnswerState, type ProposalView } from '@meup/folds'
+import { correlations, type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PageSession } from '../../connect/session.js'
 import { nameText, questionText } from '../../model/index.js'
 import { getSetting, type SettingName } from '../shared/settings.js'
+import type { SpaceActions } from '../shared/use-space.js'
 
 const icon = (): HTMLLinkElement | null => document.querySelector('link[rel=icon]')
 const ownIcon = icon()?.getAttribute('href') ?? ''
 
 /** Shows the number of pending decisions in the title and the icon, and in notifications if enabled. */
-export function useAlerts(session: PageSession, waiting: number, mine: readonly ProposalView[]): void {
-  const { space } = session.place
+export function useAlerts(space: SpaceActions, waiting: number, mine: readonly ProposalView[]): void {
+  const { session, showPanel } = space
+  const { space: name } = session.place
   useEffect(() => {
-    document.title = waiting === 0 ? space : `(${waiting}) ${space}`
+    document.title = waiting === 0 ? name : `(${waiting}) ${name}`
     icon()?.setAttribute('href', waiting === 0 ? ownIcon : '/icon-waiting.svg')
-  }, [space, waiting])
+  }, [name, waiting])
   const before = useRef(waiting)
   useEffect(() => {
     const isMore = waiting > before.current
@@ -22,40 +24,60 @@ export function useAlerts(session: PageSession, waiting: number, mine: readonly 
     if (!isMore) return
     const latest = mine.at(-1)
     const elicitation = session.model.elicitations(session.welcome?.you.id).at(-1)
-    const title = `${space}: ${waiting} to decide`
+    const id = elicitation?.id ?? latest?.id
+    const show = (body: string): void =>
+      notify('notify-decision', `${name}: ${waiting} to decide`, body, () => showPanel({ at: 'inbox', id }))
     if (elicitation !== undefined || latest === undefined)
-      notify('notify-decision', title, `${elicitation?.from ?? 'a tool'} asks you something`)
-    else describeProposal(session, latest).then((body) => notify('notify-decision', title, body), reportError)
+      show(`${elicitation?.from ?? 'a tool'} asks you something`)
+    else describeProposal(session, latest).then(show, reportError)
   }, [waiting])
-  useMessageAlerts(session)
+  useMessageAlerts(space)
 }
 
-/** Notifies of the latest message that answers this reader, or asks them. */
-function useMessageAlerts({ present: { log }, place: { space }, welcome }: PageSession): void {
+/** Notifies of the latest failure, or else of the latest message that answers this reader or mentions them. */
+function useMessageAlerts({ session, reveal }: SpaceActions): void {
+  const { present, place, welcome } = session
+  const { log } = present
   const me = welcome?.you.id ?? ''
   const seen = useRef(log.last)
   useEffect(() => {
     const before = seen.current
     seen.current = log.last
     if (before === 0 || !document.hidden) return
-    const said = log.envelopes
-      .slice(log.countThrough(before))
-      .filter(({ kind, from }) => kind === Kind.chat && from !== me)
+    const news = log.envelopes.slice(log.countThrough(before)).filter(({ from }) => from !== me)
+    const said = news.filter(({ kind }) => kind === Kind.chat)
+    const show = (setting: SettingName, title: string, envelope: Envelope): void =>
+      notify(setting, title, questionText(envelope), () =>
+        reveal({ id: envelope.id, seq: envelope.seq ?? 0, snippet: '', ranges: [] }),
+      )
+    const failure = news.findLast(isFailedRun)
     const answer = said.findLast((each) => correlations(each).some((id) => log.get(id)?.from === me))
     const asking = said.findLast(({ to, payload: { mentions } }) =>
       [to ?? mentions ?? []].flat().includes(me),
     )
-    if (answer !== undefined) notify('notify-answer', `${answer.from} answers`, questionText(answer))
-    else if (asking !== undefined)
-      notify('notify-mention', `${asking.from} asks you in ${space}`, questionText(asking))
+    if (failure !== undefined)
+      show('notify-failure', `${agentOf(failure, log)} failed in ${place.space}`, failure)
+    else if (answer !== undefined) show('notify-answer', `${answer.from} answers`, answer)
+    else if (asking !== undefined) show('notify-mention', `${asking.from} asks you in ${place.space}`, asking)
   }, [log, log.last, me])
 }
 
-/** Shows a notification that this reader has asked for, where the page is not in view. */
-function notify(setting: SettingName, title: string, body: string): void {
+/** Whether an agent could not answer, or the gateway ended its run because its program had ended or left. */
+const isFailedRun = ({ kind, from, payload }: Envelope): boolean =>
+  kind === Kind.chat ? getAnswerState(payload) === 'error' : kind === Kind.reasoningCancel && from === GATEWAY
+
+/** The owner of a failed run. */
+const agentOf = ({ kind, from, context = '' }: Envelope, log: Session['present']['log']): string =>
+  kind === Kind.chat ? from : (log.get(context.slice(context.lastIndexOf('/') + 1))?.from ?? from)
+
+/** Shows a notification that this reader has asked for, where the page is not in view. `go`: where it leads to. */
+function notify(setting: SettingName, title: string, body: string, go: () => void): void {
   if (!document.hidden || getPermission() !== 'granted' || getSetting(setting) !== 'on') return
   try {
-    new Notification(title, { body, tag: `meup-${setting}` })
+    new Notification(title, { body, tag: `meup-${setting}` }).onclick = () => {
+      window.focus()
+      go()
+    }
   } catch (error) {
     console.info('no notification was shown:', error) // Some phones only show notifications for installed pages.
   }

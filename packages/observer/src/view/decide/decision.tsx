@@ -3,6 +3,7 @@ import type { ProposalView, Risk } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Sentence } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { AlwaysForm } from './always-form.js'
 import { isDecidable } from './is-decidable.js'
@@ -92,7 +93,9 @@ export function DecisionPanel({ proposal, envelope, unseen, risk }: DecisionProp
   if (step === 'confirm')
     return (
       <div class="decision">
-        <span role="status">{risk.reason}</span>
+        <span role="status">
+          <Sentence text={risk.reason} />
+        </span>
         <button type="button" class="bad" disabled={!mayApprove} onClick={approve}>
           Yes, approve it
         </button>

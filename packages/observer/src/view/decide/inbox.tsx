@@ -31,8 +31,14 @@ interface Group {
 /** The covered view is inert. */
 const landmark = 'main'
 
+interface InboxProps {
+  /** Id of the proposal or question that is chosen at first. */
+  readonly first?: string | undefined
+  readonly close: () => void
+}
+
 /** The queue of pending decisions, and the chosen one. */
-export function Inbox({ close }: { close: () => void }): VNode {
+export function Inbox({ first, close }: InboxProps): VNode {
   const { session } = useSpace()
   const { model } = session
   const { mine, others } = usePending()
@@ -43,7 +49,7 @@ export function Inbox({ close }: { close: () => void }): VNode {
     ...elicitations.map(({ id }) => id),
     ...groups.flatMap(({ list }) => list.map(({ proposal }) => proposal.id)),
   ]
-  const [chosen, choose] = useChosen(ids)
+  const [chosen, choose] = useChosen(ids, first)
   const group = groups.find(({ key }) => key === chosen)
   const asked = useAskedBack(elicitations)
   useEffect(() => {
@@ -106,9 +112,12 @@ function groupWaiting(waiting: readonly Waiting[]): readonly Group[] {
  * The chosen id or group. After this reader's decision the next one is chosen; a decision by someone else keeps it, so that a
  * click never hits another proposal. `choose(undefined)`: the next one.
  */
-function useChosen(ids: readonly string[]): readonly [string, (chosen: string | undefined) => void] {
+function useChosen(
+  ids: readonly string[],
+  first: string | undefined,
+): readonly [string, (chosen: string | undefined) => void] {
   const { session } = useSpace()
-  const [chosen, choose] = useState<string | undefined>()
+  const [chosen, choose] = useState(first)
   const place = useRef(0)
   const at = chosen === undefined ? -1 : ids.indexOf(chosen)
   if (at !== -1) place.current = at
@@ -188,8 +197,14 @@ function GroupLines({
           {list.length > 1 && ` — ${list.length}`}
         </button>
         {list.length > 1 && (
-          <button type="button" class="link" aria-current={chosen === key} onClick={() => choose(key)}>
-            Decide all {list.length}…
+          <button
+            type="button"
+            class="link"
+            aria-label={`Decide all ${list.length}: ${title}`}
+            aria-current={chosen === key}
+            onClick={() => choose(key)}
+          >
+            Decide all…
           </button>
         )}
       </header>

@@ -28,7 +28,7 @@ import {
 import { SettingsView } from '../shared/content.js'
 import { DiffView } from '../shared/diff-view.js'
 import { useNow, useSeenToEnd } from '../shared/hooks.js'
-import { Chip, End, Name, UntrustedText } from '../shared/parts.js'
+import { Chip, End, Name, Said, Sentence } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { What } from '../shared/what.js'
 import { WhySteps } from '../why/why-panel.js'
@@ -263,7 +263,7 @@ export function Marks({ marks, risk }: { marks: readonly Caution[]; risk: Risk |
       ))}
       {shown !== undefined && (
         <p class="dim">
-          {shown.why}
+          <Sentence text={shown.why} />
           {id !== undefined && (
             <button type="button" class="link" onClick={() => inspect(id)}>
               look at it

@@ -43,6 +43,11 @@ export const UntrustedText = ({ text, kind = '' }: { text: string; kind?: string
   </span>
 )
 
+/** A sentence with code between backticks. */
+export const Sentence = ({ text }: { text: string }): VNode => (
+  <>{text.split('`').map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}</>
+)
+
 export const Chip = ({ children, kind = '' }: { children: ComponentChildren; kind?: string }): VNode => (
   <span class={`chip ${kind}`}>{children}</span>
 )

@@ -16,6 +16,7 @@ const defaults = {
   'notify-decision': 'on',
   'notify-answer': 'on',
   'notify-mention': 'on',
+  'notify-failure': 'on',
 }
 export type SettingName = keyof typeof defaults
 

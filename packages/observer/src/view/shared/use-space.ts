@@ -24,7 +24,9 @@ export type Panel = {
 } & (
   | { readonly at: 'envelope' | 'why'; readonly id: string; readonly envelope?: Envelope }
   | { readonly at: 'person'; readonly id: string; readonly capability?: string }
-  | { readonly at: 'inbox' | 'find' }
+  /** `id`: the proposal or question that it begins with. */
+  | { readonly at: 'inbox'; readonly id?: string | undefined }
+  | { readonly at: 'find' }
 )
 
 /** Writes into the message box, and gives it the focus. */
@@ -45,7 +47,7 @@ export interface SpaceActions {
   /** Brings an envelope into view, and opens it in the panel. */
   inspect(id: string): void
   /** Brings a hit into view, even if it is not loaded. */
-  reveal(hit: SearchHit): void
+  reveal(hit: Pick<SearchHit, 'id' | 'seq' | 'snippet' | 'ranges'>): void
   /** Messages that arrived while the reader was away. */
   readonly unread: Unread | undefined
   markRead(): void
@@ -135,7 +137,8 @@ function createViewFilterActions(
     cut(next) {
       act('The subscription could not be changed', async () => {
         await session.subscription.change(next)
-        keep({ cut: session.subscription.cut })
+        // A sign-out in the meantime has removed the choices.
+        if (!session.isOver) keep({ cut: session.subscription.cut })
         for (const model of models()) model.redrawAll()
         redraw()
       })
