@@ -1,7 +1,8 @@
-import { testToken } from '@meup/gateway/testing'
+import { FakeClock, testToken } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
-import type { DrivenPage } from '../support/driven-page.js'
-import { crew, onPage, pictures } from '../support/page.js'
+import { withChromium } from '../support/chromium.js'
+import { type DrivenPage, drivePage } from '../support/driven-page.js'
+import { crew, enterAs, onPage, openPageGateway, pictures, sendMany } from '../support/page.js'
 import { times } from '../support/soak.js'
 
 const messages = times(1000, 3000)
@@ -11,22 +12,19 @@ const words = 'words of a message that is as long as it happens to be and has **
 const random = (seed: number): number => (Math.imul(seed + 1, 0x9e3779b1) >>> 0) / 2 ** 32
 
 /** Sends this many messages of all lengths, as `m-0` and so on. */
-async function fill(url: string): Promise<void> {
-  for (let from = 0; from < messages; from += 200) {
-    const drafts = Array.from({ length: 200 }, (_, at) => ({
-      id: `m-${from + at}`,
+const fill = (url: string): Promise<void> =>
+  sendMany(
+    url,
+    'planner',
+    Array.from({ length: messages }, (_, at) => ({
+      id: `m-${at}`,
       kind: 'chat',
       payload: {
-        message: `Message ${from + at}. ${words.repeat(Math.floor(random(from + at) ** 4 * 60))}`,
+        message: `Message ${at}. ${words.repeat(Math.floor(random(at) ** 4 * 60))}`,
         format: 'markdown',
       },
-    }))
-    const headers = { authorization: `Bearer ${testToken('planner')}`, 'content-type': 'application/json' }
-    const body = JSON.stringify(drafts)
-    const response = await fetch(`${url}/spaces/demo/envelopes`, { method: 'POST', headers, body })
-    expect(response.status).toBeLessThan(300)
-  }
-}
+    })),
+  )
 
 interface Landing {
   readonly id: string
@@ -185,5 +183,33 @@ test(
       return row !== undefined && row.top < box.bottom && row.bottom > box.top
     })()`
     await expect.poll(() => page.evaluate(isSeen)).toBe(true)
+  }),
+)
+
+test(
+  'a link to what is far back says what is loaded, and of when it is',
+  { timeout: 90_000 },
+  withChromium(async (chromium) => {
+    const gateway = await openPageGateway({ clock: new FakeClock(Date.UTC(2026, 10, 23, 12)) })
+    await fill(gateway.url)
+    await sendMany(gateway.url, 'planner', [{ kind: 'chat', payload: { message: 'the last one' } }])
+    const page = await drivePage(chromium)
+    // Earlier envelopes come when the test lets them.
+    await page.prepare(`globalThis.held = []
+      const load = fetch
+      globalThis.fetch = async (input, init) => {
+        if (/order=desc/.test(String(input.url ?? input))) await new Promise((go) => held.push(go))
+        return load(input, init)
+      }`)
+    await enterAs(page, gateway.url, 'ana')
+    await page.shows('the last one')
+    await expect.poll(() => page.evaluate('held.length')).toBe(1)
+    await page.evaluate(`location.hash = '#/s/demo?e=1'`)
+    await page.shows(/Loading back to #1 · 23 Nov( 2026)? \d\d:\d\d…/)
+    await page.screenshot(pictures('loading-back'))
+    await page.evaluate('held.splice(0).forEach((go) => go())')
+    await page.hides('Loading back')
+    await page.shows('the space was opened')
+    expect(page.problems).toEqual([])
   }),
 )

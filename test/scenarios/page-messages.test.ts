@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
 import { type DrivenPage, drivePage } from '../support/driven-page.js'
-import { crew, enterAs, onPage, openPageGateway, pictures } from '../support/page.js'
+import { crew, enterAs, onPage, openPageGateway, pictures, sendMany } from '../support/page.js'
 
 const evaluateAll = <Value>(page: DrivenPage, selector: string, expression: string): Promise<Value[]> =>
   page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map((each) => ${expression})`)
@@ -85,13 +85,24 @@ test(
   'paper has all of the conversation, and nothing else',
   { timeout: 60_000 },
   onPage(async ({ gateway, page, enter }) => {
-    const { planner } = await crew(gateway)
+    await sendMany(
+      gateway.url,
+      'planner',
+      Array.from({ length: 600 }, (_, at) => ({
+        ...{ kind: 'chat', payload: { message: `message ${at}. ${'and so on '.repeat(30)}` } },
+      })),
+    )
     await enter()
-    for (let count = 0; count < 200; count++)
-      await planner.chat(`message ${count}. ${'and so on '.repeat(30)}`)
-    await page.shows('message 199.')
-    expect(await page.countPrintedPages()).toBeGreaterThan(5)
-    expect(await page.evaluate('document.querySelectorAll(".row").length')).toBeLessThan(60)
+    await page.shows('message 599.')
+    expect(await page.countPrintedPages()).toBeGreaterThan(25)
+    const printed = `(() => {
+      dispatchEvent(new Event('beforeprint'))
+      const rows = document.querySelectorAll('.row').length
+      dispatchEvent(new Event('afterprint'))
+      return rows
+    })()`
+    expect(await page.evaluate(printed)).toBeGreaterThanOrEqual(600)
+    await expect.poll(() => page.evaluate('document.querySelectorAll(".row").length')).toBeLessThan(60)
   }),
 )
 

@@ -231,3 +231,29 @@ test(
     await expect.poll(() => page.evaluate(`[...document.querySelectorAll('.last-calls')].length`)).toBe(2)
   }),
 )
+
+test(
+  'a part whose code comes after it was asked for, and before it is waited for, is drawn',
+  { timeout },
+  onPage(async ({ page, enter }) => {
+    await page.prepare(`globalThis.idle = []
+      globalThis.held = []
+      globalThis.requestIdleCallback = (go) => idle.push(go)
+      for (const name of ['requestAnimationFrame', 'setTimeout']) {
+        const usual = globalThis[name]
+        globalThis[name] = (go, ...more) => globalThis.isHeld ? held.push(go) : usual(go, ...more)
+      }`)
+    await enter()
+    await expect.poll(() => page.evaluate('idle.length')).toBe(1)
+    // Effects wait for a frame: the palette is drawn, and does not wait for its code yet.
+    await page.evaluate('globalThis.isHeld = true')
+    await page.key('k', { isCtrl: true })
+    await page.evaluate('idle[0]()')
+    const loaded = `performance.getEntriesByType('resource').map(({ name }) => name).join()`
+    // The settings are loaded after the palette.
+    await expect.poll(() => page.evaluate(loaded)).toContain('settings-dialog')
+    expect(await page.evaluate(`document.querySelector('.palette')`)).toBeNull()
+    await page.evaluate(`{ isHeld = false; held.splice(0).forEach((go) => go()) }`)
+    await page.shows('what waits for a decision')
+  }),
+)

@@ -64,6 +64,8 @@ test.for([
       const isOff = (): Promise<boolean> => page.evaluate(`document.querySelector('${approve}').disabled`)
       expect([await isOff(), await page.evaluate(`${always}.disabled`)]).toEqual([true, true])
       expect(await page.evaluate(endIsInView(box))).toBe(false)
+      const below = `document.querySelector('.review .diff-box button')?.textContent`
+      if (name === 'edit_file') await expect.poll(() => page.evaluate(below)).toMatch(/^\d+ more lines ↓$/)
       // There is nothing next to the box: long texts continue on further lines.
       expect(
         await page.evaluate(
@@ -77,6 +79,7 @@ test.for([
       await page.key('End')
       await expect.poll(isOff).toBe(false)
       await expect.poll(() => page.evaluate(endIsInView(box))).toBe(true)
+      await expect.poll(() => page.evaluate(below)).toBeUndefined()
       await page.screenshot(pictures(`seen-${name}-${width}`))
       await page.key('y')
       if (name === 'run') {

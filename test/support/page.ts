@@ -65,6 +65,16 @@ export async function openPageGateway({ more, ...options }: PageGatewayOptions =
   return { url, enter, start, stop: async () => served?.close(), spaces, setProgram }
 }
 
+/** Sends envelopes over HTTP, many at once. */
+export async function sendMany(url: string, from: string, drafts: readonly object[]): Promise<void> {
+  const headers = { authorization: `Bearer ${testToken(from)}`, 'content-type': 'application/json' }
+  for (let at = 0; at < drafts.length; at += 200) {
+    const body = JSON.stringify(drafts.slice(at, at + 200))
+    const response = await fetch(`${url}/spaces/demo/envelopes`, { method: 'POST', headers, body })
+    expect(response.status).toBeLessThan(300)
+  }
+}
+
 const folder = process.env.MEUP_SCREENSHOTS ?? join(tmpdir(), 'meup-screenshots')
 
 /** The folder for pictures of a test. */

@@ -120,7 +120,11 @@ function SignIn({ space: known, problem, isBusy, enter }: SignInProps): VNode {
           enter({ isKept, ...(name !== '' && { space: name }), ...(secret !== '' && { token: secret }) })
         }}
       >
-        <h1>Enter a space</h1>
+        <header>
+          <p class="dim">MEUP spaces</p>
+          <h1>Enter a space</h1>
+          <p class="dim">In a space, people and agents work together, and everything is logged.</p>
+        </header>
         {problem !== undefined && <Alert>{problem}</Alert>}
         <label>
           Token

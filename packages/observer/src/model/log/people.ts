@@ -91,8 +91,10 @@ export class People {
     return this.#statuses.get(id)
   }
 
-  isHuman(id: string): boolean {
-    return this.#space().facts.participants.get(id, 0)?.kind === 'human'
+  /** `undefined` = no participant, or not any more. */
+  roleOf(id: string): Role | undefined {
+    const found = this.#space().facts.participants.get(id, 0)
+    return found && getRole(found)
   }
 
   /** All participants with their capabilities. `now`: milliseconds by the gateway's clock. */
@@ -114,7 +116,7 @@ export class People {
       .map(
         ({ id, status, kind, capabilities }): Person => ({
           id,
-          role: kind === 'human' ? 'person' : capabilities.some(speaks) ? 'agent' : 'tool',
+          role: getRole({ kind, capabilities }),
           isPresent: status === 'present',
           since: participants.since(id),
           load: loads.get(id) ?? 0,
@@ -125,6 +127,12 @@ export class People {
     return this.#listed
   }
 }
+
+const getRole = ({
+  kind,
+  capabilities,
+}: Pick<ParticipantDetails, 'kind' | 'capabilities'>): Person['role'] =>
+  kind === 'human' ? 'person' : capabilities.some(speaks) ? 'agent' : 'tool'
 
 /** Whether it lets its holder send messages or thoughts. */
 function speaks(capability: Capability): boolean {

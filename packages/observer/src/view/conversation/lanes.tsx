@@ -5,7 +5,7 @@ import { Avatar, memo, Name, Newer, Time } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { type RowProps, type RowsHandle, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
-import { BeingWritten, LiveAnswerText, WhyOfAnswer } from './message.js'
+import { LiveAnswerContent, WhyOfAnswer } from './message.js'
 import { RowContent } from './rows.js'
 import '../../style/lanes.css'
 
@@ -194,11 +194,7 @@ function LiveAnswers(): VNode | null {
       {answers.map((answer) => (
         <div key={`${answer.from} ${answer.trigger}`} class="row in-lane outer" {...grid.writtenRow}>
           <div class="content" {...grid.cell}>
-            <header class="byline">
-              <Name id={answer.from} />
-              <BeingWritten />
-            </header>
-            <LiveAnswerText answer={answer} />
+            <LiveAnswerContent answer={answer} />
           </div>
         </div>
       ))}

@@ -4,7 +4,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { dropHalfLink, type Log, type MessageRow, nameText, toggled, writeRoute } from '../../model/index.js'
 import { Markdown, PlainText } from '../shared/markdown.js'
-import { Chip, CopyButton } from '../shared/parts.js'
+import { Chip, CopyButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { WhyButton } from '../why/why-button.js'
 import { toCancel } from '../write/take-back.js'
@@ -34,22 +34,23 @@ export function MessageText({ row: { message, text, part, envelope } }: { row: M
 /** People's messages are Markdown as well, unless marked otherwise. */
 function useIsMarkdown({ from, payload }: Envelope): boolean {
   const { members } = useSpace().session.model
-  return (payload.format ?? (members.isHuman(from) ? 'markdown' : 'plain')) === 'markdown'
+  return (payload.format ?? (members.roleOf(from) === 'person' ? 'markdown' : 'plain')) === 'markdown'
 }
 
 /** An answer in progress, in the style of the message that will replace it. */
-export const LiveAnswerText = ({ answer: { to, text } }: { answer: LiveAnswer }): VNode => (
-  <div class="message-text">
-    <Asked to={to} mentions={[]} text={text} />
-    <Markdown text={dropHalfLink(text)} />
-  </div>
-)
-
-/** Shown in place of the time. */
-export const BeingWritten = (): VNode => (
-  <span class="time" role="img" title="being written" aria-label="being written">
-    ✎
-  </span>
+export const LiveAnswerContent = ({ answer: { from, to, text } }: { answer: LiveAnswer }): VNode => (
+  <>
+    <header class="byline">
+      <Name id={from} />
+      <span class="time" role="img" title="being written" aria-label="being written">
+        ✎
+      </span>
+    </header>
+    <div class="message-text">
+      <Asked to={to} mentions={[]} text={text} />
+      <Markdown text={dropHalfLink(text)} />
+    </div>
+  </>
 )
 
 const getMentions = ({ payload: { mentions } }: Envelope): readonly string[] =>

@@ -5,7 +5,7 @@ import { Avatar, memo, Name, Newer, Time } from '../shared/parts.js'
 import { useRowActions } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { getPlace, type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
-import { BeingWritten, LiveAnswerText, MessageActions } from './message.js'
+import { LiveAnswerContent, MessageActions } from './message.js'
 import { OutgoingMessages } from './outgoing.js'
 import { RowContent } from './rows.js'
 
@@ -43,11 +43,7 @@ export function Stream({ current, handle }: ViewProps): VNode {
             >
               <Avatar id={answer.from} />
               <div class="content">
-                <header class="byline">
-                  <Name id={answer.from} />
-                  <BeingWritten />
-                </header>
-                <LiveAnswerText answer={answer} />
+                <LiveAnswerContent answer={answer} />
               </div>
             </article>
           )),

@@ -34,7 +34,7 @@ export function useAlerts(space: SpaceActions, waiting: number, mine: readonly P
   useMessageAlerts(space)
 }
 
-/** Notifies of the latest failure, or else of the latest message that answers this reader or mentions them. */
+/** Notifies of the latest failure, answer to this reader, and mention of them. */
 function useMessageAlerts({ session, reveal }: SpaceActions): void {
   const { present, place, welcome } = session
   const { log } = present
@@ -45,7 +45,7 @@ function useMessageAlerts({ session, reveal }: SpaceActions): void {
     seen.current = log.last
     if (before === 0 || !document.hidden) return
     const news = log.envelopes.slice(log.countThrough(before)).filter(({ from }) => from !== me)
-    const said = news.filter(({ kind }) => kind === Kind.chat)
+    const said = news.filter((each) => each.kind === Kind.chat && !isFailedRun(each))
     const show = (setting: SettingName, title: string, envelope: Envelope): void =>
       notify(setting, title, questionText(envelope), () =>
         reveal({ id: envelope.id, seq: envelope.seq ?? 0, snippet: '', ranges: [] }),
@@ -57,8 +57,9 @@ function useMessageAlerts({ session, reveal }: SpaceActions): void {
     )
     if (failure !== undefined)
       show('notify-failure', `${agentOf(failure, log)} failed in ${place.space}`, failure)
-    else if (answer !== undefined) show('notify-answer', `${answer.from} answers`, answer)
-    else if (asking !== undefined) show('notify-mention', `${asking.from} asks you in ${place.space}`, asking)
+    if (answer !== undefined) show('notify-answer', `${answer.from} answers`, answer)
+    if (asking !== undefined && asking !== answer)
+      show('notify-mention', `${asking.from} asks you in ${place.space}`, asking)
   }, [log, log.last, me])
 }
 

@@ -15,7 +15,7 @@ import type { PageSession } from '../../connect/session.js'
 import {
   type CardContent,
   type CardPart,
-  type Caution,
+  type Change,
   clockText,
   countText,
   type DiffLine,
@@ -113,7 +113,7 @@ function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
           </span>
         ) : (
           <span>
-            wants to <strong class="change">{change.sentence}</strong> {countSigns(change.lines)}with{' '}
+            wants to <ChangeName change={change} /> {countSigns(change.lines)}with{' '}
             <code class="tool">{nameText(tool)}</code>
           </span>
         )}
@@ -226,6 +226,19 @@ export function readCall(session: PageSession, { id, to, context, payload }: Env
 function unseenText({ isWhole }: CardContent, isSeen: boolean): string | undefined {
   if (isSeen) return undefined
   return isWhole ? 'Scroll to the end of what is sent to approve it.' : 'Show all of it before you approve.'
+}
+
+/** `edit src/pool.ts, 2 lines`, its folder dimmed. */
+function ChangeName({ change: { sentence, name } }: { change: Change }): VNode {
+  const start = sentence.indexOf(name)
+  const end = start + name.lastIndexOf('/') + 1
+  return (
+    <strong class="change">
+      {sentence.slice(0, start)}
+      <span class="dim">{sentence.slice(start, end)}</span>
+      {sentence.slice(end)}
+    </strong>
+  )
 }
 
 /** `+3 −1` */

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks'
 import { ageText, nameText, type Person, type ReportedStatus, splitTarget } from '../../model/index.js'
 import { isDecidable } from '../decide/is-decidable.js'
 import { useNow } from '../shared/hooks.js'
-import { Avatar, Name } from '../shared/parts.js'
+import { Avatar, Name, SearchField } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Invite } from './invite.js'
 
@@ -42,15 +42,7 @@ export function PeoplePanel(): VNode {
         <span class="dim">{`${present.toLocaleString('en')} of ${people.length.toLocaleString('en')}`}</span>
       </h2>
       {people.length > minForSearch && (
-        <input
-          class="find-person"
-          type="search"
-          aria-label="Find a participant"
-          placeholder="Find…"
-          spellcheck={false}
-          value={sought}
-          onInput={(event) => setSought(event.currentTarget.value)}
-        />
+        <SearchField label="Find a participant" value={sought} set={setSought} />
       )}
       {groups.map(([role, title]) => (
         <PeopleGroup

@@ -13,7 +13,7 @@ import { useReducer, useState } from 'preact/hooks'
 import { summarizeCall, type ToolInfo, toolEffects, valuePart, whenText } from '../../model/index.js'
 import { ContentPart } from '../shared/content.js'
 import { FormFields, readContent } from '../shared/form-fields.js'
-import { Name } from '../shared/parts.js'
+import { Name, SearchField } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { What } from '../shared/what.js'
 
@@ -35,15 +35,7 @@ export function ToolList({ id }: { id: string }): VNode | null {
   return (
     <section class="tools" aria-label={`Tools of ${id}`}>
       <h3>Tools</h3>
-      {known.length >= minForSearch && (
-        <input
-          type="search"
-          aria-label="Find a tool"
-          placeholder="Find a tool…"
-          value={sought}
-          onInput={(event) => setSought(event.currentTarget.value)}
-        />
-      )}
+      {known.length >= minForSearch && <SearchField label="Find a tool" value={sought} set={setSought} />}
       {found.map((tool) => (
         <ToolEntry key={tool.name} owner={id} tool={tool} />
       ))}

@@ -9,25 +9,27 @@ import {
   createElement,
   type VNode,
 } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { explainError } from '../../connect/errors.js'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import { formatError } from '../../connect/errors.js'
 import { clockText, dateText, hueOf, initialsOf, terms } from '../../model/index.js'
+import { SpaceContext } from './use-space.js'
 
-/** The name of a participant, in a stable colour. */
+/** Attributes of a name: agents have a stable colour; people and tools have none, so that agents stand out. */
+function useColour(id: string, kind: string) {
+  const role = useContext(SpaceContext)?.session.model.members.roleOf(id)
+  return role === 'agent' ? { class: `${kind} agent`, style: { '--hue': hueOf(id) } } : { class: kind }
+}
+
+/** The name of a participant. */
 export const Name = ({ id }: { id: string }): VNode => (
-  <bdi class="name" style={{ '--hue': hueOf(id) }} title={id}>
+  <bdi {...useColour(id, 'name')} title={id}>
     {id}
   </bdi>
 )
 
-/** A participant's initials in its colour, shown next to its name. */
+/** The initials of a participant, shown next to its name. */
 export const Avatar = ({ id, kind = '' }: { id: string; kind?: string }): VNode => (
-  <span
-    class={`avatar ${kind}`}
-    style={{ '--hue': hueOf(id) }}
-    data-initials={initialsOf(id)}
-    aria-hidden="true"
-  />
+  <span {...useColour(id, `avatar ${kind}`)} data-initials={initialsOf(id)} aria-hidden="true" />
 )
 
 export const Time = ({ ts }: { ts: string }): VNode => (
@@ -177,6 +179,25 @@ export const Checkbox = ({ checked, disabled = false, set, children }: CheckboxP
     />
     {children}
   </label>
+)
+
+interface SearchFieldProps {
+  readonly label: string
+  readonly placeholder?: string
+  readonly value: string
+  readonly set: (value: string) => void
+}
+
+/** A field that narrows the list below it. */
+export const SearchField = ({ label, placeholder = `${label}…`, value, set }: SearchFieldProps): VNode => (
+  <input
+    type="search"
+    aria-label={label}
+    placeholder={placeholder}
+    spellcheck={false}
+    value={value}
+    onInput={(event) => set(event.currentTarget.value)}
+  />
 )
 
 interface IconButtonProps {

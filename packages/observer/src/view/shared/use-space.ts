@@ -66,7 +66,7 @@ export interface SpaceActions {
   act(what: string, work: () => Promise<unknown>): void
 }
 
-const SpaceContext = createContext<SpaceActions | undefined>(undefined)
+export const SpaceContext = createContext<SpaceActions | undefined>(undefined)
 export const SpaceProvider = SpaceContext.Provider
 
 export function useSpace(): SpaceActions {

@@ -13,7 +13,7 @@ import {
   whenText,
 } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
-import { Name } from '../shared/parts.js'
+import { Name, SearchField } from '../shared/parts.js'
 import { tableRoles } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
 import { costText, countTokens, tokensText } from './totals-text.js'
@@ -65,13 +65,11 @@ export function QuestionTable({ questions, shown, choose, compared, compare }: Q
   return (
     <section class="question-table" aria-label="Questions">
       <header>
-        <input
-          type="search"
-          aria-label="Find a question"
+        <SearchField
+          label="Find a question"
           placeholder="Find a question or a name…"
-          spellcheck={false}
           value={sought}
-          onInput={(event) => setSought(event.currentTarget.value)}
+          set={setSought}
         />
         <p class="dim">
           {found.length.toLocaleString('en')} of {lines.length.toLocaleString('en')}

@@ -110,6 +110,10 @@ export function MessageBox({ help }: { help: () => void }): VNode {
     },
     [composer],
   )
+  const mentionOne = (): void => {
+    write(text === '' || /\s$/.test(text) ? `${text}@` : `${text} @`)
+    box.current?.focus()
+  }
   const complete = ({ insert }: CompletionItem): void => {
     if (typed === undefined) return
     const end = typed.start + 1 + typed.query.length
@@ -231,6 +235,15 @@ export function MessageBox({ help }: { help: () => void }): VNode {
         />
       </div>
       <div class="box-row">
+        <button
+          type="button"
+          class="quiet at"
+          title="Mention a participant"
+          aria-label="Mention"
+          onClick={mentionOne}
+        >
+          @
+        </button>
         <Addressees to={to} choose={setTo} people={people} me={me} />
         <select
           aria-label="How much models think about it"
