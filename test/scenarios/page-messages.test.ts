@@ -65,7 +65,7 @@ test(
 )
 
 test(
-  'on a touch screen a folded run is one line',
+  'on a touch screen a folded run has the height of a finger, and what came of it a line of its own',
   { timeout: 60_000 },
   onPage(async ({ gateway, page, enter }) => {
     const { planner } = await crew(gateway)
@@ -77,6 +77,13 @@ test(
     await page.shows('It is, as far')
     const [height = 0] = await evaluateAll<number>(page, '.row:has(.heading)', 'each.clientHeight')
     expect(height).toBeLessThanOrEqual(56)
+    const ending = `document.querySelector('.heading .ending').getBoundingClientRect()`
+    expect(
+      await page.evaluate(
+        `${ending}.top >= document.querySelector('.heading .state').getBoundingClientRect().bottom - 2`,
+      ),
+    ).toBe(true)
+    expect(await page.evaluate(`${ending}.width`)).toBeGreaterThan(200)
     await page.screenshot(pictures('messages-phone'))
   }),
 )

@@ -157,7 +157,7 @@ test(
     await page.shows('1 of 10,000')
     await page.shows('find them by name')
     expect(await page.evaluate(`document.querySelectorAll('.people li').length`)).toBeLessThanOrEqual(100)
-    await page.type('.find-person', 'worker-9991')
+    await page.type('.side [type=search]', 'worker-9991')
     await page.shows('worker-9991-x')
     await page.hides('worker-9990-x')
     await page.type('.addressee', 'worker-9991-')

@@ -1,3 +1,4 @@
+import type { ParticipantDetails } from '@meup/protocol'
 import type { ComponentChildren, VNode } from 'preact'
 import { useReducer, useRef, useState } from 'preact/hooks'
 import { PageSession } from '../src/connect/session.js'
@@ -5,10 +6,11 @@ import { type Composer, type Panel, type SpaceActions, SpaceProvider } from '../
 import { type Script, welcome } from '../test/support.js'
 
 const people = ['ana', 'planner', 'security', 'tools', 'eve']
+const agents = ['planner', 'security']
 
 /** A session that shows a log without any gateway. Whatever it sends is never answered. */
-function createSession(script: Script, space: string, onChange: () => void): PageSession {
-  const session = new PageSession({ url: location.origin, space, token: '' }, onChange)
+function createSession(script: Script, space: string, onChange: () => void): Session {
+  const session = new Session({ url: location.origin, space, token: '' }, onChange)
   const named = welcome(people, script.envelopes.length)
   const participants = named.participants.map(
     (each): ParticipantDetails => ({

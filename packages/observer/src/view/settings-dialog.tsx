@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useNotifications } from './decide/alerts.js'
+import { useNotifications } from './decide/notifications.js'
 import { Checkbox, CloseDialog, Dialog } from './shared/parts.js'
 import { type SettingName, setSetting, useSetting } from './shared/settings.js'
 import '../style/dialogs.css'

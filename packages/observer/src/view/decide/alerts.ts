@@ -1,18 +1,15 @@
-import { getAnswerState, type ProposalView } from '@meup/folds'
-import { correlations, type Envelope, GATEWAY, Kind } from '@meup/protocol'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import type { PageSession } from '../../connect/session.js'
-import { nameText, questionText } from '../../model/index.js'
-import { getSetting, type SettingName } from '../shared/settings.js'
+import type { ProposalView } from '@meup/folds'
+import { useEffect, useRef } from 'preact/hooks'
 import type { SpaceActions } from '../shared/use-space.js'
+
+type Notifications = typeof import('./notifications.js')
 
 const icon = (): HTMLLinkElement | null => document.querySelector('link[rel=icon]')
 const ownIcon = icon()?.getAttribute('href') ?? ''
 
-/** Shows the number of pending decisions in the title and the icon, and in notifications if enabled. */
+/** Shows the number of pending decisions in the title and the icon, and notifies a reader whose page is hidden. */
 export function useAlerts(space: SpaceActions, waiting: number, mine: readonly ProposalView[]): void {
-  const { session, showPanel } = space
-  const { space: name } = session.place
+  const { space: name } = space.session.place
   useEffect(() => {
     document.title = waiting === 0 ? name : `(${waiting}) ${name}`
     icon()?.setAttribute('href', waiting === 0 ? ownIcon : '/icon-waiting.svg')
@@ -21,85 +18,21 @@ export function useAlerts(space: SpaceActions, waiting: number, mine: readonly P
   useEffect(() => {
     const isMore = waiting > before.current
     before.current = waiting
-    if (!isMore) return
-    const latest = mine.at(-1)
-    const elicitation = session.model.elicitations(session.welcome?.you.id).at(-1)
-    const id = elicitation?.id ?? latest?.id
-    const show = (body: string): void =>
-      notify('notify-decision', `${name}: ${waiting} to decide`, body, () => showPanel({ at: 'inbox', id }))
-    if (elicitation !== undefined || latest === undefined)
-      show(`${elicitation?.from ?? 'a tool'} asks you something`)
-    else describeProposal(session, latest).then(show, reportError)
+    if (isMore) whenHidden(({ notifyOfDecision }) => notifyOfDecision(space, waiting, mine.at(-1)))
   }, [waiting])
-  useMessageAlerts(space)
-}
-
-/** Notifies of the latest failure, answer to this reader, and mention of them. */
-function useMessageAlerts({ session, reveal }: SpaceActions): void {
-  const { present, place, welcome } = session
-  const { log } = present
-  const me = welcome?.you.id ?? ''
+  const { log } = space.session.present
   const seen = useRef(log.last)
   useEffect(() => {
-    const before = seen.current
+    const last = seen.current
     seen.current = log.last
-    if (before === 0 || !document.hidden) return
-    const news = log.envelopes.slice(log.countThrough(before)).filter(({ from }) => from !== me)
-    const said = news.filter((each) => each.kind === Kind.chat && !isFailedRun(each))
-    const show = (setting: SettingName, title: string, envelope: Envelope): void =>
-      notify(setting, title, questionText(envelope), () =>
-        reveal({ id: envelope.id, seq: envelope.seq ?? 0, snippet: '', ranges: [] }),
-      )
-    const failure = news.findLast(isFailedRun)
-    const answer = said.findLast((each) => correlations(each).some((id) => log.get(id)?.from === me))
-    const asking = said.findLast(({ to, payload: { mentions } }) =>
-      [to ?? mentions ?? []].flat().includes(me),
-    )
-    if (failure !== undefined)
-      show('notify-failure', `${agentOf(failure, log)} failed in ${place.space}`, failure)
-    if (answer !== undefined) show('notify-answer', `${answer.from} answers`, answer)
-    if (asking !== undefined && asking !== answer)
-      show('notify-mention', `${asking.from} asks you in ${place.space}`, asking)
-  }, [log, log.last, me])
+    const news = log.envelopes.slice(log.countThrough(last))
+    if (last > 0) whenHidden(({ notifyOfMessages }) => notifyOfMessages(space, news))
+  }, [log, log.last])
 }
 
-/** Whether an agent could not answer, or the gateway ended its run because its program had ended or left. */
-const isFailedRun = ({ kind, from, payload }: Envelope): boolean =>
-  kind === Kind.chat ? getAnswerState(payload) === 'error' : kind === Kind.reasoningCancel && from === GATEWAY
-
-/** The owner of a failed run. */
-const agentOf = ({ kind, from, context = '' }: Envelope, log: Session['present']['log']): string =>
-  kind === Kind.chat ? from : (log.get(context.slice(context.lastIndexOf('/') + 1))?.from ?? from)
-
-/** Shows a notification that this reader has asked for, where the page is not in view. `go`: where it leads to. */
-function notify(setting: SettingName, title: string, body: string, go: () => void): void {
-  if (!document.hidden || getPermission() !== 'granted' || getSetting(setting) !== 'on') return
-  try {
-    new Notification(title, { body, tag: `meup-${setting}` }).onclick = () => {
-      window.focus()
-      go()
-    }
-  } catch (error) {
-    console.info('no notification was shown:', error) // Some phones only show notifications for installed pages.
-  }
-}
-
-/** `coder proposes delete_file. Its server says that the tool may delete or overwrite.` */
-async function describeProposal({ model }: PageSession, proposal: ProposalView): Promise<string> {
-  const { judge } = await import('../../model/inbox.js')
-  const { risk } = judge(model, proposal)
-  const warning = risk.level === 'destructive' ? `Destructive: ${risk.reason}` : risk.reason
-  return `${proposal.source.from} proposes ${nameText(proposal.tool)}. ${warning}`
-}
-
-const getPermission = (): NotificationPermission | 'unknown' =>
-  'Notification' in window ? Notification.permission : 'unknown'
-
-/** The browser's permission for notifications, and a function that asks for it. */
-export function useNotifications(): {
-  readonly state: NotificationPermission | 'unknown'
-  readonly ask: () => void
-} {
-  const [state, setState] = useState(getPermission)
-  return { state, ask: () => void Notification.requestPermission().then(setState) }
+function whenHidden(notify: (notifications: Notifications) => void): void {
+  if (!document.hidden) return
+  import('./notifications.js')
+    .then(notify)
+    .catch((error: unknown) => console.info('no notification was shown:', error))
 }

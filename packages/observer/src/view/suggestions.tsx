@@ -1,0 +1,43 @@
+import { type Capability, Kind } from '@meup/protocol'
+import type { VNode } from 'preact'
+import { Avatar, Name } from './shared/parts.js'
+import { useSpace } from './shared/use-space.js'
+
+/** Maximum agents with suggested questions. */
+const maxSuggestions = 4
+
+/** Suggested first questions for the present agents; a click asks. */
+export function Suggestions(): VNode {
+  const { session, isLive, can } = useSpace()
+  const { model, welcome } = session
+  const agents = model.members
+    .infos(Date.now())
+    .filter(({ id, status }) => status === 'present' && id !== welcome?.you.id)
+    .filter(({ capabilities }) => capabilities.some(isToReason))
+    .slice(0, maxSuggestions)
+  const ask = (id: string): void => session.outbox.send({ message: question, mention: [id] })
+  const mayAsk = isLive && can({ kind: Kind.chat, payload: { message: question } })
+  if (agents.length === 0) return <p>No agent is here yet: what is said is kept for when one comes.</p>
+  return (
+    <ul class="suggestions">
+      {agents.map(({ id }) => (
+        <li key={id}>
+          <button type="button" disabled={!mayAsk} onClick={() => ask(id)}>
+            <Avatar id={id} kind="small" />
+            <span>
+              Ask <Name id={id} />: {question}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const question = 'What can you do?'
+
+/** Whether a capability allows reasoning, which agents have: programs that only answer calls cannot be asked. */
+function isToReason(capability: Capability): boolean {
+  const kind = typeof capability === 'string' ? capability : 'kind' in capability ? capability.kind : ''
+  return [kind].flat().some((each) => each === 'reasoning.*' || each === Kind.reasoningStart)
+}
