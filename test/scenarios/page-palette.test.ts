@@ -108,7 +108,7 @@ test(
       await page.choose(`select[name=${name}]`, value)
     await page.click('.settings-dialog label', 'Enter sends')
     await page.click('.settings-dialog label', 'Use single letters')
-    const edges = `new Set([...document.querySelectorAll('.settings-dialog .choice')].map((each) =>
+    const edges = `new Set([...document.querySelectorAll('.settings-dialog label:has(select)')].map((each) =>
       Math.round(each.lastElementChild.getBoundingClientRect().right))).size`
     expect(await page.evaluate(edges)).toBe(1)
     await page.screenshot(pictures('settings'))

@@ -130,6 +130,7 @@ test(
     await page.shows('said in the old log')
     await gateway.stop()
     await page.shows('reconnecting')
+    await page.shows('Try now')
     await gateway.start(true)
     await page.shows('The log that was shown here is gone')
     await page.hides('said in the old log')

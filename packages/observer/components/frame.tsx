@@ -9,8 +9,8 @@ const people = ['ana', 'planner', 'security', 'tools', 'eve']
 const agents = ['planner', 'security']
 
 /** A session that shows a log without any gateway. Whatever it sends is never answered. */
-function createSession(script: Script, space: string, onChange: () => void): Session {
-  const session = new Session({ url: location.origin, space, token: '' }, onChange)
+function createSession(script: Script, space: string, onChange: () => void): PageSession {
+  const session = new PageSession({ url: location.origin, space, token: '' }, onChange)
   const named = welcome(people, script.envelopes.length)
   const participants = named.participants.map(
     (each): ParticipantDetails => ({

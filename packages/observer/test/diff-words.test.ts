@@ -1,10 +1,10 @@
 import {
+  type CodeToken,
   colourLines,
   cutTokens,
   type DiffLine,
   describeChange,
   markWords,
-  type Token,
 } from '@meup/observer/model'
 import { expect, test } from 'vitest'
 
@@ -57,7 +57,7 @@ test('lines have the numbers of their file, where they are known', () => {
   expect(numbers({ path: 'a.ts', oldText: 'a', newText: 'b' })).toEqual([undefined, undefined])
 })
 
-const keywords = (text: string): Token[] =>
+const keywords = (text: string): CodeToken[] =>
   text.split(/(const|\/\*.*\*\/)/s).flatMap((each, at) => ({ text: each, kind: at % 2 === 0 ? '' : 'k' }))
 
 /** Lines with what is coloured in brackets, and what is marked as well in double ones. */

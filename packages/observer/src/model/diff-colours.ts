@@ -1,9 +1,9 @@
 import type { DiffLine } from './change.js'
-import type { Piece } from './diff-words.js'
+import type { WordPiece } from './diff-words.js'
 import { languageOf } from './languages.js'
 
 /** A piece of highlighted code. `kind`: its classes. */
-export interface Token {
+export interface CodeToken {
   readonly text: string
   readonly kind: string
 }
@@ -12,9 +12,9 @@ export interface Token {
 export function colourLines(
   lines: readonly DiffLine[],
   path: string | undefined,
-  highlight: ((text: string, language: string) => readonly Token[] | undefined) | undefined,
-): ReadonlyMap<DiffLine, readonly Token[]> {
-  const colours = new Map<DiffLine, readonly Token[]>()
+  highlight: ((text: string, language: string) => readonly CodeToken[] | undefined) | undefined,
+): ReadonlyMap<DiffLine, readonly CodeToken[]> {
+  const colours = new Map<DiffLine, readonly CodeToken[]>()
   let language = languageOf(path)
   let part: DiffLine[] = []
   const colour = (): void => {
@@ -42,8 +42,8 @@ export function colourLines(
   return colours
 }
 
-function splitLines(tokens: readonly Token[]): readonly (readonly Token[])[] {
-  const lines: Token[][] = [[]]
+function splitLines(tokens: readonly CodeToken[]): readonly (readonly CodeToken[])[] {
+  const lines: CodeToken[][] = [[]]
   for (const { text, kind } of tokens) {
     for (const [at, each] of text.split('\n').entries()) {
       if (at > 0) lines.push([])
@@ -55,13 +55,13 @@ function splitLines(tokens: readonly Token[]): readonly (readonly Token[])[] {
 
 /** The tokens of a line, cut where words of it begin or cease to differ. */
 export function cutTokens(
-  tokens: readonly Token[] | undefined,
-  pieces: readonly Piece[],
-): readonly (Token & Piece)[] {
+  tokens: readonly CodeToken[] | undefined,
+  pieces: readonly WordPiece[],
+): readonly (CodeToken & WordPiece)[] {
   if (tokens === undefined) return pieces.map((piece) => ({ ...piece, kind: '' }))
   const rest = tokens.toReversed()
   return pieces.flatMap(({ text, isChanged }) => {
-    const cut: (Token & Piece)[] = []
+    const cut: (CodeToken & WordPiece)[] = []
     for (let left = text.length; left > 0; ) {
       const token = rest.pop()
       if (token === undefined) break

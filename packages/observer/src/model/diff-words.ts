@@ -2,7 +2,7 @@ import { diffArrays } from 'diff'
 import type { DiffLine } from './change.js'
 
 /** A piece of a line; `isChanged`: the line that it is compared with has another one. */
-export interface Piece {
+export interface WordPiece {
   readonly text: string
   readonly isChanged: boolean
 }
@@ -15,8 +15,8 @@ const minCommon = 0.3
 const splitWords = (text: string): string[] => text.match(/[\p{L}\p{N}_]+|\s+|./gu) ?? []
 
 /** The pieces of lines that take the place of others, by the line; other lines have none. */
-export function markWords(lines: readonly DiffLine[]): ReadonlyMap<DiffLine, readonly Piece[]> {
-  const pieces = new Map<DiffLine, readonly Piece[]>()
+export function markWords(lines: readonly DiffLine[]): ReadonlyMap<DiffLine, readonly WordPiece[]> {
+  const pieces = new Map<DiffLine, readonly WordPiece[]>()
   for (let at = 0; at < lines.length; at++) {
     const removed = takeWhile(lines, at, '-')
     const added = takeWhile(lines, at + removed.length, '+')
@@ -40,11 +40,11 @@ function takeWhile(lines: readonly DiffLine[], from: number, sign: DiffLine['sig
   return lines.slice(from, end)
 }
 
-function compareWords(old: string, now: string): readonly [Piece[], Piece[]] | undefined {
+function compareWords(old: string, now: string): readonly [WordPiece[], WordPiece[]] | undefined {
   if (Math.max(old.length, now.length) > maxLineChars) return undefined
   const parts = diffArrays(splitWords(old), splitWords(now))
-  const toPieces = (side: 'added' | 'removed'): Piece[] =>
-    parts.flatMap((part): Piece[] => {
+  const toPieces = (side: 'added' | 'removed'): WordPiece[] =>
+    parts.flatMap((part): WordPiece[] => {
       const isChanged = part.added || part.removed
       return isChanged && !part[side] ? [] : [{ text: part.value.join(''), isChanged }]
     })

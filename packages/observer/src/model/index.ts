@@ -1,7 +1,7 @@
 export { readSettings, type Settings } from './arguments.js'
 export { type CallSummary, summarizeCall, summarizeCalls } from './call-summary.js'
 export { type Change, createComparison, type DiffLine, describeChange } from './change.js'
-export { colourLines, cutTokens, type Token } from './diff-colours.js'
+export { type CodeToken, colourLines, cutTokens } from './diff-colours.js'
 export { markWords } from './diff-words.js'
 export { explainEnvelope } from './explain.js'
 export {

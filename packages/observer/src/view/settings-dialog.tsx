@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import { useNotifications } from './decide/notifications.js'
-import { Checkbox, CloseDialog, Dialog } from './shared/parts.js'
+import { Checkbox, CloseDialog, Dialog, Select } from './shared/parts.js'
 import { type SettingName, setSetting, useSetting } from './shared/settings.js'
 import '../style/dialogs.css'
 
@@ -78,19 +78,7 @@ export function SettingsDialog({ showKeys, close }: { showKeys: () => void; clos
 
 function Choice({ name }: { name: keyof typeof choices }): VNode {
   const value = useSetting(name)
-  const { label, options } = choices[name]
-  return (
-    <label class="choice">
-      {label}
-      <select name={name} value={value} onChange={(event) => setSetting(name, event.currentTarget.value)}>
-        {options.map(([each, text]) => (
-          <option key={each} value={each}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
+  return <Select {...choices[name]} name={name} value={value} set={(next) => setSetting(name, next)} />
 }
 
 function Switch({ name, label }: { name: SettingName; label: string }): VNode {

@@ -15,6 +15,7 @@ import type { PageSession } from '../../connect/session.js'
 import {
   type CardContent,
   type CardPart,
+  type Caution,
   type Change,
   clockText,
   countText,
@@ -28,7 +29,7 @@ import {
 import { SettingsView } from '../shared/content.js'
 import { DiffView } from '../shared/diff-view.js'
 import { useNow, useSeenToEnd } from '../shared/hooks.js'
-import { Chip, End, Name, Said, Sentence } from '../shared/parts.js'
+import { Chip, End, Name, Sentence, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { What } from '../shared/what.js'
 import { WhySteps } from '../why/why-panel.js'
@@ -131,7 +132,7 @@ function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
         </span>
       </header>
       {settings !== undefined && <SettingsView list={settings} box={settingsBox} />}
-      <Said kind="reason" text={printable(reasonText(proposal.rationale))} />
+      <UntrustedText kind="reason" text={printable(reasonText(proposal.rationale))} />
       <Marks marks={marks} risk={risk} />
       {change !== undefined && change.lines.length > 0 && (
         <DiffView lines={change.lines} path={change.name} isWhole={card.isWhole} box={changeBox} />

@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { isSeeking, nothingSought, type Sought } from '../../connect/finder.js'
 import { momentText, nameText, sortNames, sorts, whenText } from '../../model/index.js'
-import { Alert, Name } from '../shared/parts.js'
+import { Alert, Name, Select } from '../shared/parts.js'
 import { StepsHeader } from '../shared/steps.js'
 import { useSpace } from '../shared/use-space.js'
 import '../../style/find.css'
@@ -68,33 +68,30 @@ function Narrow({ sought }: { sought: Sought }): VNode {
         narrow({ tool: tool.trim() || undefined })
       }}
     >
-      <Choice label="From" value={sought.from} all="everyone" set={(from) => narrow({ from })}>
-        {model.people.slice(0, 200).map(({ id }) => [id, id])}
-      </Choice>
-      <Choice
+      <Select
+        label="From"
+        value={sought.from ?? ''}
+        options={[['', 'everyone'], ...model.people.slice(0, 200).map(({ id }) => [id, id] as const)]}
+        set={(from) => narrow({ from: from || undefined })}
+      />
+      <Select
         label="What"
-        value={sought.sort}
-        all="everything"
+        value={sought.sort ?? ''}
+        options={[['', 'everything'], ...sorts.map((sort) => [sort, sortNames[sort]] as const)]}
         set={(sort) => narrow({ sort: sorts.find((each) => each === sort) })}
-      >
-        {sorts.map((sort) => [sort, sortNames[sort]])}
-      </Choice>
-      <Choice
+      />
+      <Select
         label="Outcome"
-        value={sought.outcome}
-        all="any"
+        value={sought.outcome ?? ''}
+        options={[['', 'any'], ...outcomes.map((outcome) => [outcome, outcome] as const)]}
         set={(outcome) => narrow({ outcome: outcomes.find((each) => each === outcome) })}
-      >
-        {outcomes.map((outcome) => [outcome, outcome])}
-      </Choice>
-      <Choice
+      />
+      <Select
         label="When"
-        value={sought.minutes?.toString()}
-        all="ever"
-        set={(minutes) => narrow({ minutes: minutes === undefined ? undefined : Number(minutes) })}
-      >
-        {spans.map(([minutes, text]) => [`${minutes}`, text])}
-      </Choice>
+        value={`${sought.minutes ?? ''}`}
+        options={[['', 'ever'], ...spans.map(([minutes, text]) => [`${minutes}`, text] as const)]}
+        set={(minutes) => narrow({ minutes: minutes === '' ? undefined : Number(minutes) })}
+      />
       <label>
         Tool
         <input
@@ -124,29 +121,6 @@ function Narrow({ sought }: { sought: Sought }): VNode {
     </form>
   )
 }
-
-interface ChoiceProps {
-  readonly label: string
-  readonly value: string | undefined
-  /** Label of the empty choice. */
-  readonly all: string
-  readonly set: (value: string | undefined) => void
-  readonly children: readonly (readonly [value: string, text: string])[]
-}
-
-const Choice = ({ label, value = '', all, set, children }: ChoiceProps): VNode => (
-  <label>
-    {label}
-    <select value={value} onChange={(event) => set(event.currentTarget.value || undefined)}>
-      <option value="">{all}</option>
-      {children.map(([each, text]) => (
-        <option key={each} value={each}>
-          {text}
-        </option>
-      ))}
-    </select>
-  </label>
-)
 
 interface HitsProps {
   readonly hits: readonly SearchHit[]

@@ -1,7 +1,7 @@
 import type { createLowlight } from 'lowlight'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { countText, type Token } from '../../model/index.js'
+import { type CodeToken, countText } from '../../model/index.js'
 import { useOpened } from './opened.js'
 import { CopyButton } from './parts.js'
 
@@ -38,7 +38,7 @@ let highlighter: Highlighter | undefined
 /** Maximum highlighted characters; longer code is not coloured. */
 const maxHighlightedChars = 50_000
 
-type Highlight = (text: string, language: string) => readonly Token[] | undefined
+type Highlight = (text: string, language: string) => readonly CodeToken[] | undefined
 
 /** Highlights code. The highlighter is loaded with the first block of code. */
 export function useHighlight(isNeeded: boolean): Highlight | undefined {
@@ -65,7 +65,7 @@ const createHighlight =
 
 type Node = ReturnType<Highlighter['highlight']>['children'][number]
 
-function flatten(node: Node, kind: string): readonly Token[] {
+function flatten(node: Node, kind: string): readonly CodeToken[] {
   if (node.type === 'text') return [{ text: node.value, kind }]
   if (node.type !== 'element') return []
   const { className } = node.properties
@@ -80,7 +80,7 @@ export function Code({ text, language }: { text: string; language: string | unde
   return <>{tokens ? tokens.map(drawToken) : text}</>
 }
 
-export const drawToken = ({ text, kind }: Token, at: number): ComponentChildren =>
+export const drawToken = ({ text, kind }: CodeToken, at: number): ComponentChildren =>
   kind === '' ? (
     text
   ) : (

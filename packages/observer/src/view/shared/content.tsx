@@ -4,7 +4,7 @@ import type { Ref, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type Part, type Settings, sizeText, type TextPart } from '../../model/index.js'
 import { Code } from './code.js'
-import { DiffView, maxLines } from './diff-view.js'
+import { DiffView, maxFoldedLines } from './diff-view.js'
 import { End } from './parts.js'
 import { TableBox } from './table-box.js'
 
@@ -36,7 +36,7 @@ const maxChars = 4000
 /** Whether a part is folded at first. */
 export function isLongPart(part: Part): boolean {
   if (part.type === 'text') return beginning(part.text) !== part.text
-  if (part.type === 'diff') return part.lines.length > maxLines
+  if (part.type === 'diff') return part.lines.length > maxFoldedLines
   return part.type === 'json' && hasManyMembers(part.value)
 }
 
@@ -48,8 +48,8 @@ const hasManyMembers = (value: unknown): boolean =>
     .some((each) => typeof each === 'object' && each !== null && Object.keys(each).length > maxMembers)
 
 function beginning(text: string): string {
-  const lines = text.split('\n', maxLines + 1)
-  return (lines.length > maxLines ? lines.slice(0, maxLines).join('\n') : text).slice(0, maxChars)
+  const lines = text.split('\n', maxFoldedLines + 1)
+  return (lines.length > maxFoldedLines ? lines.slice(0, maxFoldedLines).join('\n') : text).slice(0, maxChars)
 }
 
 const TextContent = ({ part: { text, language }, isWhole }: { part: TextPart; isWhole: boolean }): VNode => (

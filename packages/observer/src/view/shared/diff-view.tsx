@@ -7,7 +7,7 @@ import { End } from './parts.js'
 const signs = { '+': 'added', '-': 'removed', ' ': '', '@': 'place' } as const
 
 /** Lines of a folded text or change. */
-export const maxLines = 30
+export const maxFoldedLines = 30
 
 interface DiffViewProps {
   readonly lines: readonly DiffLine[]
@@ -30,7 +30,7 @@ export function DiffView({ lines, path, isWhole = true, box }: DiffViewProps): V
     <div class="diff-box">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it. */}
       <pre class={`code diff ${isNumbered ? 'numbered' : ''}`} dir="ltr" tabIndex={0} ref={place}>
-        {lines.slice(0, isWhole ? lines.length : maxLines).map((line, index) => (
+        {lines.slice(0, isWhole ? lines.length : maxFoldedLines).map((line, index) => (
           <span key={index} class={signs[line.sign]} data-line={line.line}>
             {line.sign === '@' ? ' ' : line.sign}
             {cutTokens(colours.get(line), words.get(line) ?? [{ text: line.text, isChanged: false }]).map(

@@ -10,7 +10,7 @@ import {
   type VNode,
 } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
-import { formatError } from '../../connect/errors.js'
+import { explainError } from '../../connect/errors.js'
 import { clockText, dateText, hueOf, initialsOf, terms } from '../../model/index.js'
 import { SpaceContext } from './use-space.js'
 
@@ -140,6 +140,32 @@ const copyLabels = {
   refused: 'the browser does not let it be copied',
 } as const
 
+interface SelectProps {
+  readonly label: string
+  readonly name?: string
+  readonly value: string
+  readonly options: readonly (readonly [value: string, text: string])[]
+  readonly set: (value: string) => void
+}
+
+/** A choice, with its label. */
+export const Select = ({ label, name, value, options, set }: SelectProps): VNode => (
+  <label>
+    {label}{' '}
+    <select
+      {...(name !== undefined && { name })}
+      value={value}
+      onChange={(event) => set(event.currentTarget.value)}
+    >
+      {options.map(([each, text]) => (
+        <option key={each} value={each}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </label>
+)
+
 interface TermProps {
   readonly minutes: string
   readonly set: (minutes: string) => void
@@ -150,16 +176,13 @@ interface TermProps {
 
 /** Choice of a duration, with its label. */
 export const Term = ({ minutes, set, open, children }: TermProps): VNode => (
-  <label>
-    {children}{' '}
-    <select name="term" value={minutes} onChange={(event) => set(event.currentTarget.value)}>
-      {terms.map(([each, text]) => (
-        <option key={each} value={each}>
-          {each === '' ? (open ?? text) : text}
-        </option>
-      ))}
-    </select>
-  </label>
+  <Select
+    label={children}
+    name="term"
+    value={minutes}
+    options={terms.map(([each, text]) => [each, each === '' ? (open ?? text) : text])}
+    set={set}
+  />
 )
 
 interface CheckboxProps {
