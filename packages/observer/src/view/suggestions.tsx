@@ -17,7 +17,7 @@ export function Suggestions(): VNode {
     .slice(0, maxSuggestions)
   const ask = (id: string): void => session.outbox.send({ message: question, mention: [id] })
   const mayAsk = isLive && can({ kind: Kind.chat, payload: { message: question } })
-  if (agents.length === 0) return <p>No agent is here yet: what is said is kept for when one comes.</p>
+  if (agents.length === 0) return <p>No agent is here yet: messages are kept until one comes.</p>
   return (
     <ul class="suggestions">
       {agents.map(({ id }) => (

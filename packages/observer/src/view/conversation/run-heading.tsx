@@ -13,8 +13,8 @@ import {
 } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
 import { Chip, Name, Time, UntrustedText } from '../shared/parts.js'
+import { countTokens } from '../shared/totals-text.js'
 import { useSpace } from '../shared/use-space.js'
-import { countTokens } from '../trace/totals-text.js'
 
 /** The line of a run or of a nested context: `Thought 8 s · 3 tools · what it came to`. */
 export function RunHeading({ row }: { row: HeadingRow }): VNode {

@@ -15,8 +15,8 @@ import {
 import { useNow } from '../shared/hooks.js'
 import { Name, SearchField } from '../shared/parts.js'
 import { tableRoles } from '../shared/row-props.js'
+import { costText, countTokens, tokensText } from '../shared/totals-text.js'
 import { useSpace } from '../shared/use-space.js'
-import { costText, countTokens, tokensText } from './totals-text.js'
 
 /** A line of the table. */
 interface Line {

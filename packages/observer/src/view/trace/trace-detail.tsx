@@ -19,10 +19,10 @@ import { ProposalCard } from '../decide/proposal-card.js'
 import { useNow } from '../shared/hooks.js'
 import { Markdown } from '../shared/markdown.js'
 import { Name } from '../shared/parts.js'
+import { costText } from '../shared/totals-text.js'
 import { useSpace } from '../shared/use-space.js'
 import { What } from '../shared/what.js'
 import { WhyButton } from '../why/why-button.js'
-import { costText } from './totals-text.js'
 
 /** Input and result of the chosen step, otherwise of the question. */
 export function TraceDetail({ question, row }: { question: QuestionGroup; row: LogRow | undefined }): VNode {
