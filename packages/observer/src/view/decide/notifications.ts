@@ -51,7 +51,7 @@ const isFailedRun = ({ kind, from, payload }: Envelope): boolean =>
 const agentOf = ({ kind, from, context = '' }: Envelope, log: PageSession['present']['log']): string =>
   kind === Kind.chat ? from : (log.get(context.slice(context.lastIndexOf('/') + 1))?.from ?? from)
 
-/** Shows a notification that this reader has asked for. `go`: where it leads to. */
+/** Shows a notification that this reader has asked for. `go`: opens its subject. */
 function notify(setting: SettingName, title: string, body: string, go: () => void): void {
   if (getPermission() !== 'granted' || getSetting(setting) !== 'on') return
   try {

@@ -14,7 +14,7 @@ import { explainError } from '../../connect/errors.js'
 import { clockText, dateText, hueOf, initialsOf, terms } from '../../model/index.js'
 import { SpaceContext } from './use-space.js'
 
-/** Attributes of a name: agents have a stable colour; people and tools have none, so that agents stand out. */
+/** Attributes of a name: agents have a stable colour; people and tools have none, so that agents are seen first. */
 function useColour(id: string, kind: string) {
   const role = useContext(SpaceContext)?.session.model.members.roleOf(id)
   return role === 'agent' ? { class: `${kind} agent`, style: { '--hue': hueOf(id) } } : { class: kind }
