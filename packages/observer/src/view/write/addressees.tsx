@@ -16,7 +16,7 @@ export const Addressees = memo(({ to, choose, people, me }: AddresseesProps): VN
   const others = people.filter(({ id }) => id !== me)
   if (others.length <= maxListed) {
     return (
-      <select aria-label="Who reads it" value={to} onChange={(event) => choose(event.currentTarget.value)}>
+      <select aria-label="Readers" value={to} onChange={(event) => choose(event.currentTarget.value)}>
         <option value="">everyone</option>
         {others.map(({ id }) => (
           <option key={id} value={id}>
