@@ -25,7 +25,7 @@ interface Dimension {
   readonly thoughts?: boolean
 }
 
-/** Three decades; of the log there are a hundred times as many. */
+/** Three sizes over three decades; the log is measured at a hundred times as many envelopes. */
 const thousandfold = [1, 30, 1000]
 /** Maximum grants per participant. */
 const maxGranted = 200

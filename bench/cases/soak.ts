@@ -6,7 +6,7 @@ import { chosen } from '../peers/contenders.js'
 import { decimals, type Section } from '../report/section.js'
 
 const perSecond = 1000
-/** Before: what is remembered of the latest envelopes fills sooner, so that the rest of the time shows what does not end. */
+/** A faster load before the measurement, which fills the bounded memories of the latest envelopes: growth after that has no bound. */
 const filling = { perSecond: 5000, maxMs: 60_000 }
 const receivers = 10
 const size = 300

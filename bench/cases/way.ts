@@ -5,7 +5,7 @@ import { pause, until } from '../load/waiting.js'
 import { chosen } from '../peers/contenders.js'
 import { decimals, type Section } from '../report/section.js'
 
-/** Folders of the gateway in the order in which a frame passes them; what all of these call comes last. */
+/** Folders of the gateway in the order in which a frame passes them; files outside of them, such as those of `protocol`, come last. */
 const order = ['transport', 'host', 'core/admission', 'core/state', 'core', 'storage', 'log', 'core/delivery']
 /** The index of turns and what it parses with, which read after the delivery. */
 const readsLater = [

@@ -4,7 +4,7 @@ import type { Expected } from './message-reader.js'
 
 /** How many connections are opened at a time: fewer than may wait at the door of a gateway. */
 const together = 16
-/** Nothing is counted. */
+/** No payload has such a length, so no message is counted. */
 const nothing: Expected = { least: Number.POSITIVE_INFINITY, maximum: 0 }
 
 /** Opens a connection for each name, in their order. */

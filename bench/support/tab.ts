@@ -190,7 +190,7 @@ export class Tab {
     return tasksOf(events, await this.pid())
   }
 
-  /** Until nothing of what was chosen is still to be made. */
+  /** Resolves when the page has drawn what was chosen: the feed is no longer `aria-busy`, and two frames have passed since. */
   async #caughtUp(): Promise<void> {
     await this.#settled()
     await this.#until(`document.querySelector('[role=feed]')?.getAttribute('aria-busy') !== 'true'`)

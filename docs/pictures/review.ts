@@ -54,8 +54,8 @@ export interface Review {
 }
 
 /**
- * A gateway, the agents of the example, and the real file server that they read with; they go on as they are let. What they
- * say is made of the files of the example alone.
+ * A gateway, the agents of the example, and the file server that they read with. Each waits before each step until its `Pace` lets
+ * it go on.
  */
 export async function openReview(): Promise<Review> {
   const folder = temporaryFolder({ 'space.yaml': config() })

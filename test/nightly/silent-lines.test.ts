@@ -6,7 +6,7 @@ import { commandLine, spawnMeup, temporaryFolder } from '../support/cli.js'
 import { proxy } from '../support/proxy.js'
 import { openPane } from '../support/tmux.js'
 
-/** So long after its last sign of life a line may be taken for alive, and so much longer it takes on a busy machine. */
+/** A dead connection is noticed within `noticedMs` of its last sign of life; a busy machine gets `slackMs` more. */
 const [noticedMs, slackMs] = [60_000, 15_000]
 
 const countOf = (text: string, part: string): number => text.split(part).length - 1

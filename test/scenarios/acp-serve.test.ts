@@ -16,7 +16,7 @@ interface Settings {
 const [settings] = snippetsOf('docs/acp.md').filter(({ language }) => language === 'json')
 const { demo } = (JSON.parse(settings?.text ?? '') as Settings).agent_servers
 
-/** The command of the page for the space that runs in this folder, as the child of an editor. */
+/** Runs the command of docs/acp.md for the space in this folder as a child process, and connects an `Editor` to it. */
 async function startEditor(folder: string) {
   const here: Record<string, string> = { '/home/ana/demo': folder, ana: 'desktop', helper: 'ben' }
   expect(demo.command).toBe('meup')

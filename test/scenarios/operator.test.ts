@@ -37,7 +37,7 @@ function reportsOf({ process }: RunningSpace) {
       .filter(({ event }) => event === 'reloaded')
   return {
     reports,
-    /** Has it reload, and gives what it says. */
+    /** Sends SIGHUP, and returns the gateway's next report of a reload. */
     async reload(): Promise<Reloaded> {
       const before = reports().length
       process.kill('SIGHUP')

@@ -8,7 +8,7 @@ import { repositoryRoot } from '../support/files.js'
 
 const sdk = JSON.stringify(join(repositoryRoot, 'packages/agent-sdk/dist/index.js'))
 
-/** An agent that answers with this word, and prints. */
+/** The source of an agent that prints a line, answers each turn with `word`, and crashes after answering `Fail`. */
 const agent = (word: string): string => `
 import { connect } from ${sdk}
 console.log('ready to say ${word}')

@@ -16,7 +16,6 @@ export function openDatabase(path: string, options: { readonly?: boolean } = {})
   return new Sqlite(path, options)
 }
 
-/** The rows of each table of a database of SQLite. */
 export function tablesOf(path: string): Map<string, readonly Readonly<Record<string, unknown>>[]> {
   const database = openDatabase(path, { readonly: true })
   try {

@@ -56,6 +56,9 @@ export interface SessionParts {
   readonly log: (line: string) => void
 }
 
+/** The outcome of tool calls that the agent left open. */
+const noOutcome = 'the agent did not say how it ended'
+
 /** A conversation with the agent. Its prompts run one after another. */
 export class AgentSession {
   readonly #parts: SessionParts
@@ -105,7 +108,7 @@ export class AgentSession {
     return this.#isPrompting ? this.#prompt : undefined
   }
 
-  /** The audience of the prompt in progress; `undefined` = everyone. */
+  /** The audience of the latest prompt; `undefined` = everyone. */
   get audience(): readonly string[] | undefined {
     return this.#audience
   }
@@ -262,13 +265,15 @@ export class AgentSession {
         try {
           response = await this.#send(process, prompt, turn, command?.text)
           if (response.stopReason !== 'cancelled') await prompt.settle()
+          // Some agents claim to resume a session that they do not know, and refuse its first prompt.
           if (response.stopReason === 'refusal' && this.#isUnproven && !prompt.hasOutput) {
             response = await this.#sendAnew(process, prompt, turn, command?.text)
             if (response.stopReason !== 'cancelled') await prompt.settle()
           }
         } catch (error) {
+          // Beyond its limits the prompt was cancelled here, and its answer says so.
           if (prompt.excess === undefined) {
-            await prompt.finish('the agent did not say how it ended')
+            await prompt.finish(noOutcome)
             if (process.isConnected) throw error
             throw new Error(`the agent ended: ${await process.ended}`, { cause: error })
           }
@@ -277,7 +282,7 @@ export class AgentSession {
           stopper.close()
         }
         this.#isUnproven = false
-        text = await prompt.finish('the agent did not say how it ended')
+        text = await prompt.finish(noOutcome)
         this.#notes.push(...prompt.rejections)
         text = getAnswer(text, response.stopReason, prompt, command?.name)
         await run.conclude(undefined, {

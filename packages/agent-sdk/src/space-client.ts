@@ -28,7 +28,10 @@ import type { WhyAnswer, WhyQuery } from './http/types.js'
 import { type AgentOptions, isOwnTool, resolveOptions } from './model/options.js'
 import type { ModelAgent } from './model/run-model-agent.js'
 
-/** Milliseconds for a page of the log, because an agent reads history before it answers. */
+/**
+ * Milliseconds for reading one page of the log over HTTP: less than the client's default, because an agent waits for its history
+ * before it answers.
+ */
 const readTimeoutMs = 10_000
 
 /** A participant of a space with the features for agents: tools, turns, reasoning, and control requests. */

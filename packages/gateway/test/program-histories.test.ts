@@ -55,7 +55,7 @@ interface Program {
   readonly session: string | undefined
   readonly since: number
   readonly lines: { readonly gateway: string; readonly line: MemoryLine }[]
-  /** When nothing of it was connected: from, and to. */
+  /** The times without any connection, by `World.clock`; the last one may have no end (`Infinity`). */
   readonly gaps: [from: number, to: number][]
   endedAt?: number
 }

@@ -102,7 +102,7 @@ const moves = {
   ...controlMoves({ names, at }),
   ...trustMoves({ names, capabilities, at }),
 }
-/** Kinds that only matter after others of their kind are more frequent. */
+/** Drawn more often: what later envelopes refer to (chat, grant, start), and what replaces an earlier state (configured, visibility). */
 const weights: Partial<Record<string, number>> = { configured: 3, chat: 6, grant: 6, start: 2, visibility: 3 }
 const move = fc.oneof(
   ...Object.entries(moves).map(([name, each]) => ({

@@ -44,7 +44,7 @@ interface Page {
   readonly next?: number
 }
 
-/** All pages of a view, unchanged. */
+/** All pages of a view, each as the gateway answered it. `path` has a query, because `&before=` is added to it. */
 export async function pagesOf<Told extends Page>(
   { get }: Pick<Stand, 'get'>,
   reader: string,

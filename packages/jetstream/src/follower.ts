@@ -146,7 +146,7 @@ export class Follower {
     await append()
   }
 
-  /** The rewritten batch in place of a removed message before this one. */
+  /** The rewritten batch with the row `expected`, whose original message was removed from the stream. Throws if there is none. */
   async #findRewritten(expected: number, { first }: BatchHead): Promise<StoredBatch> {
     const batch = await this.#rewrites.find(expected)
     if (batch === undefined) throw this.#other(`has no envelopes ${expected} to ${first - 1}`)

@@ -47,7 +47,7 @@ export class Prunings {
     return { epoch, through, hash: Buffer.from(hash, 'hex'), bytes: snapshot }
   }
 
-  /** The boundary of the last one; 0 = none. */
+  /** Seq of the last pruned row; 0 = no row was pruned. */
   async through(): Promise<number> {
     return (await this.#record())?.record.through ?? 0
   }

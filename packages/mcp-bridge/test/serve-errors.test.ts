@@ -8,7 +8,7 @@ import { some } from '../../../test/support/soak.js'
 import { failureResult } from '../src/serve/results.js'
 import { openClient, serveSpace, token } from './support/served.js'
 
-/** As both SDKs have it, once the lists were read: then they check results against the schemas of their tools. */
+/** The calls that the clients of both MCP SDKs share. After `listTools`, `callTool` checks results against the output schemas. */
 interface Validating {
   listTools(): Promise<unknown>
   callTool(params: { name: string; arguments?: Record<string, unknown> }): Promise<object>

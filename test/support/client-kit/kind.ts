@@ -25,7 +25,6 @@ export const kind = (
   options: Pick<CaseKind, 'random'> = {},
 ): CaseKind => ({ name, variants, ...options })
 
-/** One variant for each of these inputs. */
 export const forEach = <Input>(
   inputs: readonly Input[],
   play: (stage: Stage, input: Input) => Promise<unknown>,

@@ -75,8 +75,7 @@ export function tool<Schema extends InputSchema>(
 const noArguments: StandardSchema<object> = {
   '~standard': {
     version: 1,
-    validate: (value) =>
-      isObject(value) ? { value } : { issues: [{ message: 'the arguments: Expected object' }] },
+    validate: (value) => (isObject(value) ? { value } : { issues: [{ message: 'Expected object' }] }),
     jsonSchema: { input: () => ({ type: 'object', properties: {} }) },
   },
 }

@@ -1,6 +1,6 @@
 import { isObject } from '@meup/folds'
 import { getErrorMessage } from '@meup/protocol'
-import { Kind, type Static, type TSchema } from '@sinclair/typebox'
+import { type Static, type TSchema, Kind as typeBoxKind } from '@sinclair/typebox'
 import { compileJsonSchema, describeZod } from '#schemas'
 import { findSchemaFault, hasKeyword } from './schema-keywords.js'
 
@@ -39,7 +39,7 @@ export type Checked = { readonly value: unknown } | { readonly problem: string }
 
 /** A schema of any library. */
 export interface ReadSchema {
-  /** Rejects with a `TypeError` if the library has none, or the validator refuses it. */
+  /** Rejects with a `TypeError` if the library cannot generate it, or the validator refuses it. */
   readonly jsonSchema: Promise<JsonSchema>
   /** `what`: names the whole value in messages. */
   check(value: unknown, what: string): Promise<Checked>
@@ -48,7 +48,7 @@ export interface ReadSchema {
 /** Adapts a JSON Schema to its use. Throws `TypeError` if that is impossible. */
 type Adapt = (schema: JsonSchema) => JsonSchema
 
-/** Throws `TypeError` for faults that can be found at once; the message continues "its input". */
+/** Throws `TypeError` for faults that can be found at once, without a subject: `has no JSON Schema` of the input of a tool. */
 export function readSchema(schema: unknown, adapt: Adapt = (same) => same): ReadSchema {
   const reader = isStandard(schema)
     ? readStandard(schema, adapt)
@@ -61,7 +61,7 @@ export function readSchema(schema: unknown, adapt: Adapt = (same) => same): Read
 
 const target = 'draft-2020-12'
 
-const isTypeBox = (schema: unknown): schema is TSchema => isObject(schema) && Kind in schema
+const isTypeBox = (schema: unknown): schema is TSchema => isObject(schema) && typeBoxKind in schema
 
 /** Schemas of arktype are functions. */
 const isStandard = (schema: unknown): schema is StandardSchema =>
@@ -78,11 +78,11 @@ const readTypeBox = (schema: TSchema, adapt: Adapt): ReadSchema => ({
 
 const readStandard = (schema: StandardSchema, adapt: Adapt): ReadSchema => ({
   jsonSchema: describeStandard(schema, adapt),
-  check: async (value) => {
+  check: async (value, what) => {
     const result = await schema['~standard'].validate(value)
     if (result.issues === undefined) return { value: result.value }
-    const text = result.issues.map(({ message, path }) =>
-      path?.length ? `${path.map(formatPathKey).join('/')}: ${message}` : message,
+    const text = result.issues.map(
+      ({ message, path }) => `${path?.length ? path.map(formatPathKey).join('/') : what}: ${message}`,
     )
     return { problem: text.join('; ') }
   },

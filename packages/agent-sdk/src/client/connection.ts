@@ -34,7 +34,10 @@ interface ConnectionEvents {
   onClose(error: Error | undefined): void
 }
 
-/** Factor of the longest wait of a page during a replay. */
+/**
+ * Maximum of `#patience`. A browser sees a large frame only when it is complete, so during a replay it waits up to this many
+ * times `silenceMs`.
+ */
 const maxPatience = 16
 /** More bytes than pings: a welcome is arriving. */
 const minWelcomeBytes = 1024

@@ -44,7 +44,7 @@ interface Reasons {
   readonly given: string | undefined
   /** The tool's arguments; some of them describe the action. */
   readonly args: Schema
-  /** The text of the model with its calls. */
+  /** The text that the model wrote in the step that made the calls. */
   readonly commentary: string
   /** The reasoning summary of the provider. */
   readonly summary: string

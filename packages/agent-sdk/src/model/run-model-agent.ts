@@ -57,8 +57,9 @@ export async function runModelAgent(
   const isAsked = toTest(answers)
   const memory = new Memory({ log, bounds: resolved.memory, compact: resolved.compact, space })
   const toolbox = new Toolbox(space, options.tools, listOwn, (error) => resolved.onError(error, undefined))
-  /** Includes turns that wait to begin. */
+  /** The open turns, and those that wait to begin. */
   const open = new Map<ClientTurn, Steering>()
+  /** Never resolves: ends `answerWith` if the start fails. */
   const failed = new Promise<never>((_, reject) => {
     opened.catch(reject)
   })
@@ -96,10 +97,15 @@ export async function runModelAgent(
       open.delete(turn)
     }
   }
-  /** A message about an envelope, such as a thought, is a separate question. */
-  const steers = (message: Chat): boolean =>
+  /**
+   * Gives a message to the open turn of its sender, which interrupts the model. Returns whether there is one. A message about an
+   * envelope, such as a thought, is a separate question.
+   */
+  const passToOpenTurn = (message: Chat): boolean =>
     message.correlationId === undefined && [...open.values()].some((each) => each.redirect(message))
-  const isMine: AnswersOption = (message, client) => !isOver && isAsked(message, client) && !steers(message)
+  /** Called once for each message. */
+  const beginsTurn: AnswersOption = (message, client) =>
+    !isOver && isAsked(message, client) && !passToOpenTurn(message)
   /** Another program may answer a missed question before its turn begins, so nothing is announced before. */
   const onOpen: OpenTurnOptions['onOpen'] = (turn) => {
     if (!turn.isMissed) open.set(turn, new Steering(turn))
@@ -120,7 +126,7 @@ export async function runModelAgent(
   const onError: OpenTurnOptions['onError'] = (error, turn) => {
     if (!(error instanceof NoAnswerError)) resolved.onError(error, turn)
   }
-  // The promise reports a failed start.
+  // `failed` reports a failed start.
   ready.then(
     () => toolbox.prepare().catch(report),
     () => {},
@@ -136,7 +142,7 @@ export async function runModelAgent(
     await Promise.race([
       answerWith(answer, {
         concurrency,
-        answers: isMine,
+        answers: beginsTurn,
         answerMissed,
         onOpen,
         onError,

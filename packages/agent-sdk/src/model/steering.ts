@@ -31,7 +31,7 @@ export class Steering {
     this.#isOpen = false
   }
 
-  /** Whether the message is about this turn, rather than a separate question. */
+  /** Adds a message of the asker, and interrupts the model. Returns whether the message is about this turn. */
   redirect(message: Chat): boolean {
     const isMine = this.#isOpen && message.from === this.#turn.from && !this.#turn.signal.aborted
     return isMine && this.#steer(message)
@@ -60,7 +60,7 @@ export class Steering {
     return { messages: this.#unread.splice(0), signal: this.#interrupt.signal }
   }
 
-  /** Whether the answer can correlate to another message. */
+  /** Returns `false` if the answer cannot correlate to another message. */
   #steer(message: Chat): boolean {
     if (!this.#turn.answerAlso(message.id)) return false
     this.#unread.push({ from: message.from, text: message.payload.message })

@@ -41,7 +41,7 @@ export interface InitFlags {
   readonly listen?: string
   /** Files with MCP servers. */
   readonly import?: readonly string[]
-  /** A folder with our packages as files. */
+  /** A folder with our packed packages, which are installed from there instead of a registry. */
   readonly from?: string
   readonly yes?: boolean
   readonly json?: boolean

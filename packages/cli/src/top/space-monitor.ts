@@ -29,7 +29,7 @@ export interface Work {
   readonly tokensPerHour: number
   /** The last thing that it did; `''` = nothing that is known. */
   readonly last: string
-  /** Id of its last call, answer or refusal. */
+  /** Id of its last call, proposal or chat. */
   readonly lastAct?: string
 }
 

@@ -22,7 +22,7 @@ export interface Surface {
    * the user who began: a line that was begun before, and a command, leave it open.
    */
   prompt(question: string, signal?: AbortSignal): Promise<string | undefined>
-  /** Whether a typed line answers such a question. */
+  /** Offers a typed line to the open `prompt`. Returns whether it was its answer; another line closes a prompt without a signal. */
   take(line: string): boolean
   /** Puts a line back to be edited. */
   edit(line: string): void

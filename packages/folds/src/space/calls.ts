@@ -51,7 +51,6 @@ export interface Call<Data> {
   readonly data: Data
 }
 
-/** A change of a call. */
 export type CallChange<Data> = { readonly call: Call<Data> } & (
   | { readonly what: 'asked' }
   /** `by`: the addressee whose answer it is, even if the gateway responded for it [MEUP-2.15]. */
@@ -228,7 +227,6 @@ export class Calls<Data, Raw = undefined> {
     return [...this.#store.all()]
   }
 
-  /** Adds the calls of a snapshot. */
   restore(calls: Iterable<Call<Data>>): void {
     const kept = [...calls]
     for (const call of kept) this.#keep(call)

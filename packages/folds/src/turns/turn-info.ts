@@ -13,7 +13,7 @@ export interface RationaleInfo {
   readonly rationale_given?: false
 }
 
-/** A tool call in the HTTP API, with the right that let it pass if logged. */
+/** A tool call in the HTTP API, with the right that let it pass, if that was logged. */
 export interface ToolDecisionInfo extends RationaleInfo, RightInfo {
   readonly tool_name: string
   /** Masked and cut. */

@@ -165,7 +165,10 @@ const rolesByKind: Readonly<Record<string, WhyRole>> = {
   [Kind.reasoningCancel]: 'concluded',
 }
 
-/** A chat in a context asks a participant there; outside of contexts, one that answers nothing does. Other acts are `called`. */
+/**
+ * A chat in a context asks a participant there; so does one outside of contexts that answers nothing, or hands a question over.
+ * Other acts are `called`.
+ */
 function getRole(envelope: Envelope, find: (id: string) => CauseHeading | undefined): WhyRole {
   const { kind, context, payload } = envelope
   const about = correlations(envelope)

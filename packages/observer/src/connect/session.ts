@@ -32,7 +32,7 @@ type Stage =
   /** `isRefused`: the gateway refuses this token. */
   | { readonly at: 'ended'; readonly reason: string; readonly isRefused: boolean }
 
-/** Pages of a tool list that are read. */
+/** Maximum number of pages of a tool list. */
 const maxToolPages = 20
 /** Milliseconds between two polls of how much the gateway filters out. */
 const suppressedPollMs = 10_000

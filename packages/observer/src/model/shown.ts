@@ -28,6 +28,7 @@ export function summarizeProposal(payload: Readonly<Record<string, unknown>>): P
   const change = describeChange(payload)
   const settings = change === undefined ? readSettings(payload) : undefined
   const { name } = (payload.params ?? {}) as { readonly name?: unknown }
+  // A disguised or long name could pass for another tool, so the exact JSON is needed.
   const isPlainCall =
     payload.method === 'tools/call' &&
     typeof name === 'string' &&
@@ -50,7 +51,7 @@ export interface CardContent extends ProposalSummary {
   readonly exact: string
   /** UTF-16 units of the complete request. */
   readonly chars: number
-  /** Whether change and JSON are complete: a cut one cannot be approved. */
+  /** Whether the card shows the complete request, as change, settings or JSON: only then it can be approved. */
   readonly isWhole: boolean
   /** Whether a part is cut until the reader requests all of it. */
   readonly isCut: boolean
@@ -66,7 +67,13 @@ export function describeCard(
   const { change, isAll } = summary
   const { text: exact, isWhole: fits, chars } = exactText(call, showsAll ? undefined : maxExactChars)
   const changeFits = showsAll || change === undefined || fitsCard(change)
-  return { ...summary, exact, chars, isWhole: (fits || isAll) && changeFits, isCut: !fits || !changeFits }
+  return {
+    ...summary,
+    exact,
+    chars,
+    isWhole: (fits || isAll) && changeFits,
+    isCut: !showsAll && (!fits || !changeFits),
+  }
 }
 
 /** Remembered proposals. */

@@ -3,7 +3,7 @@ import type { Span } from '../spans.js'
 
 /** The examined part of a text. */
 interface Look {
-  /** Matches entirely outside of these spans may be skipped. */
+  /** Whether a match in this span counts; others may be skipped. */
   readonly isWanted: (span: Span) => boolean
   /** Matches that end at or before this may be skipped. */
   readonly from: number
@@ -13,7 +13,10 @@ interface Look {
   readonly isCut: boolean
 }
 
-/** Detects one kind of secret. */
+/**
+ * Detects one kind of secret. `reach`, `hasBlanks` and `looksBack` decide how much text around a word is searched: a wrong value
+ * loses secrets, while a missing one only costs time.
+ */
 export interface Detector {
   readonly name: string
   readonly action: LeakAction
@@ -33,7 +36,7 @@ export interface Detector {
   find(text: string, words: readonly Span[], look: Look): readonly Span[]
 }
 
-/** The end of a key's footer; other text follows. */
+/** The end of the last line of a PEM key, `-----END …-----`: the token ends there, whatever follows. */
 const footerEnd = '----'
 
 /** The end of the token: a pattern may stop earlier, but no part of a token may remain. */

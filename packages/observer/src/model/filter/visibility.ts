@@ -44,7 +44,6 @@ export function isCutAway(envelope: Envelope, { detail, from, contexts }: Cut, m
   return false
 }
 
-/** The list with this item added or removed. */
 export const toggled = (list: readonly string[], item: string): readonly string[] =>
   list.includes(item) ? list.filter((each) => each !== item) : [...list, item]
 

@@ -35,7 +35,6 @@ export class BrokenChain extends Error {
 /** An export that ended early proves nothing. */
 class IncompleteExport extends Error {}
 
-/** The dependencies of a check. */
 interface ChainPorts {
   readonly sha256: Sha256
   /** The export after a seq, in pieces; -1 or 0 = everything. */

@@ -78,7 +78,7 @@ export interface RowHeading
   readonly confidence: number | null
   /** Id of the answer of the run. */
   readonly answer: string | null
-  /** Id of the end. */
+  /** Id of the envelope that ended the context; `null` = none. */
   readonly end: string | null
 }
 

@@ -26,7 +26,6 @@ export interface TimeScale {
 
 /** Share of the axis for a pause, and minimum share of the total time that counts as a pause. */
 const [pauseShare, longestGap] = [0.06, 0.3]
-/** Minimum milliseconds of an axis. */
 const minAxisMs = 1000
 const tickSeconds = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,

@@ -24,7 +24,7 @@ export function createTimedSlots(
   return createSlots({ ...block, entries: block.entries.filter(isTimed) }, withOpenContexts(sources), known)
 }
 
-/** The same, where every context is open that its reader has not closed. */
+/** The sources with every context expanded, except those that the reader has closed. */
 export function withOpenContexts(sources: Sources): Sources {
   const { folding } = sources
   const getLevel = (context: string): Level => (folding.choices.get(context) === 'closed' ? 'closed' : 'all')

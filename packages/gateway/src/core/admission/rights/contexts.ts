@@ -28,7 +28,6 @@ export const startRights: Right = ({ envelope }, { state: { contexts } }) => {
   return { code: 'rate_limited', message, details: { class: 'reasoning', limit } }
 }
 
-/** Returns the limit that is reached, with advice. */
 function findReachedLimit(
   owner: string,
   open: Readonly<Record<keyof typeof openContexts, number>>,
