@@ -104,7 +104,7 @@ describe('Standard Schema', () => {
       { message: 'c', path: [{ key: 'x' }, 0, 'y'] },
     ]
     await using echo = await tool(fakeSchema(() => ({ issues })))
-    expect(await echo.problem({})).toBe('wrong arguments: a; b; x/0/y: c')
+    expect(await echo.problem({})).toBe('wrong arguments: the arguments: a; the arguments: b; x/0/y: c')
   })
 
   test('a check that throws is a failed call', async () => {

@@ -108,7 +108,7 @@ describe('a call that makes no sense', () => {
   const senseless: [string, Deed, RegExp][] = [
     ['of no tool', { call: 'desk__fly', input: {} }, /there is no tool desk__fly/],
     ['without the arguments', { call: 'desk__add', input: { a: 1 } }, /desk__add needs the arguments b/],
-    ['with a list', { call: 'desk__add', input: [1, 2] }, /the arguments of desk__add are no JSON object/],
+    ['with a list', { call: 'desk__add', input: [1, 2] }, /the arguments of desk__add are not a JSON object/],
     ['with half of them', { call: 'desk__add', input: '{"a":1,"b' }, /, or are cut off: \{"a":1,"b/],
   ]
 
