@@ -16,6 +16,9 @@ const shared = {
   isolate: false,
 }
 
+/** Modules that are built need no transformation. */
+const built = { server: { deps: { external: [/\/dist\/.*\.js$/] } } }
+
 /** Benchmarks are tried beside other tests: no process of theirs needs a core of its own. */
 const env = { MEUP_BENCH_PIN: '0' }
 
@@ -60,6 +63,8 @@ const fast = {
 
 export default defineConfig({
   test: {
+    // What was transformed for one suite, or for the last run, is not transformed again.
+    experimental: { fsModuleCache: true },
     sequence: { sequencer: SlowFirst },
     reporters: ['default', requirementsReporter, totalsReporter],
     // Many tests wait for a socket or a program more than they compute.
@@ -85,7 +90,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      { test: { ...shared, name: 'system', env, include: system, exclude: timed } },
+      { test: { ...shared, ...built, name: 'system', env, include: system, exclude: timed } },
       { test: { ...shared, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 1 } } },
       { test: { ...shared, name: 'nightly', env, include: nightly, exclude: soak } },
       { test: { ...shared, name: 'install', include: install } },
