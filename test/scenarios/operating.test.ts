@@ -49,7 +49,11 @@ test('what is erased is in no view, export or backup that is made afterwards, no
     ['audit', 'export', '--format', 'markdown'],
     ['audit', 'export', '--format', 'markdown', '--context', 'aside'],
   ]
-  const show = async () => (await Promise.all(views.map((view) => run(...view)))).map(({ stdout }) => stdout)
+  const show = async (): Promise<string[]> => {
+    const shown: string[] = []
+    for (const view of views) shown.push((await run(...view)).stdout)
+    return shown
+  }
   expect((await show()).filter((text) => text.includes(needle))).toHaveLength(views.length)
   expect(filesWithNeedle(cwd)).not.toEqual([])
 

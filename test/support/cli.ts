@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished } from 'vitest'
 import { repositoryRoot } from './files.js'
+import { canRunHere, runHere } from './meup-here.js'
 
 const entry = join(repositoryRoot, 'packages/cli/bin/meup.js')
 
@@ -33,8 +34,16 @@ export interface RunOptions {
   readonly input?: string
 }
 
-/** Runs `meup` to its end. */
-export function meup(
+/** Runs `meup` to its end, in this process unless it needs another. */
+export function meup(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  const { cwd = process.cwd(), env = {}, program, input = '' } = options
+  return program === undefined && canRunHere(args)
+    ? runHere(args, { cwd, env: environment(env), input })
+    : runMeup(args, options)
+}
+
+/** Runs `meup` to its end, in a process of its own. */
+export function runMeup(
   args: readonly string[],
   { cwd, env = {}, program = entry, input = '' }: RunOptions = {},
 ): Promise<Outcome> {
