@@ -115,7 +115,7 @@ test('what a backup kept from being overwritten is overwritten after the gateway
   await start()
   expect(filesWithNeedle(cwd)).toEqual(['.meup/space.db-wal'])
   backup.kill('SIGKILL')
-  await expect.poll(() => filesWithNeedle(cwd), { timeout: 5000 }).toEqual([])
+  await expect.poll(() => filesWithNeedle(cwd)).toEqual([])
   expect((await run('audit', 'verify')).stdout).toContain(`seq ${seq} was erased by ana: a password`)
 })
 

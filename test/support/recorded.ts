@@ -33,7 +33,7 @@ export async function ask(
 /** Waits until the log shows that everyone has left. */
 export async function alone(url: string, cwd: string): Promise<void> {
   const look = async () => expect(await ask(url, cwd, 'participants')).not.toContain('"present"')
-  await vi.waitFor(look, { timeout: 15_000, interval: 20 })
+  await vi.waitFor(look, { timeout: 40_000, interval: 20 })
 }
 
 /** A folder with a running space in which people, an agent and a tool have talked. They have left; one run is unfinished. */
