@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { dialWs, SpaceClient } from '@meup/agent-sdk/internal'
 import { type Gateway, memoryStore, type Served, serve } from '@meup/gateway'
@@ -65,10 +64,11 @@ export async function openPageGateway({ more, ...options }: PageGatewayOptions =
   return { url, enter, start, stop: async () => served?.close(), spaces, setProgram }
 }
 
-const folder = process.env.MEUP_SCREENSHOTS ?? join(tmpdir(), 'meup-screenshots')
+const folder = process.env.MEUP_SCREENSHOTS
 
-/** The folder for pictures of a test. */
-export function pictures(name: string): string {
+/** The file for a picture of a test, if somebody wants to see them: to draw one takes as long as many a test. */
+export function pictures(name: string): string | undefined {
+  if (folder === undefined) return undefined
   mkdirSync(folder, { recursive: true })
   return join(folder, `${name}.png`)
 }
