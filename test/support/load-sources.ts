@@ -43,7 +43,7 @@ export function loadSources(): Plugin {
     enforce: 'pre',
     configureVitest({ experimental_defineCacheKeyGenerator }) {
       const resolved = JSON.stringify([...sources])
-      // What a bundle is made from may change without the module that starts it.
+      // The sources of a bundle may change without the module that starts it.
       experimental_defineCacheKeyGenerator(({ sourceCode }) => (scripts.test(sourceCode) ? false : resolved))
     },
     resolveId: (id) => sources.get(id),

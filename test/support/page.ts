@@ -66,7 +66,7 @@ export async function openPageGateway({ more, ...options }: PageGatewayOptions =
 
 const folder = process.env.MEUP_SCREENSHOTS
 
-/** The file for a picture of a test, if somebody wants to see them: to draw one takes as long as many a test. */
+/** The file for a picture of a test; `undefined` unless MEUP_SCREENSHOTS names their folder, because drawing them takes long. */
 export function pictures(name: string): string | undefined {
   if (folder === undefined) return undefined
   mkdirSync(folder, { recursive: true })
