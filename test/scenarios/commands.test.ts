@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { runMeup, startMeup, temporaryFolder } from '../support/cli.js'
+import { meup, runMeup, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
 import { some } from '../support/soak.js'
 
@@ -71,7 +71,7 @@ test('exit codes tell what went wrong, and stderr what to do', async () => {
     ['nonsense'],
   ]
   for (const args of some(misused, 3))
-    expect(await runMeup(args, { cwd })).toMatchObject({ code: 2, stdout: '' })
+    expect(await meup(args, { cwd })).toMatchObject({ code: 2, stdout: '' })
   expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
 })
 
@@ -80,7 +80,7 @@ test('a configuration with mistakes is refused with every one of them', async ()
     .replace('kind: human', 'kind: humane')
     .replace('space: demo', 'space: demo\nsurprise: 1')
   const cwd = temporaryFolder({ 'space.yaml': broken })
-  const { code, stderr } = await runMeup(['gateway'], { cwd })
+  const { code, stderr } = await meup(['gateway'], { cwd })
   expect(code).toBe(2)
   expect(stderr).toMatch(/space\.yaml:4:1 surprise/)
   expect(stderr).toMatch(/space\.yaml:7:16 participants\.ana\.kind/)
@@ -90,15 +90,15 @@ test('a port in use is said plainly', async () => {
   const cwd = space()
   const { url } = await startMeup('gateway', cwd)
   const other = temporaryFolder({ 'space.yaml': config.replace('127.0.0.1:0', new URL(url).host) })
-  const taken = await runMeup(['gateway'], { cwd: other })
+  const taken = await meup(['gateway'], { cwd: other })
   expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('--listen') })
 })
 
 test('what others say cannot move the cursor or disguise a line', async () => {
   const cwd = space()
   await startMeup('gateway', cwd)
-  await runMeup(['send', 'safe\u001b[2J\u202e\u0007text'], { cwd })
-  const { stdout } = await runMeup(['watch', '--from', '1', '--no-follow'], { cwd })
+  await meup(['send', 'safe\u001b[2J\u202e\u0007text'], { cwd })
+  const { stdout } = await meup(['watch', '--from', '1', '--no-follow'], { cwd })
   expect(stdout).toContain('ana: safe[2Jtext')
   expect(readFileSync(join(cwd, '.meup/gateway.json'), 'utf8')).toContain('127.0.0.1')
 })
@@ -116,7 +116,7 @@ await space.answer((turn) => {
   const bot = '  bot: { kind: process, command: node, args: [agent.mjs], capabilities: [chat] }\n'
   const cwd = temporaryFolder({ 'space.yaml': config + bot, 'agent.mjs': agent })
   const running = await startMeup('up', cwd)
-  const ask = (...args: string[]) => runMeup(['ask', 'bot', ...args], { cwd })
+  const ask = (...args: string[]) => meup(['ask', 'bot', ...args], { cwd })
   expect(await ask('What is 2 + 3?')).toMatchObject({ code: 0, stdout: 'It is 5.\n' })
   const failed = { code: 9, stdout: '', stderr: 'meup: bot: I could not answer: out of paper\n' }
   expect(await ask('fail')).toEqual(failed)
@@ -128,7 +128,7 @@ await space.answer((turn) => {
   expect(JSON.parse(stdout)).toMatchObject({ kind: 'chat', from: 'bot', payload: { message: 'It is 5.' } })
   expect((await ask('wait', '--timeout', '300ms')).code).toBe(6)
   expect((await ask('what is 2 + 3?', '--private')).stdout).toBe('It is 5.\n')
-  const { stdout: log } = await runMeup(['watch', '--from', '1', '--no-follow', '--json', '--kind', 'chat'], {
+  const { stdout: log } = await meup(['watch', '--from', '1', '--no-follow', '--json', '--kind', 'chat'], {
     cwd,
   })
   const said = log
@@ -137,7 +137,7 @@ await space.answer((turn) => {
     .map((line) => JSON.parse(line))
   expect(said.map(({ to, payload }) => [to, payload.mentions])).toContainEqual([['bot'], undefined])
   expect(said.map(({ to, payload }) => [to, payload.mentions])).toContainEqual([undefined, ['bot']])
-  expect(await runMeup(['ask', '--private', 'Well?'], { cwd })).toMatchObject({ code: 2 })
-  expect(await runMeup(['ask', 'what', 'is', 'it?'], { cwd })).toMatchObject({ code: 1 })
+  expect(await meup(['ask', '--private', 'Well?'], { cwd })).toMatchObject({ code: 2 })
+  expect(await meup(['ask', 'what', 'is', 'it?'], { cwd })).toMatchObject({ code: 1 })
   expect(await running.stop('SIGTERM')).toBe(0)
 })

@@ -8,17 +8,19 @@ import { repositoryRoot } from './files.js'
 const cli = join(repositoryRoot, 'packages/cli')
 const main = pathToFileURL(join(cli, 'dist/main.js')).href
 
-/** They run until a signal or a key ends them, or manage processes. */
+/** Commands that run until a signal or a key ends them, or that manage processes. */
 const lasting = new Set(['acp', 'down', 'gateway', 'join', 'mcp', 'replay', 'restart', 'top', 'up'])
+/** The same, unless `--no-follow` is given. */
+const following = new Set(['-f', '--follow', 'watch'])
 
 let runs = 0
 let isRunning = false
 
 /** True if `meup` with these arguments ends by itself, and no other runs in this process now. */
-export const canRunHere = ([command = '', ...flags]: readonly string[]): boolean =>
+export const canRunHere = (args: readonly string[]): boolean =>
   !isRunning &&
-  !lasting.has(command) &&
-  (!['logs', 'watch'].includes(command) || flags.includes('--no-follow'))
+  !args.some((each) => lasting.has(each)) &&
+  (args.includes('--no-follow') || !args.some((each) => following.has(each)))
 
 /**
  * Runs `meup` in this process, with a folder, variables, streams and an exit code of its own: most commands take a tenth of the
