@@ -14,10 +14,9 @@ const shared = {
   expect: { poll: { timeout: 30_000 } },
   // Files of one worker share their modules: loading them takes longer than most tests.
   isolate: false,
+  // Modules that are built need no transformation.
+  server: { deps: { external: [/\/dist\/.*\.js$/] } },
 }
-
-/** Modules that are built need no transformation. */
-const built = { server: { deps: { external: [/\/dist\/.*\.js$/] } } }
 
 /** Benchmarks are tried beside other tests: no process of theirs needs a core of its own. */
 const env = { MEUP_BENCH_PIN: '0' }
@@ -63,7 +62,7 @@ const fast = {
 
 export default defineConfig({
   test: {
-    // What was transformed for one suite, or for the last run, is not transformed again.
+    // Transformed modules are kept for the other suites and for the next run.
     experimental: { fsModuleCache: true },
     sequence: { sequencer: SlowFirst },
     reporters: ['default', requirementsReporter, totalsReporter],
@@ -90,7 +89,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      { test: { ...shared, ...built, name: 'system', env, include: system, exclude: timed } },
+      { test: { ...shared, name: 'system', env, include: system, exclude: timed } },
       { test: { ...shared, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 1 } } },
       { test: { ...shared, name: 'nightly', env, include: nightly, exclude: soak } },
       { test: { ...shared, name: 'install', include: install } },
