@@ -14,6 +14,8 @@ const shared = {
   expect: { poll: { timeout: 30_000 } },
   // Files of one worker share their modules: loading them takes longer than most tests.
   isolate: false,
+  // Modules that are built need no transformation.
+  server: { deps: { external: [/\/dist\/.*\.js$/] } },
 }
 
 /** Benchmarks are tried beside other tests: no process of theirs needs a core of its own. */
@@ -60,6 +62,8 @@ const fast = {
 
 export default defineConfig({
   test: {
+    // Transformed modules are kept for the other suites and for the next run.
+    experimental: { fsModuleCache: true },
     sequence: { sequencer: SlowFirst },
     reporters: ['default', requirementsReporter, totalsReporter],
     // Many tests wait for a socket or a program more than they compute.

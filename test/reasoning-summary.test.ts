@@ -22,6 +22,8 @@ verifies('I41', 'types and lint are strict, and the list of features names the r
   })
   const { scripts } = settings('package.json') as { scripts: Record<string, string> }
   expect(scripts.check).toBe('pnpm lint && pnpm test && pnpm test:integration')
-  expect(scripts.lint).toMatch(/tsc .*biome check \. .*knip/)
+  expect(scripts.lint).toContain('lint:(types|style|promises|imports|unused)')
+  const checks = ['types', 'style', 'unused'].map((name) => scripts[`lint:${name}`]).join()
+  expect(checks).toMatch(/tsc .*biome check \..*knip/)
   expect(readText('docs/features.md')).toMatch(/^\| Agent Reasoning Summary +\| ✅ +\|/m)
 })

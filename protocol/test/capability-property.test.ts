@@ -5,7 +5,7 @@ import { times } from '../../test/support/soak.js'
 import { capabilities, capability, matchingSubject, subject, variantOf } from './capability-arbitraries.js'
 import { referenceAllows } from './capability-reference.js'
 
-const runs = { numRuns: times(600, 1_000_000) }
+const runs = { numRuns: times(300, 1_000_000) }
 
 test('decides as the reference matcher does', () => {
   const pairs = capabilities.chain((list) =>

@@ -9,7 +9,7 @@ import { proxy } from '../support/proxy.js'
 import { times } from '../support/soak.js'
 
 /** How often the line is cut. */
-const rounds = times(2, 20)
+const rounds = times(1, 20)
 const perRound = 20
 const patient = { timeout: 30_000 }
 

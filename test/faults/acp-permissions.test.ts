@@ -13,8 +13,8 @@ import { times } from '../support/soak.js'
 const agentScript = fileURLToPath(
   new URL('../../packages/acp/test/fixtures/scripted-agent.mjs', import.meta.url),
 )
-const [prompts, permissionsEach] = [times(10, 50), 20]
-const [gatewayRestarts, bridgeRestarts] = [times(5, 20), times(2, 5)]
+const [prompts, permissionsEach] = [times(6, 50), 20]
+const [gatewayRestarts, bridgeRestarts] = [times(3, 20), times(1, 5)]
 
 test(`${prompts * permissionsEach} permissions end once each, while the gateway and the bridge are started again`, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'meup-permissions-'))

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { dialWs, SpaceClient } from '@meup/agent-sdk/internal'
 import { expect, onTestFinished, test } from 'vitest'
 import { verifiedIds } from '../support/chain.js'
-import { meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { meup, runMeup, startMeup, temporaryFolder } from '../support/cli.js'
 
 /** Envelopes in each burst, and milliseconds between bursts: 1,000 a second. */
 const [burst, gap] = [10, 10]
@@ -46,7 +46,7 @@ test('a backup under load has what was acknowledged before it, and is a whole lo
     expect.poll(() => acknowledged.length, { timeout: 30_000 }).toBeGreaterThan(count)
   await reach(2000)
   const [before, from] = [[...acknowledged], performance.now()]
-  expect(await meup(['backup', '--to', join(elsewhere, 'copy.db')], { cwd })).toMatchObject({ code: 0 })
+  expect(await runMeup(['backup', '--to', join(elsewhere, 'copy.db')], { cwd })).toMatchObject({ code: 0 })
   const perSecond = (acknowledged.length - before.length) / ((performance.now() - from) / 1000)
   expect(perSecond, 'envelopes a second while it is made').toBeGreaterThan(500)
   await reach(acknowledged.length + 500)

@@ -8,7 +8,7 @@ import { repositoryRoot } from '../support/files.js'
 import { times } from '../support/soak.js'
 
 const programs = join(repositoryRoot, 'test/support/chaos/programs')
-const half = times(8, 25)
+const half = times(4, 25)
 const named = (prefix: string): string[] => Array.from({ length: half }, (_, at) => `${prefix}${at}`)
 const [agents, servers] = [named('agent'), named('server')]
 

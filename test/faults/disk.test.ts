@@ -13,7 +13,7 @@ const onSmallDisk = needing('the right to mount a disk in memory (root)', () => 
 const withStrace = needing('strace, and the right to trace', hasStrace)
 
 /** A fault may be tried again after ten seconds. */
-const patient = { timeout: 15_000 }
+const patient = { timeout: 40_000 }
 const plenty = '{ perSecond: 100000, burst: 100000 }'
 const config = (path: string, durability: string) => `
 version: 1

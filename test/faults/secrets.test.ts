@@ -60,13 +60,13 @@ interface Plant {
   readonly drafts: readonly Draft[]
 }
 
-/** A sample as it is, in every second place; and in one of the disguises, here and there; at night in each everywhere. */
+/** A sample as it is, in every third place; and in one of the disguises, here and there; at night in each everywhere. */
 function plantsOf({ text, secrets }: Sample, turn: number): Plant[] {
   const [asItIs, ...disguised] = disguises(text, secrets.flatMap(needlesIn))
   const chosen = isSoak ? disguised : [disguised[turn % disguised.length]]
   return [asItIs, ...chosen].flatMap((each, index) => {
     if (each === undefined) return []
-    const step = index === 0 ? 2 : 4
+    const step = index === 0 ? 3 : 6
     const isHere = (place: number) => isSoak || place % step === turn % step
     return [{ ...each, drafts: plantings(each.text).flatMap((draft, place) => (isHere(place) ? draft : [])) }]
   })
@@ -125,7 +125,7 @@ verifies(
       'frames to the sender',
       'frames to others',
     ]) {
-      expect(String(everything[name]).split('[redacted:').length, name).toBeGreaterThan(plants.length * 3)
+      expect(String(everything[name]).split('[redacted:').length, name).toBeGreaterThan(plants.length * 2)
     }
   },
   { timeout },

@@ -84,3 +84,24 @@ test('a profile names the stages', { timeout: patience }, async () => {
   expect(found).toMatch(/^decode +main +\d+\.\d\d$/m)
   expect(found).toContain('publish-main.cpuprofile')
 })
+
+test('the way of a chat is short, and DESIGN.md of the gateway names each file of it', {
+  timeout: patience,
+}, async () => {
+  const files = [...(await run('main', 'way')).matchAll(/^(?:packages|protocol)\/.*\/(\S+\.ts) /gm)].map(
+    ([, file = '']) => file,
+  )
+  expect(files).toContain('space.ts')
+  expect(files.length).toBeLessThanOrEqual(35)
+  const design = readFileSync(join(repositoryRoot, 'packages/gateway/DESIGN.md'), 'utf8')
+  const [walk = ''] = /(?<=## The way of one chat\n).*?(?=\n## )/s.exec(design) ?? []
+  expect(files.filter((file) => !walk.includes(`${file}\``))).toEqual([])
+})
+
+test('what is not there is said', { timeout: patience }, async () => {
+  await expect(run('main', 'nonsense')).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('nonsense'),
+  })
+  await expect(run('main', 'fanout', '--only', 'x')).rejects.toThrow('there is no x')
+})

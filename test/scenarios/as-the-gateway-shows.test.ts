@@ -1,6 +1,7 @@
 import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { expect, onTestFinished } from 'vitest'
-import { commandLine, startMeup, temporaryFolder } from '../support/cli.js'
+import { commandLine, temporaryFolder } from '../support/cli.js'
+import { runSpace } from '../support/space.js'
 import { inTmux, openPane, type Pane } from '../support/tmux.js'
 import { verifies } from '../verifies.js'
 
@@ -21,7 +22,7 @@ const timeout = 60_000
 
 async function badgeSpace() {
   const cwd = temporaryFolder({ 'space.yaml': config })
-  await startMeup('gateway', cwd)
+  await runSpace(cwd)
   const enter = async (as: string): Promise<SpaceClient> => {
     const seat = await connect({ as, directory: cwd })
     onTestFinished(() => seat.close())

@@ -3,14 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import {
-  commandLine,
-  demoInMemory,
-  environment,
-  spawnMeup,
-  startMeup,
-  temporaryFolder,
-} from '../support/cli.js'
+import { commandLine, demoInMemory, environment, spawnMeup, temporaryFolder } from '../support/cli.js'
+import { runSpace } from '../support/space.js'
 import { terminalSpace } from '../support/terminal.js'
 import { inTmux } from '../support/tmux.js'
 import { writeAnswers } from '../support/writing.js'
@@ -26,7 +20,7 @@ participants:
 /** A space whose agent answers with what it was asked. */
 async function openSpace(answer = (text: string): string => text) {
   const cwd = temporaryFolder({ 'space.yaml': config })
-  await startMeup('gateway', cwd)
+  await runSpace(cwd)
   const bot = await connect({ as: 'bot', directory: cwd })
   onTestFinished(() => bot.close())
   void bot.answer((turn) => turn.reply(answer(turn.text)))
@@ -85,7 +79,7 @@ test('a message, and the arguments of a call, may come from stdin', async () => 
 
 test('a question to everyone says that all are away, and waits for the first', async () => {
   const cwd = temporaryFolder({ 'space.yaml': config })
-  await startMeup('gateway', cwd)
+  await runSpace(cwd)
   const asking = spawnMeup(['ask', 'anybody?'], cwd)
   await expect.poll(() => asking.said.stderr).toBe('no one is here to answer; waiting for bot to join\n')
   const bot = await connect({ as: 'bot', directory: cwd })

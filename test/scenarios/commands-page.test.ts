@@ -6,7 +6,7 @@ import { commandLine, meup, startMeup, temporaryFolder } from '../support/cli.js
 import { repositoryRoot } from '../support/files.js'
 import { snippetsOf, writeSnippets } from '../support/snippets.js'
 
-const within = { timeout: 15_000, interval: 20 }
+const within = { timeout: 40_000, interval: 20 }
 
 /** The space of "Trust", in a folder that replaces the clone. */
 function guardedFolder(): string {

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { meup, runMeup, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
 import { some } from '../support/soak.js'
 
@@ -26,19 +26,19 @@ test('up serves tools, send, call, watch and join work beside it, and SIGTERM en
   const running = await startMeup('up', cwd)
   expect(statSync(join(cwd, '.meup/tokens/ana')).mode & 0o777).toBe(0o600)
 
-  const sent = await meup(['send', 'hello', '--json'], { cwd })
+  const sent = await runMeup(['send', 'hello', '--json'], { cwd })
   expect(sent.code).toBe(0)
   expect(JSON.parse(sent.stdout)).toMatchObject({ from: 'ana', kind: 'chat', payload: { message: 'hello' } })
 
-  const called = await meup(['call', 'files/read_text_file', '{"path":"note.txt"}', '--why', 'to know'], {
+  const called = await runMeup(['call', 'files/read_text_file', '{"path":"note.txt"}', '--why', 'to know'], {
     cwd,
   })
   expect(called).toMatchObject({ code: 0, stdout: 'what the note says\n\n' })
 
-  const joined = await meup(['join'], { cwd, input: 'typed\n' })
+  const joined = await runMeup(['join'], { cwd, input: 'typed\n' })
   expect(joined).toMatchObject({ code: 0, stdout: expect.stringContaining('ana: typed') })
 
-  const watched = await meup(['watch', '--from', '1', '--no-follow'], { cwd })
+  const watched = await runMeup(['watch', '--from', '1', '--no-follow'], { cwd })
   expect(watched.stdout).toContain('ana → files/read_text_file {"path":"note.txt"}  — to know')
   expect(watched.stdout).toContain('files ← read_text_file: success (19 chars)')
   expect(await running.stop('SIGTERM')).toBe(0)
@@ -46,22 +46,22 @@ test('up serves tools, send, call, watch and join work beside it, and SIGTERM en
 
 test('exit codes tell what went wrong, and stderr what to do', async () => {
   const cwd = space()
-  expect(await meup(['send', 'x'], { cwd })).toMatchObject({
+  expect(await runMeup(['send', 'x'], { cwd })).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('MEUP_URL'),
   })
   const nowhere = ['--url', 'http://127.0.0.1:9', '--space', 'demo']
-  expect(await meup(['send', 'x', ...nowhere], { cwd })).toMatchObject({ code: 3, stdout: '' })
+  expect(await runMeup(['send', 'x', ...nowhere], { cwd })).toMatchObject({ code: 3, stdout: '' })
 
   const running = await startMeup('gateway', cwd)
   const wrong = temporaryFolder({ token: 'nobody-has-this-token' })
-  expect((await meup(['send', 'x', '--token-file', join(wrong, 'token')], { cwd })).code).toBe(4)
-  const denied = await meup(['send', 'x', '--as', 'mute'], { cwd })
+  expect((await runMeup(['send', 'x', '--token-file', join(wrong, 'token')], { cwd })).code).toBe(4)
+  const denied = await runMeup(['send', 'x', '--as', 'mute'], { cwd })
   expect(denied).toMatchObject({ code: 5, stderr: expect.stringContaining('capability_violation') })
-  const late = await meup(['call', 'mute/anything', '--timeout', '0.2'], { cwd })
+  const late = await runMeup(['call', 'mute/anything', '--timeout', '0.2'], { cwd })
   expect(late.code).toBe(6)
-  expect((await meup(['send', 'x', '--as', 'ana', '--space', 'other'], { cwd })).code).toBe(1)
-  expect((await meup(['send'], { cwd })).stderr).toContain('/payload/message')
+  expect((await runMeup(['send', 'x', '--as', 'ana', '--space', 'other'], { cwd })).code).toBe(1)
+  expect((await runMeup(['send'], { cwd })).stderr).toContain('/payload/message')
   const misused = [
     ['watch', '--from', 'x'],
     ['watch', '--context', 'run//step'],

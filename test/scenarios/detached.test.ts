@@ -83,7 +83,7 @@ test('logs -f goes on until its space ends', async () => {
   const following = spawnMeup(['logs', 'bot', '-f'], cwd, env)
   await vi.waitFor(() => expect(following.said.stdout).toMatch(/tick \d+\n.*tick \d+\n/), within)
   await run('down')
-  expect(await following.ended).toBe(3)
+  expect({ code: await following.ended, ...following.said }).toMatchObject({ code: 3 })
 })
 
 test('up -d says why its gateway does not start', async () => {

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { meup, startMeup, temporaryFolder } from '../support/cli.js'
 import { audience, issuer, type Key, keySetOf, newKey, publish, tokenOf } from '../support/issuer.js'
 
-const within = { timeout: 15_000, interval: 25 }
+const within = { timeout: 40_000, interval: 25 }
 const config = (jwks: string): string => `
 version: 1
 space: demo

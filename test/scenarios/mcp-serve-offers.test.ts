@@ -55,18 +55,18 @@ test.for(tried)('what an MCP server in a space offers: %s', async (way) => {
         await client.call('library__write_page', { title: `by ${way}` })
         return client.updates
       },
-      { timeout: 10_000, interval: 300 },
+      { interval: 300 },
     )
     .toContain(page('1'))
   expect(await client.read(page('1'))).toBe(`by ${way}`)
 
   const desk = await connect({ as: 'desk', directory: cwd })
   desk.tool('stamp', {}, () => 'stamped')
-  await expect.poll(() => client.changes, { timeout: 10_000 }).toContain('tools')
+  await expect.poll(() => client.changes).toContain('tools')
   expect(await client.tools()).toContain('desk__stamp')
   expect((await client.call('desk__stamp')).content[0]?.text).toBe('stamped')
   const before = client.changes.length
   desk.close()
-  await expect.poll(() => client.changes.length, { timeout: 10_000 }).toBeGreaterThan(before)
+  await expect.poll(() => client.changes.length).toBeGreaterThan(before)
   expect(await client.tools()).not.toContain('desk__stamp')
 })

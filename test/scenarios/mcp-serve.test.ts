@@ -3,7 +3,7 @@ import { type FillIn, type OpenClient, openClient, type ToolResult, ways } from 
 import { type McpSpace, openMcpSpace } from '../support/mcp-space.js'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-const within = { timeout: 15_000, interval: 20 }
+const within = { timeout: 40_000, interval: 20 }
 
 /** The user's reaction to forms: declines, unless a test sets another one. */
 const ignore: FillIn = () => ({ action: 'decline' })

@@ -49,7 +49,11 @@ test('what is erased is in no view, export or backup that is made afterwards, no
     ['audit', 'export', '--format', 'markdown'],
     ['audit', 'export', '--format', 'markdown', '--context', 'aside'],
   ]
-  const show = async () => (await Promise.all(views.map((view) => run(...view)))).map(({ stdout }) => stdout)
+  const show = async (): Promise<string[]> => {
+    const shown: string[] = []
+    for (const view of views) shown.push((await run(...view)).stdout)
+    return shown
+  }
   expect((await show()).filter((text) => text.includes(needle))).toHaveLength(views.length)
   expect(filesWithNeedle(cwd)).not.toEqual([])
 
@@ -111,7 +115,7 @@ test('what a backup kept from being overwritten is overwritten after the gateway
   await start()
   expect(filesWithNeedle(cwd)).toEqual(['.meup/space.db-wal'])
   backup.kill('SIGKILL')
-  await expect.poll(() => filesWithNeedle(cwd), { timeout: 5000 }).toEqual([])
+  await expect.poll(() => filesWithNeedle(cwd)).toEqual([])
   expect((await run('audit', 'verify')).stdout).toContain(`seq ${seq} was erased by ana: a password`)
 })
 

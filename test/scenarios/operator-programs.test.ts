@@ -26,7 +26,7 @@ ${lines.join('\n')}
 const run = (name: string, mode: string): string =>
   `  ${name}: { kind: process, command: node, args: [worker.cjs], env: { MODE: "${mode}" } }`
 
-const within = { timeout: 15_000, interval: 25 }
+const within = { timeout: 40_000, interval: 25 }
 
 interface Start {
   readonly who: string

@@ -205,7 +205,8 @@ test('every command explains itself', async () => {
   )
   for (const { path, about } of commands) expect(about, path).toMatch(/^[a-z].{15,}/)
   const received = [['--help'], ['token', '--help'], ['token', 'rotate', '--help']]
-  for (const help of await Promise.all(received.map((args) => meup(args)))) {
+  for (const args of received) {
+    const help = await meup(args)
     expect(help).toMatchObject({ code: 0, stderr: '' })
     expect(help.stdout).toMatch(/^Usage: meup .*\n\n[A-Za-z].{15,}/)
   }

@@ -13,7 +13,7 @@ participants:
   ana: { kind: human, capabilities: ["*"] }
   ben: { kind: agent, capabilities: [chat] }
 `
-const within = { timeout: 10_000, interval: 20 }
+const within = { timeout: 40_000, interval: 20 }
 
 interface Reloaded {
   readonly event: string

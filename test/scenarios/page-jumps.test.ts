@@ -5,7 +5,7 @@ import { type DrivenPage, drivePage } from '../support/driven-page.js'
 import { crew, enterAs, onPage, openPageGateway, pictures, sendMany } from '../support/page.js'
 import { times } from '../support/soak.js'
 
-const messages = times(1000, 3000)
+const [messages, jumps] = [times(1000, 3000), times(50, 200)]
 const words = 'words of a message that is as long as it happens to be and has **some** Markdown in it. '
 
 /** A number from 0 to 1, the same in each run. */
@@ -79,16 +79,16 @@ async function openFilled(page: DrivenPage, url: string, enter: () => Promise<vo
 }
 
 test(
-  'two hundred jumps to rows that were never drawn land a third of the way down',
+  `${jumps} jumps to rows that were never drawn land a third of the way down`,
   { timeout: 180_000 },
   onPage(async ({ gateway, page, enter }) => {
     const first = await openFilled(page, gateway.url, enter)
-    const targets = Array.from({ length: 200 }, (_, at) => {
+    const targets = Array.from({ length: jumps }, (_, at) => {
       const index = Math.floor(random(at + messages) * messages)
       return [`m-${index}`, first + index] as const
     })
     const landings = await page.evaluate<Landing[]>(jump(targets, `location.hash = '#/s/demo?e=' + seq`))
-    expect(landings).toHaveLength(200)
+    expect(landings).toHaveLength(jumps)
     expect(missed(landings)).toEqual([])
     await page.screenshot(pictures('jump'))
   }),

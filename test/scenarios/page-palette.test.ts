@@ -68,7 +68,7 @@ test(
     await expect.poll(() => page.evaluate(`document.querySelectorAll('.outgoing').length`)).toBe(0)
     await page.evaluate(`${field}.focus()`)
     await page.key('ArrowUp')
-    expect(await page.evaluate(`${field}.value`)).toBe('Is it raedy?')
+    await expect.poll(() => page.evaluate(`${field}.value`)).toBe('Is it raedy?')
     await expect.poll(() => cancelled).toEqual([id])
     await page.shows('taken back')
 
@@ -82,7 +82,7 @@ test(
     await page.shows('It is.')
     await page.evaluate(`${field}.focus()`)
     await page.key('ArrowUp')
-    expect(await page.evaluate(`${field}.value`)).toBe('Is it ready?')
+    await expect.poll(() => page.evaluate(`${field}.value`)).toBe('Is it ready?')
     await planner.chat('something else')
     await page.shows('something else')
     expect(cancelled).toHaveLength(1)

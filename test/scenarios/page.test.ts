@@ -1,18 +1,11 @@
-import { mkdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { SpaceClient } from '@meup/agent-sdk'
 import { testToken } from '@meup/gateway/testing'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { withChromium } from '../support/chromium.js'
 import { drivePage } from '../support/driven-page.js'
-import { approveByKey, crew, onPage, openPageGateway } from '../support/page.js'
+import { approveByKey, crew, onPage, openPageGateway, pictures } from '../support/page.js'
 import { verifies } from '../verifies.js'
-
-/** The test leaves there what it has seen. */
-const pictures = process.env.MEUP_SCREENSHOTS ?? join(tmpdir(), 'meup-screenshots')
-mkdirSync(pictures, { recursive: true })
 
 const heard = (space: SpaceClient, kind: string): Promise<AnyEnvelope> =>
   new Promise((resolve) => {
@@ -32,7 +25,7 @@ verifies(
     const { planner, security } = await crew(gateway)
     const page = await drivePage(chromium)
     await page.resize(1280, 800)
-    const picture = (name: string) => page.screenshot(join(pictures, `${name}.png`))
+    const picture = (name: string) => page.screenshot(pictures(name))
 
     await page.goTo(`${gateway.url}/#/s/demo`)
     await page.shows('Enter a space')

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { meup, temporaryFolder } from '../support/cli.js'
+import { runSpace } from '../support/space.js'
 import { verifies } from '../verifies.js'
 
 const config = (storage: string) => `
@@ -85,7 +86,7 @@ for (const storage of ['{ kind: memory }', '{ kind: sqlite, path: space.db }']) 
     `reasoning is called so over HTTP, in events and at the terminal, with the storage ${storage}`,
     async () => {
       const cwd = temporaryFolder({ 'space.yaml': config(storage) })
-      const { url } = await startMeup('gateway', cwd)
+      const { url } = await runSpace(cwd)
       const headers = (id: string) => ({
         authorization: `Bearer ${readFileSync(join(cwd, '.meup/tokens', id), 'utf8').trim()}`,
       })

@@ -5,7 +5,7 @@ import { markup } from '../support/terminal.js'
 import { inTmux, openPane, type Pane } from '../support/tmux.js'
 import { verifies } from '../verifies.js'
 
-const within = { timeout: 15_000, interval: 20 }
+const within = { timeout: 40_000, interval: 20 }
 const timeout = 60_000
 
 async function joined(cwd: string, flags = ''): Promise<Pane> {

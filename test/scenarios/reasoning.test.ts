@@ -3,7 +3,7 @@ import { afterFour, openAsked, questions, updates, wireframe } from '../support/
 import { meup, spawnMeup } from '../support/cli.js'
 import { verifies } from '../verifies.js'
 
-const within = { timeout: 15_000, interval: 20 }
+const within = { timeout: 40_000, interval: 20 }
 const timeout = 60_000
 
 describe('the block after an answer', () => {

@@ -61,7 +61,7 @@ test('after kill -9 and a restart the conversation is there, and the agents come
   const oldAgent = Number(answer.split(' ').at(-1))
   ana.close()
   expect(await first.stop('SIGKILL')).toBe('SIGKILL')
-  await expect.poll(() => isRunning(oldAgent), { timeout: 5000 }).toBe(false)
+  await expect.poll(() => isRunning(oldAgent)).toBe(false)
 
   const second = await startMeup('up', folder)
   const again = await enter(second, folder)

@@ -91,7 +91,7 @@ test(
     onTestFinished(() => void child.kill())
     const status = async (path: string, headers: object = {}, from = '127.0.0.1') =>
       (await askFrom(from, `http://${address}${path}`, { headers: { ...headers } })).statusCode
-    await expect.poll(() => status('/readyz').catch(() => 0), { timeout: 15_000 }).toBe(200)
+    await expect.poll(() => status('/readyz').catch(() => 0)).toBe(200)
 
     const token = readFileSync(join(cwd, '.meup/tokens/ana'), 'utf8').trim()
     const ana = await connect({ url: `http://${address}`, space: 'demo', token })

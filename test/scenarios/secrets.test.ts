@@ -5,7 +5,7 @@ import { connect } from '@meup/agent-sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { meup, startMeup, temporaryFolder } from '../support/cli.js'
 
-const within = { timeout: 15_000, interval: 25 }
+const within = { timeout: 40_000, interval: 25 }
 
 /** Prints and writes down what it was given, and stays. */
 const curious = `

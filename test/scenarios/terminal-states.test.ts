@@ -60,33 +60,35 @@ for (const [columns, rows] of sizes) {
     }),
     { timeout: 120_000 },
   )
+}
 
-  verifies(
-    'I20',
-    `who does how much, at ${columns}×${rows}`,
-    inTmux(async () => {
-      const { seats, open, enter } = await terminalSpace(['planner', 'coder', 'files'], { columns, rows })
-      const ana = await enter('ana')
-      await seats.planner.chat(
-        'I need more data, and a long time to think about what it may mean for all of us',
-      )
-      await seats.planner.reason('a run')
-      await ana.pause(['coder'], { timeoutSeconds: 600 })
-      const pane = open('top')
-      // Once nothing was said for ten seconds.
-      await pane.shows((screen) => {
-        expect(screen).toMatch(/^▶ planner +thinks \d\d s(?: +–|$)/m)
-        expect(screen).toMatch(/^demo · 0\.0\/s/)
-      })
-      await expect(still(pane.screen())).toMatchFileSnapshot(`../golden/top-${columns}x${rows}.txt`)
-      pane.press('q')
-      await pane.sees('ended 0')
-      const listing = open('ps')
-      await listing.sees('ended 0')
-      await expect(still(listing.screen())).toMatchFileSnapshot(`../golden/ps-${columns}x${rows}.txt`)
-    }),
-    { timeout: 120_000 },
-  )
+verifies(
+  'I20',
+  'who does how much, at each size',
+  inTmux(async () => {
+    await Promise.all(sizes.map(showActivity))
+  }),
+  { timeout: 120_000 },
+)
+
+async function showActivity([columns, rows]: readonly [number, number]): Promise<void> {
+  const { seats, open, enter } = await terminalSpace(['planner', 'coder', 'files'], { columns, rows })
+  const ana = await enter('ana')
+  await seats.planner.chat('I need more data, and a long time to think about what it may mean for all of us')
+  await seats.planner.reason('a run')
+  await ana.pause(['coder'], { timeoutSeconds: 600 })
+  const pane = open('top')
+  // Once nothing was said for ten seconds.
+  await pane.shows((screen) => {
+    expect(screen).toMatch(/^▶ planner +thinks \d\d s(?: +–|$)/m)
+    expect(screen).toMatch(/^demo · 0\.0\/s/)
+  })
+  await expect(still(pane.screen())).toMatchFileSnapshot(`../golden/top-${columns}x${rows}.txt`)
+  pane.press('q')
+  await pane.sees('ended 0')
+  const listing = open('ps')
+  await listing.sees('ended 0')
+  await expect(still(listing.screen())).toMatchFileSnapshot(`../golden/ps-${columns}x${rows}.txt`)
 }
 
 /** Replaces ports and times, and the spaces next to them. */

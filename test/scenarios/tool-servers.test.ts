@@ -58,7 +58,7 @@ describe('a tool server run by its command', () => {
       expect.objectContaining(ended),
       expect.objectContaining(ended),
     ])
-    await expect.poll(() => comings(heard), { timeout: 10_000 }).toEqual(['leave', 'join'])
+    await expect.poll(() => comings(heard)).toEqual(['leave', 'join'])
     expect(await request(ana, 'mirror')).toHaveProperty('request.params.name', 'mirror')
     expect(running.stderr).toContain('tools ended: was killed by SIGKILL')
     expect(await running.stop('SIGTERM')).toBe(0)
@@ -83,9 +83,9 @@ describe('a tool server elsewhere', () => {
     await begun
     await server.stop()
     expect(await pending).toMatchObject(ended)
-    await expect.poll(() => comings(heard), { timeout: 10_000 }).toEqual(['leave'])
+    await expect.poll(() => comings(heard)).toEqual(['leave'])
     await server.start()
-    await expect.poll(() => comings(heard), { timeout: 15_000 }).toEqual(['leave', 'join'])
+    await expect.poll(() => comings(heard)).toEqual(['leave', 'join'])
     expect((await ana.call('tools/add', { a: 2, b: 4 })).text).toBe('6')
     expect(await running.stop('SIGTERM')).toBe(0)
   })
@@ -109,11 +109,11 @@ describe('a tool server elsewhere', () => {
   test('that hangs when it is tried again does not keep the space from ending', async () => {
     const { server, running, heard } = await started('modern')
     await server.stop()
-    await expect.poll(() => comings(heard), { timeout: 10_000 }).toEqual(['leave'])
+    await expect.poll(() => comings(heard)).toEqual(['leave'])
     const known = server.requests.length
     server.interposeOn(() => new Promise(() => {}))
     await server.start()
-    await expect.poll(() => server.requests.length, { timeout: 15_000 }).toBeGreaterThan(known)
+    await expect.poll(() => server.requests.length).toBeGreaterThan(known)
     expect(await running.stop('SIGTERM')).toBe(0)
   })
 

@@ -142,9 +142,13 @@ test('with --json each line is an object', async () => {
 test('with --json a stack is one event, in its place before the end of its program', async () => {
   const folder = temporaryFolder({
     'space.yaml': config('  bot: { kind: process, command: node, args: [bot.mjs], watch: false }'),
-    'bot.mjs': `console.error('first'); setTimeout(() => { throw new Error('broken') }, 3000)`,
+    'bot.mjs': `console.error('first')
+import { existsSync } from 'node:fs'
+setInterval(() => { if (existsSync('go')) throw new Error('broken') }, 20)`,
   })
   const { said } = spawnMeup(['up', '--json'], folder)
+  await expect.poll(() => said.stderr).toContain('first')
+  writeFileSync(join(folder, 'go'), '')
   await expect.poll(() => said.stderr).toMatch(/bot ended/)
   const logged = said.stderr
     .trim()
@@ -156,7 +160,7 @@ test('with --json a stack is one event, in its place before the end of its progr
     expect.objectContaining({
       participant: 'bot',
       stream: 'stderr',
-      text: expect.stringMatching(/bot\.mjs:1\n[\s\S]*\nError: broken\n {4}at [\s\S]*\nNode\.js v/),
+      text: expect.stringMatching(/bot\.mjs:3\n[\s\S]*\nError: broken\n {4}at [\s\S]*\nNode\.js v/),
     }),
   ])
 })

@@ -1,8 +1,9 @@
 import { connect, type SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, onTestFinished } from 'vitest'
-import { meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { meup, temporaryFolder } from '../support/cli.js'
 import { chat, conclusion, type Example, request, start, thought } from '../support/replay.js'
+import { runSpace } from '../support/space.js'
 import { verifies } from '../verifies.js'
 
 const config = `
@@ -18,7 +19,7 @@ const timeout = 60_000
 /** Puts these into the log of a running space; gives what `meup watch` prints of them, and `meup reasoning`. */
 async function watched(...examples: readonly Example[]) {
   const cwd = temporaryFolder({ 'space.yaml': config })
-  await startMeup('gateway', cwd)
+  await runSpace(cwd)
   const seats = new Map<string, SpaceClient>()
   for (const as of ['ana', 'agent']) {
     const seat = await connect({ as, directory: cwd })

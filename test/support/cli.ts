@@ -4,8 +4,9 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { expect, onTestFinished } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import { repositoryRoot } from './files.js'
+import { canRunHere, runHere } from './meup-here.js'
 
 const entry = join(repositoryRoot, 'packages/cli/bin/meup.js')
 
@@ -33,8 +34,16 @@ export interface RunOptions {
   readonly input?: string
 }
 
-/** Runs `meup` to its end. */
-export function meup(
+/** Runs `meup` to its end, in this process unless it needs another. */
+export function meup(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  const { cwd = process.cwd(), env = {}, program, input = '' } = options
+  return program === undefined && canRunHere(args)
+    ? runHere(args, { cwd, env: environment(env), input })
+    : runMeup(args, options)
+}
+
+/** Runs `meup` to its end, in a process of its own. */
+export function runMeup(
   args: readonly string[],
   { cwd, env = {}, program = entry, input = '' }: RunOptions = {},
 ): Promise<Outcome> {
@@ -184,7 +193,10 @@ export async function initSpace(template: string, flags: readonly string[] = [])
 /** An empty folder that is gone after the test. */
 export function temporaryFolder(files: Record<string, string> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'meup-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
+  // Programs that are about to end may still add files, which the retries of `rmSync` itself would not see.
+  onTestFinished(() =>
+    vi.waitFor(() => rmSync(folder, { recursive: true, force: true }), { timeout: 20_000, interval: 100 }),
+  )
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
   return folder
 }

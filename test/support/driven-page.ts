@@ -29,7 +29,8 @@ export interface DrivenPage {
   point(x: number, y: number): Promise<void>
   /** How many pages it has on paper. */
   countPrintedPages(): Promise<number>
-  screenshot(file: string): Promise<void>
+  /** `undefined`: none. */
+  screenshot(file: string | undefined): Promise<void>
   resize(width: number, height: number): Promise<void>
   /** Errors in the page, and violations of its policy. */
   readonly problems: readonly string[]
@@ -120,6 +121,7 @@ function driven(call: Call, problems: readonly string[]): DrivenPage {
       )
     },
     async screenshot(file) {
+      if (file === undefined) return
       const { data } = await call<{ data: string }>('Page.captureScreenshot', { format: 'png' })
       writeFileSync(file, Buffer.from(data, 'base64'))
     },

@@ -6,7 +6,7 @@ import { expect, onTestFinished } from 'vitest'
 import { spawnMeup, temporaryFolder } from './cli.js'
 import { isSoak } from './soak.js'
 
-export const timeout = isSoak ? 1_800_000 : 120_000
+export const timeout = isSoak ? 1_800_000 : 180_000
 
 const plenty = '{ perSecond: 100000000, burst: 100000000 }'
 const config = `

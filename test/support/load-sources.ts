@@ -15,6 +15,9 @@ interface Manifest {
 
 const sources = new Map(packageFolders().flatMap(sourcesOf))
 
+/** The address of a script in its own thread or process. */
+const scripts = /new URL\('(\.[^']*)\.m?js', import\.meta\.url\)/
+
 /** The same for `esbuild`, where a test bundles something itself. */
 export const fromSources: BundlerPlugin = {
   name: 'from-sources',
@@ -38,6 +41,11 @@ export function loadSources(): Plugin {
   return {
     name: 'load-sources',
     enforce: 'pre',
+    configureVitest({ experimental_defineCacheKeyGenerator }) {
+      const resolved = JSON.stringify([...sources])
+      // The sources of a bundle may change without the module that starts it.
+      experimental_defineCacheKeyGenerator(({ sourceCode }) => (scripts.test(sourceCode) ? false : resolved))
+    },
     resolveId: (id) => sources.get(id),
     async transform(code, id) {
       if (id.includes('/node_modules/')) return undefined
@@ -53,7 +61,7 @@ export function loadSources(): Plugin {
 async function withBundles(code: string, path: string): Promise<{ code: string; watchFiles: string[] }> {
   let replaced = code
   const watchFiles: string[] = []
-  for (const [whole, name = ''] of code.matchAll(/new URL\('(\.[^']*)\.m?js', import\.meta\.url\)/g)) {
+  for (const [whole, name = ''] of code.matchAll(new RegExp(scripts, 'g'))) {
     const script = ['.ts', '.mjs'].map((ending) => join(dirname(path), name + ending)).find(existsSync)
     if (script === undefined) continue
     const outfile = bundleOf(script)

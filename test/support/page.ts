@@ -1,5 +1,4 @@
 import { mkdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { dialWs, SpaceClient } from '@meup/agent-sdk/internal'
 import { type Gateway, memoryStore, type Served, serve } from '@meup/gateway'
@@ -75,10 +74,11 @@ export async function sendMany(url: string, from: string, drafts: readonly objec
   }
 }
 
-const folder = process.env.MEUP_SCREENSHOTS ?? join(tmpdir(), 'meup-screenshots')
+const folder = process.env.MEUP_SCREENSHOTS
 
-/** The folder for pictures of a test. */
-export function pictures(name: string): string {
+/** The file for a picture of a test; `undefined` unless MEUP_SCREENSHOTS names their folder, because drawing them takes long. */
+export function pictures(name: string): string | undefined {
+  if (folder === undefined) return undefined
   mkdirSync(folder, { recursive: true })
   return join(folder, `${name}.png`)
 }

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
 import { expect, vi } from 'vitest'
-import { startMeup, temporaryFolder } from './cli.js'
+import { temporaryFolder } from './cli.js'
+import { runSpace } from './space.js'
 
 const config = `
 version: 1
@@ -32,13 +33,13 @@ export async function ask(
 /** Waits until the log shows that everyone has left. */
 export async function alone(url: string, cwd: string): Promise<void> {
   const look = async () => expect(await ask(url, cwd, 'participants')).not.toContain('"present"')
-  await vi.waitFor(look, { timeout: 15_000, interval: 20 })
+  await vi.waitFor(look, { timeout: 40_000, interval: 20 })
 }
 
 /** A folder with a running space in which people, an agent and a tool have talked. They have left; one run is unfinished. */
 export async function recordedSpace() {
   const cwd = temporaryFolder({ 'space.yaml': config })
-  const { url } = await startMeup('gateway', cwd)
+  const { url } = await runSpace(cwd)
   const enter = (as: string) => connect({ as, directory: cwd })
   const [ana, bot, shop] = [await enter('ana'), await enter('bot'), await enter('shop')]
   shop.serve(async () => ({ result: { content: [{ type: 'text', text: 'one apple' }] } }))

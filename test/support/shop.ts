@@ -13,7 +13,7 @@ participants:
   guard: { kind: agent, capabilities: [mcp.reject, { tool: shop/buy }, capability.grant] }
   shop: { kind: agent, capabilities: [mcp.response] }
 `
-export const within = { timeout: 10_000, interval: 20 }
+export const within = { timeout: 40_000, interval: 20 }
 
 /** A running space with a shop in it that sells what it is asked for. */
 export async function openShop() {

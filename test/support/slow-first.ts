@@ -3,15 +3,24 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** The slowest files start first, so that none of them runs alone at the end. */
 const slow = [
   ...['habits', 'lifecycle', 'permissions', 'traps'].map((name) => `packages/acp/test/${name}`),
-  ...['model/habits', 'model/strangers'].map((name) => `packages/agent-sdk/test/${name}`),
+  ...['model/capture', 'model/habits', 'model/strangers'].map((name) => `packages/agent-sdk/test/${name}`),
   ...['up-programs', 'watched-programs'].map((name) => `packages/cli/test/${name}`),
-  ...['erasing', 'index-equal'].map((name) => `packages/gateway/test/${name}`),
+  ...['erasing', 'index-equal', 'silent-reading'].map((name) => `packages/gateway/test/${name}`),
   ...['serve-errors', 'serve-offers', 'server-habits'].map((name) => `packages/mcp-bridge/test/${name}`),
+  ...['long-texts', 'rule-times'].map((name) => `packages/safety/test/${name}`),
+  'packages/folds/test/memory',
   'test/conformance/client-kit',
-  ...['audit', 'caps-commands', 'deploy-review', 'memory-page', 'model-agent', 'newcomer', 'operating'].map(
-    (name) => `test/scenarios/${name}`,
-  ),
-  ...['page-barriers', 'page-control', 'page-entrance', 'page-hostile', 'trust-commands', 'up'].map(
+  ...['ended-programs', 'nats-gateways', 'secrets'].map((name) => `test/faults/${name}`),
+  ...[
+    'add-server',
+    'commands',
+    'deploy-review',
+    'ended-programs',
+    'memory-page',
+    'model-agent',
+    'newcomer',
+  ].map((name) => `test/scenarios/${name}`),
+  ...['page-barriers', 'page-entrance', 'page-stream', 'terminal-screens', 'terminal-states', 'up'].map(
     (name) => `test/scenarios/${name}`,
   ),
 ].map((path) => `/${path}.test.ts`)

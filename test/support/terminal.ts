@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { onTestFinished } from 'vitest'
-import { commandLine, startMeup, temporaryFolder } from './cli.js'
+import { commandLine, temporaryFolder } from './cli.js'
+import { runSpace } from './space.js'
 import { openPane, type Pane } from './tmux.js'
 
 const config = `
@@ -34,7 +35,7 @@ export async function terminalSpace<Name extends 'planner' | 'coder' | 'files'>(
   args = '',
 ) {
   const cwd = temporaryFolder({ 'space.yaml': config })
-  const { url } = await startMeup('gateway', cwd)
+  const { url } = await runSpace(cwd)
   const enter = async (as: string): Promise<SpaceClient> => {
     const seat = await connect({ url, space: 'demo', as, directory: cwd })
     onTestFinished(() => seat.close())

@@ -41,8 +41,8 @@ export interface PaneOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Milliseconds. Others may keep the machine busy. */
-const [patience, interval] = [30_000, 50]
+/** Milliseconds. Others may keep the machine busy, and each look at a screen is a process. */
+const [patience, interval] = [30_000, 100]
 
 export const inTmux = needing('tmux', () => spawnSync('tmux', ['-V']).status === 0)
 

@@ -5,7 +5,7 @@ import { accepted, scriptedDial } from './support/scripted-line.js'
 
 const request: DialRequest = { url: 'memory:', space: 'test' }
 beforeEach(() => {
-  vi.spyOn(Math, 'random').mockReturnValue(0)
+  vi.spyOn(Math, 'random').mockReturnValue(0.0005)
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
 })
 afterEach(() => {

@@ -4,16 +4,19 @@ import { commandHelp, listLeaves } from '../src/command-help.js'
 import { formatManPage } from '../src/commands/man.js'
 import { createProgram } from '../src/program.js'
 
-/** The words of a line as a shell reads them, for each command in it that is `meup`. */
-function parse(line: string): string[][] {
-  const script = `meup() { printf '%s\\0' "$@" $'\\1'; }; ${line}`
-  const { stdout } = spawnSync('bash', ['-c', `cd "$(mktemp -d)"; git() { :; }; ${script}`], {
-    encoding: 'utf8',
-  })
-  return stdout
-    .split('\u0001\0')
-    .slice(0, -1)
-    .map((words) => words.split('\0').slice(0, -1))
+/** The words of each line as a shell reads them, for each command in it that is `meup`. */
+function parse(lines: readonly string[]): string[][][] {
+  const script = `
+    meup() { printf '%s\\0' "$@" $'\\1'; }
+    git() { :; }
+    cd "$(mktemp -d)"
+    for line; do (eval "$line"); printf '\\2\\0'; done
+    rm -r "$PWD"`
+  const { stdout } = spawnSync('bash', ['-c', script, 'bash', ...lines], { encoding: 'utf8' })
+  const cut = (text: string, mark: string): string[] => text.split(`${mark}\0`).slice(0, -1)
+  return cut(stdout, '\u0002').map((line) =>
+    cut(line, '\u0001').map((words) => words.split('\0').slice(0, -1)),
+  )
 }
 
 describe('the help', () => {
@@ -25,20 +28,23 @@ describe('the help', () => {
   })
 
   test('has examples that are taken as they are written', async () => {
-    for (const [path, { examples }] of Object.entries(commandHelp)) {
-      for (const [line] of examples) {
-        const program = createProgram()
-        const called: string[] = []
-        for (const { path: each, command } of listLeaves(program))
-          command.action(() => void called.push(each))
-        const file = line.replace(/ > \S+$/, '').replace(/^source <\((.*)\)$/, '$1')
-        for (const words of parse(file))
-          await program.parseAsync(
-            words.filter((word) => word !== '-C' && word !== '../other'),
-            { from: 'user' },
-          )
-        expect(called, line).toEqual([path])
-      }
+    const program = createProgram()
+    let called: string[] = []
+    for (const { path, command } of listLeaves(program)) command.action(() => void called.push(path))
+    const examples = Object.entries(commandHelp).flatMap(([path, { examples }]) =>
+      examples.map(([line]) => ({ path, line })),
+    )
+    const parsed = parse(
+      examples.map(({ line }) => line.replace(/ > \S+$/, '').replace(/^source <\((.*)\)$/, '$1')),
+    )
+    for (const [index, { path, line }] of examples.entries()) {
+      called = []
+      for (const words of parsed[index] ?? [])
+        await program.parseAsync(
+          words.filter((word) => word !== '-C' && word !== '../other'),
+          { from: 'user' },
+        )
+      expect(called, line).toEqual([path])
     }
   })
 

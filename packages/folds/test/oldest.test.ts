@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Bounded, Oldest } from '@meup/folds'
 import { expect, test } from 'vitest'
+import { times } from '../../../test/support/soak.js'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -41,14 +42,15 @@ async function churn(change: (key: string) => void): Promise<void> {
   }
 }
 
+const churns = times(7, 15)
 /** Tables that are never dropped take more than twice as much; other tests of the process may use some of it as well. */
-const maxBytes = 150e6
+const maxBytes = churns * 10e6
 
 /** Bytes that are kept of what is gone. */
 async function kept(change: (key: string) => void): Promise<number> {
   await churn(change)
   const before = await inUse()
-  for (let time = 0; time < 15; time++) await churn(change)
+  for (let time = 0; time < churns; time++) await churn(change)
   return (await inUse()) - before
 }
 

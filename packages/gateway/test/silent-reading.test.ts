@@ -400,7 +400,8 @@ describe('what may not be read tells nothing', () => {
       'text=a',
       'text=x.other',
     ]) {
-      for (const limit of [1, 7]) {
+      // One by one, the many hits of the others take long.
+      for (const limit of isSoak || query === 'text=needle' ? [1, 7] : [7]) {
         const path = `/search?${query}&limit=${limit}`
         const [found, other] = [await pagesOf(one, 'ben', path), await pagesOf(two, 'ben', path)]
         expect([path, found]).toEqual([path, other])

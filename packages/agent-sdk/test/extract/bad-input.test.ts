@@ -63,7 +63,7 @@ const replacements: readonly unknown[] = [undefined, null, 7, 'x', [null], { x: 
 
 /** The value with each part of it in turn, or by day some, replaced by something that has no place there. */
 const maimed = (value: unknown): unknown[] =>
-  [...maimedAnywhere(value)].filter((_, index) => index % times(23, 1) === 0)
+  [...maimedAnywhere(value)].filter((_, index) => index % times(47, 1) === 0)
 
 /** A text is not replaced by another. */
 function* maimedAnywhere(value: unknown): Generator<unknown> {
@@ -98,7 +98,7 @@ describe.each(samples)('$name', ({ whole, stream, expected }) => {
 
   test('broken off anywhere, it is what had come', () => {
     const all = expected.reasoning ?? ''
-    for (let length = 0; length <= stream.length; length += times(13, 1)) {
+    for (let length = 0; length <= stream.length; length += times(29, 1)) {
       const { extraction } = streamed(stream.slice(0, length))
       const { reasoning, text, toolCalls } = extraction
       // If both are present, a summary replaces the thought until that has arrived.
@@ -220,8 +220,8 @@ describe('an empty answer', () => {
   })
 })
 
-describe('a response of hundreds of thousands of characters', () => {
-  const size = times(200_000, 1_000_000)
+describe('a response of tens of thousands of characters', () => {
+  const size = times(60_000, 1_000_000)
   const delta = (content: string) => ({ choices: [{ delta: { content } }] })
   const fill = (unit: string) => unit.repeat(Math.ceil(size / unit.length)).slice(0, size)
 

@@ -40,7 +40,7 @@ describe.each(samples)('$name', ({ stream, expected }) => {
     ['lines', asLines(stream)],
   ])('the body itself: %s, in two at many places, and in single bytes', (_, body) => {
     const bytes = new TextEncoder().encode(body)
-    const step = Math.ceil(bytes.length / times(12, 60))
+    const step = Math.ceil(bytes.length / times(6, 60))
     for (let at = 0; at <= bytes.length; at += step) {
       expect(pushed(bytes, [at]).extraction, `bytes, at ${at}`).toEqual(expected)
       expect(pushed(body, [at]).extraction, `text, at ${at}`).toEqual(expected)

@@ -60,7 +60,7 @@ test(
     const following = await (await store('follower.db')).open('main')
     const boundaries: number[] = []
     following.shared?.listen({ ...nothing, onPruned: (through) => boundaries.push(through) })
-    await expect.poll(() => boundaries, { timeout: 10_000 }).toEqual([5])
+    await expect.poll(() => boundaries).toEqual([5])
     await following.shared?.prune()
     expect(following.oldest).toBe(6)
   }),

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { filesUnder, repositoryRoot } from './support/files.js'
+import { filesUnder, repositoryRoot } from '../support/files.js'
 
 interface Cruise {
   readonly modules: readonly { readonly source: string }[]
