@@ -122,11 +122,8 @@ const isCount = (value: unknown): value is number => Number.isFinite(value) && N
 
 /** `"No."`, `→ files/read_text_file report.txt`, `· It looks right`; `''` = nothing that people read. */
 function describeLast(envelope: AnyEnvelope): string {
-  const { kind, payload } = envelope
-  // Mentions are shown as text, too.
-  const said =
-    kind === Kind.chat ? ({ ...envelope, payload: { message: payload.message } } as AnyEnvelope) : envelope
-  const { object, detail } = describe(said, defaultGuard)
+  const { kind } = envelope
+  const { object, detail } = describe(envelope, defaultGuard)
   if (kind === Kind.chat) return `"${brief(detail, maxLastChars)}"`
   if (kind === Kind.mcpRequest || kind === Kind.mcpProposal)
     return brief(onOneLine(`→ ${object} ${detail}`), maxLastChars)

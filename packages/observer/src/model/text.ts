@@ -50,10 +50,8 @@ export const namesHost = (text: string, { host, origin }: URL): boolean =>
 
 const maxParametersChars = 200
 
-/** The text of an envelope, safe to show, without its mentions, which are shown separately. */
-export function getText({ payload: { mentions: _, ...said } }: Pick<Envelope, 'payload'>): string {
-  return printable(payloadText(said))
-}
+/** The text of an envelope, safe to show. */
+export const getText = ({ payload }: Pick<Envelope, 'payload'>): string => printable(payloadText(payload))
 
 const maxQuestionChars = 120
 
