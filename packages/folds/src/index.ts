@@ -11,6 +11,7 @@ export {
   createContextFold,
 } from './contexts/context-fold.js'
 export * from './contexts/context-view.js'
+export { readReportedTokens } from './contexts/reported-tokens.js'
 export { summaryText, ThoughtSummaries, type ThoughtSummary } from './contexts/thought-summaries.js'
 export { defaultGuard } from './default-guard.js'
 export * from './describe.js'

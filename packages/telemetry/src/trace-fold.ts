@@ -4,10 +4,10 @@ import {
   type ContextView,
   createContextFold,
   getEnding,
-  isObject,
   isWithheld,
   Participants,
   payloadText,
+  readReportedTokens,
   SpaceView,
   Traces,
 } from '@meup/folds'
@@ -122,12 +122,8 @@ function createContextSpan(
 
 /** Tokens that the agent reports at the end of its run. */
 function getUsage({ payload }: Envelope): Readonly<Record<string, number | undefined>> {
-  const { metadata } = payload as { readonly metadata?: unknown }
-  const { tokens } = isObject(metadata) ? metadata : {}
-  const { input, output } = isObject(tokens) ? tokens : {}
-  const count = (value: unknown): number | undefined =>
-    Number.isFinite(value) && Number(value) >= 0 ? Number(value) : undefined
-  return { 'gen_ai.usage.input_tokens': count(input), 'gen_ai.usage.output_tokens': count(output) }
+  const { input, output } = readReportedTokens(payload)
+  return { 'gen_ai.usage.input_tokens': input, 'gen_ai.usage.output_tokens': output }
 }
 
 interface EventList {

@@ -13,6 +13,7 @@ import type { JsonOf } from '../json-outputs.js'
 import { UsageError } from '../lib/exit.js'
 import { formatBytes, formatTable, print, printJson, printNotice } from '../lib/output.js'
 import { findGateway, type GatewayFile } from '../lib/running-gateway.js'
+import { formatCount } from '../top/work-table.js'
 import { resolveAddress } from './settings.js'
 
 export interface StatsFlags {
@@ -41,6 +42,8 @@ interface SpaceStats {
   readonly waiting: number
   /** Envelopes that were erased, and whose bytes are still there. */
   readonly unerased: number
+  /** Tokens since the gateway started, as agents report them. */
+  readonly tokens: { readonly input: number; readonly output: number }
   /** Envelopes since the gateway started, by error code. */
   readonly refused: Readonly<Record<string, number>>
   /** The participants, without capabilities; `null` = they could not be read. */
@@ -117,6 +120,7 @@ async function readGateway(
       unindexed: sum('unindexed_envelopes'),
       waiting: sum('waiting_envelopes'),
       unerased: sum('unerased_envelopes'),
+      tokens: { input: 0, output: 0, ...last.by('direction', 'meup_reported_tokens_total', space) },
       refused: last.by('code', 'meup_envelopes_refused_total', space),
       participants: await readParticipants({ url, space }, running, directory),
     }
@@ -175,7 +179,7 @@ function gatewayLines(gateway: GatewayStats | undefined): string[] {
 }
 
 function spaceLines(stats: SpaceStats): string[] {
-  const { space, isReady, head, perSecond, commitMs, refused } = stats
+  const { space, isReady, head, perSecond, commitMs, tokens, refused } = stats
   const { present, connections, unsentBytes, openContexts, openProposals, unindexed, waiting, unerased } =
     stats
   const codes = Object.entries(refused).map(([code, count]) => `${code} ${count}`)
@@ -188,6 +192,7 @@ function spaceLines(stats: SpaceStats): string[] {
     ['participants', `${present} present · ${connections} connections · ${formatBytes(unsentBytes)} unsent`],
     ...participantRows(stats.participants ?? []),
     ['open', `${openContexts} contexts · ${openProposals} proposals`],
+    ['tokens', `${formatCount(tokens.input)} in, ${formatCount(tokens.output)} out, as agents report them`],
     ['refused', codes.join(', ') || 'nothing'],
     ...(unerased > 0 ? [['erased', `${unerased} whose bytes are still there`] as const] : []),
   ]
