@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { CommandRunner } from '../src/join/command-runner.js'
 import {
+  commandNames,
   completeLine,
   describeUnknownSlashCommand,
   helpLines,
   readTyped,
-  slashCommands,
 } from '../src/join/slash-commands.js'
 import { answering } from './support/answering.js'
 import { folderWith } from './support/folder.js'
@@ -16,7 +16,7 @@ import { createTurn } from './support/turns.js'
 
 describe('a line', () => {
   verifies('I24', 'test_repl_reasoning_command_routing', () => {
-    expect(slashCommands.map(({ name }) => name)).toContain('/reasoning')
+    expect(commandNames).toContain('/reasoning')
     expect(readTyped('/reasoning 3')).toEqual({ command: '/reasoning', argument: '3' })
     expect(readTyped('/reasoning')).toEqual({ command: '/reasoning', argument: '' })
     expect(readTyped('/reasoning   all @helper  ')).toEqual({
@@ -106,7 +106,7 @@ describe('Tab', () => {
   const offered = (line: string): string[] => completeLine(line, known)[0]
 
   verifies('I24', 'completes commands', () => {
-    expect(completeLine('/', known)).toEqual([slashCommands.map(({ name }) => name), '/'])
+    expect(completeLine('/', known)).toEqual([commandNames, '/'])
     expect(completeLine('/re', known)).toEqual([
       ['/reasoning', '/replay', '/reject', '/resume', '/reply'],
       '/re',
@@ -149,7 +149,7 @@ verifies('I24', 'help lists it under Inspection, and every command once', () => 
   expect(lines.join('\n')).toMatch(
     /^What you type is said; \/\/ says what begins with a slash\. Ctrl\+D leaves\.\n\nInspection\n {2}\/reasoning {2,}why the agent/,
   )
-  for (const { name } of slashCommands) {
+  for (const name of commandNames) {
     expect(lines.some((line) => line === `  ${name}` || line.startsWith(`  ${name} `))).toBe(true)
   }
   const sections = lines.filter((line) => /^\S/.test(line)).slice(1)
@@ -160,10 +160,5 @@ test('the page of the terminal has every command, and no other', () => {
   const page = readFileSync(new URL('../../../docs/terminal.md', import.meta.url), 'utf8')
   const rows = page.slice(page.indexOf('## 4. Commands')).match(/^\| `.*?\|/gm) ?? []
   const named = rows.flatMap((row) => row.match(/`(\/[a-z]+)/g) ?? []).map((each) => each.slice(1))
-  expect([...new Set(named)].sort()).toEqual(
-    slashCommands
-      .map(({ name }) => name)
-      .filter((name) => name !== '/help')
-      .sort(),
-  )
+  expect([...new Set(named)].sort()).toEqual(commandNames.filter((name) => name !== '/help').sort())
 })

@@ -75,8 +75,10 @@ export async function stats({ config: path, url, json }: StatsFlags): Promise<vo
   const directory = dirname(file)
   const running = url === undefined ? await findGateway(directory) : undefined
   const address = url ?? running?.url
-  const gateway = address === undefined ? undefined : await readGateway(address, running, directory)
-  const log = url === undefined ? readFiles(file) : undefined
+  const [gateway, log] = await Promise.all([
+    address === undefined ? undefined : readGateway(address, running, directory),
+    url === undefined ? readFiles(file) : undefined,
+  ])
   if (gateway === undefined && log === undefined)
     throw new UsageError(`there is no ${path}, and no gateway runs here; name one with --url`)
   if (json) return void printJson<JsonOf<'stats'>>({ gateway: gateway ?? null, log: log ?? null })
@@ -85,7 +87,7 @@ export async function stats({ config: path, url, json }: StatsFlags): Promise<vo
 }
 
 /** Milliseconds between two readings: what happened in between is the rate. */
-const sampleMs = 1000
+const sampleMs = 250
 const requestMs = 5000
 
 /** `running`: what the gateway of this folder has written; absent = it is another one. */
@@ -96,11 +98,14 @@ async function readGateway(
 ): Promise<GatewayStats> {
   const first = await fetchMetrics(url)
   const start = performance.now()
-  await pause(sampleMs)
+  const [participants] = await Promise.all([
+    Promise.all(first.spaces.map((space) => readParticipants({ url, space }, running, directory))),
+    pause(sampleMs),
+  ])
   const last = await fetchMetrics(url)
   const seconds = (performance.now() - start) / 1000
   const uptimeMs = Date.now() - last.sum('process_start_time_seconds') * 1000
-  const read = last.spaces.map(async (space): Promise<SpaceStats> => {
+  const spaces = first.spaces.map((space, at): SpaceStats => {
     const sum = (name: string): number => last.sum(`meup_${name}`, space)
     const head = sum('log_head')
     return {
@@ -122,10 +127,9 @@ async function readGateway(
       unerased: sum('unerased_envelopes'),
       tokens: { input: 0, output: 0, ...last.by('direction', 'meup_reported_tokens_total', space) },
       refused: last.by('code', 'meup_envelopes_refused_total', space),
-      participants: await readParticipants({ url, space }, running, directory),
+      participants: participants[at] ?? null,
     }
   })
-  const spaces = await Promise.all(read)
   return { url, uptimeMs, memoryBytes: last.sum('process_resident_memory_bytes'), spaces }
 }
 
@@ -159,7 +163,7 @@ async function fetchMetrics(url: string): Promise<Metrics> {
   }
 }
 
-function readFiles(config: string): FileStats | undefined {
+async function readFiles(config: string): Promise<FileStats | undefined> {
   if (!existsSync(config)) return undefined
   const path = logPath(loadConfig(config).storage)
   if (path === undefined) return { files: [], spaces: [] }
