@@ -48,7 +48,7 @@ interface Answerer {
   /** Absent = any text is an answer. */
   readonly output: Output | undefined
   readonly options: ResolvedOptions
-  /** Of all turns of the agent. */
+  /** The budget of all turns of the agent. */
   readonly day: DayBudget
 }
 

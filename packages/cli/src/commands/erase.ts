@@ -73,7 +73,7 @@ async function eraseFrom(from: string, { reason, yes, ...flags }: EraseFlags): P
   if (!flags.json) printNotice(`${what} ${seqs.length === 1 ? 'is' : 'are'} erased${rest}`)
 }
 
-/** `undefined`: somebody else has erased it meanwhile. */
+/** `undefined`: another participant has erased it already. */
 async function eraseAgain(http: HttpClient, seq: number, reason: string) {
   try {
     return await retryPutOff(() => http.erase(seq, reason))
