@@ -16,6 +16,7 @@ participants:
   ana: { kind: human, capabilities: ["*", space.erase] }
   ben: { kind: human, capabilities: [chat] }
   desktop: { kind: human, capabilities: [chat] }
+  eve: { kind: human, capabilities: [chat] }
   stranger: { kind: agent, capabilities: [chat] }
   bot: { kind: process, command: node, args: [bot.mjs], capabilities: [chat, "reasoning.*", mcp.proposal, mcp.withdraw] }
   files: { kind: process, command: node, args: [files.mjs], capabilities: [mcp.response] }
@@ -71,7 +72,7 @@ export class PreparedSpace {
   readonly #modelUrl: string
   /** Seqs of the answers of `bot`. */
   readonly #answers: number[] = []
-  #ana: SpaceClient | undefined
+  #eve: SpaceClient | undefined
   readonly url: string
 
   private constructor(folder: string, url: string, modelUrl: string) {
@@ -103,8 +104,10 @@ export class PreparedSpace {
 
   async #fill(): Promise<void> {
     const ana = await connect({ as: 'ana', directory: this.folder })
-    onTestFinished(() => ana.close())
-    this.#ana = ana
+    // Its token is not changed by any line.
+    const eve = await connect({ as: 'eve', directory: this.folder })
+    onTestFinished(() => eve.close())
+    this.#eve = eve
     await ana.whenPresent(['bot', 'files', 'coder', 'janitor', 'reviewer', 'thinker'], { timeoutMs: 60_000 })
     ana.on('envelope', ({ kind, id, from, seq }) => {
       if (kind === 'reasoning.start' && from === 'bot') this.#env.RUN = id
@@ -112,6 +115,7 @@ export class PreparedSpace {
     })
     for (let turn = 0; turn < 2; turn++) await ana.ask('Why?', { mention: 'bot' })
     for (let turn = 0; turn < 24; turn++) await ana.ask('Clean up.', { mention: 'janitor' })
+    ana.close()
   }
 
   /** A line with the addresses, hashes and seqs of this space. */
@@ -167,7 +171,7 @@ export class PreparedSpace {
 
   /** Asks for thoughts and answers, so that commands that follow the space have something to print. */
   async #talkUntil(isOver: () => boolean): Promise<void> {
-    while (!isOver()) await this.#ana?.ask('And now?', { mention: 'thinker' })
+    while (!isOver()) await this.#eve?.ask('And now?', { mention: 'thinker' })
   }
 
   /** Runs a line of a shell; with `isEndless` until it has printed something. */
@@ -180,7 +184,7 @@ export class PreparedSpace {
     })
     const said = { stdout: '', stderr: '' }
     const began = performance.now()
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       let isInterrupted = !isEndless
       const interrupt = (): void => {
         if (!isInterrupted && child.pid !== undefined) process.kill(-child.pid, 'SIGINT')
@@ -194,15 +198,16 @@ export class PreparedSpace {
         said.stderr += chunk
         interrupt()
       })
-      if (isEndless) void this.#talkUntil(() => isInterrupted || child.exitCode !== null)
+      const talking = isEndless && this.#talkUntil(() => isInterrupted || child.exitCode !== null)
       const timer = setTimeout(() => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'), maxMs)
       child.on('close', (code, signal) => {
         clearTimeout(timer)
-        resolve({
+        const ran = {
           code: signal === 'SIGINT' ? 130 : code,
           ms: Math.round(performance.now() - began),
           ...said,
-        })
+        }
+        Promise.resolve(talking).then(() => resolve(ran), reject)
       })
     })
   }

@@ -1,5 +1,5 @@
 import type { LogPage } from '@meup/agent-sdk/http'
-import { type AnyEnvelope, Kind } from '@meup/protocol'
+import { Kind } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { DayBudget } from '../../src/model/budget.js'
 
@@ -20,7 +20,7 @@ function budgetAfter(conclusions: readonly (readonly [hoursAgo: number, tokens: 
           asked.push(hoursAgo)
           const ts = new Date(now - hoursAgo * hour).toISOString()
           yield {
-            envelopes: [{ ts, payload: { metadata: { tokens } } } as AnyEnvelope],
+            envelopes: [{ ts, payload: { metadata: { tokens } } }],
           } as unknown as LogPage
         }
       },

@@ -34,9 +34,10 @@ const isEndless = (line: string): boolean =>
     line,
   )
 
-/** The folder of a command: that of the running space, one whose space does not run, or an empty one. */
-function placeOf(line: string): 'running' | 'idle' | 'empty' {
-  if (/meup (?:up|gateway|add|-C \S+ down|down)\b/.test(line)) return 'idle'
+/** The folder of a command: that of the running space, ones whose spaces do not run, of which servers are added to one, or an empty one. */
+function placeOf(line: string): 'running' | 'idle' | 'extended' | 'empty' {
+  if (/meup add\b/.test(line)) return 'extended'
+  if (/meup (?:up|gateway|-C \S+ down|down)\b/.test(line)) return 'idle'
   return /meup (?:space )?init\b/.test(line) ? 'empty' : 'running'
 }
 
@@ -118,10 +119,12 @@ class Runner {
   readonly problems: object[] = []
   readonly #space: PreparedSpace
   readonly #idle: string
+  readonly #extended: string
 
   constructor(space: PreparedSpace) {
     this.#space = space
     this.#idle = space.createFolder(true)
+    this.#extended = space.createFolder(true)
   }
 
   async run(lines: readonly Line[]): Promise<void> {
@@ -154,7 +157,8 @@ class Runner {
   #findFolder(line: string): string {
     const place = placeOf(line)
     if (place === 'running') return this.#space.folder
-    return place === 'idle' ? this.#idle : this.#space.createFolder(false)
+    if (place === 'idle') return this.#idle
+    return place === 'extended' ? this.#extended : this.#space.createFolder(false)
   }
 }
 
