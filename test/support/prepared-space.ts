@@ -63,7 +63,7 @@ await space.agent({ model: 'm', baseURL: ${JSON.stringify(baseURL)}, transcript:
 `
 
 /** Milliseconds that a line may take; others may keep the machine busy. */
-const maxMs = 60_000
+const maxMs = 30_000
 
 /** The space of the examples in help and docs, in a folder where shells find `meup`. */
 export class PreparedSpace {
@@ -171,7 +171,7 @@ export class PreparedSpace {
 
   /** Asks for thoughts and answers, so that commands that follow the space have something to print. */
   async #talkUntil(isOver: () => boolean): Promise<void> {
-    while (!isOver()) await this.#eve?.ask('And now?', { mention: 'thinker' })
+    while (!isOver()) await this.#eve?.ask('And now?', { mention: ['bot', 'thinker'] })
   }
 
   /** Runs a line of a shell; with `isEndless` until it has printed something. */
@@ -186,6 +186,7 @@ export class PreparedSpace {
     const began = performance.now()
     return new Promise((resolve, reject) => {
       let isInterrupted = !isEndless
+      const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null
       const interrupt = (): void => {
         if (!isInterrupted && child.pid !== undefined) process.kill(-child.pid, 'SIGINT')
         isInterrupted = true
@@ -198,7 +199,7 @@ export class PreparedSpace {
         said.stderr += chunk
         interrupt()
       })
-      const talking = isEndless && this.#talkUntil(() => isInterrupted || child.exitCode !== null)
+      const talking = isEndless && this.#talkUntil(() => isInterrupted || hasEnded())
       const timer = setTimeout(() => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'), maxMs)
       child.on('close', (code, signal) => {
         clearTimeout(timer)
