@@ -13,7 +13,7 @@ space: demo
 gateway: { listen: "127.0.0.1:0" }
 limits: { rates: { chat: { perSecond: 5000, burst: 5000 } } }
 participants:
-  ana: { kind: human, capabilities: ["*", space.erase] }
+  ana: { kind: human, capabilities: ["*", space.erase, observe.targeted] }
   ben: { kind: human, capabilities: [chat] }
   desktop: { kind: human, capabilities: [chat] }
   eve: { kind: human, capabilities: [chat] }

@@ -102,9 +102,21 @@ function listJsonLines(): readonly Line[] {
   }))
 }
 
-/** Lines that read what others have written, or remove what others read, are later. */
+/** Lines that change nothing that another one reads; they are run beside others. */
+const isReading = (line: string): boolean =>
+  /meup (?:caps (?:ls|log)|doctor|help|man|ps|reasoning|search|space validate|spaces|stats|transcript (?!replay)|watch .*--no-follow)/.test(
+    line,
+  ) && !/[|>]/.test(line)
+
+/** Lines that change tokens are first; those that read what others have written, or remove what others read, are later. */
 const rankOf = (line: string): number =>
-  /meup erase/.test(line) ? 2 : /meup (?:replay|audit verify) \w+\.jsonl|-C copy/.test(line) ? 1 : 0
+  /meup token/.test(line)
+    ? -1
+    : /meup erase/.test(line)
+      ? 2
+      : /meup (?:replay|audit verify) \w+\.jsonl|-C copy/.test(line)
+        ? 1
+        : 0
 
 /** The lines in an order in which they can be run. */
 function listLines(): readonly Line[] {
@@ -132,7 +144,6 @@ class Runner {
       const before = prepared[line]
       if (before !== undefined) await this.#space.run(before, { cwd: this.#findFolder(line) })
       const ran = await this.#run(line)
-      if (process.env.TERM_TIMES) console.log(ran.ms, line)
       const isExpected = isEndless(line)
         ? [0, 130].includes(ran.code ?? 1) && !/^meup: /m.test(ran.stderr)
         : ran.code === 0
@@ -170,7 +181,18 @@ test('commands of help and docs run as they are written, and print the JSON of d
   const lines = listLines()
   const isHere = ({ line }: Line): boolean => placeOf(line) === 'running'
   try {
-    await Promise.all([runner.run(lines.filter(isHere)), runner.run(lines.filter((each) => !isHere(each)))])
+    const isFirst = ({ line }: Line): boolean => rankOf(line) < 0
+    await runner.run(lines.filter(isFirst))
+    const [others, elsewhere] = [
+      lines.filter((each) => !isFirst(each) && isHere(each)),
+      lines.filter((each) => !isHere(each)),
+    ]
+    const lanes = [
+      others.filter(({ line }) => !isReading(line)),
+      others.filter(({ line }) => isReading(line)),
+      elsewhere,
+    ]
+    await Promise.all(lanes.map((each) => runner.run(each)))
   } finally {
     await runner.close()
   }
