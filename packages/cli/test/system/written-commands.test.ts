@@ -104,7 +104,7 @@ function listJsonLines(): readonly Line[] {
 
 /** Lines that change nothing that another one reads; they are run beside others. */
 const isReading = (line: string): boolean =>
-  /meup (?:caps (?:ls|log)|doctor|help|man|ps|reasoning|search|space validate|spaces|stats|transcript (?!replay)|watch .*--no-follow)/.test(
+  /meup (?:caps (?:ls|log)|doctor|help|man|ps|reasoning|search (?!--tool)|space validate|spaces|stats|transcript (?!replay)|watch .*--no-follow)/.test(
     line,
   ) && !/[|>]/.test(line)
 
