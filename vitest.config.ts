@@ -26,6 +26,7 @@ const system = ['test/{bench,faults,scenarios}/**/*.test.ts', 'packages/*/test/s
 
 /** What asserts how long something takes: run one after another, when the rest of the suite is done. */
 const timed = [
+  'packages/cli/test/system/completion-shells.test.ts',
   'packages/gateway/test/system/long-turn.test.ts',
   'test/scenarios/{live-answers,no-answer,page-find-many,thinking-fast,up-edited}.test.ts',
 ]

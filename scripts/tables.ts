@@ -134,11 +134,14 @@ const tables: Readonly<Record<string, Readonly<Record<string, () => string>>>> =
     commands: () =>
       markdownTable(
         ['command', 'action'],
-        slashCommands.flatMap(({ name, forms }) =>
-          forms.map(([takes, about]) => [
-            code(`${name} ${takes}`.trimEnd()),
-            about.replace(/\S*<\w+>/g, code),
-          ]),
+        Object.values(slashCommands).flatMap((commands) =>
+          Object.entries<readonly (readonly [takes: string, about: string])[]>(commands).flatMap(
+            ([name, forms]) =>
+              forms.map(([takes, about]) => [
+                code(`${name} ${takes}`.trimEnd()),
+                about.replace(/\S*<\w+>/g, code),
+              ]),
+          ),
         ),
       ),
   },

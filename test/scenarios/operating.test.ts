@@ -88,6 +88,28 @@ test('what is erased is in no view, export or backup that is made afterwards, no
   )
 })
 
+test('all that a participant sent is erased, and nothing else', async () => {
+  const { run, say } = await running()
+  const own = await say('mine')
+  const seqs = []
+  for (const message of ['one', 'two']) seqs.push(await say(message, '--as', 'ben'))
+  seqs.push(await say('--kind', 'reasoning.thought', '--context', 'aside', 'three', '--as', 'ben'))
+  await run('caps', 'grant', 'ana', 'chat', '--as', 'ben')
+  const erase = (...args: string[]) => run('erase', '--reason', 'ben has left', ...args)
+  const { code, stdout } = await erase('--from', 'ben', '--json')
+  const lines = stdout.split('\n').filter(Boolean)
+  expect([code, lines.map((line) => JSON.parse(line).seq)]).toEqual([0, seqs])
+  const left = (await run('watch', '--from', '1', '--no-follow', '--json')).stdout.split('\n').filter(Boolean)
+  const kinds = left
+    .map((line) => JSON.parse(line))
+    .flatMap(({ from, kind }) => (from === 'ben' ? [kind] : []))
+  expect(kinds).toEqual(['capability.grant'])
+  expect(left.map((line) => JSON.parse(line).seq)).toContain(own)
+  expect(await erase('--from', 'ben')).toMatchObject({ code: 0, stderr: '0 envelopes of ben are erased\n' })
+  expect((await erase('--from', 'bem')).stderr).toContain('did you mean ben')
+  for (const wrong of [[], ['1', '--from', 'ben']]) expect(await erase(...wrong)).toMatchObject({ code: 2 })
+})
+
 /** Reads a log for as long as it runs, as a backup does, and says when a row in it was emptied. */
 const reader = `
   const [file, seq] = process.argv.slice(1)

@@ -44,6 +44,7 @@ export class SpaceClient extends BaseClient {
     () => void this.emit('tools'),
   )
   readonly #tools: Tools
+  readonly #http: HttpClient
   readonly #log: ConversationLog
   readonly #arrivals: Arrivals
   readonly #elicitations = new AskedElicitations(
@@ -63,8 +64,9 @@ export class SpaceClient extends BaseClient {
   private constructor(dial: Dial, request: DialRequest, safety: OutboundSafety | undefined) {
     super(dial, request, safety)
     this.#request = request
+    this.#http = new HttpClient(request, { timeoutMs: readTimeoutMs })
     this.#log = new ConversationLog(this, {
-      http: new HttpClient(request, { timeoutMs: readTimeoutMs }),
+      http: this.#http,
       questions: this.questions,
       onError: (error) => this.reportError(error, undefined),
     })
@@ -175,6 +177,7 @@ export class SpaceClient extends BaseClient {
     await runModelAgent(this, this.#openModels(options, own), options, {
       answer: (handler, how) => this.#answer(handler, how),
       log: this.#log,
+      http: this.#http,
       listOwn: () => this.#tools.list(),
       setDefaultHooks: (hooks) => this.#control.setDefaults(hooks),
     })

@@ -1,6 +1,10 @@
 #!/usr/bin/env node
 import './check-node.js'
 import { existsSync } from 'node:fs'
+import module from 'node:module'
+
+// From Node 22.1 on, code that was compiled once starts faster.
+module.enableCompileCache?.()
 
 const program = new URL('../dist/program/main.js', import.meta.url)
 if (existsSync(program)) await import(program)

@@ -189,7 +189,7 @@ export const jsonOutputs = {
     object({ file: text, session_id: text, turns: count, steps: count, pruned: count }),
   ),
   'audit verify': one(named<object>('verification')),
-  erase: one(named<object>('erasure')),
+  erase: lines(named<object>('erasure')),
   stats: one(
     object({
       gateway: Type.Union([

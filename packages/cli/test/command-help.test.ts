@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { commandHelp, listLeaves } from '../src/command-help.js'
+import { commandExamples, listLeaves } from '../src/command-help.js'
 import { formatManPage } from '../src/commands/man.js'
 import { createProgram } from '../src/program.js'
 
@@ -23,15 +23,15 @@ describe('the help', () => {
   const leaves = listLeaves(createProgram())
 
   test('has two examples for every command, and for no other', () => {
-    expect(Object.keys(commandHelp).sort()).toEqual(leaves.map(({ path }) => path).sort())
-    for (const [path, { examples }] of Object.entries(commandHelp)) expect(examples.length, path).toBe(2)
+    expect(Object.keys(commandExamples).sort()).toEqual(leaves.map(({ path }) => path).sort())
+    for (const [path, examples] of Object.entries(commandExamples)) expect(examples.length, path).toBe(2)
   })
 
   test('has examples that are taken as they are written', async () => {
     const program = createProgram()
     let called: string[] = []
     for (const { path, command } of listLeaves(program)) command.action(() => void called.push(path))
-    const examples = Object.entries(commandHelp).flatMap(([path, { examples }]) =>
+    const examples = Object.entries(commandExamples).flatMap(([path, examples]) =>
       examples.map(([line]) => ({ path, line })),
     )
     const parsed = parse(

@@ -72,9 +72,7 @@ describe('bash', () => {
     expect(completeIn(cwd, 'kick', 'b')).toEqual(['bot'])
     expect(completeIn(cwd, 'kick', 'x', '--as', '')).toEqual(['ana', 'bot', 'touchpwned'])
     expect(existsSync(join(cwd, 'pwned'))).toBe(false)
-    const began = performance.now()
     expect(completeIn(folderWith(), 'kick', 'b')).toEqual([])
-    expect(performance.now() - began).toBeLessThan(2000)
   })
 
   test('asks the running space for its tools and ids, and nothing where its gateway has gone', () => {

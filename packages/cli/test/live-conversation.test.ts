@@ -36,10 +36,11 @@ test('the name of a tool is cut', () => {
 })
 
 /** The scrollback of a terminal of 80 columns. */
-function terminal(style = plainStyle) {
+function terminal(style = plainStyle, self = 'eve') {
   const contexts = createContextFold()
   const lines = new AgentLines({
     style,
+    self,
     highlight: (name) => name,
     columns: () => 80,
     contexts: () => contexts,
@@ -243,6 +244,20 @@ test('no line of a message passes for one that somebody else has said', () => {
   ])
   const thought = { context: 'run', payload: { message: 'one\ntwo' } }
   expect(live.lines(envelope('reasoning.thought', 't', thought))).toEqual(['  bot · one', '  │ two'])
+})
+
+test('what a tool asks is one line, and none for whom it asks, who sees its form', () => {
+  const question = envelope('mcp.request', 'q', {
+    from: 'files',
+    to: ['ana'],
+    payload: { method: 'elicitation/create', params: { message: 'Which seat?', requestedSchema: {} } },
+  })
+  const answered = envelope('mcp.response', 'r', { from: 'ana', correlationId: 'q', payload: { result: {} } })
+  expect([question, answered].flatMap(terminal())).toEqual([
+    'files  ○ asks ana Which seat?',
+    'files  ● asks ana Which seat? ✓',
+  ])
+  expect([question, answered].flatMap(terminal(plainStyle, 'ana'))).toEqual([])
 })
 
 test('a message names whom it asks, and says so where they alone read it', () => {

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { CommandRunner } from '../src/join/command-runner.js'
 import {
+  commandNames,
   completeLine,
   describeUnknownSlashCommand,
   helpLines,
   readTyped,
-  slashCommands,
 } from '../src/join/slash-commands.js'
 import { answering } from './support/answering.js'
 import { folderWith } from './support/folder.js'
@@ -15,7 +15,7 @@ import { createTurn } from './support/turns.js'
 
 describe('a line', () => {
   verifies('I24', 'test_repl_reasoning_command_routing', () => {
-    expect(slashCommands.map(({ name }) => name)).toContain('/reasoning')
+    expect(commandNames).toContain('/reasoning')
     expect(readTyped('/reasoning 3')).toEqual({ command: '/reasoning', argument: '3' })
     expect(readTyped('/reasoning')).toEqual({ command: '/reasoning', argument: '' })
     expect(readTyped('/reasoning   all @helper  ')).toEqual({
@@ -105,7 +105,7 @@ describe('Tab', () => {
   const offered = (line: string): string[] => completeLine(line, known)[0]
 
   verifies('I24', 'completes commands', () => {
-    expect(completeLine('/', known)).toEqual([slashCommands.map(({ name }) => name), '/'])
+    expect(completeLine('/', known)).toEqual([commandNames, '/'])
     expect(completeLine('/re', known)).toEqual([
       ['/reasoning', '/replay', '/reject', '/resume', '/reply'],
       '/re',
@@ -148,7 +148,7 @@ verifies('I24', 'help lists it under Inspection, and every command once', () => 
   expect(lines.join('\n')).toMatch(
     /^Lines are messages; \/\/ begins a message with a slash\. Ctrl\+D leaves\.\n\nInspection\n {2}\/reasoning {2,}why the agent/,
   )
-  for (const { name } of slashCommands) {
+  for (const name of commandNames) {
     expect(lines.some((line) => line === `  ${name}` || line.startsWith(`  ${name} `))).toBe(true)
   }
   const sections = lines.filter((line) => /^\S/.test(line)).slice(1)

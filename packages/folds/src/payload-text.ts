@@ -11,8 +11,8 @@ export const maxShownJsonChars = 500
 
 /** The fields that `getMessage` reads, in its order. */
 const textFields = ['message', 'content', 'goal', 'decision', 'hypothesis']
-/** Fields that `detailsText` shows instead, and flags of the guard and SDK in `metadata`. */
-const details: ReadonlySet<string> = new Set(['phase', 'format', 'references', 'metadata'])
+/** Fields that `detailsText` shows instead, or that a sentence names (`ana → bot`), and flags of the guard and SDK in `metadata`. */
+const details: ReadonlySet<string> = new Set(['phase', 'format', 'mentions', 'references', 'metadata'])
 const notes: ReadonlySet<string> = new Set(['withheld', 'unscanned', 'cancelled'])
 
 /**

@@ -11,7 +11,10 @@ export interface RunUsage {
   readonly model: string | undefined
 }
 
-const amount = (value: unknown): number | undefined =>
+const readCount = (value: unknown): number | undefined =>
+  Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined
+
+const readCost = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
 /** Reads the usage of a run. `metadata`: of its conclusion. */
@@ -19,8 +22,8 @@ export function readRunUsage(metadata: unknown): RunUsage {
   const { tokens, cost, model } = isObject(metadata) ? metadata : {}
   const counts = isObject(tokens) ? tokens : {}
   return {
-    tokens: Object.fromEntries(kinds.map((kind) => [kind, amount(counts[kind])])) as RunUsage['tokens'],
-    cost: amount(cost),
+    tokens: Object.fromEntries(kinds.map((kind) => [kind, readCount(counts[kind])])) as RunUsage['tokens'],
+    cost: readCost(cost),
     model: typeof model === 'string' ? model : undefined,
   }
 }

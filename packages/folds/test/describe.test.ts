@@ -51,6 +51,11 @@ test.for<[Envelope, Partial<Description>, string]>([
     { verb: 'asks', object: 'ana', tone: 'call' },
     'bot asks ana: Which seat?',
   ],
+  [
+    envelope(Kind.chat, { message: 'hello', mentions: ['bot'], urgent: true }),
+    { detail: 'hello\nurgent: true' },
+    'bot says: hello\nurgent: true',
+  ],
   // Participants that may restrict it read it too: it is not about them.
   [
     envelope(

@@ -99,6 +99,11 @@ describe('GET metrics', () => {
     await asking(url, 'stranger').get('/events')
     await asking(url, 'stranger').get('/contexts')
     expect(await seen(...lines)).toEqual([3, 1, 2, 1, 3, 1, 1, 4, 3, 1])
+    const tokens = { input: 1200, output: 30 }
+    await alice.accepted({ kind: 'reasoning.start', id: 'run', payload: { message: 'Looking' } })
+    await alice.accepted({ kind: 'reasoning.conclusion', context: 'run', payload: { metadata: { tokens } } })
+    const reported = (way: string) => `meup_reported_tokens_total{space="test",direction="${way}"}`
+    expect(await seen(reported('input'), reported('output'))).toEqual([1200, 30])
     expect(await metric(url, 'meup_suppressed_bytes_total{space="test"}')).toBeGreaterThan(50)
     const [{ head = 0 } = {}] = gateway.report()
     expect(await metric(url, 'meup_log_head{space="test"}')).toBe(head)

@@ -5,18 +5,18 @@ import type { HistoryMessage } from '../agent/history.js'
 import { changedText, ParallelGroups } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turn.js'
 import { Notice } from '../client/errors.js'
+import { type DayBudget, NoAnswerError, TurnBudget } from './budget.js'
 import { type CallOutcome, callTools } from './call-tools.js'
 import { offerColleagues } from './colleagues.js'
 import {
   type Dialogue,
   type ModelStep,
   type ReasoningVisibility,
-  type Spent,
   type StepListener,
   shownReasoning,
 } from './dialogue.js'
 import type { Memory } from './memory.js'
-import type { AgentLimits, ResolvedOptions } from './options.js'
+import type { ResolvedOptions } from './options.js'
 import type { Output } from './output.js'
 import type { Recorder, TurnRecorder } from './recorder.js'
 import type { Steering } from './steering.js'
@@ -48,6 +48,8 @@ interface Answerer {
   /** Absent = any text is an answer. */
   readonly output: Output | undefined
   readonly options: ResolvedOptions
+  /** The budget of all turns of the agent. */
+  readonly day: DayBudget
 }
 
 /** An answer with its structured data. */
@@ -70,12 +72,13 @@ export class Answering {
     this.#turn = turn
     this.#parts = parts
     this.#steering = parts.steering
-    this.#budget = new TurnBudget(parts.options.limits)
+    this.#budget = new TurnBudget(parts.options.limits, parts.day)
   }
 
   /** Resolves when the turn is answered. Rejects with the reason for a missing answer, which the asker gets. */
   async run(): Promise<void> {
     const { space, trigger } = this.#turn
+    await this.#parts.day.open()
     const { thinkingLevel } = this.#turn
     const onError = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
     const about = {
@@ -278,57 +281,6 @@ const isOf = ({ context, place }: ThinkingRun, envelope: AnyEnvelope, self: stri
   return place.correlationId !== undefined && correlations(envelope).includes(String(place.correlationId))
 }
 
-/** Duration of one answer of a model, in milliseconds. */
-interface SpentStep {
-  readonly model: string
-  readonly tokens: Spent
-  readonly ms: number
-}
-
-/** Steps that a conclusion lists individually. */
-const maxTold = 100
-
-/** The consumed part of a turn's limits. */
-class TurnBudget {
-  readonly #limits: Pick<Required<AgentLimits>, 'steps' | 'tokens'>
-  #steps = 0
-  #spent: Spent = { input: 0, output: 0, reasoning: 0 }
-  readonly #each: SpentStep[] = []
-
-  constructor(limits: Pick<Required<AgentLimits>, 'steps' | 'tokens'>) {
-    this.#limits = limits
-  }
-
-  /** Throws `NoAnswerError` if another answer of the model would exceed the limit. */
-  step(): void {
-    const { steps } = this.#limits
-    if (this.#steps === steps) throw new NoAnswerError(`no answer after ${steps} steps`)
-    this.#steps++
-  }
-
-  add(step: SpentStep): void {
-    if (this.#each.length < maxTold) this.#each.push(step)
-    const { input, output, reasoning } = step.tokens
-    const before = this.#spent
-    this.#spent = {
-      input: before.input + input,
-      output: before.output + output,
-      reasoning: before.reasoning + reasoning,
-    }
-  }
-
-  /** Throws `NoAnswerError` if the tokens are used up. */
-  checkTokens(): void {
-    const { input, output } = this.#spent
-    const { tokens } = this.#limits
-    if (input + output >= tokens) throw new NoAnswerError(`no answer after ${input + output} tokens`)
-  }
-
-  getUsage() {
-    return { steps: this.#steps, tokens: this.#spent, stepUsage: this.#each }
-  }
-}
-
 const askAgain = 'Answer again with one JSON value that fits it, and nothing else.'
 const isCut = '\n\n(The answer ends here: the model reached its limit of tokens.)'
 const isUnsure = (reason: string) => `\n\n(The answer may not be whole: the server ended it with ${reason}.)`
@@ -364,9 +316,4 @@ function explainSilence({ end, tagged, thoughts }: ModelStep, provider: string):
   if (tagged !== '') return ', it only thought'
   const hasThought = thoughts.some(({ text }) => text.trim() !== '')
   return hasThought ? `, it only thought: check the reasoning parser of ${provider}` : ''
-}
-
-/** The public reason for a missing answer. */
-export class NoAnswerError extends Error {
-  override readonly name = 'NoAnswerError'
 }

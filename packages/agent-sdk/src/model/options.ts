@@ -24,6 +24,8 @@ export interface AgentLimits {
   readonly steps?: number
   /** Tokens of all requests and answers of a turn, checked before tools are called; default 1,000,000. */
   readonly tokens?: number
+  /** Tokens of all turns in 24 hours, also of those before a restart; default: no limit. */
+  readonly tokensPerDay?: number
   /** Milliseconds per turn, including waits for approvals; default 900,000. */
   readonly turnMs?: number
   /** Milliseconds of silence after which a model is given up; default 120,000. The run mentions the silence after half of them. */
@@ -126,6 +128,7 @@ export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, '
 const defaultLimits: Required<AgentLimits> = {
   steps: 20,
   tokens: 1e6,
+  tokensPerDay: Number.POSITIVE_INFINITY,
   turnMs: 900_000,
   stallMs: 120_000,
   toolMs: 60_000,

@@ -5,7 +5,9 @@ import type { Turn } from '../agent/turn.js'
 import { type AnswersOption, type ClientTurn, type OpenTurnOptions, toTest } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { Notice } from '../client/errors.js'
-import { Answering, NoAnswerError } from './answering.js'
+import type { HttpClient } from '../http/http-client.js'
+import { Answering } from './answering.js'
+import { DayBudget, NoAnswerError } from './budget.js'
 import type { Dialogue } from './dialogue.js'
 import { Memory } from './memory.js'
 import { type AgentOptions, resolveOptions } from './options.js'
@@ -36,6 +38,7 @@ interface ClientParts {
     options: OpenTurnOptions & { readonly concurrency: number },
   ): Promise<void>
   readonly log: ConversationLog
+  readonly http: Pick<HttpClient, 'readLogPages'>
   /** The tools of this participant in the form of `tools/list`. */
   listOwn(): Promise<readonly object[]>
   /** Sets hooks to use if the program has none. */
@@ -50,12 +53,16 @@ export async function runModelAgent(
   space: BaseClient,
   opened: Promise<ModelAgent>,
   options: AgentOptions,
-  { answer: answerWith, log, listOwn, setDefaultHooks }: ClientParts,
+  { answer: answerWith, log, http, listOwn, setDefaultHooks }: ClientParts,
 ): Promise<void> {
   const resolved = resolveOptions(options, space)
   const { answers, queue } = options
   const isAsked = toTest(answers)
   const memory = new Memory({ log, bounds: resolved.memory, compact: resolved.compact, space })
+  const day = new DayBudget({
+    ...{ tokensPerDay: resolved.limits.tokensPerDay, clock: resolved.clock },
+    ...{ id: space.id, http },
+  })
   const toolbox = new Toolbox(space, options.tools, listOwn, (error) => resolved.onError(error, undefined))
   /** The open turns, and those that wait to begin. */
   const open = new Map<ClientTurn, Steering>()
@@ -92,6 +99,7 @@ export async function runModelAgent(
         recorder,
         output,
         options: resolved,
+        day,
       }).run()
     } finally {
       open.delete(turn)

@@ -170,6 +170,15 @@ describe('a limit', () => {
     expect(await here.ask()).toBe('I could not answer: no answer after 30 tokens')
   })
 
+  test('of tokens in a day', async () => {
+    await using here = await stage([answering('5'), answering('7')], { limits: { tokensPerDay: 5 } })
+    expect(await here.ask()).toBe('5')
+    expect(await here.ask()).toMatch(
+      /^I could not answer: \d+ tokens in 24 hours are used, of 5 \(limits\.tokensPerDay\); ask again in /,
+    )
+    expect(here.model.requests).toHaveLength(1)
+  })
+
   test('of time', async () => {
     const clock = new FakeClock()
     await using here = await stage([[{ wait: () => new Promise(() => {}) }]], {

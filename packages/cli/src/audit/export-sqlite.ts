@@ -6,12 +6,13 @@ import {
   type FreePath,
   HttpClient,
 } from '@meup/agent-sdk/http'
-import { type Erasure, getErasure, Kind, ProtocolError } from '@meup/protocol'
+import { type Erasure, getErasure, Kind } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JsonOf } from '../json-outputs.js'
 import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { printJson, printNotice } from '../lib/output.js'
+import { isPutOff, retryPutOff } from '../lib/retry.js'
 import { type Added, AuditFile, type RunningTurn } from './audit-file.js'
 
 export interface SqliteFlags extends ConnectionFlags {
@@ -198,9 +199,6 @@ function readDays(text: string): number {
 
 /** Steps in one answer. */
 const pageSize = 250
-/** Milliseconds before a rejected request is repeated; doubled each time. */
-const firstPauseMs = 1000
-const maxAttempts = 8
 
 /** Pages of steps that were created from `since` on, the newest first. */
 async function* readSteps(
@@ -232,21 +230,6 @@ async function readHiddenRuns(http: HttpClient): Promise<ReadonlyMap<string, str
   for (const each of contexts) look(each)
   return hidden
 }
-
-/** Repeats a request while the gateway is not ready or its rate limit is reached. */
-async function retryPutOff<Answer>(send: () => Promise<Answer>): Promise<Answer> {
-  for (let tries = 1, pauseMs = firstPauseMs; ; tries++, pauseMs *= 2) {
-    try {
-      return await send()
-    } catch (error) {
-      if (tries === maxAttempts || !isPutOff(error)) throw error
-      await pause(pauseMs)
-    }
-  }
-}
-
-const isPutOff = (error: unknown): boolean =>
-  error instanceof ProtocolError && (error.code === 'unavailable' || error.code === 'rate_limited')
 
 /** Whether the gateway may answer later: it is unreachable or overloaded. */
 const isAway = (error: unknown): boolean =>

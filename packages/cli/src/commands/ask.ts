@@ -11,7 +11,6 @@ import { collectNames } from '../lib/options.js'
 import { furtherLine, printJson, printNotice, printText } from '../lib/output.js'
 import { hasPipedInput, readStdin, stdinWord } from '../lib/stdin.js'
 import { parseTimeout } from '../lib/times.js'
-import { ProgressLine } from '../view/progress-line.js'
 
 interface AskFlags extends ConnectionFlags {
   readonly to?: readonly string[]
@@ -80,7 +79,9 @@ async function askSpace(
   const writer = new AnswerWriter()
   const isLive = process.stdout.isTTY && !isJson
   const progress =
-    process.stderr.isTTY && process.env.TERM !== 'dumb' ? new ProgressLine(process.stderr) : undefined
+    process.stderr.isTTY && process.env.TERM !== 'dumb'
+      ? new (await import('../view/progress-line.js')).ProgressLine(process.stderr)
+      : undefined
   let reply: AnyEnvelope | undefined
   let isAsked = false
   const onEnvelope = (envelope: AnyEnvelope): void => {

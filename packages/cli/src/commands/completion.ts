@@ -1,6 +1,7 @@
 import { isObject, isOpenProposal } from '@meup/folds'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { Argument, type Command, Option } from 'commander'
+import { exitCodes } from '../failure/exit-codes.js'
 import { createHttpClient } from '../lib/connection.js'
 import { print } from '../lib/output.js'
 import { readProposals } from '../lib/proposals.js'
@@ -20,12 +21,21 @@ export function addCompletion(program: Command): void {
     .addHelpText('after', '\nThe first lines of the script say where to put it.')
     .action(async (shell: Shell, { offer }: { readonly offer?: keyof typeof offers }) => {
       if (offer === undefined) print(completionScript(program, shell).trimEnd())
-      else for (const word of await offers[offer]()) print(word)
+      else await printOffered(offers[offer])
     })
 }
 
 /** Lists that the script reads from the running space when Tab is pressed. */
 const offers = { tools: readTools, proposals: readOpenProposals, grants: readGrantIds }
+
+/** Longest wait of a shell for a gateway that does not answer. */
+const maxOfferMs = 1000
+
+async function printOffered(read: () => Promise<readonly string[]>): Promise<void> {
+  const giveUp = setTimeout(() => process.exit(exitCodes.timeout), maxOfferMs)
+  for (const word of await read()) print(word)
+  clearTimeout(giveUp)
+}
 
 /** Envelopes that are looked at for tools. */
 const maxLooked = 1000

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import type { Command, Option } from 'commander'
-import { commandHelp, listLeaves } from '../command-help.js'
+import { commandExamples, listLeaves } from '../command-help.js'
 import { print } from '../lib/output.js'
 
 /** `meup man`: the page of all commands. */
@@ -42,7 +42,7 @@ export function formatManPage(program: Command): string {
       toRoff(description),
       '.RE',
     ]),
-    ...(commandHelp[path]?.examples ?? []).flatMap(([line, about]) => [
+    ...(commandExamples[path] ?? []).flatMap(([line, about]) => [
       '.RS',
       '.PP',
       `${toRoff(capitalize(about))}:`,
@@ -71,7 +71,7 @@ function formatPlainPage(program: Command): string {
       getUsage(path, command),
       `    ${capitalize(command.description())}`,
       ...getOptions(command).map(({ flags, description }) => `    ${flags}  ${description}`),
-      ...(commandHelp[path]?.examples ?? []).map(([line, about]) => `    $ ${line}  # ${about}`),
+      ...(commandExamples[path] ?? []).map(([line, about]) => `    $ ${line}  # ${about}`),
       '',
     ])
     .join('\n')

@@ -4,7 +4,6 @@ import type { ServedSpace, Serving } from '@meup/mcp-bridge/serve'
 import { readHostName } from '@meup/protocol'
 import type { Command } from 'commander'
 import { ConfigError } from '../config/config-error.js'
-import { loadConfig } from '../config/load.js'
 import { createToken, isOpenToOthers, makeTokenFolder, readTokenFile } from '../config/tokens.js'
 import type { JsonOf } from '../json-outputs.js'
 import {
@@ -65,9 +64,10 @@ interface ServeFlags extends ConnectionFlags {
 const configFile = 'space.yaml'
 
 /** The host names of this folder's gateway; empty without a configuration. */
-function readGatewayHosts(): readonly string[] {
+async function readGatewayHosts(): Promise<readonly string[]> {
   if (!existsSync(configFile)) return []
   try {
+    const { loadConfig } = await import('../config/load.js')
     return loadConfig(configFile).gateway.hosts
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -106,7 +106,7 @@ async function serveOverHttp(
   { port, file, token }: { port: number; file: string; token: string },
   { json, host }: ServeFlags,
 ): Promise<Serving> {
-  const hosts = [...readGatewayHosts(), ...host]
+  const hosts = [...(await readGatewayHosts()), ...host]
   const serving = await serveSpaceOverHttp(served, { port, token, hosts }).catch(
     (error: NodeJS.ErrnoException) => {
       served.space.close()

@@ -8,7 +8,6 @@ import { writeFile } from '../lib/write-file.js'
 import { exportEvidence } from '../why/evidence.js'
 import { type Explanation, explainAct } from '../why/explanation.js'
 import { findActs } from '../why/find-acts.js'
-import { formatExplanation } from '../why/format-explanation.js'
 import { describeAct } from '../why/lines.js'
 
 /** `meup why [ref…]`. */
@@ -39,7 +38,11 @@ async function printWhy(words: readonly string[], flags: WhyFlags): Promise<void
   if (act === undefined) return
   const explanation = await explainAct(http, act)
   if (flags.json) printJson({ ...explanation.why, ...describeExplanation(explanation) })
-  else for (const line of formatExplanation(explanation, http)) print(line)
+  else {
+    // It finds lines of space.yaml, and other commands start without a parser of YAML.
+    const { formatExplanation } = await import('../why/format-explanation.js')
+    for (const line of formatExplanation(explanation, http)) print(line)
+  }
   if (file === undefined) return
   await writeFile(exportEvidence(http, explanation), file)
   printNotice(`${file} is written; meup audit verify ${file} checks it without a gateway`)

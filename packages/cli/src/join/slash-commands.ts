@@ -2,65 +2,40 @@ import { thinkingLevels } from '@meup/agent-sdk/internal'
 import { suggest } from '@meup/folds'
 import { formatTable } from '../lib/output.js'
 
-interface SlashCommand {
-  readonly name: `/${string}`
-  /** Section of `/help`. */
-  readonly section: string
-  readonly forms: readonly (readonly [takes: string, about: string])[]
-}
+type Form = readonly [takes: string, about: string]
 
-/** The slash commands. */
-export const slashCommands = [
-  {
-    name: '/reasoning',
-    section: 'Inspection',
-    forms: [
+/** The forms of the slash commands, by sections of `/help`. */
+export const slashCommands = {
+  Inspection: {
+    '/reasoning': [
       ['', 'why the agent that answered last used its tools, in its latest turn'],
       ['<number>', 'the same of the turn with this number'],
       ['all', 'the same of all its turns'],
       ['… @<agent>', 'the same of another agent'],
     ],
-  },
-  {
-    name: '/why',
-    section: 'Inspection',
-    forms: [
+    '/why': [
       ['', 'what led to the last answer, call or refusal, and by which right'],
       ['<words>', 'the same of the one that says them; or of #48, an id, or a turn such as 3 or bot turn 3'],
     ],
-  },
-  {
-    name: '/participants',
-    section: 'Inspection',
-    forms: [['[start]', 'who belongs to the space, is here, and thinks; [start] = only names that begin so']],
-  },
-  {
-    name: '/replay',
-    section: 'Inspection',
-    forms: [
+    '/participants': [
+      ['[start]', 'who belongs to the space, is here, and thinks; [start] = only names that begin so'],
+    ],
+    '/replay': [
       ['[count]', 'what was last in the log, again'],
       ['<from>-<to>', 'the envelopes with these numbers'],
     ],
   },
-  {
-    name: '/msg',
-    section: 'Talk',
-    forms: [
+  Talk: {
+    '/msg': [
       ['<participant> <text>', 'says it to one alone, or to several with commas; @name asks for all to read'],
     ],
-  },
-  {
-    name: '/copy',
-    section: 'Talk',
-    forms: [
+    '/copy': [
       ['', 'copies the last message of another participant, as it was written'],
       ['code [number]', 'its last block of code, or that with this number'],
     ],
   },
-  {
-    name: '/filter',
-    section: 'Display',
-    forms: [
+  Display: {
+    '/filter': [
       ['', 'what you see at present, and how much the gateway has kept back'],
       ['@<agent> <kind>', 'only what these say, only envelopes of these kinds'],
       [
@@ -69,91 +44,45 @@ export const slashCommands = [
       ],
       ['off', 'everything again'],
     ],
+    '/thoughts': [['', 'hides what agents think from you, or shows it again (Ctrl+T)']],
+    '/output': [['', 'shows all that tools give back, or a line of it (Ctrl+O)']],
   },
-  {
-    name: '/thoughts',
-    section: 'Display',
-    forms: [['', 'hides what agents think from you, or shows it again (Ctrl+T)']],
-  },
-  {
-    name: '/output',
-    section: 'Display',
-    forms: [['', 'shows all that tools give back, or a line of it (Ctrl+O)']],
-  },
-  { name: '/pending', section: 'Decisions', forms: [['', 'what waits for a decision (Ctrl+P)']] },
-  {
-    name: '/approve',
-    section: 'Decisions',
-    forms: [['<proposal>', 'does it; y does the one in the last line']],
-  },
-  {
-    name: '/always',
-    section: 'Decisions',
-    forms: [
+  Decisions: {
+    '/pending': [['', 'what waits for a decision (Ctrl+P)']],
+    '/approve': [['<proposal>', 'does it; y does the one in the last line']],
+    '/always': [
       ['[proposal]', 'does it, and lets its proposer do the like; asks with which arguments, until when'],
     ],
-  },
-  {
-    name: '/reject',
-    section: 'Decisions',
-    forms: [['<proposal> [why]', 'refuses it; n the one in the last line']],
-  },
-  {
-    name: '/grant',
-    section: 'Decisions',
-    forms: [['<participant> <capability…>', 'gives what you hold; for:1h = for so long']],
-  },
-  {
-    name: '/allow',
-    section: 'Decisions',
-    forms: [['[refusal]', 'grants what the last refused call lacked; asks with which arguments, until when']],
-  },
-  {
-    name: '/interrupt',
-    section: 'Agents',
-    forms: [['[number]', 'asks the run that answers you to stop, or another one (Esc)']],
-  },
-  {
-    name: '/pause',
-    section: 'Agents',
-    forms: [['<participant…> [10m]', 'keeps them from acting, for so long or until /resume']],
-  },
-  { name: '/resume', section: 'Agents', forms: [['<participant…>', 'lets them act again']] },
-  {
-    name: '/hide',
-    section: 'Agents',
-    forms: [['[@agent]', 'hides what it thinks in its run from everyone, who read by whom']],
-  },
-  { name: '/show', section: 'Agents', forms: [['[@agent]', 'shows it to everyone again']] },
-  {
-    name: '/reply',
-    section: 'Agents',
-    forms: [['[@agent] <text>', 'answers the latest thought of its run, before its next step']],
-  },
-  {
-    name: '/ask',
-    section: 'Agents',
-    forms: [['#<seq> <question>', 'asks about that thought; the answer comes apart from the run']],
-  },
-  {
-    name: '/think',
-    section: 'Agents',
-    forms: [
-      ['off|low|high|auto', 'how much models are to think about what you say next; auto = as they are set'],
+    '/reject': [['<proposal> [why]', 'refuses it; n the one in the last line']],
+    '/grant': [['<participant> <capability…>', 'gives what you hold; for:1h = for so long']],
+    '/allow': [
+      ['[refusal]', 'grants what the last refused call lacked; asks with which arguments, until when'],
     ],
   },
-  {
-    name: '/compact',
-    section: 'Agents',
-    forms: [
+  Agents: {
+    '/interrupt': [['[number]', 'asks the run that answers you to stop, or another one (Esc)']],
+    '/pause': [['<participant…> [10m]', 'keeps them from acting, for so long or until /resume']],
+    '/resume': [['<participant…>', 'lets them act again']],
+    '/hide': [['[@agent]', 'hides what it thinks in its run from everyone, who read by whom']],
+    '/show': [['[@agent]', 'shows it to everyone again']],
+    '/reply': [['[@agent] <text>', 'answers the latest thought of its run, before its next step']],
+    '/ask': [['#<seq> <question>', 'asks about that thought; the answer comes apart from the run']],
+    '/think': [
+      ['off|low|high|auto', 'how much models are to think about what you say next; auto = as they are set'],
+    ],
+    '/compact': [
       ['[@agent]', 'has the agent that answered last, or another one, put its memory into short notes'],
     ],
   },
-  { name: '/exit', section: 'Help', forms: [['', 'leaves; so do /quit, Ctrl+D, and Ctrl+C twice']] },
-  { name: '/help', section: 'Help', forms: [['', 'this']] },
-] as const satisfies readonly SlashCommand[]
+  Help: {
+    '/exit': [['', 'leaves; so do /quit, Ctrl+D, and Ctrl+C twice']],
+    '/help': [['', 'this']],
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<`/${string}`, readonly Form[]>>>>
 
-export type CommandName = (typeof slashCommands)[number]['name']
+type Sections = typeof slashCommands
+export type CommandName = { [Name in keyof Sections]: keyof Sections[Name] }[keyof Sections]
+export const commandNames = Object.values(slashCommands).flatMap(Object.keys) as readonly CommandName[]
 
 /** The meaning of a typed line. */
 export type Typed =
@@ -173,11 +102,9 @@ export function readTyped(line: string, participants: readonly string[] = []): T
   if (/^@\S/.test(line)) return readMentions(line, participants)
   const [, word, argument = ''] = /^(\/[a-z]+)(?:\s+(.*))?$/s.exec(line.trimEnd()) ?? []
   if (word === undefined) return { say: line }
-  const command = slashCommands.find(({ name }) => name === (word === '/quit' ? '/exit' : word))
+  const command = commandNames.find((name) => name === (word === '/quit' ? '/exit' : word))
   if (command === undefined) return { unknown: word }
-  return (
-    (command.name === '/msg' && readPrivate(argument, participants)) || { command: command.name, argument }
-  )
+  return (command === '/msg' && readPrivate(argument, participants)) || { command, argument }
 }
 
 /** `@bot What fails?`, `@bot,ben …` and `@bot @ben …` ask those whom they name. */
@@ -204,8 +131,10 @@ const readNames = (text: string): string[] => [
 
 /** The lines of `/help`. */
 export function helpLines(): string[] {
-  const rows = slashCommands.flatMap(({ name, section, forms }) =>
-    forms.map(([takes, about]) => ({ section, row: [`  ${name} ${takes}`.trimEnd(), about] })),
+  const rows = Object.entries(slashCommands).flatMap(([section, commands]) =>
+    Object.entries<readonly Form[]>(commands).flatMap(([name, forms]) =>
+      forms.map(([takes, about]) => ({ section, row: [`  ${name} ${takes}`.trimEnd(), about] })),
+    ),
   )
   const lines = formatTable(rows.map(({ row }) => row))
   const titled = rows.flatMap(({ section }, at) => [
@@ -217,7 +146,7 @@ export function helpLines(): string[] {
 
 /** The message for an unknown command. */
 export function describeUnknownSlashCommand(word: string): string {
-  const meant = suggest(word, names)
+  const meant = suggest(word, commandNames)
   return `✗ there is no ${word}; ${meant === undefined ? '/help says what there is' : `did you mean ${meant}?`}`
 }
 
@@ -230,7 +159,6 @@ interface Known {
   readonly proposals: readonly string[]
 }
 
-const names: readonly string[] = slashCommands.map(({ name }) => name)
 const details = ['reasoning:full', 'reasoning:summary', 'reasoning:boundaries', 'reasoning:none']
 
 /** Completes a line: the candidates, and the part that they replace. */
@@ -238,7 +166,7 @@ export function completeLine(line: string, known: Known): [string[], string] {
   const part = /[^\s,]*$/.exec(line)?.[0] ?? ''
   const named = known.participants.map((id) => `@${id}`)
   if (part === line)
-    return [startingWith(part, line.startsWith('/') ? names : line.startsWith('@') ? named : []), part]
+    return [startingWith(part, line.startsWith('/') ? commandNames : line.startsWith('@') ? named : []), part]
   if (!line.startsWith('/')) return [startingWith(part, part.startsWith('@') ? named : []), part]
   const [command = '', ...words] = line.split(/\s+/)
   return [startingWith(part, wordsFor(command, words.length - 1, known)), part]

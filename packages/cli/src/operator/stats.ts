@@ -13,6 +13,7 @@ import type { JsonOf } from '../json-outputs.js'
 import { UsageError } from '../lib/exit.js'
 import { formatBytes, formatTable, print, printJson, printNotice } from '../lib/output.js'
 import { findGateway, type GatewayFile } from '../lib/running-gateway.js'
+import { formatCount } from '../top/work-table.js'
 import { resolveAddress } from './settings.js'
 
 export interface StatsFlags {
@@ -41,6 +42,8 @@ interface SpaceStats {
   readonly waiting: number
   /** Envelopes that were erased, and whose bytes are still there. */
   readonly unerased: number
+  /** Tokens since the gateway started, as agents report them. */
+  readonly tokens: { readonly input: number; readonly output: number }
   /** Envelopes since the gateway started, by error code. */
   readonly refused: Readonly<Record<string, number>>
   /** The participants, without capabilities; `null` = they could not be read. */
@@ -72,8 +75,10 @@ export async function stats({ config: path, url, json }: StatsFlags): Promise<vo
   const directory = dirname(file)
   const running = url === undefined ? await findGateway(directory) : undefined
   const address = url ?? running?.url
-  const gateway = address === undefined ? undefined : await readGateway(address, running, directory)
-  const log = url === undefined ? readFiles(file) : undefined
+  const [gateway, log] = await Promise.all([
+    address === undefined ? undefined : readGateway(address, running, directory),
+    url === undefined ? readFiles(file) : undefined,
+  ])
   if (gateway === undefined && log === undefined)
     throw new UsageError(`there is no ${path}, and no gateway runs here; name one with --url`)
   if (json) return void printJson<JsonOf<'stats'>>({ gateway: gateway ?? null, log: log ?? null })
@@ -82,7 +87,7 @@ export async function stats({ config: path, url, json }: StatsFlags): Promise<vo
 }
 
 /** Milliseconds between two readings: what happened in between is the rate. */
-const sampleMs = 1000
+const sampleMs = 250
 const requestMs = 5000
 
 /** `running`: what the gateway of this folder has written; absent = it is another one. */
@@ -93,11 +98,14 @@ async function readGateway(
 ): Promise<GatewayStats> {
   const first = await fetchMetrics(url)
   const start = performance.now()
-  await pause(sampleMs)
+  const [participants] = await Promise.all([
+    Promise.all(first.spaces.map((space) => readParticipants({ url, space }, running, directory))),
+    pause(sampleMs),
+  ])
   const last = await fetchMetrics(url)
   const seconds = (performance.now() - start) / 1000
   const uptimeMs = Date.now() - last.sum('process_start_time_seconds') * 1000
-  const read = last.spaces.map(async (space): Promise<SpaceStats> => {
+  const spaces = first.spaces.map((space, at): SpaceStats => {
     const sum = (name: string): number => last.sum(`meup_${name}`, space)
     const head = sum('log_head')
     return {
@@ -117,11 +125,11 @@ async function readGateway(
       unindexed: sum('unindexed_envelopes'),
       waiting: sum('waiting_envelopes'),
       unerased: sum('unerased_envelopes'),
+      tokens: { input: 0, output: 0, ...last.by('direction', 'meup_reported_tokens_total', space) },
       refused: last.by('code', 'meup_envelopes_refused_total', space),
-      participants: await readParticipants({ url, space }, running, directory),
+      participants: participants[at] ?? null,
     }
   })
-  const spaces = await Promise.all(read)
   return { url, uptimeMs, memoryBytes: last.sum('process_resident_memory_bytes'), spaces }
 }
 
@@ -157,7 +165,7 @@ async function fetchMetrics(url: string): Promise<Metrics> {
   }
 }
 
-function readFiles(config: string): FileStats | undefined {
+async function readFiles(config: string): Promise<FileStats | undefined> {
   if (!existsSync(config)) return undefined
   const path = logPath(loadConfig(config).storage)
   if (path === undefined) return { files: [], spaces: [] }
@@ -177,7 +185,7 @@ function gatewayLines(gateway: GatewayStats | undefined): string[] {
 }
 
 function spaceLines(stats: SpaceStats): string[] {
-  const { space, isReady, head, perSecond, commitMs, refused } = stats
+  const { space, isReady, head, perSecond, commitMs, tokens, refused } = stats
   const { present, connections, unsentBytes, openContexts, openProposals, unindexed, waiting, unerased } =
     stats
   const codes = Object.entries(refused).map(([code, count]) => `${code} ${count}`)
@@ -190,6 +198,7 @@ function spaceLines(stats: SpaceStats): string[] {
     ['participants', `${present} present · ${connections} connections · ${formatBytes(unsentBytes)} unsent`],
     ...participantRows(stats.participants ?? []),
     ['open', `${openContexts} contexts · ${openProposals} proposals`],
+    ['tokens', `${formatCount(tokens.input)} in, ${formatCount(tokens.output)} out, as agents report them`],
     ['refused', codes.join(', ') || 'nothing'],
     ...(unerased > 0 ? [['erased', `${unerased} whose bytes are still there`] as const] : []),
   ]

@@ -8,6 +8,7 @@ import {
   defaultGuard,
   formatDuration,
   getStopWords,
+  isElicitation,
   isNotification,
   isObject,
   onOneLine,
@@ -48,6 +49,8 @@ interface AgentLinesOptions {
   readonly style: Style
   /** Highlights the name of a participant; `name`: the part of it that is shown. */
   readonly highlight: (name: string, id: string) => string
+  /** The reader: what tools ask it is shown as a form, not as a call. */
+  readonly self?: string
   /** Columns of the terminal. */
   readonly columns: () => number
   /** The contexts as of the shown envelope. */
@@ -74,6 +77,8 @@ interface AgentCall {
   readonly shown: ShownCall
   /** Its run has ended without its result. */
   readonly isLeft?: true
+  /** The reader is asked. */
+  readonly isForm: boolean
 }
 type Caller = Pick<AgentCall, 'agent' | 'context'>
 
@@ -91,9 +96,10 @@ export class AgentLines implements LineRenderer {
     store: new RecentCalls({ open: maxCalls, over: maxCalls }),
     reduce: ({ what, call }, envelope) => {
       if (what !== 'asked') return call.data
-      const { from: agent, context } = envelope
+      const { from: agent, to = [], context, payload } = envelope
       const shown = this.#describer.describe(envelope as AnyEnvelope)
-      return shown && { agent, context, shown }
+      const isForm = isElicitation(payload) && to.includes(this.#options.self ?? '')
+      return shown && { agent, context, shown, isForm }
     },
   })
   #latestOutput: () => string[] = () => []
@@ -171,6 +177,7 @@ export class AgentLines implements LineRenderer {
 
   #callLine(call: AgentCall, mark: string, end: string): string[] {
     const { style } = this.#options
+    if (call.isForm) return []
     return this.#status([`  ${callText(call.shown, mark, style)}${style.section(end)}`], call)
   }
 

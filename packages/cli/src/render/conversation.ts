@@ -161,7 +161,7 @@ const maxNamesChars = 60
 /** A message without the fields that are shown in words: its addressees, and whether it is an answer. */
 export function messageAlone(envelope: AnyEnvelope): AnyEnvelope {
   if (envelope.kind !== Kind.chat) return envelope
-  const { mentions: _, noAnswer: __, ...payload } = envelope.payload as ChatPayload & { noAnswer?: unknown }
+  const { noAnswer: _, ...payload } = envelope.payload as ChatPayload & { noAnswer?: unknown }
   return { ...envelope, payload }
 }
 

@@ -58,9 +58,9 @@ export class CallDescriber {
 }
 
 function describeCall(request: Request): ShownCall {
-  const { payload } = request
+  const { to = [], payload } = request
   return {
-    tool: onOneLine(shownToolName(payload)),
+    tool: onOneLine(isElicitation({ ...payload }) ? `asks ${to.join(', ')}` : shownToolName(payload)),
     args: formatArguments(redact(getShown(payload), defaultGuard).value),
     why: brief(getCallRationale({ ...request }), maxReasonChars),
   }

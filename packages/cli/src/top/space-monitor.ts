@@ -3,9 +3,9 @@ import {
   defaultGuard,
   describe,
   describeState,
-  isObject,
   isToolCall,
   onOneLine,
+  readRunUsage,
   type StateText,
 } from '@meup/folds'
 import { type AnyEnvelope, isThought, Kind, namespaceOf, type ParticipantDetails } from '@meup/protocol'
@@ -75,11 +75,8 @@ export class SpaceMonitor {
   /** Counts the tokens of a run that has ended. */
   applySpend({ kind, from, ts, payload }: AnyEnvelope): void {
     if (kind !== Kind.reasoningConclusion) return
-    const { metadata } = payload as { readonly metadata?: unknown }
-    const { tokens } = isObject(metadata) ? metadata : {}
-    const { input, output } = isObject(tokens) ? tokens : {}
-    const sum = [input, output].reduce<number>((all, each) => all + (isCount(each) ? each : 0), 0)
-    this.#countsOf(from).tokens.add(Date.parse(ts), sum)
+    const { input = 0, output = 0 } = readRunUsage(payload.metadata).tokens
+    this.#countsOf(from).tokens.add(Date.parse(ts), input + output)
   }
 
   /** All participants, the busiest first. `now`: in milliseconds by the gateway's clock. */
@@ -118,15 +115,10 @@ export class SpaceMonitor {
   }
 }
 
-const isCount = (value: unknown): value is number => Number.isFinite(value) && Number(value) >= 0
-
 /** `"No."`, `→ files/read_text_file report.txt`, `· It looks right`; `''` = nothing that people read. */
 function describeLast(envelope: AnyEnvelope): string {
-  const { kind, payload } = envelope
-  // Mentions are shown as text, too.
-  const said =
-    kind === Kind.chat ? ({ ...envelope, payload: { message: payload.message } } as AnyEnvelope) : envelope
-  const { object, detail } = describe(said, defaultGuard)
+  const { kind } = envelope
+  const { object, detail } = describe(envelope, defaultGuard)
   if (kind === Kind.chat) return `"${brief(detail, maxLastChars)}"`
   if (kind === Kind.mcpRequest || kind === Kind.mcpProposal)
     return brief(onOneLine(`→ ${object} ${detail}`), maxLastChars)

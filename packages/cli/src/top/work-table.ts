@@ -103,7 +103,7 @@ const formatRate = (rate: number): string =>
   rate === 0 ? '–' : rate < 10 ? rate.toFixed(1) : rate.toFixed(0)
 
 /** `–`, `12`, `3.2 k`, `1.2 M`. */
-const formatCount = (count: number): string => {
+export const formatCount = (count: number): string => {
   if (count === 0) return '–'
   if (count < 1000) return String(count)
   return count < 999_950 ? `${(count / 1000).toFixed(1)} k` : `${(count / 1_000_000).toFixed(1)} M`

@@ -2,6 +2,7 @@ import {
   Calls,
   type ContextFold,
   createContextFold,
+  isElicitation,
   type LiveAnswer,
   LiveAnswers,
   onOneLine,
@@ -126,7 +127,10 @@ export class Activity {
       reduce: ({ what, call }, envelope) => {
         if (what !== 'asked') return call.data
         const shown = describer.describe(envelope as AnyEnvelope)
-        return shown && { caller: call.from, call: shown, since: this.#now() }
+        if (shown === undefined) return undefined
+        // The question itself is in the scrollback.
+        const line = isElicitation(envelope.payload) ? { ...shown, args: '' } : shown
+        return { caller: call.from, call: line, since: this.#now() }
       },
     })
     return new SpaceView({

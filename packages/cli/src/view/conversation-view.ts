@@ -240,6 +240,7 @@ class ConversationView implements View {
     const columns = (): number => this.#surface.columns
     return new AgentLines({
       ...this.#look(),
+      self: this.#space.id,
       columns,
       contexts,
       summaries: () => activity.summaries,

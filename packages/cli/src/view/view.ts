@@ -1,4 +1,3 @@
-import type { Interface } from 'node:readline'
 import type { LogQuery } from '@meup/agent-sdk/http'
 import {
   type AnyEnvelope,
@@ -15,6 +14,7 @@ import { UsageError } from '../lib/exit.js'
 import type { Following } from '../render/agent-lines.js'
 import type { LineRenderer, MarkFlags } from '../render/conversation.js'
 import type { Completer } from './keyboard.js'
+import type { Surface } from './surface.js'
 
 export interface ViewFlags extends ConnectionFlags, MarkFlags {
   readonly verbose?: boolean
@@ -22,16 +22,12 @@ export interface ViewFlags extends ConnectionFlags, MarkFlags {
 }
 
 /** The view of a space in a command. */
-export interface View {
+export interface View extends Omit<Surface, 'choose' | 'columns'> {
   show(envelope: AnyEnvelope): void
   /** Takes note of an earlier envelope, which is not shown. */
   learn(envelope: AnyEnvelope): void
   /** Appends what follows the envelope that was shown last. */
   append(envelope: AnyEnvelope, following: Following): void
-  /** Prints lines that were asked for. */
-  print(lines: readonly string[]): void
-  /** Prints a notice. */
-  notify(line: string): void
   toggleThoughts(): void
   readonly showsThoughts: boolean
   toggleOutput(): void
@@ -43,23 +39,6 @@ export interface View {
   readonly filter: ViewFilter | undefined
   /** Asks the user to choose; `undefined` = none. */
   ask(question: string, choices: readonly string[]): Promise<number | undefined>
-  /** Asks the user for a line; `undefined`: Esc, or there is no terminal. See `Surface.prompt`. */
-  prompt(question: string, signal?: AbortSignal): Promise<string | undefined>
-  /** Whether a typed line answers such a question. */
-  take(line: string): boolean
-  /** Puts a line back to be edited; without a terminal nothing. */
-  edit(line: string): void
-  /** The text of a typed line, with its pastes. */
-  read(line: string): string
-  /** Puts a text into the clipboard of the terminal, if there is one that allows it. */
-  copy(text: string): void
-  /** When the line was begun that is typed, in milliseconds since the epoch. */
-  readonly typedSince: number | undefined
-  /** Redraws the status. */
-  refresh(): void
-  /** Lines typed at a terminal. */
-  readonly lines: Interface | undefined
-  close(): void
 }
 
 export interface ViewFilter {

@@ -1,3 +1,4 @@
+import { readRunUsage } from '@meup/folds'
 import { Kind, namespaceOf, type Rate, type RateClass } from '@meup/protocol'
 import type { DraftEntry } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
@@ -196,6 +197,8 @@ export class SpaceMetrics {
   /** Seconds that the log took for one batch. */
   readonly commits = new Histogram([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5])
   failedCommits = 0
+  /** Tokens that runs report at their ends. */
+  readonly tokens = new MeterCounts()
   /** Findings of the guard, by action. */
   readonly findings = new MeterCounts()
   /** Connections closed because their peers read too slowly. */
@@ -206,6 +209,13 @@ export class SpaceMetrics {
   readonly suppressed = { envelopes: 0, bytes: 0 }
   /** Thoughts of hidden runs, each counted once. */
   withheldThoughts = 0
+
+  /** Counts the tokens that the payload of a conclusion reports. */
+  concluded(payload: { readonly metadata?: unknown }): void {
+    const { input = 0, output = 0 } = readRunUsage(payload.metadata).tokens
+    if (input > 0) this.tokens.add('input', input)
+    if (output > 0) this.tokens.add('output', output)
+  }
 
   committed(batch: readonly DraftEntry[], seconds: number): void {
     this.commits.add(seconds)

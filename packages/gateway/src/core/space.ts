@@ -216,6 +216,7 @@ export class Space {
     this.ids.admit(draft)
     this.#origins.push(origin)
     this.#fold(envelope, encoded.body)
+    if (envelope.kind === Kind.reasoningConclusion) this.metrics.concluded(envelope.payload)
     this.#commit.add(draft)
   }
 

@@ -111,6 +111,9 @@ export const metricDefinitions: readonly MetricDefinition[] = [
   counter('meup_envelopes_refused_total', 'Envelopes that were refused, by error code', (metrics) =>
     byKey('code', metrics.refused),
   ),
+  counter('meup_reported_tokens_total', 'Tokens that agents report at the ends of runs', (metrics) =>
+    byKey('direction', metrics.tokens),
+  ),
   counter('meup_safety_findings_total', 'Envelopes with findings of the guard, by outcome', (metrics) =>
     byKey('action', metrics.findings),
   ),

@@ -50,10 +50,8 @@ export const namesHost = (text: string, { host, origin }: URL): boolean =>
 
 const maxParametersChars = 200
 
-/** The text of an envelope, safe to show, without its mentions and failure, which are shown separately. */
-export function getText({
-  payload: { mentions: _, noAnswer: __, ...said },
-}: Pick<Envelope, 'payload'>): string {
+/** The text of an envelope, safe to show, without its failure, which is shown separately. */
+export function getText({ payload: { noAnswer: _, ...said } }: Pick<Envelope, 'payload'>): string {
   return printable(payloadText(said))
 }
 

@@ -1,0 +1,21 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { ProtocolError } from '@meup/protocol'
+
+/** Milliseconds before a rejected request is repeated; doubled each time. */
+const firstPauseMs = 1000
+const maxAttempts = 8
+
+/** Repeats a request while the gateway is not ready or its rate limit is reached. */
+export async function retryPutOff<Answer>(send: () => Promise<Answer>): Promise<Answer> {
+  for (let tries = 1, pauseMs = firstPauseMs; ; tries++, pauseMs *= 2) {
+    try {
+      return await send()
+    } catch (error) {
+      if (tries === maxAttempts || !isPutOff(error)) throw error
+      await pause(pauseMs)
+    }
+  }
+}
+
+export const isPutOff = (error: unknown): boolean =>
+  error instanceof ProtocolError && (error.code === 'unavailable' || error.code === 'rate_limited')
