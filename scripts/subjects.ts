@@ -18,7 +18,7 @@ const verbs: ReadonlySet<string> = new Set(
   defer define delay delete deliver deny deprecate derive describe detect digest disable disconnect dispatch display document draw drop
   echo embed emit empty enable encode end enforce ensure erase escape exclude execute exit expand expect expire explain expose export
   extend extract fail fetch fill filter find finish fit fix flag flatten flush fold follow forget format forward free freeze gather
-  generate give grant group guard guide handle hash hide hold honour identify ignore import improve include increase indent index infer
+  generate give grant group guard guide handle hash hide highlight hold honour identify ignore import improve include increase indent index infer
   inform inherit initialize inline insert inspect install introduce invalidate invite isolate join judge keep kick kill label lay lazy-load lead
   leave let lift limit link list listen load lock log look lower make map mark mask match measure mention merge migrate mirror mock move
   mute name narrow negotiate normalize note notify number offer omit open order own pace page pair parse pass paste pause pay persist pick
@@ -28,7 +28,7 @@ const verbs: ReadonlySet<string> = new Set(
   reserve reset resolve respond restart restore restrict resume retain retry return reuse reveal revert review revoke rewrite run save
   say scan schedule scope seal search select send separate serve set share shorten show shrink shut sign simplify skip sort specify
   speed split stamp start state steer stop store stream strip style subscribe suggest summarize support suppress swap switch sync
-  synchronize take test throttle throw tighten time trace track translate trim truncate try turn type unify update upgrade use validate
+  synchronize take talk test throttle throw tighten time trace track translate trim truncate try turn type unify update upgrade use validate
   verify vendor wait warn watch widen withdraw withhold wrap write yield`.split(/\s+/),
 )
 

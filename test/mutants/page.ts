@@ -9,7 +9,7 @@ export const page: readonly Mutant[] = [
     function: 'SeenParts.hasAll',
     replace: 'parts.every(',
     by: 'parts.some(',
-    tests: ['packages/observer/test/shown.test.ts'],
+    tests: ['packages/observer/test/card-content.test.ts'],
   },
   // A name of a tool that is not what it seems passes for plain.
   {
@@ -17,7 +17,7 @@ export const page: readonly Mutant[] = [
     function: 'summarizeProposal',
     replace: 'spellOut(name) === name',
     by: 'true',
-    tests: ['packages/observer/test/shown.test.ts'],
+    tests: ['packages/observer/test/card-content.test.ts'],
   },
   // Filtering for one participant hides the gateway's envelopes about it.
   {

@@ -7,7 +7,7 @@ import { type AnyEnvelope, GATEWAY, Kind } from '@meup/protocol'
 export const asDocumented = (all: readonly AnyEnvelope[]): AnyEnvelope[] =>
   all.filter(({ from, kind }) => from !== GATEWAY && kind !== Kind.mcpResponse)
 
-/** What the examples show of an envelope: the name of the called tool, or the message. */
+/** The name of the tool that an envelope calls, or its message: the part that the examples show. */
 export function gist(envelope: AnyEnvelope): unknown {
   if (envelope.kind === Kind.mcpRequest) return envelope.payload.params?.name
   return (envelope.payload as { message?: unknown }).message

@@ -13,12 +13,14 @@ import { providers, templates } from '../operator/templates.js'
 import type { TokenFlags, TokenVerb } from '../operator/tokens.js'
 import type { RunFlags } from '../run/run.js'
 
+// The implementation of each command is loaded when it runs, so that the others start fast.
+
 const descriptions = {
   gateway: 'run the gateway alone',
   up: 'run the gateway, its tool servers and its programs',
 } as const
 
-/** `meup gateway` and `meup up`. Their implementation is loaded when they run, so that other commands start fast. */
+/** `meup gateway` and `meup up`. */
 export function addRunCommands(program: Command): void {
   for (const name of ['gateway', 'up'] as const) {
     const command = program
@@ -45,7 +47,7 @@ export function addRunCommands(program: Command): void {
   }
 }
 
-/** `meup restart`. Loaded when it runs. */
+/** `meup restart`. */
 export function addRestart(program: Command): void {
   const command = program
     .command('restart')
@@ -56,7 +58,7 @@ export function addRestart(program: Command): void {
   )
 }
 
-/** `meup down`, `logs` and `spaces`. Loaded when they run. */
+/** `meup down`, `logs` and `spaces`. */
 export function addRunning(program: Command): void {
   withConfig(program.command('down').description('end the space of this folder and its programs')).action(
     async (flags: DownFlags) => (await import('../operator/down.js')).down(flags),
@@ -79,7 +81,7 @@ export function addRunning(program: Command): void {
     )
 }
 
-/** `meup ps` and `meup top`. Loaded when they run. */
+/** `meup ps` and `meup top`. */
 export function addWork(program: Command): void {
   withConnection(program.command('ps'), 'print one JSON object')
     .description('show how the participants of a space are doing: state, messages, calls and tokens')
@@ -90,7 +92,7 @@ export function addWork(program: Command): void {
     .action(async (flags: ConnectionFlags) => (await import('../top/top.js')).top(flags))
 }
 
-/** `meup init`: creates a space with a first agent in an empty folder. Loaded when it runs. */
+/** `meup init`: creates a space with a first agent in an empty folder. */
 export function addInit(program: Command): void {
   program
     .command('init')
@@ -131,7 +133,7 @@ export function addInit(program: Command): void {
     )
 }
 
-/** `meup add`. Loaded when it runs. */
+/** `meup add`. */
 export function addAdd(program: Command): void {
   const command = program
     .command('add')
@@ -161,7 +163,7 @@ export function addAdd(program: Command): void {
   )
 }
 
-/** `meup space …`. Loaded when it runs. */
+/** `meup space …`. */
 export function addSpace(program: Command): void {
   const group = program.command('space').description('write and check the configuration of a space')
   group
@@ -197,7 +199,7 @@ const verbs: Record<TokenVerb, { readonly argument: string; readonly description
   },
 }
 
-/** `meup token …`. Loaded when it runs. */
+/** `meup token …`. */
 export function addToken(program: Command): void {
   const group = program
     .command('token')
@@ -233,7 +235,7 @@ function withFlags(command: Command, isMute: boolean): Command {
   return command
 }
 
-/** `meup doctor`. Loaded when it runs. */
+/** `meup doctor`. */
 export function addDoctor(program: Command): void {
   withConnection(program.command('doctor'), 'print one JSON object')
     .description('show every setting and its source, then find what is wrong here')
@@ -243,7 +245,7 @@ export function addDoctor(program: Command): void {
     .action(async (flags: DoctorFlags) => (await import('../operator/doctor.js')).doctor(flags))
 }
 
-/** `meup backup` and `meup restore`. Loaded when they run. */
+/** `meup backup` and `meup restore`. */
 export function addBackup(program: Command): void {
   const backup = program
     .command('backup')
@@ -262,7 +264,7 @@ export function addBackup(program: Command): void {
   )
 }
 
-/** `meup stats`. Loaded when it runs. */
+/** `meup stats`. */
 export function addStats(program: Command): void {
   const stats = program
     .command('stats')

@@ -102,7 +102,7 @@ function listJsonLines(): readonly Line[] {
   }))
 }
 
-/** Lines that change nothing that another one reads; they are run beside others. */
+/** Lines that change nothing that another one reads; they are run at the same time as others. */
 const isReading = (line: string): boolean =>
   /meup (?:caps (?:ls|log)|doctor|help|man|ps|reasoning|search (?!--tool)|space validate|spaces|stats|transcript (?!replay)|watch .*--no-follow)/.test(
     line,

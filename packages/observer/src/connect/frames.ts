@@ -1,63 +1,7 @@
-/** Milliseconds between two deliveries in a hidden page. */
-const hiddenPageMs = 250
-/** Values per delivery, so that a long replay does not block the page. */
-const maxBatch = 2000
-/** Minimum milliseconds between two deliveries: faster updates cannot be read, and each one redraws the page. */
-const leastMs = 40
-
-/** Batches values: delivers the first with the next frame, and following ones together after a pause. */
-export class Batches<Value> {
-  readonly #give: (batch: readonly Value[]) => void
-  #waiting: Value[] = []
-  #rest: ReturnType<typeof setTimeout> | undefined
-  #isScheduled = false
-  #delivered = Number.NEGATIVE_INFINITY
-  #drained: (() => void)[] = []
-
-  constructor(give: (batch: readonly Value[]) => void) {
-    this.#give = give
-  }
-
-  add(value: Value): void {
-    this.#waiting.push(value)
-    this.#schedule()
-  }
-
-  clear(): void {
-    this.#waiting = []
-  }
-
-  /** Resolves when everything added so far has been delivered, without a rest. */
-  drained(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#drained.push(resolve)
-      this.#schedule()
-    })
-  }
-
-  #schedule(): void {
-    if (this.#isScheduled) return
-    const restMs = this.#delivered + leastMs - performance.now()
-    if (restMs <= 0 || this.#drained.length > 0 || this.#waiting.length >= maxBatch) this.#deliverSoon()
-    else this.#rest ??= setTimeout(() => this.#deliverSoon(), restMs)
-  }
-
-  #deliverSoon(): void {
-    clearTimeout(this.#rest)
-    this.#rest = undefined
-    this.#isScheduled = true
-    requestFrame(() => this.#deliver(), hiddenPageMs)
-  }
-
-  #deliver(): void {
-    this.#isScheduled = false
-    this.#delivered = performance.now()
-    const batch = this.#waiting.splice(0, maxBatch)
-    if (batch.length > 0) this.#give(batch)
-    if (this.#waiting.length > 0) this.#schedule()
-    else for (const resolve of this.#drained.splice(0)) resolve()
-  }
-}
+/** Milliseconds between two steps that are only drawn, in a hidden page. */
+export const hiddenPageMs = 250
+/** Milliseconds between two steps of background work in a hidden page. */
+const hiddenFrameMs = 50
 
 /** Runs a callback with the next frame; after `hiddenMs` in a hidden page, which has no frames. */
 export function requestFrame(callback: () => void, hiddenMs: number): void {
@@ -66,6 +10,3 @@ export function requestFrame(callback: () => void, hiddenMs: number): void {
 }
 
 export const nextFrame = (): Promise<void> => new Promise((resolve) => requestFrame(resolve, hiddenFrameMs))
-
-/** Milliseconds between two steps of background work in a hidden page. */
-const hiddenFrameMs = 50

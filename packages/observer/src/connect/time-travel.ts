@@ -1,12 +1,12 @@
 import { Past, type SpaceModel } from '../model/index.js'
-import { requestFrame } from './frames.js'
+import { hiddenPageMs, requestFrame } from './frames.js'
 
 /** Playback speeds. */
 export const speeds = [1, 4, 16, 64] as const
 /** Milliseconds per frame for the past while it plays, and while the reader waits. */
 const frameBudgetMs = { playing: 12, seeking: 24 }
-/** Milliseconds: between two steps in a hidden page, and between two progress updates. */
-const [hiddenFrameMs, progressEveryMs] = [250, 100]
+/** Milliseconds between two progress updates. */
+const progressEveryMs = 100
 
 /** The moment that the reader looks at: the present, or the past, paused or playing. */
 export class TimeTravel {
@@ -128,6 +128,6 @@ export class TimeTravel {
       }
       if (this.#isMoving) this.#next(isThere ? now : performance.now())
     }
-    requestFrame(step, hiddenFrameMs)
+    requestFrame(step, hiddenPageMs)
   }
 }

@@ -1,5 +1,12 @@
 export { readSettings, type Settings } from './arguments.js'
 export { type CallSummary, summarizeCall, summarizeCalls } from './call-summary.js'
+export {
+  type CardContent,
+  type CardPart,
+  describeCard,
+  SeenParts,
+  summarizeProposal,
+} from './card-content.js'
 export { type Change, createComparison, type DiffLine, describeChange } from './change.js'
 export { type CodeToken, colourLines, cutTokens } from './diff-colours.js'
 export { markWords } from './diff-words.js'
@@ -70,7 +77,6 @@ export { Layout, type RowList } from './rows/row-list.js'
 export { getPartKey } from './rows/slots.js'
 export { type TimeScale, timeScale } from './rows/time-scale.js'
 export { getSpan, listThoughts, type TraceBar } from './rows/trace.js'
-export { type CardContent, type CardPart, describeCard, SeenParts, summarizeProposal } from './shown.js'
 export { likenessOf } from './space-folds.js'
 export { SpaceModel } from './space-model.js'
 export { findDefinitions, findPart, splitText } from './split-text.js'

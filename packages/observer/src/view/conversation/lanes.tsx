@@ -33,6 +33,15 @@ export function Lanes({ current, handle }: ViewProps): VNode {
   const start = Math.max(Math.floor(seen.left / width) - overscanLanes, 0)
   const end = Math.min(Math.ceil((seen.left + seen.width) / width) + overscanLanes, lanes.length)
 
+  /** Drawn lanes: one more in each frame, since all of them at once block the page for too long. */
+  const [count, setCount] = useState(1)
+  const drawnEnd = Math.min(start + count, end)
+  useEffect(() => {
+    if (drawnEnd === end) return
+    const frame = requestAnimationFrame(() => setCount(count + 1))
+    return () => cancelAnimationFrame(frame)
+  }, [drawnEnd, end])
+
   useEffect(() => () => model.lists.drop('lanes'), [model])
   useLayoutEffect(() => {
     const look = (): void => {
@@ -110,7 +119,7 @@ export function Lanes({ current, handle }: ViewProps): VNode {
       )}
       <div class="lanes" ref={box}>
         <div class="lanes-before" style={{ width: start * width }} />
-        {lanes.slice(start, end).map((lane) => (
+        {lanes.slice(start, drawnEnd).map((lane) => (
           <LaneColumn
             key={lane.key ?? ''}
             lane={lane}
@@ -127,7 +136,7 @@ export function Lanes({ current, handle }: ViewProps): VNode {
             }}
           />
         ))}
-        <div class="lanes-after" style={{ width: Math.max(lanes.length - end, 0) * width }} />
+        <div class="lanes-after" style={{ width: Math.max(lanes.length - drawnEnd, 0) * width }} />
       </div>
     </div>
   )

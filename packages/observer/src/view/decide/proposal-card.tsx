@@ -93,7 +93,7 @@ function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
     session.onChange()
   }
   const content = (part: CardPart, value: unknown): unknown =>
-    needed.includes(part) && card.isWhole ? value && `${id} ${card.chars}` : undefined
+    needed.includes(part) && card.isApprovable ? value && `${id} ${card.chars}` : undefined
   const changeBox = useSeenToEnd<HTMLPreElement>(content('change', change), () => see('change'))
   const settingsBox = useSeenToEnd<HTMLDivElement>(content('settings', settings), () => see('settings'))
   const exactBox = useSeenToEnd<HTMLPreElement>(content('exact', exact), () => see('exact'))
@@ -135,7 +135,7 @@ function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
       <UntrustedText kind="reason" text={printable(reasonText(proposal.rationale))} />
       <Marks marks={marks} risk={risk} />
       {change !== undefined && change.lines.length > 0 && (
-        <DiffView lines={change.lines} path={change.name} isWhole={card.isWhole} box={changeBox} />
+        <DiffView lines={change.lines} path={change.name} isWhole={card.isApprovable} box={changeBox} />
       )}
       {change === undefined && settings === undefined ? (
         <Exact text={exact} box={exactBox} />
@@ -224,9 +224,12 @@ export function readCall(session: PageSession, { id, to, context, payload }: Env
 }
 
 /** Why a proposal cannot be approved yet. */
-function unseenText({ isWhole }: CardContent, isSeen: boolean): string | undefined {
+function unseenText({ isApprovable, isCut }: CardContent, isSeen: boolean): string | undefined {
   if (isSeen) return undefined
-  return isWhole ? 'Scroll to the end of what is sent to approve it.' : 'Show all of it before you approve.'
+  if (isCut) return 'Show all of it before you approve.'
+  return isApprovable
+    ? 'Scroll to the end of what is sent to approve it.'
+    : 'It has numbers that a page cannot show exactly. Approve it with meup proposals approve.'
 }
 
 /** `edit src/pool.ts, 2 lines`, its folder dimmed. */

@@ -52,7 +52,7 @@ export interface CardContent extends ProposalSummary {
   /** UTF-16 units of the complete request. */
   readonly chars: number
   /** Whether the card shows the complete request, as change, settings or JSON: only then it can be approved. */
-  readonly isWhole: boolean
+  readonly isApprovable: boolean
   /** Whether a part is cut until the reader requests all of it. */
   readonly isCut: boolean
 }
@@ -71,7 +71,7 @@ export function describeCard(
     ...summary,
     exact,
     chars,
-    isWhole: (fits || isAll) && changeFits,
+    isApprovable: (fits || isAll) && changeFits,
     isCut: !showsAll && (!fits || !changeFits),
   }
 }

@@ -59,9 +59,15 @@ test('a card that is cut is not whole until all of it is asked for', () => {
   const payload = call('run', { comment: { text: '-'.repeat(16_000) } })
   const exact = { method: payload.method, params: payload.params }
   const [first, all] = [describeCard(payload, exact, false), describeCard(payload, exact, true)]
-  expect([first.isWhole, first.isCut, all.isWhole, all.isCut]).toEqual([false, true, true, false])
+  expect([first.isApprovable, first.isCut, all.isApprovable, all.isCut]).toEqual([false, true, true, false])
   const lines = call('write_file', { path: 'a', content: 'b\n'.repeat(201) })
-  expect(describeCard(lines, { method: lines.method, params: lines.params }, false).isWhole).toBe(false)
+  expect(describeCard(lines, { method: lines.method, params: lines.params }, false).isApprovable).toBe(false)
+})
+
+test('a card whose numbers JSON cannot hold is complete, and still not approvable', () => {
+  const payload = call('pay', { amount: 2 ** 60, to: { account: [1] } })
+  const card = describeCard(payload, { method: payload.method, params: payload.params }, true)
+  expect([card.isApprovable, card.isCut]).toEqual([false, false])
 })
 
 test('a proposal is seen once each of its parts was, and not when it has become longer', () => {
