@@ -59,7 +59,7 @@ export const formatNames = (labels: unknown): string =>
 
 /** `true` if nothing listens at the socket, as after a gateway was killed, or if it ended before it answered. */
 const isNobody = ({ code = '' }: NodeJS.ErrnoException): boolean =>
-  ['ENOENT', 'ECONNREFUSED', 'ECONNRESET'].includes(code)
+  ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code)
 
 function post(socketPath: string, name: string, body: string): Promise<string> {
   const headers = { 'content-type': 'application/json' }
