@@ -158,6 +158,6 @@ test('can be held against a head that was kept', async () => {
   const later = { seq: head + 1, hash }
   expect(await verdictFor(text, later)).toMatchObject({
     ok: false,
-    problem: expect.stringMatching(/nothing/),
+    problem: expect.stringMatching(/without/),
   })
 })

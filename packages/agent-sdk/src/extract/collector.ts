@@ -1,4 +1,3 @@
-import { omitUndefined } from '@meup/protocol'
 import type { ExtractedCall, Extraction, ExtractionSource, Format, StreamEvent } from './extraction.js'
 import { readEnding } from './finish-reasons.js'
 import { isFilled, record } from './json.js'
@@ -135,7 +134,7 @@ export class StepCollector {
       opaque: this.#opaque,
       ...(isRedacted && { redacted: true }),
       ...(isTruncated && { truncated: true }),
-      ...omitUndefined({ tokens: this.#tokens }),
+      ...(this.#tokens !== undefined && { tokens: this.#tokens }),
     }
   }
 

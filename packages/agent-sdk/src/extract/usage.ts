@@ -1,4 +1,3 @@
-import { omitUndefined } from '@meup/protocol'
 import type { ExtractedUsage } from './extraction.js'
 import { countMatches, type Json, record } from './json.js'
 
@@ -6,7 +5,7 @@ import { countMatches, type Json, record } from './json.js'
 export function readProviderUsage(usage: Json): ExtractedUsage {
   const tokens = reasoningTokens(usage)
   const output = outputTokens(usage, tokens ?? 0)
-  return { ...omitUndefined({ tokens, outputTokens: output }) }
+  return { ...(tokens !== undefined && { tokens }), ...(output !== undefined && { outputTokens: output }) }
 }
 
 function reasoningTokens(usage: Json): number | undefined {
