@@ -26,6 +26,10 @@ async function exported() {
   const { url } = await runSpace(cwd)
   await meup(['send', 'hello, é 😀'], { cwd })
   await meup(['send', 'between us', '--to', 'cleo'], { cwd })
+  // The gateway logs that a sender has left after its command has ended.
+  const history = ['watch', '--no-follow', '--kind', 'system.presence', '--json', '--as', 'ben']
+  const leaves = async () => (await meup(history, { cwd })).stdout.match(/"event":"leave"/g)?.length
+  await expect.poll(leaves).toBe(2)
   const outcome = await meup(['audit', 'export', '--as', 'ben', '-o', 'demo.jsonl'], { cwd })
   expect(outcome).toMatchObject({ code: 0, stdout: '' })
   const path = join(cwd, 'demo.jsonl')

@@ -134,8 +134,8 @@ test(
     await page.shows('first')
     await expect.poll(() => page.evaluate(`document.querySelectorAll('.outgoing').length`)).toBe(0)
     await page.type('.message-box textarea', 'under way')
-    // Nothing comes back from here on.
-    line.freeze()
+    // Nothing comes back on the connections of this page.
+    const drop = line.stop()
     const shown = await page.evaluate(`new Promise((resolve) => {
       ${field}.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }))
       requestAnimationFrame(() => {
@@ -146,7 +146,7 @@ test(
     expect(shown).toEqual([true, '0.6', ''])
     await page.screenshot(pictures('message-under-way'))
     await page.reload()
-    line.thaw()
+    drop()
     await page.shows('not sent: not acknowledged')
     await page.click('.outgoing button', 'Retry')
     await expect.poll(() => page.evaluate(`document.querySelectorAll('.outgoing').length`)).toBe(0)

@@ -8,8 +8,8 @@ import { repositoryRoot } from './files.js'
 const cli = join(repositoryRoot, 'packages/cli')
 const main = pathToFileURL(join(cli, 'dist/main.js')).href
 
-/** Commands that run until a signal or a key ends them, or that manage processes. */
-const lasting = new Set(['acp', 'down', 'gateway', 'join', 'mcp', 'replay', 'restart', 'top', 'up'])
+/** Commands that run until a signal or a key ends them, that manage processes, or that end their own. */
+const lasting = new Set(['acp', 'completion', 'down', 'gateway', 'join', 'mcp', 'replay', 'restart', 'top', 'up'])
 /** The same, unless `--no-follow` is given. */
 const following = new Set(['-f', '--follow', 'watch'])
 

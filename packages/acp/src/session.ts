@@ -245,7 +245,7 @@ export class AgentSession {
       await this.#ask(process, setMode, { sessionId: this.#id, modeId: wanted })
       mode = wanted
     } else if (wanted !== undefined && modes == null) log(`it has no modes: ${wanted} could not be set`)
-    onState({ ...omitUndefined({ mode, model }) })
+    onState(omitUndefined({ mode, model }))
   }
 
   async #answer(turn: Turn): Promise<void> {

@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { connect, readEnvironment } from '@meup/agent-sdk'
 import { exchangeLink, HttpClient, type HttpClientOptions, listSpaces } from '@meup/agent-sdk/http'
 import { testToken } from '@meup/gateway/testing'
@@ -91,6 +93,22 @@ describe('views', () => {
     for await (const { hits } of http.search({ text: 'a b', kind: ['chat', 'x.y'] })) expect(hits).toEqual([])
     const path = '/spaces/my%20space/search?text=a+b&kind=chat%2Cx.y'
     expect(asked).toEqual([path, `${path}&before=7`])
+  })
+
+  test('an export is whole although its reader begins later', async () => {
+    const http = await answering((_, response) => {
+      response.write('one\n')
+      setImmediate(() => response.end('two\n'))
+    })
+    const chunks = await http.openExport()
+    // Node cancels the body of a response that was garbage collected, unless a reader has locked it.
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    for (let round = 0; round < 20; round++) {
+      collect()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(await text(chunks)).toBe('one\ntwo\n')
   })
 
   test('an export is what the gateway verifies', async () => {

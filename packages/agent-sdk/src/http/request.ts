@@ -102,12 +102,21 @@ function toConnectionError(
   })
 }
 
-/** The chunks of an export. Leaving the loop cancels it. Rejects with `ConnectionError` if it ends early (`closed`) or is aborted. */
-export async function* readExportBody(
+/**
+ * The chunks of an export. Leaving the loop cancels it. Rejects with `ConnectionError` if it ends early (`closed`) or is aborted.
+ * Takes the body at once: Node empties that of a response which was garbage collected before a reader locked it.
+ */
+export function readExportBody(
   body: ReadableStream<Uint8Array>,
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array, void> {
-  const reader = body.getReader()
+  return readChunks(body.getReader(), signal)
+}
+
+async function* readChunks(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void> {
   try {
     for (;;) {
       const { done, value } = await reader.read()

@@ -206,11 +206,23 @@ test('commands of help and docs run as they are written, and print the JSON of d
     const output = runner.printed.get(path) ?? ''
     const values = prints === 'one' ? [output] : output.split('\n').filter(Boolean)
     if (values.length === 0 && path !== 'join') problems.push({ path, problem: 'prints nothing' })
-    for (const value of values)
-      problems.push(...check(schema, openApi, JSON.parse(value)).map((each) => ({ path, ...each, value })))
+    for (const value of values) {
+      const parsed = parse(value)
+      if (parsed === undefined) problems.push({ path, problem: 'is not JSON', value })
+      else problems.push(...check(schema, openApi, parsed).map((each) => ({ path, ...each, value })))
+    }
   }
   expect(problems).toEqual([])
 })
+
+/** `undefined` = not JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
 
 /** Mistakes of a value. Objects of the gateway are checked by its own description. */
 function check(schema: object, openApi: object, value: unknown): object[] {

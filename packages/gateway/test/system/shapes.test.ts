@@ -6,12 +6,12 @@ const built = (path: string): string => JSON.stringify(new URL(`../../dist/${pat
 /** In a process of its own: how objects are laid out depends on all that were made before. */
 const program = `
 import { storable } from ${built('storage/sqlite/rows.js')}
-import { createDraft } from ${built('log/entries.js')}
+import { createDraftEntry } from ${built('log/entries.js')}
 import { parseEnvelope } from ${built('log/entries.js')}
 const drafts = Array.from({ length: 100 }, (_, index) => {
   const id = 'e' + index
   const body = Buffer.from(JSON.stringify({ protocol: 'meup/1', id, kind: 'chat', payload: { text: id } }))
-  return createDraft([index + 1, id, '', 'ana', 'chat', undefined, undefined, undefined], body, body)
+  return createDraftEntry([index + 1, id, '', 'ana', 'chat', undefined, undefined, undefined], body, body)
 })
 const others = [storable, parseEnvelope].map((make) => {
   const made = drafts.map((draft) => make(draft))

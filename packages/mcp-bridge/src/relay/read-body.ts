@@ -19,8 +19,9 @@ interface BodyOptions {
 export async function readBody(response: Response, options: BodyOptions): Promise<Response> {
   if (response.body === null) return response
   const type = response.headers.get('content-type') ?? ''
+  // `values` locks the body at once: Node empties that of a response which was garbage collected before it is locked.
   if (response.ok && type.startsWith('text/event-stream'))
-    return new Response(ReadableStream.from(readEvents(response.body, options)), response)
+    return new Response(ReadableStream.from(readEvents(response.body.values(), options)), response)
   const { text, isReplaced } = await readText(response.body, options.maxBytes)
   const hasMessages = response.ok && options.asked !== undefined && type.startsWith('application/json')
   return new Response(hasMessages ? rewriteJson(text, { ...options, isReplaced }) : text, response)
@@ -61,7 +62,7 @@ function rewriteMessages(text: string, { onFault, onMessage, ...how }: BodyOptio
 
 const [lineFeed, carriageReturn] = [0x0a, 0x0d]
 
-async function* readEvents(body: ReadableStream<Uint8Array>, options: BodyOptions): AsyncGenerator<Buffer> {
+async function* readEvents(body: AsyncIterable<Uint8Array>, options: BodyOptions): AsyncGenerator<Buffer> {
   const { maxBytes, onFault } = options
   const pacer = new Pacer()
   const event = new TextBuffer(maxBytes)
@@ -100,7 +101,7 @@ async function* readEvents(body: ReadableStream<Uint8Array>, options: BodyOption
 }
 
 /** Normalizes the line breaks of an event stream to line feeds. */
-async function* unifyLineEnds(body: ReadableStream<Uint8Array>): AsyncGenerator<Buffer> {
+async function* unifyLineEnds(body: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let isAfterReturn = false
   for await (const bytes of body) {
     const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
