@@ -19,7 +19,7 @@ import { Beside, LoadingBack } from './beside.js'
 import { isDecidable } from './decide/is-decidable.js'
 import { UndoToast } from './decide/undo-toast.js'
 import { Empty, isQuiet, NothingPasses } from './empty.js'
-import { Filters, HiddenList } from './filters/filters.js'
+import { Filters } from './filters/filters.js'
 import { useHighlights } from './find/use-highlights.js'
 import { Header } from './header.js'
 import { createKeymap, type Keymap, listenToKeys } from './keymap.js'
@@ -43,6 +43,7 @@ import { Announcements, StatusLine } from './status-line.js'
 import { panelId, tabId, useView, ViewTabs, viewNames, views } from './view-tabs.js'
 import { MessageBox } from './write/message-box.js'
 
+const HiddenList = lazy(() => import('./filters/hidden-list.js').then(({ HiddenList }) => HiddenList))
 const Help = lazy(() => import('./help.js').then(({ Help }) => Help))
 const Palette = lazy(() => import('./palette.js').then(({ Palette }) => Palette))
 const SettingsDialog = lazy(() => import('./settings-dialog.js').then(({ SettingsDialog }) => SettingsDialog))
