@@ -9,7 +9,18 @@ const cli = join(repositoryRoot, 'packages/cli')
 const main = pathToFileURL(join(cli, 'dist/main.js')).href
 
 /** Commands that run until a signal or a key ends them, that manage processes, or that end their own. */
-const lasting = new Set(['acp', 'completion', 'down', 'gateway', 'join', 'mcp', 'replay', 'restart', 'top', 'up'])
+const lasting = new Set([
+  'acp',
+  'completion',
+  'down',
+  'gateway',
+  'join',
+  'mcp',
+  'replay',
+  'restart',
+  'top',
+  'up',
+])
 /** The same, unless `--no-follow` is given. */
 const following = new Set(['-f', '--follow', 'watch'])
 

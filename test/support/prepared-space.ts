@@ -174,7 +174,7 @@ export class PreparedSpace {
     while (!isOver()) await this.#eve?.ask('And now?', { mention: ['bot', 'thinker'] })
   }
 
-  /** Runs a line of a shell; with `isEndless` until it has printed something. */
+  /** Runs a line of a shell; with `isEndless` until it has printed something: with `--json` on stdout. */
   run(line: string, { cwd = this.folder, isEndless = false } = {}): Promise<Run> {
     const child = spawn('bash', ['-c', line], {
       cwd,
@@ -197,7 +197,7 @@ export class PreparedSpace {
       })
       child.stderr.on('data', (chunk: Buffer) => {
         said.stderr += chunk
-        interrupt()
+        if (!line.includes('--json')) interrupt()
       })
       const talking = isEndless && this.#talkUntil(() => isInterrupted || hasEnded())
       const timer = setTimeout(() => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'), maxMs)

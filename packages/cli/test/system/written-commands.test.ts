@@ -50,9 +50,9 @@ const prepared: Readonly<Record<string, string>> = {
   'meup -C copy gateway --listen 127.0.0.1:8081': 'cp space.yaml copy/',
 }
 
-/** The participant that proposes the call that a line decides. */
+/** The participant that proposes the call that a line decides or lists. */
 function proposerOf(line: string): 'ana' | 'bot' | undefined {
-  if (!/proposals \w+ P1/.test(line)) return undefined
+  if (!/proposals (?:\w+ P1|ls)/.test(line)) return undefined
   return /withdraw P1(?! --as)/.test(line) ? 'ana' : 'bot'
 }
 
@@ -86,6 +86,10 @@ const withJson: readonly Line[] = [
   { path: 'replay --into', line: 'meup replay export.jsonl --into into.db' },
 ]
 
+/** What follows ` -- ` are arguments of another program. */
+const addJson = (line: string): string =>
+  line.includes(' -- ') ? line.replace(' -- ', ' --json -- ') : `${line} --json`
+
 /** For each command one line that prints JSON; those that have none with `--json`. */
 function listJsonLines(): readonly Line[] {
   const isPrinted = new Set(examples.filter(({ line }) => line.includes('--json')).map(({ path }) => path))
@@ -98,7 +102,7 @@ function listJsonLines(): readonly Line[] {
   const first = others.filter(({ path }, at) => others.findIndex((each) => each.path === path) === at)
   return [...withJson, ...first].map(({ path = '', line }) => ({
     path,
-    line: `${line.replace(/ > \S+$/, '').replace(/ -o \S+$/, '')} --json`,
+    line: addJson(line.replace(/ > \S+$/, '').replace(/ -o \S+$/, '')),
   }))
 }
 
