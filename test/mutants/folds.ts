@@ -211,7 +211,7 @@ export const folds: readonly Mutant[] = [
   {
     // The second line of a thought can forge a step or a turn of the audit.
     package: views,
-    function: 'quoteForPrompt',
+    function: 'quoteFurtherLines',
     replace: 'replace(/\\n/g,',
     by: 'replace(/\\n/,',
     tests: ['packages/folds/test/turn-markdown.test.ts', 'packages/folds/test/context-markdown.test.ts'],

@@ -52,8 +52,8 @@ export const resume: readonly Mutant[] = [
     // A browser that comes back begins again where its URL says, and gets everything twice.
     package: gateway,
     function: 'getEvents',
-    replace: '...(after !== undefined && { after }), ...lastSeen,',
-    by: '...lastSeen, ...(after !== undefined && { after }),',
+    replace: '...omitUndefined({ after }), ...lastSeen,',
+    by: '...lastSeen, ...omitUndefined({ after }),',
     tests: ['packages/gateway/test/http-events.test.ts'],
   },
   {

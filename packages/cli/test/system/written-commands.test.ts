@@ -46,6 +46,7 @@ const prepared: Readonly<Record<string, string>> = {
   'meup token create ben --show': 'meup token revoke ben',
   'meup token create stranger': 'meup token revoke stranger',
   'meup token revoke ben --json': 'meup token create ben',
+  'meup up --json': 'meup down',
   'meup up -d --json': 'meup down',
   'meup -C copy gateway --listen 127.0.0.1:8081': 'cp space.yaml copy/',
 }
