@@ -16,6 +16,7 @@ export class Outbox {
   #list: readonly Outgoing[]
   /** Ids of acknowledged messages that are not shown yet. */
   readonly #accepted = new Set<string>()
+  #isClosed = false
 
   constructor(sender: Sender) {
     this.#sender = sender
@@ -55,6 +56,11 @@ export class Outbox {
     this.#set(this.#list.filter(({ id }) => !this.#accepted.has(id)))
   }
 
+  /** Stores nothing from now on: the tab may have another reader when a send fails because the connection was closed. */
+  close(): void {
+    this.#isClosed = true
+  }
+
   #post({ message, ...options }: Outgoing): void {
     const { client, onChange } = this.#sender
     const sent = client?.chat(message, options) ?? Promise.reject(new Error('there is no connection'))
@@ -79,6 +85,7 @@ export class Outbox {
   }
 
   #save(): void {
+    if (this.#isClosed) return
     const missing = this.#list.filter(({ id }) => !this.#accepted.has(id))
     saveOutbox(this.#sender.place.space, missing)
   }

@@ -136,6 +136,7 @@ export class PageSession implements SessionHandle {
   close(): void {
     this.#isOver = true
     this.#batches.clear()
+    this.outbox.close()
     this.held.undo()
     this.time.toPresent()
     this.audit.stop()
