@@ -114,7 +114,11 @@ export async function enterAs(
 /** Goes to the oldest proposal and approves it by keys, once it has stood there long enough to be meant. */
 export async function approveByKey(page: DrivenPage): Promise<void> {
   await page.key('p')
-  const isOff = `document.querySelector('[data-key-press=y]')?.disabled`
+  // A card that was drawn after the jump may end below the view: a reader scrolls there.
+  const isOff = `{
+    for (const end of document.querySelectorAll('.box-end')) end.scrollIntoView({ block: 'nearest' })
+    document.querySelector('[data-key-press=y]')?.disabled
+  }`
   await expect.poll(() => page.evaluate(isOff), { timeout: 20_000 }).toBe(false)
   await page.key('y')
 }
