@@ -55,10 +55,10 @@ export const fileNotes: readonly (readonly Note[])[] = [
     'security-agent calls read_text_file of files { "path": "changes/auth-token.diff" }',
     'Which lines change?',
     'files answers [実行] read_text_file -> --- a/src/auth/token.ts\n+++ b/src/auth/token.ts',
-    '+/** So many tokens are remembered; the oldest makes room for the next. */',
+    '+/** Number of remembered tokens; the oldest makes room for the next. */',
     '+const remembered = 10_000',
     '+  const verified = new Map<string, Claims>()',
-    'of 931 characters',
+    'of 929 characters',
   ],
   [
     'files, turn',
