@@ -26,7 +26,7 @@ const verbs: ReadonlySet<string> = new Set(
   rank read rebase rebuild recall receive recognize recommend reconnect record recover redact reduce refactor refer refuse register
   reject relay release reload remove rename render renew reopen reorder repair repeat replace replay reply report request require
   reserve reset resolve respond restart restore restrict resume retain retry return reuse reveal revert review revoke rewrite run save
-  say scan schedule scope seal search select send separate serve set share shorten show shrink shut sign simplify skip sort specify
+  say scan schedule scope scroll seal search select send separate serve set share shorten show shrink shut sign simplify skip sort specify
   speed split stamp start state steer stop store stream strip style subscribe suggest summarize support suppress swap switch sync
   synchronize take talk test throttle throw tighten time trace track translate treat trim truncate try turn type unify update upgrade use validate
   verify vendor wait warn watch widen withdraw withhold wrap write yield`.split(/\s+/),
