@@ -87,7 +87,7 @@ const withJson: readonly Line[] = [
   { path: 'replay --into', line: 'meup replay export.jsonl --into into.db' },
 ]
 
-/** What follows ` -- ` are arguments of another program. */
+/** Words after ` -- ` are arguments of another program. */
 const addJson = (line: string): string =>
   line.includes(' -- ') ? line.replace(' -- ', ' --json -- ') : `${line} --json`
 
