@@ -9,15 +9,16 @@ export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
 }
 
-/** Duration of one answer of a model, in milliseconds. */
+/** One answer of a model. */
 interface SpentStep {
   readonly model: string
   readonly tokens: Spent
+  /** Milliseconds from the request to the end of the answer. */
   readonly ms: number
 }
 
 /** Steps that a conclusion lists individually. */
-const maxTold = 100
+const maxListedSteps = 100
 
 /** The consumed part of a turn's limits. */
 export class TurnBudget {
@@ -40,7 +41,7 @@ export class TurnBudget {
   }
 
   add(step: SpentStep): void {
-    if (this.#each.length < maxTold) this.#each.push(step)
+    if (this.#each.length < maxListedSteps) this.#each.push(step)
     const { input, output, reasoning } = step.tokens
     this.#day.add(input + output)
     const before = this.#spent
