@@ -3,8 +3,9 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { expect, onTestFinished } from 'vitest'
-import { environment, meupCommand, startMeup, temporaryFolder } from './cli.js'
+import { environment, meupCommand, type Outcome, startMeup, temporaryFolder } from './cli.js'
 import { repositoryRoot } from './files.js'
+import { canRunHere, runHere } from './meup-here.js'
 import { saying, serveModel } from './model-server.js'
 
 const config = `
@@ -175,7 +176,13 @@ export class PreparedSpace {
   }
 
   /** Runs a line of a shell; with `isEndless` until it has printed something: with `--json` on stdout. */
-  run(line: string, { cwd = this.folder, isEndless = false } = {}): Promise<Run> {
+  async run(line: string, { cwd = this.folder, isEndless = false } = {}): Promise<Run> {
+    const args = isEndless ? undefined : argumentsOf(line)
+    if (args === undefined || !canRunHere(args)) return this.#spawn(line, cwd, isEndless)
+    return runHere(args, { cwd, env: this.#env, input: '' })
+  }
+
+  #spawn(line: string, cwd: string, isEndless: boolean): Promise<Run> {
     const child = spawn('bash', ['-c', line], {
       cwd,
       env: this.#env,
@@ -183,7 +190,6 @@ export class PreparedSpace {
       detached: true,
     })
     const said = { stdout: '', stderr: '' }
-    const began = performance.now()
     return new Promise((resolve, reject) => {
       let isInterrupted = !isEndless
       const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null
@@ -203,23 +209,22 @@ export class PreparedSpace {
       const timer = setTimeout(() => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'), maxMs)
       child.on('close', (code, signal) => {
         clearTimeout(timer)
-        const ran = {
-          code: signal === 'SIGINT' ? 130 : code,
-          ms: Math.round(performance.now() - began),
-          ...said,
-        }
+        const ran = { code: signal === 'SIGINT' ? 130 : code, ...said }
         Promise.resolve(talking).then(() => resolve(ran), reject)
       })
     })
   }
 }
 
-export interface Run {
-  /** `null` = it had to be killed. */
-  readonly code: number | null
-  readonly ms: number
-  readonly stdout: string
-  readonly stderr: string
+/** `code` is `null` if it had to be killed. */
+export type Run = Outcome
+
+/** Arguments of a line that is nothing but a `meup` command, without variables, patterns and redirections. */
+function argumentsOf(line: string): readonly string[] | undefined {
+  const word = String.raw`(?:[\w@%+=:,./-]|'[^']*'|"[^"$\`\\]*")+`
+  if (!new RegExp(`^meup(?: ${word})*$`).test(line)) return undefined
+  const [, ...words] = line.match(new RegExp(word, 'g')) ?? []
+  return words.map((each) => each.replace(/'([^']*)'|"([^"]*)"/g, '$1$2'))
 }
 
 function createFolder(baseURL: string): string {

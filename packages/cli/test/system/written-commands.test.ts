@@ -109,7 +109,7 @@ function listJsonLines(): readonly Line[] {
 
 /** Lines that change nothing that another one reads; they are run at the same time as others. */
 const isReading = (line: string): boolean =>
-  /meup (?:caps (?:ls|log)|doctor|help|man|ps|reasoning|search (?!--tool)|space validate|spaces|stats|transcript (?!replay)|watch .*--no-follow)/.test(
+  /meup (?:caps ls|doctor|help|man|ps|reasoning|search (?!--tool)|space validate|spaces|stats|transcript (?!replay)|watch .*--no-follow)/.test(
     line,
   ) && !/[|>]/.test(line)
 
@@ -119,7 +119,7 @@ const rankOf = (line: string): number =>
     ? -1
     : /meup erase/.test(line)
       ? 2
-      : /meup (?:replay|audit verify) \w+\.jsonl|-C copy/.test(line)
+      : /meup (?:replay|audit verify) \w+\.jsonl|-C copy|caps log/.test(line)
         ? 1
         : 0
 
