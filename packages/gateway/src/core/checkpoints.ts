@@ -2,9 +2,14 @@ import type { Delivery } from './delivery/broadcast.js'
 import type { Space, SpaceListener } from './space.js'
 import { SpaceState } from './state/state.js'
 
-/** Envelopes after which a checkpoint pays off, unless it is larger than they were. */
+/**
+ * A checkpoint is due this many envelopes after the last one, once their bytes exceed the size of that checkpoint.
+ */
 const minRows = 25_000
-/** Units of work for cascading revocations [MEUP-4.14] after which a checkpoint pays off: about a second of a start. */
+/**
+ * A checkpoint is also due after this much work for cascading revocations [MEUP-4.14]: replaying it takes about a
+ * second.
+ */
 const minWork = 1_000_000
 
 /**
@@ -13,7 +18,7 @@ const minWork = 1_000_000
  */
 export class Checkpoints implements SpaceListener {
   readonly #space: Space
-  /** The latest checkpoint that was begun. */
+  /** Position and size of the last checkpoint, from when its saving began. */
   #begun = { seq: 0, bytes: 0, work: 0 }
   #bytesSince = 0
   #kept = 0

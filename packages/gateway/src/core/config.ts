@@ -2,7 +2,7 @@ import { type Capability, imitationsIn, type Limits, type Rate, type RateClass }
 import type { SafetySettings } from '@meup/safety'
 
 export interface ParticipantConfig {
-  /** `human`, `agent`, `mcp` or `process`; shown to people and used by views. */
+  /** `human`, `agent`, `mcp` or `process`; displayed by clients, and used by views. */
   readonly kind: string
   readonly capabilities: readonly Capability[]
   readonly rates?: Partial<Record<RateClass, Rate>>

@@ -62,7 +62,7 @@ export class GroupCommit {
     return this.#whenWritable.promise
   }
 
-  /** Envelopes that are in no batch yet. */
+  /** Envelopes that are not in a batch yet. */
   get waiting(): { readonly envelopes: number; readonly bytes: number } {
     return { envelopes: this.#waiting.length, bytes: this.#waitingBytes }
   }
@@ -130,7 +130,7 @@ function createDeferred() {
   return { promise, resolve }
 }
 
-/** Callers that wait until the log has a seq, or certainly never will. */
+/** Callers that wait until a seq is in the log (`true`), or its commit has failed (`false`). */
 export class Watchers {
   #waiting: { readonly seq: number; resolve(isCommitted: boolean): void }[] = []
 
@@ -138,14 +138,14 @@ export class Watchers {
     return new Promise((resolve) => this.#waiting.push({ seq, resolve }))
   }
 
-  /** The log has everything up to this seq. */
+  /** Resolves the waiting callers with `true` up to this seq, which is now in the log. */
   delivered(through: number): void {
     if (this.#waiting.length === 0) return
     for (const { seq, resolve } of this.#waiting) if (seq <= through) resolve(true)
     this.#waiting = this.#waiting.filter(({ seq }) => seq > through)
   }
 
-  /** Everything that is waited for is lost. */
+  /** Resolves all waiting callers with `false`: the pending envelopes are lost. */
   rejectAll(): void {
     for (const { resolve } of this.#waiting.splice(0)) resolve(false)
   }

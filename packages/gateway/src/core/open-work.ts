@@ -5,7 +5,7 @@ import type { Entry } from '../ports/envelope-log.js'
 import type { Space } from './space.js'
 import type { OwnContext } from './state/contexts.js'
 
-/** Timers by key. */
+/** Timers by key; at most one per key. */
 export class Timers {
   readonly #clock: Clock
   readonly #running = new Map<string, () => void>()

@@ -5,7 +5,7 @@ import type { Entry, EnvelopeLog } from '../ports/envelope-log.js'
 
 /** Bytes of bodies whose envelopes are cached. Parsed, they take about three times that memory. */
 const maxBytes = 1024 * 1024
-/** The part of it that one envelope may take. */
+/** Maximum share of the cache for one envelope. */
 const maxPart = 1 / 8
 
 interface Parsed {
@@ -13,7 +13,7 @@ interface Parsed {
   readonly bytes: number
 }
 
-/** The part of a space that is used. */
+/** The part of a space that the cache uses. */
 interface LoggedRows {
   readonly log: Pick<EnvelopeLog, 'oldest'>
   wasErased(seq: number): boolean

@@ -69,7 +69,7 @@ export class Presence {
     this.openWork.resume()
   }
 
-  /** Logs the changed capabilities of a participant. Gives the seq; throws as `emit` does. */
+  /** Logs the changed capabilities of a participant. Returns the seq; throws as `emit` does. */
   changed(id: string): number {
     return this.#space.emit(updated(id, this.#space.state.participants.capabilities(id)))
   }
@@ -138,7 +138,7 @@ export class Presence {
     else this.#exitProgram(participant, session.session, session.isBye)
   }
 
-  /** Ends a program; connections of it may be left [MEUP-2.14]. */
+  /** Ends a program, even if some of its connections are still open [MEUP-2.14]. */
   endProgram(participant: string, session: string): void {
     if (this.#space.isFollower) this.#tellEnd(participant, session, false)
     else this.#end(participant, session)
@@ -151,7 +151,7 @@ export class Presence {
     else if (!this.elsewhere.has(participant, session)) this.#end(participant, session)
   }
 
-  /** Has the sequencing gateway end a program, and keeps the end until it is logged. */
+  /** Asks the sequencing gateway to end a program, and repeats the request until the end is logged. */
   #tellEnd(participant: string, session: string, isBye: boolean): void {
     if (!this.#space.state.programs.isLiving(participant, session)) return
     this.#unlogged.set(keyOf(participant, session), { participant, session, isBye })
@@ -346,7 +346,7 @@ const isSameProgram = (one: ProgramInfo | undefined, other: ProgramInfo | undefi
 interface EndedProgram {
   readonly participant: string
   readonly session: string
-  /** Whether it ends only with its last connection. */
+  /** Whether the program ends only with its last connection. */
   readonly isBye: boolean
 }
 

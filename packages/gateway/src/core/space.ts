@@ -182,7 +182,7 @@ export class Space {
     return outcome ?? { id: admission.envelope.id, seq: admission.envelope.seq ?? 0 }
   }
 
-  /** Logs an envelope of the gateway. Returns its seq; throws while the log takes nothing. */
+  /** Logs an envelope of the gateway. Returns its seq; throws while nothing is admitted. */
   emit({ payload: given, ...fields }: Emitted): number {
     if (this.#broken || this.isFollower)
       throw new Error(this.#broken ? unwritable : 'another gateway sequences this space')
@@ -227,7 +227,9 @@ export class Space {
     this.elsewhere?.relay(entry, from)
   }
 
-  /** Offers it to every session here that may read it, except `from`, whichever gateway admitted it. */
+  /**
+   * Sends a relayed entry to every session here that may read it, except `from`, whichever gateway admitted it.
+   */
   offer(entry: Entry, from: Sender | undefined): void {
     const relayed = new Relayed(entry, this.decideAudience(entry), from)
     for (const session of this.sessions) if (session.live) relayed.offer(session)
@@ -239,7 +241,7 @@ export class Space {
     this.state.trust.advance(this.clock.now())
   }
 
-  /** When the next expiry to announce is due, or earlier; infinity = none. */
+  /** Lower bound of the time of the next expiry to announce, in milliseconds since the epoch; infinity = none. */
   get nextEnd(): number {
     return this.#broken || this.isFollower ? Number.POSITIVE_INFINITY : this.state.nextEnd
   }
@@ -311,7 +313,7 @@ export class Space {
     return new Delivery(entry, entry.body.length === 0 ? nobody : this.decideAudience(entry))
   }
 
-  /** Resolves to whether the log has this seq, once that is certain. */
+  /** Resolves once the commit of this seq has succeeded (`true`) or failed (`false`). */
   committed(seq: number): Promise<boolean> {
     return seq <= this.delivered ? Promise.resolve(true) : this.#watchers.wait(seq)
   }
@@ -348,7 +350,7 @@ export class Space {
     return this.#commit.whenWritable()
   }
 
-  /** Admitted envelopes that are in no batch yet. */
+  /** Admitted envelopes that are not in a batch yet. */
   get waiting(): { readonly envelopes: number; readonly bytes: number } {
     return this.#commit.waiting
   }
@@ -423,7 +425,7 @@ export class Space {
 
   /** Determines again which gateway sequences the space, and continues at the end of its log. */
   takeUp(): void {
-    // A pending batch will show by itself whether the log can be written.
+    // If a batch is pending, its commit reveals whether the log can be written.
     if (!this.#broken && this.#admitted === this.delivered) this.#restore()
   }
 
@@ -491,7 +493,7 @@ function timestamper(): (ms: number) => string {
   }
 }
 
-/** Submits one frame, whichever gateway sequences the space. */
+/** Submits one frame, here or to the gateway that sequences the space. */
 export async function accept(
   space: Space,
   sender: Sender,
@@ -505,19 +507,25 @@ export async function accept(
   return elsewhere.submit(sender, frame, form)
 }
 
-/** The other gateways of a space: the sequencing one as the others see it, and the others as it sees them. */
+/**
+ * The other gateways that have the space open. A follower forwards frames to the one that sequences the space;
+ * that one relays to the followers.
+ */
 export interface RemoteSequencer {
-  /** Whether the frame has to be forwarded. Frames that only change a connection are handled locally. */
+  /** Whether the frame has to be forwarded. Frames that only change their own connection are handled locally. */
   isFor(frame: Uint8Array): boolean
   /** Answers the sender like `Space.submit`. */
   submit(sender: Sender, frame: Uint8Array, form?: FrameForm): Promise<Receipt | Refusal>
-  /** Has the other gateways offer a relayed entry that was admitted here; each at most once. */
+  /**
+   * Sends an entry that was relayed here to the other gateways, which send it to their sessions; at most once
+   * each.
+   */
   relay(entry: Entry, from: Sender): void
   /** Logs an envelope of the gateway. Resolves to its seq; rejects if it was not accepted. */
   emit(fields: object): Promise<number>
   /** Reports the end of a program; `isBye`: it closed its last connection here, and ends with its last one anywhere. */
   endProgram(participant: string, session: string, isBye: boolean): void
-  /** Presence, or the state of a program, has changed here. */
+  /** Announces changed presence or program states to the other gateways. */
   present(): void
 }
 
@@ -531,16 +539,15 @@ export interface SpaceReport {
   readonly connections: number
   /** Bytes that clients have not read yet. */
   readonly unsentBytes: number
-  /** Admitted envelopes that are in no batch yet. */
+  /** Admitted envelopes that are not in a batch yet. */
   readonly waiting: { readonly envelopes: number; readonly bytes: number }
   /** Delivered envelopes that are not in the turn index yet. */
   readonly unindexed: number
   /** Erased envelopes whose bytes still have to be removed. */
   readonly unerased: number
-  /** Participants that are present. */
+  /** Connected participants. */
   readonly present: number
   readonly openContexts: number
-  /** Proposals that are still open. */
   readonly openProposals: number
   readonly metrics: SpaceMetrics
 }

@@ -15,7 +15,7 @@ import type { HeldGrant } from '../state/trust/trust.js'
 /** The treatment of an envelope over the rate of its class: `refuse` it, let it `wait`, or admit it because it has `paid` by waiting [MEUP-7.9]. */
 type OverRate = 'refuse' | 'wait' | 'paid'
 
-/** The form of a frame. Default: text, refused over its rate. */
+/** How a frame was sent, and what happens to it over its rate. Default: a text frame, which is refused. */
 export interface FrameForm {
   /** The frame is binary. Frames have to be text. */
   readonly isBinary?: boolean
@@ -25,7 +25,6 @@ export interface FrameForm {
 /** An envelope during admission. A step may rely on the fields that earlier steps have filled in. */
 export interface AdmissionContext {
   readonly sender: Sender
-  /** The frame as it was received. */
   readonly frame: Uint8Array
   readonly isBinary: boolean
   readonly overRate: OverRate
@@ -59,7 +58,7 @@ export interface AdmissionContext {
 
 export interface Refusal {
   readonly code: ErrorCode
-  /** The problem, with advice. */
+  /** The message to the sender: the problem, then advice. */
   readonly message: string
   /** JSON pointer to the bad field. */
   readonly path?: string
@@ -117,11 +116,11 @@ export interface Admission {
   isPublic(envelope: Envelope): boolean
   /** Relays an envelope that is not logged; `from` need not receive it. */
   relay(envelope: Envelope, encoded: Encoded, from: Sender): void
-  /** Resolves to whether the log has this seq, once that is certain. */
+  /** Resolves once the commit of this seq has succeeded (`true`) or failed (`false`). */
   committed(seq: number): Promise<boolean>
 }
 
-/** `undefined` = go on with the next step. */
+/** `undefined` = continue with the next step. */
 export type StepOutcome = Refusal | Settled | undefined
 
 export type Step = (admission: AdmissionContext, space: Admission) => StepOutcome

@@ -152,7 +152,7 @@ export function encodeAccepted(admission: AdmissionContext): StepOutcome {
   if (admission.isRewritten === undefined) return undefined
   const { content } = admission.encoded
   const again = encode(admission.envelope, admission.payload)
-  // If only fields of the gateway changed, the content still is the end of the body.
+  // If only fields of the gateway changed, the content is still the end of the body, and both can share its bytes.
   admission.encoded = Buffer.compare(again.content, content) === 0 ? again : { body: again.body, content }
   return undefined
 }

@@ -9,7 +9,7 @@ import type { Session } from './session.js'
 const portionBytes = 256 * 1024
 const portionRows = 64
 
-/** The part of a space that a span is looked up in. */
+/** The part of a space that finding the range of a replay uses. */
 export interface RowSource {
   readonly log: EnvelopeLog
   /** Last seq that was broadcast to the live sessions. */
@@ -99,13 +99,16 @@ export function* splitPortions(rows: readonly Entry[]): Generator<Entry[]> {
   if (portion.length > 0) yield portion
 }
 
-/** The start of a replay, and the last envelope that the reader will get of the present log; 0 = none. */
+/**
+ * The range of a replay: it starts after `after` and ends with `last`, the reader's last envelope in the log; 0 =
+ * none.
+ */
 export interface SeqSpan {
   readonly after: number
   readonly last: number
 }
 
-/** The last `count` envelopes that the reader may see. */
+/** The range of the last `count` envelopes that the reader may see. */
 export async function tailSpan(
   count: number,
   reader: Reader & LogReader,

@@ -48,7 +48,7 @@ export class Batch {
     this.#deliveries = deliveries
   }
 
-  /** Sends a session what it has not received yet. */
+  /** Sends a session the deliveries of this batch that it has not received yet. */
   serve(session: Session): void {
     const deliveries = this.#deliveries
     const [first, last] = [deliveries[0], deliveries.at(-1)]
@@ -91,7 +91,7 @@ export class Relayed {
   readonly #from: Sender | undefined
   readonly #outboundBatch: OutboundBatch
 
-  /** `from` does not receive it. */
+  /** `from`: the sender, which does not receive the entry. */
   constructor(entry: Entry, audience: Audience, from: Sender | undefined) {
     this.#entry = entry
     this.#audience = audience
@@ -103,7 +103,10 @@ export class Relayed {
     return this.#entry.body.length
   }
 
-  /** Offers it to a session that may read it and has subscribed to it. */
+  /**
+   * Sends the entry to a session that may read it and has subscribed to it; counts it as suppressed if only the
+   * subscription excludes it.
+   */
   offer(session: Session): void {
     if (session === this.#from || !mayRead(session, this.#audience)) return
     if (!session.selection.includes(this.#entry)) return

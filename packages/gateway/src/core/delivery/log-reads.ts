@@ -48,9 +48,9 @@ export interface ReadSpace {
 
 /** Rows per read, and bytes of their bodies. */
 const maxSlice = { rows: 256, bytes: 256 * 1024 }
-/** Headings per read even if bodies are large. */
+/** Minimum number of headings per read, even if bodies are large. */
 const minRows = 16
-/** Headings per read when a filter skips most of them. */
+/** Maximum number of headings per read when a filter skips most of them. */
 const maxFilteredRows = 1024
 /** Concurrent reads of one rateLimitKey; further ones wait. */
 const maxSlicesAtOnce = 4

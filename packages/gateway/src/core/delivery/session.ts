@@ -30,15 +30,14 @@ import { type ContextSummary, Summaries } from './summaries.js'
 /** The participant that opens a session. */
 export interface Visitor {
   readonly participant: string
-  /** The buckets that pay: those of the participant, or of a guest's address. */
+  /** Key of the rate limits: the participant, or a guest's address. */
   readonly rateLimitKey: string
-  /** Its present capabilities. */
   readonly capabilities: readonly Capability[]
   /** The program that the session belongs to; absent = unnamed. */
   readonly session?: string
   /** Milliseconds since the epoch; absent = no end. */
   readonly expiresAt?: number
-  /** Whether it would still be admitted: its token or the guest profile may have been removed. */
+  /** Whether the participant would still be admitted: its token or the guest profile may have been removed. */
   isWelcome(): boolean
 }
 
@@ -71,7 +70,7 @@ export class Session implements Sender, Reader, LogReader {
   readonly suppressed = { envelopes: 0, bytes: 0 }
   /** Last seq that was handled for this connection, sent or not. */
   position = 0
-  /** Served from broadcasts; before that, from the log. */
+  /** Whether the session is served from broadcasts; before that, it is served from the log. */
   live = false
   closed = false
   /** The client has announced that its program ends with this connection. */

@@ -29,7 +29,6 @@ export interface Verification {
   readonly erased?: readonly Erasure[]
 }
 
-/** The log, and how it is read. */
 interface Verified {
   readonly log: EnvelopeLog
   readonly reads: LogReads

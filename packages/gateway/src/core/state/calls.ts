@@ -82,14 +82,14 @@ export class CallRecord {
       return call.kind === 'proposal' ? digestCall(envelope, body && getMember(body, 'payload')) : null
     },
   })
-  /** When the next proposal expires, in milliseconds since the epoch, or earlier. */
+  /** Lower bound of the time at which the next proposal expires, in milliseconds since the epoch. */
   soonest = Number.POSITIVE_INFINITY
 
   apply(envelope: Envelope, body: Uint8Array): void {
     for (const { what, call } of this.#calls.apply(envelope, body)) if (what === 'asked') this.#await(call)
   }
 
-  /** Closes what belongs to participants that left the space [MEUP-3.22]. */
+  /** Closes the requests and proposals of participants that left the space [MEUP-3.22]. */
   closeBy(participants: readonly string[], envelope: Envelope | undefined): void {
     if (envelope !== undefined) this.#calls.closeBy(({ from }) => participants.includes(from), envelope)
   }

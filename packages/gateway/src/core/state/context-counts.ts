@@ -11,7 +11,7 @@ export interface Counted {
   readonly thinkers: Set<string>
 }
 
-/** The JSON form. */
+/** `Counted` as JSON. */
 export interface StoredCounts extends Omit<Counted, 'contributors' | 'thinkers'> {
   readonly contributors: readonly string[]
   readonly thinkers: readonly string[]

@@ -180,7 +180,9 @@ export class Contexts {
     })
   }
 
-  /** Free paths with envelopes at or after this seq, for a reader of the other contexts' starts. */
+  /**
+   * Free paths with envelopes at or after this seq. Contexts whose start the reader may not read are among them.
+   */
   reportFree(reader: Reader, oldest: number): FreePathReport[] {
     const shown = new Set(this.report(reader).map(({ context }) => context))
     const all = this.#free.report(oldest, (path) => this.getRun(path))
@@ -262,7 +264,7 @@ function convert({ opened, closed, hasPrivateRuns, mcpVisibility }: EarlierSnaps
   }
 }
 
-/** Which envelopes everyone may read judging by the addressees alone, in any context. */
+/** Rules that judge by the addressees alone, in any context: they find the envelopes that everyone may read. */
 const publicRules = { everyone: rulesFor('everyone'), addressees: rulesFor('addressees') }
 
 function rulesFor(mcpVisibility: AudienceRules['mcpVisibility']): AudienceRules {
@@ -279,7 +281,10 @@ function rulesFor(mcpVisibility: AudienceRules['mcpVisibility']): AudienceRules 
 /** Whether answers without a context have to find the run, because its audience differs from that of its trigger. */
 const keepsTriggers = ({ to, payload }: Envelope): boolean => to !== undefined || payload.public === true
 
-/** The members of both lists; absent = everyone. Nesting reveals the outer context [MEUP-8.1]. */
+/**
+ * The participants that are in both lists; absent = everyone. Used for nested contexts, because reading one
+ * reveals the outer one [MEUP-8.1].
+ */
 function intersect(some?: readonly string[], others?: readonly string[]): readonly string[] | undefined {
   if (some === undefined || others === undefined) return some ?? others
   return some.filter((each) => others.includes(each))

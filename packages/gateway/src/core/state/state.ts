@@ -30,7 +30,7 @@ interface ConfigurationRecord {
   readonly seq: number
 }
 
-/** Records of configurations that are kept. */
+/** Maximum number of kept configuration records. */
 const maxConfigurations = 100
 
 interface Snapshot {
@@ -109,7 +109,7 @@ export class SpaceState {
   readonly pauses = new Pauses()
   readonly hops = new Hops(this.calls)
   readonly erasures = new Erasures()
-  /** The envelope that is being applied. */
+  /** The envelope that `apply` is handling. */
   #applied: Envelope | undefined
   /** The configuration as last recorded in the log. */
   configured: Readonly<Record<string, unknown>> | undefined
@@ -153,7 +153,7 @@ export class SpaceState {
     this.#applied = envelope
     if (this.trust.soonest !== Number.POSITIVE_INFINITY) this.trust.advance(Date.parse(ts))
     if (context !== undefined) this.contexts.count(context, envelope)
-    // A chat only ends elicitations about chats, and nothing is decided by those.
+    // The fold of calls can skip chats: they only end elicitations about chats, on which no decision depends.
     if (kind !== Kind.chat) this.calls.apply(envelope, body)
     if (isKnownKind(kind)) for (const name of changedBy[kind]) this.#folds[name].apply(envelope, body)
     if (envelope.kind === Kind.systemSpace && envelope.payload.event === 'configured')
@@ -161,12 +161,12 @@ export class SpaceState {
     this.seq = envelope.seq ?? this.seq
   }
 
-  /** When the next expiry to announce is due, or earlier; infinity = none [MEUP-3.28]. */
+  /** Lower bound of the time of the next expiry to announce; infinity = none [MEUP-3.28]. */
   get nextEnd(): number {
     return this.trust.hasEnded ? 0 : Math.min(this.pauses.soonest, this.calls.soonest)
   }
 
-  /** Expired and not yet announced. */
+  /** Pauses, grants and proposals that have expired and are not announced yet. */
   ended(now: number): Ended[] {
     return [
       ...[...this.pauses.ended(now)].map((end) => ({ what: 'pause', ...end }) as const),

@@ -74,7 +74,7 @@ function kick({ from: by, seq: at = 0, payload }: Envelope, trust: Trust): void 
   trust.changed()
 }
 
-/** A time of the wire as milliseconds since the epoch; no field without a time. */
+/** A time from an envelope as a field in milliseconds since the epoch; `{}` without a time. */
 function until<Name extends string>(name: Name, time: string | undefined): { [Key in Name]?: number } {
   return time === undefined ? {} : ({ [name]: Date.parse(time) } as { [Key in Name]: number })
 }
@@ -132,7 +132,10 @@ function presence({ payload }: Envelope, trust: Trust): void {
   see(id, trust)
 }
 
-/** Makes a participant as good as configured, whatever it was before. */
+/**
+ * Records a participant that an issuer's token has created. From here on it is treated like a configured one, even
+ * if it was invited before.
+ */
 function recordMembership(
   id: string,
   { issuedAt, capabilities }: NonNullable<PresencePayload['vouched']>,

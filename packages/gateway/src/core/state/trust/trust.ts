@@ -49,11 +49,11 @@ export class Trust {
   readonly invitations = new Invitations()
   readonly kicks = new Kicks()
   readonly members = new Members()
-  /** When the next of these expires, in milliseconds since the epoch; infinity = never. */
+  /** When the next grant, invitation or kick expires, in milliseconds since the epoch; infinity = never. */
   soonest = never
   /** Increases whenever the rights or the membership of a participant may have changed. */
   revision = 0
-  /** Seq of the last envelope that increased it. */
+  /** Seq of the last envelope that increased `revision`. */
   changedAt = 0
   /** Participants whose capabilities have changed since the last presence. */
   readonly #untold = new Set<string>()
@@ -78,7 +78,7 @@ export class Trust {
     while (this.soonest <= now) this.#end(this.soonest)
   }
 
-  /** Expires what is due at this time. */
+  /** Expires the grants, invitations and kicks that end by `now`. */
   #end(now: number): void {
     const isOver = ({ expiresAt }: { readonly expiresAt?: number }): boolean =>
       expiresAt !== undefined && expiresAt <= now
@@ -103,8 +103,8 @@ export class Trust {
   }
 
   /**
-   * Removes the grants that `ends` selects and every grant that rests on them; `doubtful`: participants that have lost
-   * capabilities otherwise.
+   * Removes the grants that `ends` selects and every grant that rests on them; `doubtful`: participants that have
+   * lost other capabilities, so that their grants have to be checked.
    */
   fall(ends: (grant: HeldGrant) => boolean, doubtful?: Iterable<string>): void {
     const losers = this.grants.fall(ends, doubtful)
@@ -125,7 +125,7 @@ export class Trust {
     this.#onForgotten(gone)
   }
 
-  /** Participants whose changed capabilities presence should announce. */
+  /** Participants whose changed capabilities the next presence announces. */
   untold(): string[] {
     return [...this.#untold]
   }
@@ -193,7 +193,10 @@ export class Trust {
 /** Absent members that are remembered; those seen longest ago are forgotten. */
 const remembered = 1000
 
-/** Participants that tokens of the operator's issuer have created: as good as configured while they are remembered. */
+/**
+ * Participants that tokens of the operator's issuer have created: treated like configured ones while they are
+ * remembered.
+ */
 class Members {
   /** Issue time of each member's newest token, in seconds since the epoch; the last seen member is last. */
   readonly #issued = new Map<string, number>()
@@ -281,14 +284,14 @@ class Kicks {
   }
 }
 
-/** The message to a kicked participant that returns. */
+/** The message to a kicked participant that connects again. */
 export function explainKick({ by, reason, until }: Kick): string {
   const end =
     until === undefined ? 'ask to be invited again' : `come back at ${new Date(until).toISOString()}`
   return `${by} has kicked you out${reason ? ` (${reason})` : ''}; ${end}`
 }
 
-/** The message as the short reason of a close frame. */
+/** The message of a kick, cut to the length of a close reason. */
 export function kickMessage({ by, reason }: Kick): string {
   const text = [...`kicked by ${by}${reason ? `: ${reason}` : ''}`]
   while (Buffer.byteLength(text.join('')) > closeReasonBytes) text.pop()
