@@ -13,7 +13,10 @@ export interface Resume {
   readonly after?: number
   readonly epoch?: string
   readonly tail?: number
-  /** The envelope `after` and this many of the batches that it ended were received. Absent = all of them. */
+  /**
+   * Number of events that the client has received after the envelope at `after`, with the same seq: one per batch
+   * of calls that the envelope ended. Absent = all of them.
+   */
   readonly received?: number
 }
 
@@ -121,7 +124,10 @@ export async function identify(
   }
 }
 
-/** Whether a token opens a space, as far as known without entering it; without a token, whether guests may enter. */
+/**
+ * Whether a token admits its holder to a space. Does not enter the space, so it is only what is known beforehand.
+ * Without a token: whether guests may enter.
+ */
 export async function opens(
   space: Space,
   token: string | undefined,
@@ -139,7 +145,10 @@ export async function opens(
   )
 }
 
-/** The participant that an issuer's token would imitate, if the space does not know its holder yet. */
+/**
+ * The participant whose name the holder of an issuer's token would imitate. Only checked for holders that the
+ * space does not know yet.
+ */
 function imitatedMember({ participant, membership }: Identity, space: Space): string | undefined {
   const { participants } = space.state
   if (membership === undefined || participants.has(participant)) return undefined

@@ -4,11 +4,11 @@ import type { Session } from '../core/delivery/session.js'
 import { accept } from '../core/space.js'
 import type { SpaceHost } from './space-host.js'
 
-/** An open connection for its adapter. */
+/** The functions of an open connection that its transport calls. */
 export interface ConnectionHandle {
   /** `isBinary`: binary frames are refused [MEUP-1.1]. */
   receive(frame: Uint8Array, isBinary?: boolean): void
-  /** A ping or a pong has arrived. */
+  /** Call when a ping or a pong has arrived. */
   receiveControl(): void
   /** Call after a few frames, and stop reading until it resolves. `undefined` = continue. */
   whenWritable(): Promise<void> | undefined

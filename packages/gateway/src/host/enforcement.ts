@@ -84,7 +84,7 @@ export class Enforcement implements SpaceListener {
     this.#cancel()
   }
 
-  /** Handles the timer of the next expiry. */
+  /** Runs when the timer of the next expiry fires. */
   #onTime(): void {
     this.#space.advance()
     this.committed()

@@ -30,10 +30,10 @@ export class EventStreams implements SpaceListener {
   readonly #turns: IndexedTurns
   /** Streams that are served, caught up or not. */
   readonly #open = new Set<Session>()
-  /** Streams that have everything up to `#shown`. */
+  /** Streams that have received everything up to `#shown`. */
   readonly #upToDate = new Set<Session>()
   #shown: number
-  /** Batches delivered after that, as far as memory allows. */
+  /** Batches delivered after `#shown`, up to `maxWaitingBytes`. */
   #waiting: Delivery[] = []
   #bytes = 0
   /** Deltas, each with the last seq that was delivered before it. */
@@ -62,7 +62,7 @@ export class EventStreams implements SpaceListener {
     if (this.#bytes > maxWaitingBytes) this.forget()
   }
 
-  /** A delta keeps its place: earlier envelopes are shown first. */
+  /** Holds a delta back until the envelopes delivered before it are sent. */
   relayed(relayed: Relayed): void {
     if (this.#open.size === 0 || this.#deltaBytes + relayed.bytes > maxDeltaBytes) return
     this.#deltas.push({ after: this.#space.delivered, relayed })
@@ -78,7 +78,9 @@ export class EventStreams implements SpaceListener {
     }
   }
 
-  /** Serves a feed from its position; with `received`, first the remaining events of the envelope there. */
+  /**
+   * Serves a feed from its position; with `received`, first the remaining events of the envelope at that position.
+   */
   serve(session: Session, received?: number): void {
     this.#open.add(session)
     this.#serve(session, received).catch((err: unknown) => {
@@ -94,7 +96,7 @@ export class EventStreams implements SpaceListener {
     for (const session of this.#open) if (session.closed) this.#leave(session)
     const batch = this.#nextBatch(through)
     const isWhole = batch.length === through - after
-    // Without readers, or if all have to read the log, no events are made.
+    // Prepares events only if a stream is up to date; streams that read the log get theirs later.
     const readers = isWhole ? [...this.#upToDate] : []
     const endings = readers.length > 0 ? await this.#endings(after, through, readers) : []
     for (const ending of endings) this.#charge(ending.agent, ending)
@@ -107,13 +109,13 @@ export class EventStreams implements SpaceListener {
     this.#offerDeltas()
   }
 
-  /** An envelope may have been erased while the index was behind. */
+  /** Reads the delivery again if its envelope was erased while the index was behind. */
   readonly #asOfNow = (delivery: Delivery): Delivery =>
     this.#space.wasErased(delivery.entry.seq) ? this.#space.createDelivery(delivery.entry) : delivery
 
   /** Whether every caught-up stream has been sent the batch. */
   #isShown(batch: readonly Delivery[], endings: readonly BatchEnd[]): boolean {
-    // The events for streams that caught up during this may not be prepared.
+    // A stream that caught up during this call may lack a prepared event: it is served from the log.
     for (const session of this.#upToDate) {
       if (endings.every((ending) => ending.isKnownTo(session))) continue
       this.#upToDate.delete(session)
@@ -279,8 +281,8 @@ function createBatchFor(
 }
 
 /**
- * An envelope and the batches that it ended share a seq; resuming after it skips all of them. Every id but the last adds its
- * place among them, so that a cut in between neither loses nor repeats an event.
+ * An envelope and the batches that it ended share a seq; resuming after it skips all of them. Every id but the
+ * last adds the event's position among them, so that a disconnect in between neither loses nor repeats an event.
  */
 function inPlace(messages: readonly (Message | undefined)[]): Message[] {
   const last = messages.findLast((message) => message !== undefined)

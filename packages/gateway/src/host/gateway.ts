@@ -50,10 +50,10 @@ export interface ConnectRequest {
   onAuthenticated?(): void
 }
 
-/** Permission to open one connection, now or not at all. */
+/** Permission to open one connection. It is not kept: call one of the methods at once. */
 export interface ConnectionGrant {
   readonly participant: string
-  /** The buckets that pay: those of the participant, or of a guest's address. */
+  /** Key of the rate limits: the participant, or a guest's address. */
   readonly rateLimitKey: string
   open(connection: Connection, resume: Resume): Promise<ConnectionHandle>
   /** Opens a connection that only sends selected envelopes; it receives nothing. */

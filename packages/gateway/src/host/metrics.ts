@@ -7,7 +7,7 @@ import { countUnhandledRejections } from './unhandled-rejections.js'
 /** One registry per process, because the process metrics cannot be unregistered. */
 let ofProcess: Registry | undefined
 
-/** Metrics of the gateway and of its process. */
+/** Metrics of the gateway and of its process, for Prometheus. */
 interface Metrics {
   /** Starts the process metrics, unless the first `read` has done so. */
   begin(): Promise<void>
@@ -71,7 +71,6 @@ interface MetricDefinition {
   read(gateway: Pick<Gateway, 'report' | 'disk' | 'refusedJoins' | 'failedLogins'>): Value[]
 }
 
-/** The metrics of the gateway. */
 export const metricDefinitions: readonly MetricDefinition[] = [
   gauge('meup_space_ready', '1 while the space takes envelopes', ({ stopped }) => (stopped ? 0 : 1)),
   gauge('meup_log_head', 'Seq of the last envelope that was committed', ({ head }) => head),

@@ -75,7 +75,7 @@ function mount(app: Hono, routes: readonly Route[], options: HttpOptions): void 
 const toPattern = (template: string): string =>
   template.replace('{path}', ':path{.+}').replaceAll(/(?<=\/)\{(\w+)\}/g, ':$1')
 
-/** Refuses all other methods. */
+/** Responds with 405 to methods that the path does not have. */
 function allowOnly(app: Hono, path: string, methods: readonly Route['method'][]): void {
   const taken = methods.flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : ['POST']))
   const allow = [...taken, 'OPTIONS'].join(', ')

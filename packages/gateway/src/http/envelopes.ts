@@ -138,7 +138,10 @@ async function readBody(
 const getMaxPostBytes = ({ space, rateLimitKey }: Caller): number =>
   Math.min(maxBodyBytes, space.rates.getRate(rateLimitKey, 'bytes').burst)
 
-/** The connection was closed or timed out, so that only a log of requests shows this. */
+/**
+ * The client cannot receive this response, because its connection was closed or timed out; only a log of requests
+ * shows it.
+ */
 const bodyIncomplete = refuse('invalid_request', 'The body did not arrive whole. Send the request again.')
 
 /** Reads a body of unknown length, and charges each piece as it arrives. */
@@ -158,7 +161,7 @@ async function readChunks(
   return Buffer.concat(pieces)
 }
 
-/** The pieces of a body; a final `undefined` = it broke off. */
+/** The pieces of a body; a final `undefined` = the body ended early. */
 async function* readStream(body: AsyncIterable<Uint8Array> | null): AsyncGenerator<Uint8Array | undefined> {
   try {
     if (body !== null) yield* body
@@ -172,7 +175,7 @@ const tooLarge = (maxBytes: number): Refusal =>
 
 const nothing: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
 
-/** Refuses and records it like an envelope. */
+/** Takes the bytes from the rate. A refusal is counted and recorded like that of an envelope. */
 function checkRate(visitor: Caller, rateClass: 'bytes' | 'results', bytes: number): Refusal | undefined {
   const { space, rateLimitKey } = visitor
   const retryAfterMs = space.rates.take(rateLimitKey, rateClass, bytes, space.clock.now())

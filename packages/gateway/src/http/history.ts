@@ -46,7 +46,7 @@ export async function getEnvelopes(
   return new Response(sent(parts), { headers })
 }
 
-/** The part of a query that the log filters itself. */
+/** The part of a query that the log applies itself. */
 export function createFilter({ kind, from, context, correlationId }: ParsedQuery<FilterName>): Filter {
   return {
     ...(kind && { kinds: kind }),

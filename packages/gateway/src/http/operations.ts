@@ -118,5 +118,5 @@ export function getSchema(context: Context): Response {
 /** `GET /openapi.json`: these routes. */
 export const getOpenApi = (context: Context, { openApi }: HttpOptions): Response => context.json(openApi())
 
-/** `GET /asyncapi.json`: what goes over sockets. */
+/** `GET /asyncapi.json`: the messages of the WebSocket. */
 export const getAsyncApi = (context: Context): Response => context.json(asyncApiDocument())

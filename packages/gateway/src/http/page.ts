@@ -38,7 +38,7 @@ const guarded = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 }
 
-/** `GET /` and what it needs [MEUP-11.8]. */
+/** `GET /` and the other files of the page [MEUP-11.8]. */
 export async function getPageFile(
   context: Context,
   { type, body, gzipped, isHashed }: PageFile,

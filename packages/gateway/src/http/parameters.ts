@@ -24,7 +24,7 @@ export interface Parameter<Value> {
 const maxNames = 64
 const maxTextChars = 256
 
-/** A parameter that is given once. */
+/** A parameter that may be given once only. */
 const single = <Value>(
   fields: Omit<Parameter<Value>, 'read'>,
   read: (text: string) => Value | undefined,
@@ -48,7 +48,7 @@ const oneOf = <Word extends string>(words: readonly Word[], meaning: string): Pa
     words.find((word) => word === text),
   )
 
-/** May be repeated, or comma-separated. */
+/** A parameter that may be repeated, or contain comma-separated names. */
 const names = (takes: string, meaning: string, isOne: (text: string) => boolean): Parameter<string[]> => ({
   takes: `${takes} (several with commas, at most ${maxNames})`,
   meaning,
@@ -73,7 +73,7 @@ const isThread = (text: string): boolean => {
 }
 const phases = Object.keys(phaseLabels) as Phase[]
 
-/** Parses to milliseconds since the epoch. */
+/** A time as a parameter; parsed to milliseconds since the epoch. */
 const time = (meaning: string): Parameter<number> =>
   single({ takes: 'a time, such as 2026-01-02T03:04:05Z', meaning, schema: { type: 'string' } }, (text) => {
     const ms = Date.parse(text)
@@ -173,7 +173,6 @@ export const whyParameters = {
   limit: whole(1, `maximum number of steps, by rank; default ${maxWhySteps}`, maxWhySteps),
 }
 
-/** Parameters by their names. */
 export type QueryParameters = Readonly<Record<string, Parameter<unknown>>>
 /** The parsed values of a query. */
 export type AskedParameters<Known extends QueryParameters> = {

@@ -57,13 +57,9 @@ export interface HttpOptions {
   readonly origins: readonly string[]
   /** Milliseconds between the comments that keep a stream of events open. */
   readonly eventHeartbeatMs: number
-  /** The metrics, as text for Prometheus. */
   metrics(): Promise<{ readonly text: string; readonly type: string }>
-  /** The OpenAPI document of all routes. */
   openApi(): object
-  /** Requests under way. */
   readonly traffic: Traffic
-  /** Address of the peer of a request. */
   getRemoteAddress(context: Context): string
   /** Calls `then` when a request has been answered, or its connection is gone. */
   over(context: Context, then: () => void): void

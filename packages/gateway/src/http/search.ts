@@ -189,10 +189,10 @@ class Search {
   }
 }
 
-/** A tool and its owners. */
+/** A tool, and the participants that own it. */
 interface Called {
   readonly tool: string
-  /** Absent = unknown. */
+  /** Absent = the owners are unknown. */
   readonly to?: readonly string[]
 }
 

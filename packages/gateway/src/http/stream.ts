@@ -2,8 +2,8 @@
 const portion = 64 * 1024
 
 /**
- * Streams lines with back-pressure: the next ones are made when the peer has room. `failed` is called with an error that ends
- * them early, and should close the connection so that the peer notices.
+ * Streams lines with back-pressure: the next lines are created when the peer has room. `failed` is called with an
+ * error that ends them early, and should close the connection so that the peer notices.
  */
 export function streamLines(
   lines: AsyncGenerator<string, void>,
@@ -26,7 +26,7 @@ export function streamLines(
   return new ReadableStream(source, { highWaterMark: 0 })
 }
 
-/** Parts as a stream that joins them as the peer reads. */
+/** A stream of byte arrays, joined to larger chunks as the peer reads. */
 export function sent(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   let at = 0
   const pull = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
@@ -39,7 +39,7 @@ export function sent(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   return new ReadableStream({ pull }, { highWaterMark: 0 })
 }
 
-/** `undefined` = end. */
+/** Joins lines up to the size of a chunk; `undefined` = end. */
 async function readPortion(lines: AsyncGenerator<string, void>): Promise<Uint8Array | undefined> {
   const parts: Buffer[] = []
   let size = 0

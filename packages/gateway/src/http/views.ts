@@ -101,7 +101,7 @@ export async function authenticateReader(context: Context, options: HttpOptions)
   if (isRefusal(visitor)) return visitor
   if (!(await options.traffic.turn(context))) return gone
   if (!(await visitor.space.reads.waitForBudget(createReader(visitor, context, options)))) return gone
-  // Its token may have been revoked while it waited.
+  // The visitor's token may have been revoked while it waited.
   return visitor.isWelcome() ? visitor : notWelcome
 }
 
@@ -121,7 +121,7 @@ export const notWelcome = refuse(
   'This access was taken away or has ended. Ask for a new token.',
 )
 
-/** Known names that the message lists for a mistyped one. */
+/** Known names that an error message lists for a mistyped name. */
 const maxNames = 20
 
 /** Refuses a thread of another space, and a turn without a thread. */

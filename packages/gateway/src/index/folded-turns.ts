@@ -34,7 +34,7 @@ import { type CallInTurn, type Placed, type RowsBySeq, seqsOf, WholeTurns } from
 /** A turn for one reader, and its cost. `view`: `undefined` = no part of it is readable. */
 interface Look {
   readonly view: TurnView | undefined
-  /** Envelopes that were folded, and bytes of their bodies. */
+  /** Envelopes that were folded, and the bytes of their bodies. */
   readonly envelopes: number
   readonly bytes: number
 }
@@ -299,20 +299,20 @@ export class FoldedTurns {
 interface FoldOptions {
   /** Seqs of envelopes that follow a gap. */
   readonly gaps?: ReadonlySet<number>
-  /** Gets the bytes of each body that is read, by seq. */
+  /** Receives the number of bytes of each body that is read, by seq. */
   readonly sizes?: Map<number, number>
-  /** Called as a batch of calls has ended. */
+  /** Called when a batch of calls has ended. */
   readonly ended?: (folded: FoldedTurn) => void
 }
 
 const allCalls: CallRange = { from: 0, hasEarlier: false }
 const noGaps: ReadonlySet<number> = new Set()
 
-/** Lists one more than the limit, because the last one may not be complete. */
+/** Whether a turn is long. Lists one envelope more than that takes, because the last one may not be complete. */
 const isLongIn = (index: TurnIndex, turn: number): boolean =>
   index.places(turn, 0, longTurn + 2).length > longTurn
 
-/** Long turns that are cached, the most recently used, and views per turn. */
+/** Cached long turns, least recently used removed first, and cached views per turn. */
 const maximum = { turns: 4, views: 16 }
 const placesAtOnce = 4096
 
@@ -324,7 +324,7 @@ interface LongTurn {
   readonly views: Map<string, TurnView>
 }
 
-/** Headings of the envelopes of long turns. */
+/** Caches the headings of the envelopes of long turns. */
 class LongTurns {
   readonly #space: Pick<Space, 'log' | 'parsed'>
   readonly #kept = new Map<number, Promise<LongTurn>>()
@@ -366,7 +366,7 @@ class LongTurns {
     return long
   }
 
-  /** Adds the envelopes that the index has found since; returns the same list if none. */
+  /** Adds the envelopes that the index has found since; returns the same list if there are none. */
   async extend(
     index: TurnIndex,
     turn: number,
@@ -395,7 +395,7 @@ class LongTurns {
   }
 }
 
-/** Caches a view of a long turn; older ones make room. */
+/** Caches a view of a long turn, and removes the oldest if there are too many. */
 function keepView({ views }: LongTurn, key: string, view: TurnView): void {
   views.set(key, view)
   for (const oldest of views.keys()) if (views.size > maximum.views) views.delete(oldest)
@@ -404,7 +404,7 @@ function keepView({ views }: LongTurn, key: string, view: TurnView): void {
 const sourceIn = ({ id, seq, from, kind, to, context, correlationId }: Entry): Source =>
   getSource({ id, seq, from, kind, to, context, correlationId } as Parameters<typeof getSource>[0])
 
-/** Called with the cost of each turn that was folded, shown or not, in characters [MEUP-7.8]. */
+/** Called with the cost of each folded turn in characters, even if the turn is not shown [MEUP-7.8]. */
 export type Passed = (characters: number) => void
 
 /** Characters for a step that is not shown. */

@@ -167,7 +167,7 @@ export class IndexFile {
 }
 
 const otherFormat = 'INDEX_FORMAT'
-/** Also raised for a missing table in a file with our format number. */
+/** Codes of a damaged file. SQLITE_ERROR: also a missing table in a file with our format number. */
 const damage = ['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_ERROR', 'SQLITE_IOERR_SHORT_READ', otherFormat]
 
 /** An error for invalid content. */

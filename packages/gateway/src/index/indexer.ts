@@ -37,9 +37,11 @@ interface Waiting {
  * when the process is idle. Nothing else waits for it.
  */
 export class Indexer {
-  /** Called in order as the index advances, and after it was opened. It has the log up to `through`. */
+  /**
+   * Called in order as the index advances, and after it was opened. The index then has the log up to `through`.
+   */
   onAdvance: (through: number) => Promise<void> | void = () => {}
-  /** Whether a listener needs every envelope indexed at once. */
+  /** Whether a listener, such as an open event stream, needs every envelope indexed at once. */
   isWatched: () => boolean = () => false
   readonly #space: Space
   readonly #file: IndexFile | undefined
@@ -55,10 +57,10 @@ export class Indexer {
   #waiting: Waiting[] = []
   /** Ends a rest. */
   #wake: () => void = () => {}
-  /** The log was pruned up to here, and the index was not yet. */
+  /** Seq up to which the log was pruned and the index still has to be. */
   #pruned = 0
 
-  /** `file`: absent = an index in memory, like its log. */
+  /** `file`: absent = the index is in memory, like its log. */
   constructor(space: Space, file: IndexFile | undefined, words?: WordIndex) {
     this.#space = space
     this.#file = file
@@ -151,7 +153,7 @@ export class Indexer {
     this.#isRunning = false
   }
 
-  /** Reports an advance. An index that was only opened again has none. */
+  /** Reports an advance to the listener; after a mere reopening of the index there is none to report. */
   async #notify({ seq }: TurnIndex): Promise<void> {
     if (seq > this.#notified) {
       this.#recovered()
@@ -222,7 +224,9 @@ export class Indexer {
     return turnMemoryIn(bytes, through, this.#space.log.epoch)
   }
 
-  /** A failed task may leave the index behind its file, so that it is opened again. */
+  /**
+   * Runs a task on the index. After a failure the index may lack rows that its file has, so it is opened again.
+   */
   #attempt<Result>(task: () => Result): Result {
     try {
       return task()
@@ -258,7 +262,10 @@ export class Indexer {
     return index
   }
 
-  /** Whether the index was made from this log. A restored copy may have continued differently. */
+  /**
+   * Whether the index was built from this log: a restored copy of a log may have been continued with other
+   * envelopes.
+   */
   async #isOfLog({ stored: { seq, hash } }: TurnIndex): Promise<boolean> {
     const { log } = this.#space
     if (seq === 0) return log.oldest === 1
@@ -274,7 +281,7 @@ export class Indexer {
     return this.#waiting.length > 0 || this.isWatched()
   }
 
-  /** Rests, so that delivery goes first. A caller that waits for the index ends the rest. */
+  /** Pauses indexing, so that delivery goes first. A caller that waits for the index ends the pause. */
   async #rest(workMs: number, isDelivering: boolean): Promise<void> {
     const load = performance.eventLoopUtilization(this.#load).utilization
     this.#load = performance.eventLoopUtilization()
@@ -304,7 +311,7 @@ export class Indexer {
     this.#space.logger.info({ space: this.#space.config.name }, 'turns are indexed again')
   }
 
-  /** Logs the first of several failures, and rejects everyone who waits. */
+  /** Logs the first of consecutive failures, and rejects every waiting caller. */
   #failed(err: unknown, retryMs: number): void {
     if (this.#failure === undefined) {
       const { config, logger } = this.#space
@@ -319,7 +326,7 @@ export class Indexer {
   }
 }
 
-/** Errors of SQLite and of the file system have a code. */
+/** Whether SQLite or the file system raised the error: their errors have a code. */
 const isOfFile = (error: unknown): boolean => error instanceof Error && 'code' in error
 
 /** The turns of a space: the index of their places in the log, and the folded turns. */

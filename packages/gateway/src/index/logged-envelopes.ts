@@ -8,7 +8,7 @@ import type { Heading as LoggedHeading } from '../ports/envelope-log.js'
 
 type Read = Pick<Space, 'log' | 'reads' | 'delivered' | 'decideAudience'>
 
-/** The readable part of the delivered log for one reader, to explain an envelope. */
+/** The part of the delivered log that one reader may read, as the source for explaining an envelope. */
 export class LoggedEnvelopes implements ReadableLog<Promise<readonly CauseHeading[]>> {
   readonly #space: Read
   readonly #reader: Reader & LogReader

@@ -17,7 +17,7 @@ type WaitForBudget = (characters: number) => Promise<boolean>
 interface TrailQuery {
   readonly agent?: string
   readonly number?: number
-  /** Only the latest readable turns, at most this many. */
+  /** Only the latest readable turns, at most this number. */
   readonly limit?: number
 }
 

@@ -30,9 +30,9 @@ export class MemoryTurnIndex implements TurnIndex {
   readonly #epoch: string
   #assigner: Assigner
   #hash: Uint8Array | undefined
-  /** Envelopes up to this seq were pruned: turns that began before may have to be read again. */
+  /** Seq up to which envelopes were pruned. Turns that began earlier may have to be read again. */
   #pruned: number
-  /** In the order in which they began. */
+  /** Turns, in the order in which they began. */
   #turns: Beginning[] = []
   readonly #byNumber = new Map<number, Beginning>()
   readonly #byAgent = new Map<string, Beginning[]>()
@@ -161,7 +161,7 @@ export class MemoryTurnIndex implements TurnIndex {
     return removed.length === 0 && this.#pruneTurns(through) === 0
   }
 
-  /** Removes turns that began by then, the first ones, if nothing is left of them. */
+  /** Removes the first turns, those that began at or before `through`, if all of their envelopes are pruned. */
   #pruneTurns(through: number): number {
     const younger = this.#turns.findIndex(({ seq }) => seq > through)
     const first = younger === -1 ? this.#turns : this.#turns.slice(0, younger)
@@ -193,7 +193,7 @@ export class MemoryTurnIndex implements TurnIndex {
     return { found, floor: floor > first ? floor : undefined }
   }
 
-  /** The first indexed seq at or after this time; `otherwise` without a time. */
+  /** The first indexed seq at or after this time; `otherwise` if no time is given. */
   #seqAt(ms: number | undefined, otherwise: number): number {
     if (ms === undefined) return otherwise
     const later = findFirst(this.#marks, ({ at }) => at >= ms)
@@ -232,7 +232,10 @@ export class MemoryTurnIndex implements TurnIndex {
   }
 }
 
-/** Binary search: index of the first element for which `holds` is true, as it is for all later ones; the length if none. */
+/**
+ * Binary search: the index of the first element for which `holds` is true, or the length if there is none. `holds`
+ * must be true for all later elements as well.
+ */
 function findFirst<Each>(sorted: readonly Each[], holds: (each: Each) => boolean): number {
   let [from, to] = [0, sorted.length]
   while (from < to) {

@@ -42,7 +42,7 @@ async function readSteps(
 ): Promise<{ readonly shown: readonly AuditStep[]; readonly next?: number }> {
   const shown: AuditStep[] = []
   let [before, looked, count] = [query.before, 0, 0]
-  // One more than the limit tells whether there is more; a second one, whether that is complete.
+  // One step more than the limit shows whether there are more steps; a second one, whether the first is complete.
   let atOnce = query.limit + 2
   /** Seq of the last shown step: the continuation must not reveal unreadable ones [MEUP-8.6]. */
   let last = before
@@ -68,7 +68,7 @@ async function readSteps(
   }
 }
 
-/** Decisions are kept as long as the log. */
+/** The decisions of these steps; the log finds them, because decisions are kept as long as the log. */
 function decisionsAmong(steps: readonly AuditStep[], { log }: RowSource, query: AuditQuery): Message[] {
   const ids = new Set(steps.flatMap(({ step }) => step.linked_policy_decision ?? []))
   const rows = [...ids].flatMap((id) => log.find(id) ?? [])

@@ -61,7 +61,7 @@ export async function readTurns(
         view &&
         describeView(view, (record) => describe(record, (text) => space.safety.guard(text), part, rights))
       passed(countCharacters(look))
-      // Reads one turn more than the limit, to see whether another one is readable.
+      // Reads one turn more than the limit, to find out whether there is an earlier readable turn.
       if (turns.length === limit && info !== undefined) return { turns: turns.reverse(), next }
       if (info !== undefined) turns.push(info)
       next = beginning.number ?? next

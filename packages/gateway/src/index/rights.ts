@@ -31,7 +31,7 @@ export class LoggedRights implements RightSources {
     return this.#found.get(id)
   }
 
-  /** Skips the body of an envelope from which no text is made. */
+  /** Finds an envelope by its id; reads its body only if a text is made from it. */
   #read(id: string): Found | undefined {
     const { log } = this.#space
     const heading = log.heading(id)

@@ -40,7 +40,7 @@ export interface AuditStep {
 
 interface Made {
   readonly seq: number
-  /** The last step first; empty if the reader may not read the envelope. */
+  /** The steps of the envelope, the last step first; empty if the reader may not read the envelope. */
   readonly steps: readonly StepInTurn[]
 }
 
@@ -94,7 +94,7 @@ export class Steps {
     return steps.some(({ place }) => !this.#views.has(place.turn.turn))
   }
 
-  /** Newest first. `next`: steps with smaller seqs remain; `undefined` = none. */
+  /** Steps, newest first. `next`: there are further steps, with smaller seqs; `undefined` = there are none. */
   async find(
     asked: AuditQuery,
   ): Promise<{ readonly made: readonly Made[]; readonly next: number | undefined }> {
@@ -140,7 +140,7 @@ export class Steps {
     const { envelopes = [], withheld = [] } = view ?? {}
     passed(countCharacters({ envelopes: envelopes.length + withheld.length, bytes: 0 }))
     this.#shown.envelopes += envelopes.length
-    // Only headings are read of a long turn.
+    // Of a long turn, only the headings are read.
     const isLong = envelopes.length > longTurn
     this.#shown.bytes += isLong ? maximum.bytes : envelopes.reduce((sum, { bytes }) => sum + bytes, 0)
     await yieldIfBusy()
@@ -156,7 +156,7 @@ export class Steps {
     return { bySeq, next }
   }
 
-  /** Folds the turns of these rows: they know the calls that are answered. */
+  /** Folds the turns of these rows, because a folded turn knows the calls that its responses answer. */
   #prepare(rows: readonly Row[], bySeq: ReadonlyMap<number, readonly StepPlace[]>): Promise<void> {
     const places = rows.flatMap(({ seq }) => bySeq.get(seq) ?? []).reverse()
     const turns = new Map(places.map(({ turn }) => [turn.turn, turn]))
@@ -262,7 +262,7 @@ const renumber = (steps: readonly StepInTurn[]): readonly StepInTurn[] =>
 
 const ascending = (seqs: Iterable<number>): number[] => [...seqs].sort((one, other) => one - other)
 
-/** Unreadable steps do not count. */
+/** The number of a step in its turn, without counting steps that the reader may not read. */
 const numberIn = ({ withheld }: TurnView, { place, nth }: StepInTurn): number =>
   withheld.reduce(
     (number, { source, steps }) => (source.seq < place.seq ? number - steps : number),

@@ -10,7 +10,7 @@ import { forgetWords } from './words/word-file.js'
 export interface TurnPlace {
   readonly seq: number
   readonly roles: number
-  /** Steps that it makes in the turn. */
+  /** Steps that the envelope makes in the turn. */
   readonly steps: number
 }
 
@@ -20,7 +20,7 @@ export interface StepPlace {
   readonly turn: Beginning
   /** The log's time in milliseconds. */
   readonly at: number
-  /** Number of the first step in its turn, the count of steps, and the offset of their ids. */
+  /** `step`: number of the first step in its turn; `steps`: their count; `start`: offset of their ids. */
   readonly step: number
   readonly steps: number
   readonly start: number
@@ -32,7 +32,7 @@ export interface EndedTurn {
   readonly turn: Beginning
 }
 
-/** A row of the log with its hash; no hash = the row was pruned. */
+/** A row of the log and its hash; absent hash = the row was pruned. */
 interface Tip {
   readonly seq: number
   readonly hash?: Uint8Array
@@ -54,9 +54,9 @@ export type StoredPlace = Omit<StepPlace, 'turn'> & { readonly turn: number }
 const turnColumns =
   'turn, id, agent, number, job AS jobId, source AS inputSource, trigger, turns.seq AS seq, started AS startedAt'
 
-/** Cached beginnings of turns: those on a page are read many times. */
+/** Cached beginnings of turns: a turn that a page shows is read many times. */
 const remembered = 4096
-/** Turns with remembered updates. */
+/** Turns whose last update is remembered. */
 const maxTouched = 4096
 
 /** The turns of one space: which envelopes belong to which turn, and their steps. */
@@ -70,11 +70,11 @@ export class SqliteTurnIndex {
   readonly #statements = new Map<string, Database.Statement>()
   #assigner: Assigner
   #stored: Tip = { seq: 0 }
-  /** Envelopes up to this seq were pruned: turns that began before may have to be read again. */
+  /** Seq up to which envelopes were pruned. Turns that began earlier may have to be read again. */
   #pruned: number
   #savedAt = 0
   readonly #beginnings = new Map<number, Beginning>()
-  /** Last envelopes of turns that were updated after `#touchedSince`. */
+  /** Last seq of each turn that was updated after `#touchedSince`. */
   readonly #touched = new Map<number, number>()
   #touchedSince = Number.POSITIVE_INFINITY
 
@@ -110,14 +110,17 @@ export class SqliteTurnIndex {
   }
 
   /**
-   * Last stored row: after a restart possibly beyond `seq`. Indexing those rows again changes nothing if they are of the same
-   * log.
+   * Last row in the index file. After a restart it may be greater than `seq`: indexing the rows between them again
+   * changes nothing if they are of the same log.
    */
   get stored(): Tip {
     return this.#stored
   }
 
-  /** Whether it is usable: another space may have found the file damaged and closed it. */
+  /**
+   * Whether the index is usable: the index of another space in the same file may have found it damaged and closed
+   * it.
+   */
   get isOpen(): boolean {
     return this.#db.open
   }
@@ -175,7 +178,7 @@ export class SqliteTurnIndex {
     if (this.unsaved > 0) this.#db.transaction(() => this.#store())()
   }
 
-  /** Newest first. */
+  /** Turns of an agent, newest first. */
   turns(agent: string, before: number, limit: number): Beginning[] {
     return this.#all<Beginning>(
       `SELECT ${turnColumns} FROM turns WHERE space = ? AND agent = ? AND number < ? ORDER BY number DESC LIMIT ?`,
@@ -268,7 +271,7 @@ export class SqliteTurnIndex {
     })()
   }
 
-  /** Removes turns that began by then, the first ones, if nothing is left of them. */
+  /** Removes the first turns, those that began at or before `through`, if all of their envelopes are pruned. */
   #pruneTurns(through: number): number {
     const younger = 'SELECT turn FROM turns WHERE space = ? AND seq > ? ORDER BY turn LIMIT 1'
     const turns = `SELECT turn FROM turns WHERE space = ? AND turn < ifnull((${younger}), ${Number.MAX_SAFE_INTEGER})
@@ -329,7 +332,7 @@ export class SqliteTurnIndex {
     return { found: this.#all<StoredPlace>(sql, ...values, limit), floor }
   }
 
-  /** The first indexed seq at or after this time; `otherwise` without a time. */
+  /** The first indexed seq at or after this time; `otherwise` if no time is given. */
   #seqAt(ms: number | undefined, otherwise: number): number {
     if (ms === undefined) return otherwise
     let [from, to] = [1, this.seq + 1]
@@ -377,7 +380,10 @@ export class SqliteTurnIndex {
   }
 }
 
-/** Merges the marks of each envelope in a turn. There may be more marks than these `limit`. */
+/**
+ * Merges the marks of each envelope in a turn. `limit`: the limit with which `marks` were read; at the limit there
+ * may be more.
+ */
 export function mergePlaces(marks: readonly TurnPlace[], limit: number): TurnPlace[] {
   const places: TurnPlace[] = []
   for (const { seq, roles, steps } of marks) {
@@ -404,7 +410,8 @@ export async function* rowsAt(
     const [first, last] = [asked[0], asked.at(-1)]
     if (first === undefined || last === undefined) return undefined
     const range = { after: first - 1, before: last + 1, limit, maxBytes: portion.maxBytes }
-    // Most turns are contiguous: the range alone then selects the rows, without sending a thousand seqs to another thread.
+    // If the seqs are contiguous, as those of most turns, the range alone selects the rows: no need to send a
+    // thousand seqs to another thread.
     const isOnePiece = last - first === asked.length - 1
     const reading = log.read({ ...range, ...(!isOnePiece && { filter: { seqs: asked } }), only })
     reading.catch(() => {}) // The caller may stop before it needs this portion.
@@ -442,7 +449,7 @@ export interface StepQuery {
   readonly limit: number
 }
 
-/** Found steps, newest envelopes first. `floor`: smaller seqs were not searched. */
+/** The steps that were found, newest envelopes first. `floor`: smaller seqs were not searched. */
 export interface Found<Step> {
   readonly found: readonly Step[]
   readonly floor: number | undefined
@@ -471,7 +478,7 @@ interface Stretch {
 }
 
 interface StepSearch {
-  /** Ends in a `LIMIT`, whose value is the last one. */
+  /** The query. Its last placeholder is that of `LIMIT`; the caller adds the value to `values`. */
   readonly sql: string
   readonly values: readonly (string | number)[]
   /** The smallest seq that is searched; absent = no floor. */

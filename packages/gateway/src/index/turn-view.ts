@@ -26,14 +26,14 @@ export interface TurnEnvelope {
   readonly path: string | undefined
 }
 
-/** The readable part of a turn, and the rest. */
+/** The part of a turn that a reader may read (`seen`), and the rest (`withheld`). */
 export interface VisibleTurn {
   readonly seen: readonly TurnEnvelope[]
   readonly withheld: readonly TurnEnvelope[]
   readonly isAll: boolean
 }
 
-/** The context of an envelope; of a refusal, the context of the refused one. */
+/** The context of an envelope; for a refusal, the context of the refused envelope. */
 export const contextIn = (envelope: Envelope): string | undefined =>
   ((envelope.kind === Kind.systemDecision && getAttempt(envelope)) || envelope).context
 
@@ -76,8 +76,8 @@ const beginnings = Role.begin | Role.turn | Role.open | Role.call | Role.answer
 const closings: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.reasoningCancel])
 
 /**
- * If the reader may not read the envelope that adds a free path to the turn, the next one in that path takes its role for that
- * reader.
+ * Lets another envelope add a free path to the turn, if the reader may not read the one that does: the next
+ * readable one in that path takes its role.
  */
 function moveBeginnings(
   seen: readonly TurnEnvelope[],
@@ -94,7 +94,7 @@ function moveBeginnings(
   })
 }
 
-/** Whether a turn may begin with this envelope; one that only ends something may not. */
+/** Whether a turn may begin with this envelope; a conclusion or a cancel may not. */
 const mayBegin = ({ source, roles }: TurnEnvelope): boolean =>
   (roles & beginnings) !== 0 && !closings.has(source.kind)
 
@@ -102,7 +102,7 @@ const mayBegin = ({ source, roles }: TurnEnvelope): boolean =>
 const maximum = { first: 200, before: 800 }
 /** A turn with more readable envelopes than this is returned in pages of calls. */
 export const longTurn = maximum.first + maximum.before
-/** Roles that change the state of a turn. Of a long turn, these are always folded. */
+/** Roles that change the state of a turn; their envelopes are folded even in a long turn. */
 const deciding = Role.begin | Role.open | Role.close | Role.answer | Role.takeBack | Role.free
 const ending = Role.settle | Role.fulfil
 
@@ -146,7 +146,10 @@ export function createExcerpt(seen: readonly TurnEnvelope[], before: number): Ex
   return { said, gaps, calls: { from: seen[start]?.source.seq ?? 0, hasEarlier } }
 }
 
-/** Whether this envelope ends one of these calls. For a proposal, waits for the request that fulfils it instead. */
+/**
+ * Whether this envelope ends one of the awaited calls. If it fulfils a proposal, the request that fulfils it is
+ * awaited instead.
+ */
 function endsOne({ source, roles }: TurnEnvelope, awaited: Set<string>): boolean {
   if (!(roles & ending)) return false
   // A cancellation names its call in the payload.
@@ -172,7 +175,7 @@ export interface TurnView {
 export interface TurnViewEvent {
   readonly seq: number
   readonly event: ReasoningUpdate | JobReasoning
-  /** The envelopes that made the reported calls. */
+  /** The envelopes that made the calls of the event. */
   readonly said: readonly Source[]
 }
 
@@ -180,7 +183,7 @@ export interface TurnViewEvent {
 export interface TurnEvents {
   readonly audiences: readonly NonNullable<Audience>[]
   readonly events: ReadonlyMap<string, readonly TurnViewEvent[]>
-  /** Envelopes that were folded again for readers who may not read all of them. */
+  /** Number of envelopes that were folded again for readers who may not read all of them. */
   readonly folded: number
 }
 

@@ -13,13 +13,13 @@ import {
   type TurnViewEvent,
 } from './turn-view.js'
 
-/** Bytes of cached turns. A cached turn that continues need not be folded from its beginning. */
+/** Maximum bytes of cached turns. A cached turn that continues need not be folded from its beginning. */
 const maxCachedBytes = 64 * 1024 * 1024
 /** Bytes of an envelope in addition to its body. */
 const envelopeBytes = 512
-/** Events of a turn that are cached; each includes those before it. */
+/** Cached events per turn; each event includes the earlier ones. */
 const maxCachedEvents = 16
-/** Rows per read, and approximate bytes. */
+/** Maximum rows per read, and approximate bytes. */
 const atOnce = { rows: 1500, bytes: 2 * 1024 * 1024 }
 
 /** A turn that was folded from its beginning to the end of the index. */
@@ -58,7 +58,7 @@ export interface CallInTurn {
   readonly request: Envelope | undefined
 }
 
-/** The log that turns are folded from, and the options. */
+/** The log from which turns are folded, and the options of the fold. */
 interface FoldSources {
   readonly log: EnvelopeLog
   readonly parsed: ParsedRows
@@ -68,7 +68,7 @@ interface FoldSources {
 /** Caches completely folded turns, so that a turn that continues is not folded from its beginning again. */
 export class WholeTurns {
   readonly #sources: FoldSources
-  /** Kept turns, most recently used last. */
+  /** Cached turns, most recently used last. */
   readonly #kept = new Map<number, Kept>()
   #weight = 0
 
@@ -105,7 +105,7 @@ export class WholeTurns {
       const { turn } = beginning
       if (count >= atOnce.rows) break
       if (this.#kept.has(turn) || isLong(turn)) continue
-      // The last one may be incomplete and is dropped.
+      // The last place may be incomplete and is dropped.
       const places = index.places(turn, 0, longTurn + 2)
       if (places.length > longTurn) continue
       found.push({ beginning, places })
@@ -194,12 +194,12 @@ export class WholeTurns {
       for await (const rows of rowsAt(this.#sources.log, pickSeqs(places)))
         await this.#fold(known, places, new Map(rows.map((row) => [row.seq, row])))
       const last = places.at(-1)?.seq ?? 0
-      // Pruned envelopes are skipped, and not asked for again.
+      // Skips pruned envelopes, so that they are not requested again.
       if (folded.seq < last) folded.seq = last
     }
   }
 
-  /** Folds envelopes in memory. Returns `false` if one is missing that the log still has. */
+  /** Folds envelopes in memory. Returns `false` if `atHand` lacks one that the log still has. */
   async #fold(known: Known, places: readonly TurnPlace[], atHand: RowsBySeq): Promise<boolean> {
     const { folded, envelopes, cached } = known
     for (const place of places) {
@@ -251,7 +251,7 @@ export class WholeTurns {
   }
 }
 
-/** Only the size of a result is kept, unless it is the answer of the turn. */
+/** Whether the body of an envelope is kept: of a result only the size is, unless it is the answer of the turn. */
 const isKept = (kind: string, { roles }: TurnPlace): boolean =>
   kind !== Kind.mcpResponse || (roles & Role.answer) !== 0
 

@@ -41,7 +41,7 @@ const algorithms = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ]
-/** Issuers use the same keys to sign tokens that are not access tokens. */
+/** Accepted values of the `typ` header: issuers use the same keys to sign tokens that are not access tokens. */
 const accessToken = /^(application\/)?(at\+)?jwt$/i
 const longest = 8192
 /** Concurrent signature checks, of all requests together. */

@@ -30,7 +30,10 @@ export class ClusterMember implements RemoteSequencer, SpaceListener {
   readonly #host: SharedSpace
   readonly #shared: SharedLog<Row>
   readonly #connections = new ConnectionNumbers()
-  /** Frames that the sequencing gateway admitted, by id and in order. Refused if it ends before they are logged. */
+  /**
+   * Frames that the sequencing gateway has admitted and not logged yet, by id and in order. Refused if that
+   * gateway ends first.
+   */
   readonly #forwarded = new Map<string, ForwardedFrame>()
   /** The connections of senders whose frames came from other gateways. */
   readonly #places = new WeakMap<Sender, Place>()
@@ -39,7 +42,7 @@ export class ClusterMember implements RemoteSequencer, SpaceListener {
    * there are delivered here [MEUP-3.15].
    */
   readonly #held: HeldMessage[] = []
-  /** Bytes of the held deltas. */
+  /** Bytes of the deltas in `#held`. */
   #heldBytes = 0
   #isPruning = false
   #cancel = (): void => {}
@@ -320,7 +323,7 @@ class ConnectionNumbers {
     return this.#byNumber.get(Number(line))
   }
 
-  /** Forgets those that are closed. */
+  /** Forgets the numbers of closed connections. */
   tidy(): void {
     for (const [line, number] of this.#numbers) {
       if (line.closed !== true) continue
@@ -330,7 +333,7 @@ class ConnectionNumbers {
   }
 }
 
-/** A connection to a gateway. */
+/** A connection by its gateway and its number there. */
 interface Place {
   readonly gateway: string
   readonly line: unknown
@@ -338,7 +341,7 @@ interface Place {
 
 /** A reply of the sequencing gateway to a connection here, or a delta for all. */
 interface HeldMessage {
-  /** Last seq that was delivered there before it. */
+  /** Last seq that the sequencing gateway delivered before this message. */
   readonly after: number
   say(): void
 }

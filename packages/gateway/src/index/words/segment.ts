@@ -14,7 +14,7 @@ export const segmentOf = (seq: number): number => Math.floor((seq - 1) / segment
 export const segmentStart = (segment: number): number => segment * segmentRows + 1
 const blockOf = (seq: number): number => Math.floor(((seq - 1) % segmentRows) / blockRows)
 
-/** Blocks, one bit each. */
+/** A set of blocks, one bit each. */
 export type BlockSet = Uint8Array
 const setBytes = blocks / 8
 export const noBlocks = (): BlockSet => new Uint8Array(setBytes)

@@ -17,7 +17,7 @@ interface Segment {
   readonly always: BlockSet
 }
 
-/** Classes of readers in one space; rows of further classes are searched without the index. */
+/** Maximum number of classes of readers in one space; rows of further classes are searched without the index. */
 const maxClasses = 1024
 /** The class of rows that everyone may read. */
 const open = 0
@@ -88,7 +88,7 @@ export class WordFile {
     return blocks
   }
 
-  /** The class of this audience; `undefined` = too many classes. */
+  /** The class of readers with this audience; `undefined` = too many classes. */
   classOf(audience: Audience): number | undefined {
     if (audience === undefined) return open
     const readers = JSON.stringify([[...audience.participants].sort(), audience.isRefusal === true])

@@ -26,9 +26,9 @@ interface Build {
   readonly always: BlockSet
 }
 
-/** Rows that are indexed per step: few, so that other work is not delayed. */
+/** Rows indexed per step: few, so that other work is not delayed. */
 const portion = { limit: 64, maxBytes: 128 * 1024, only: 'bodies' } as const
-/** Segments that are removed per step. */
+/** Segments removed per step. */
 const removedAtOnce = 4
 /** Units of work [MEUP-7.8] per segment that is searched. */
 const segmentCost = 4
@@ -51,12 +51,12 @@ export class WordIndex {
     this.#file = file
   }
 
-  /** Opens the file again, after another log replaced this one. */
+  /** Opens the word file again, after another log replaced this one. */
   reset(): void {
     this.#opened = undefined
   }
 
-  /** Whether `step` has rows to index, with turns indexed up to `through`. */
+  /** Whether there are rows to index for `step`, given that turns are indexed up to `through`. */
   isBehind(through: number): boolean {
     const words = this.#attempt(() => this.#open())
     const [first, end] = this.#range(through)
@@ -76,7 +76,10 @@ export class WordIndex {
     if (build.next === before) this.#write(build)
   }
 
-  /** Drops segments whose rows these ones erase, hide or show. Call it before turns index them. */
+  /**
+   * Drops the segments of rows that these envelopes erase, hide or show. Call it before the turn index adds the
+   * envelopes.
+   */
   async prepare(rows: readonly Row[]): Promise<void> {
     const segments = new Set<number>()
     for (const row of rows) {
@@ -175,7 +178,7 @@ export class WordIndex {
     return undefined
   }
 
-  /** Segments with all rows in the log. */
+  /** Segments whose rows are all in the log. */
   #range(through: number): readonly [first: number, end: number] {
     return [segmentOf(this.#space.log.oldest), segmentOf(through + 1)]
   }
@@ -208,7 +211,9 @@ export class WordIndex {
     if (segments.length > 0) this.#open()?.remove(segments)
   }
 
-  /** A damaged file is rebuilt; until then the log itself is searched. */
+  /**
+   * Runs a task on the word file. If the file is damaged, it is rebuilt; until then the log itself is searched.
+   */
   #attempt<Result>(task: () => Result): Result | undefined {
     try {
       return task()
