@@ -7,7 +7,7 @@ import { isErased } from './entries.js'
 const columns = ['id', 'ts', 'from', 'kind', 'to', 'context', 'correlationId'] as const
 export type Column = (typeof columns)[number]
 
-/** The latest records of erasures in a result. */
+/** Maximum number of erasure records in a result. */
 const maxErasures = 1000
 
 /** Recomputes the hash chain of a log, row by row [MEUP-10.1]. */
@@ -17,9 +17,9 @@ export class ChainVerifier {
   hash: Uint8Array
   /** The column of the invalid row that differs from its body. */
   column: Column | undefined
-  /** Erasures by the records that were read. */
+  /** Erasures, by the records that were read. */
   readonly erasures: Erasure[] = []
-  /** Rows without a body whose record has not been read yet, with the hash before each. */
+  /** Erased rows whose erasure record has not been read yet: their seqs, with the hash before each. */
   readonly #unrecorded = new Map<number, Uint8Array>()
 
   constructor({ through, hash }: Pick<Snapshot, 'through' | 'hash'>) {
@@ -52,7 +52,7 @@ export class ChainVerifier {
     if (this.erasures.length > maxErasures) this.erasures.shift()
   }
 
-  /** The first row that lost its body without a record, and the hash before it. */
+  /** The first row without a body for which no erasure record was read, and the hash before it. */
   get unrecorded(): { readonly seq: number; readonly hash: Uint8Array } | undefined {
     for (const [seq, hash] of this.#unrecorded) return { seq, hash }
     return undefined

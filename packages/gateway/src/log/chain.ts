@@ -13,7 +13,7 @@ export function genesis(epoch: string): Buffer {
   return sha256(Buffer.from(epoch))
 }
 
-/** The hash that the first kept row links to: that of the last pruned row, or of the epoch. */
+/** The hash to which the first kept row links: that of the last pruned row, or of the epoch. */
 export const getChainStart = ({
   epoch,
   snapshot,
@@ -33,7 +33,10 @@ export function link(previousHash: Uint8Array, seq: number, leaf: Uint8Array): B
   return hash
 }
 
-/** Returns a new 16-byte salt per call from a larger pool, since one system call serves many rows. */
+/**
+ * Returns a function that returns a new 16-byte salt per call, from a larger pool, since one system call serves
+ * many rows.
+ */
 function saltPool(): () => Uint8Array {
   let pool = Buffer.alloc(0)
   let end = 0
@@ -112,7 +115,7 @@ function salted(salt: Uint8Array, bytes: Uint8Array): Buffer {
 const placed = Buffer.allocUnsafeSlow(HASH_BYTES + 8 + HASH_BYTES)
 
 function putLink(previousHash: Uint8Array, seq: number, leaf: Uint8Array, into: Buffer): void {
-  // A damaged file may contain hashes of other lengths, which match nothing.
+  // Hashes of a damaged file may have other lengths, which match nothing.
   const isWhole = previousHash.length === HASH_BYTES && leaf.length === HASH_BYTES
   const linked = isWhole ? placed : Buffer.alloc(previousHash.length + 8 + leaf.length)
   linked.set(previousHash)

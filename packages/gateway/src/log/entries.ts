@@ -8,7 +8,7 @@ import type { DraftEntry, Entry, Filter, Heading, Row } from '../ports/envelope-
 import type { Seal } from './chain.js'
 import { LogError } from './error.js'
 
-/** An envelope as bytes. */
+/** The bytes of an envelope. */
 export interface Encoded {
   /** The accepted envelope's exact bytes without `seq` [MEUP-10.1]. */
   readonly body: Uint8Array
@@ -123,7 +123,7 @@ export function matches(
 const isIn = (wanted: string, context: string | undefined): boolean =>
   context !== undefined && (context === wanted || isContextAncestor(wanted, context))
 
-/** Whether this start has opened the context. */
+/** Whether this start opened the context. */
 const opens = (wanted: string, { kind, id, context }: Partial<Entry>): boolean =>
   kind === Kind.reasoningStart &&
   id !== undefined &&
@@ -131,7 +131,7 @@ const opens = (wanted: string, { kind, id, context }: Partial<Entry>): boolean =
 
 const nothing = new Uint8Array(0)
 
-/** Whether a row that was read with its body was erased, and so has none [MEUP-10.10]. */
+/** Whether a row was erased: it was read with its body, and has none [MEUP-10.10]. */
 export const isErased = ({ body, salt }: Pick<Row, 'body' | 'salt'>): boolean =>
   body.length === 0 && salt.length === 0
 
@@ -145,7 +145,10 @@ export const readErasure = ({ kind, body }: Entry): Erasure | undefined =>
 
 const decoder = new TextDecoder()
 
-/** A payload for folds in place of an erased one, whatever the kind. It is never shown. */
+/**
+ * A payload that folds get in place of an erased one; it has the fields that folds read, for any kind. It is never
+ * shown.
+ */
 const erasedPayload = { message: 'erased', method: erasedMethod, reason: 'erased', result: {} }
 
 /** Throws a `LogError` with code `corrupt` if the row is damaged. Returns the remaining fields of an erased envelope [MEUP-10.10]. */

@@ -11,7 +11,7 @@ export interface Identity {
   isCurrent?(): boolean
 }
 
-/** The membership that a token gives. With two tokens for one participant, the later one applies. */
+/** The membership that a token grants. If a participant has two tokens, the one issued later applies. */
 export interface Membership {
   /** Absent = the space's defaults. */
   readonly capabilities?: readonly Capability[]
@@ -22,6 +22,9 @@ export interface Membership {
 export interface Authenticator {
   /** `undefined` = this token is not valid for this space. */
   authenticate(space: string, token: string): Promise<Identity | undefined>
-  /** Whether this is a token of any space, so that it is masked. Absent = tokens are not known in advance. */
+  /**
+   * Whether this is a token of any space, so that it is masked in the log. Absent = tokens are not known in
+   * advance.
+   */
   isToken?(candidate: string): boolean
 }

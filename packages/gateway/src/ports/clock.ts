@@ -31,22 +31,23 @@ export function at(time: number, task: () => void, clock: Clock): () => void {
   return () => cancel()
 }
 
-/** Part of the passing time that a clock ahead of the system clock loses until both agree. */
+/** Part of the passing time by which a clock that is ahead of the system clock slows down, until both agree. */
 const slower = 0.1
 /** Smaller adjustments are normal clock synchronization and not reported. */
 const minReportedMs = 1000
 
 interface SteadyClock extends Clock {
   /**
-   * Never returns an earlier time than this from now on, in milliseconds since the epoch. Returns the difference to the
-   * previous time.
+   * Sets a minimum, in milliseconds since the epoch: from now on the clock never returns an earlier time. Returns
+   * the difference to the previous time.
    */
   reach(ms: number): number
 }
 
 /**
- * A clock that never goes back, nor before the time passed to `reach`, so that a replay expires the same things at the same
- * places [MEUP-3.4, 4.14]. If the system clock is set back, time continues a tenth slower until the two agree.
+ * A clock that never goes back, nor before the time passed to `reach`, so that a replay expires the same grants at
+ * the same positions of the log [MEUP-3.4, 4.14]. If the system clock is set back, time continues a tenth slower
+ * until the two agree.
  */
 export function steadyClock(clock: Clock, logger: Logger): SteadyClock {
   let latest = clock.now()

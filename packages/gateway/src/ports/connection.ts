@@ -5,20 +5,23 @@ import type { Entry } from './envelope-log.js'
 export interface Connection {
   /** Address of the peer, for limits and the operator's log. */
   readonly remote: string
-  /** Sent bytes that the peer has not read yet. */
+  /** Bytes that were sent, and that the peer has not read yet. */
   readonly pending: number
-  /** The connection has ended, so that nothing sent arrives. */
+  /** Whether the connection has ended, so that nothing can be sent any more. */
   readonly isGone: boolean
   send(outboundBatch: OutboundBatch): void
   /** Resolves when few bytes wait, or when the connection has ended. */
   drained(): Promise<void>
-  /** Sends what waits, then closes the connection. */
+  /** Sends what is pending, then closes the connection. */
   close(code: number, reason: string): void
 }
 
 /** A connection that only receives events. It skips messages that are not logged. */
 export interface Feed extends Connection {
-  /** Announces that the reader's position is not in this log: all envelopes follow, from seq `from` to `to` and on. */
+  /**
+   * Announces that the reader's position is not in this log: all envelopes follow, those from seq `from` to `to`
+   * and later ones.
+   */
   lost(place: { readonly epoch: string; readonly from: number; readonly to: number }): void
 }
 
@@ -117,7 +120,7 @@ export interface Sender {
   readonly participant: string
   /** The participant, or the address of a guest. */
   readonly rateLimitKey: string
-  /** The program that it belongs to, as its connection has named it [MEUP-2.14]. */
+  /** The program to which the sender belongs, as its connection has named it [MEUP-2.14]. */
   readonly session?: string
   /** A request over HTTP, which ends with its answer. */
   readonly isRequest?: boolean

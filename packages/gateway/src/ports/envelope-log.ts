@@ -19,7 +19,9 @@ export interface Entry {
 /** An entry without its body, which may be large. */
 export type Heading = Omit<Entry, 'body'>
 
-/** An entry on its way into the log; `content` is the normalised submission that a retry must repeat [MEUP-1.12]. */
+/**
+ * An entry that is to be appended; `content` is the normalised submission that a retry must repeat [MEUP-1.12].
+ */
 export interface DraftEntry extends Entry {
   readonly content: Uint8Array
 }
@@ -113,7 +115,10 @@ export interface EnvelopeLog {
   find(id: string): Row | undefined
   /** Returns that row without its body; cheap enough for every envelope. */
   heading(id: string): Heading | undefined
-  /** Committed rows whose ids begin so and come after the id `after`, without bodies, in the order of ids; at most `limit`. */
+  /**
+   * Committed rows whose ids begin with `start` and come after the id `after`, without bodies, in the order of
+   * ids; at most `limit`.
+   */
   headingsFrom(start: string, after: string, limit: number): Heading[]
   /**
    * Whether committed rows are in the context `root` or below it, by an index. Pruned rows may count for a while.
@@ -125,8 +130,8 @@ export interface EnvelopeLog {
    */
   prune(through: number, snapshot: Uint8Array): Promise<void>
   /**
-   * Removes body, salt and digest of these rows, and the checkpoint, which may contain them [MEUP-10.10]. Resolves once the
-   * bytes are in no file of the log, to whether there were any; missing rows are skipped.
+   * Removes body, salt and digest of these rows, and the checkpoint, which may contain them [MEUP-10.10]; skips
+   * missing rows. Resolves once the bytes are in no file of the log, to whether there were any.
    */
   erase(seqs: readonly number[]): Promise<boolean>
   /**
@@ -137,8 +142,8 @@ export interface EnvelopeLog {
   /** Returns the last checkpoint. `damaged` = it does not match its hash or the row `through`; read the rows instead. */
   checkpoint(): Promise<Checkpoint | 'damaged' | undefined>
   /**
-   * Call it after a failed append, with no other one pending. Sets `head` to what is stored. Rejects with the reason if the log
-   * still cannot be written.
+   * Call it after a failed append, while no other append is pending. Sets `head` to the last stored seq. Rejects
+   * with the reason if the log still cannot be written.
    */
   recover(): Promise<void>
   close(): Promise<void>
@@ -171,27 +176,33 @@ export interface Note {
 
 /** Handles the events of a log that several gateways share. */
 export interface LogListener<Row> {
-  /** Rows that another gateway appended. They can be read here; each comes once and in order, while this gateway follows. */
+  /**
+   * Called with rows that another gateway appended, each once and in order, while this gateway follows. They can
+   * be read here.
+   */
   onRows(rows: readonly Row[]): void
-  /** No gateway sequences the log, or another one does now. `recover` determines which. */
+  /** Called when no gateway sequences the log, or another one does now. `recover` determines which. */
   onLeaderLost(): void
-  /** Another gateway has pruned the log up to this row. Call `prune` to do the same here; this is repeated until that is done. */
+  /**
+   * Called when another gateway has pruned the log up to this row. Call `prune` to do the same here; the call is
+   * repeated until that is done.
+   */
   onPruned(through: number): void
-  /** A request of another gateway to this one, which sequences. Returns the answer. */
+  /** Answers a request that another gateway sends to this one, because this one sequences the log. */
   onRequest(note: Note): Record<string, unknown>
-  /** A message of another gateway that needs no answer. */
+  /** Handles a message of another gateway that needs no answer. */
   onNote(note: Note): void
 }
 
-/** The part of a log that several gateways have open. One of them sequences it, the others follow. */
+/** The functions of a log that several gateways have open. One of them sequences it, the others follow. */
 export interface SharedLog<Row> {
-  /** Whether this gateway sequences: then it alone may append. */
+  /** Whether this gateway sequences the log. Only the gateway that does may append. */
   readonly leads: boolean
-  /** Names this gateway among them, as long as it runs. */
+  /** Name of this gateway among those that share the log, unique to this run of the process. */
   readonly self: string
   /** Call once, before `ask`. */
   listen(listener: LogListener<Row>): void
-  /** Removes here what another gateway has pruned. Rejects as `EnvelopeLog.read` does. */
+  /** Removes the rows here that another gateway has pruned. Rejects as `EnvelopeLog.read` does. */
   prune(): Promise<void>
   /** Sends a request to the gateway that sequences. Rejects if none answers, although it may have received the request. */
   ask(note: Note): Promise<Readonly<Record<string, unknown>>>

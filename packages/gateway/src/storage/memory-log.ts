@@ -129,7 +129,10 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
   return log
 }
 
-/** The caller may reuse its bytes. The content is mostly the end of the body, and then shares its copy. */
+/**
+ * Copies the bytes of a draft, because the caller may reuse them. The content is mostly the end of the body, and
+ * then shares the copy.
+ */
 function copyDraft(draft: DraftEntry): DraftEntry {
   const body = Buffer.from(draft.body)
   const before = bytesBefore(draft.content, draft.body)
@@ -140,7 +143,7 @@ function copyDraft(draft: DraftEntry): DraftEntry {
 const prunedThrough = ({ snapshot }: Space): number => snapshot?.through ?? 0
 const getHead = (space: Space): number => prunedThrough(space) + space.rows.length
 
-/** Commits in call order after the caller has continued, like a disk. */
+/** Lets the caller continue first: commits happen later, in the order of the calls, as with a disk. */
 async function laterThisTurn(): Promise<void> {}
 
 function commit(space: Space, batch: readonly DraftEntry[]): void {
@@ -210,7 +213,7 @@ function select(
   { after = 0, before = Infinity, limit, maxBytes = Infinity, order, filter, only }: Query,
 ): Row[] {
   const gone = prunedThrough(space)
-  // Requested seqs are looked up by index.
+  // Looks up requested seqs by index.
   const rows = filter?.seqs?.flatMap((seq) => space.rows[seq - gone - 1] ?? []) ?? space.rows
   const isAll = rows === space.rows
   const start = isAll ? Math.max(0, after - gone) : 0

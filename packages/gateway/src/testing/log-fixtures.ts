@@ -20,7 +20,7 @@ export type WithLog = (
   body: (log: EnvelopeLog, opened: StoreUnderTest) => Promise<void>,
 ) => unknown
 
-/** A plausible draft: its id is `e<seq>` unless `fields` says otherwise. */
+/** A plausible draft; its id is `e<seq>` unless `fields` has another one. */
 export function draft(seq: number, fields: Partial<DraftEntry> = {}): DraftEntry {
   const id = fields.id ?? `e${seq}`
   const body = bytes(`"id":"${id}","kind":"chat","payload":{"message":"number ${seq}"}}`)
@@ -37,7 +37,9 @@ export function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
-/** All rows, with bytes as one class, because `assert.deepEqual` distinguishes a `Buffer` from a `Uint8Array`. */
+/**
+ * All rows, with all bytes as one class, because `assert.deepEqual` distinguishes a `Buffer` from a `Uint8Array`.
+ */
 export async function all(log: EnvelopeLog): Promise<Row[]> {
   const rows = await log.read({ limit: 10_000 })
   return rows.map(({ body, salt, leaf, hash, digest, ...heading }) => ({
@@ -166,7 +168,7 @@ function anything(dice: Dice): Fields {
   ])
 }
 
-/** Ids that are refused and sent again. */
+/** Ids of refused envelopes, which are sent again. */
 const ids = ['x1', 'x2', 'x3']
 const refusal = {
   decision: 'denied',

@@ -78,7 +78,7 @@ export function describeErase(withLog: WithLog): void {
 const nothing = new Uint8Array(0)
 const blank = (row: Row): Row => ({ ...row, body: nothing, salt: nothing, digest: nothing })
 
-/** Asserts that the log has these rows by every way of reading. */
+/** Asserts that every function that reads the log returns these rows. */
 async function assertErased(log: EnvelopeLog, expected: readonly Row[]): Promise<void> {
   assert.deepEqual(await all(log), expected)
   assertChained(log, expected)

@@ -38,7 +38,7 @@ export interface TestSpaceOptions {
   readonly reasoning?: Partial<SpaceConfig['reasoning']>
   readonly safety?: Partial<SpaceConfig['safety']>
   readonly mcp?: SpaceConfig['mcp']
-  /** Absent = everything is kept. */
+  /** Absent = the log is never pruned. */
   readonly retention?: SpaceConfig['retention']
 }
 

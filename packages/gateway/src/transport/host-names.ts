@@ -4,9 +4,9 @@ import { type Refusal, refuse } from '../core/admission/context.js'
 /** Checks the `Host` of a request; absent = any name. */
 export type HostCheck = (host: string | undefined) => Refusal | undefined
 
-/** The settings that decide which names are accepted. */
+/** The settings that determine the accepted names. */
 interface Names {
-  /** The address that it listens on. */
+  /** The address on which the gateway listens. */
   readonly host: string
   readonly hosts: readonly string[]
   readonly origins: readonly string[]
@@ -23,7 +23,7 @@ export function createHostCheck({ host, hosts, origins, trustProxy }: Names): Ho
   if (hosts.length === 0 && (trustProxy || !isLocal)) return undefined
   const known = new Set([...hosts, ...origins.flatMap((origin) => readHostName(new URL(origin).host) ?? [])])
   return (asked) => {
-    // Browsers always send a `Host`.
+    // A request without `Host` is not from a browser, which always sends one.
     if (asked === undefined || isTrustedHost(asked, known)) return undefined
     const message = `The gateway takes no requests for "${asked}".`
     const advice = 'Add the name to gateway.hosts, or set gateway.trustProxy behind a proxy.'

@@ -19,7 +19,7 @@ const [maxSlowConnections, slowAfterMs] = [32, 1000]
 /** Requests of one connection before the first is answered. */
 const maxPipelinedRequests = 16
 
-/** An address with unauthenticated connections. */
+/** Counts of an address with unauthenticated connections. */
 interface Waiting {
   all: number
   slow: number
@@ -32,7 +32,7 @@ interface Waiting {
 export class PendingConnections {
   readonly #options: PendingConnectionsOptions
   readonly #addresses = new Map<string, Waiting>()
-  /** Stops counting a connection, by its socket. */
+  /** Functions that stop counting a connection, by its socket. */
   readonly #leave = new WeakMap<Socket, () => void>()
   readonly #ahead = new WeakMap<Socket, number>()
   readonly #sockets = new Set<Socket>()
@@ -41,7 +41,7 @@ export class PendingConnections {
     this.#options = options
   }
 
-  /** For the `connection` event of an HTTP server. */
+  /** Handles the `connection` event of an HTTP server. */
   arrived(socket: Socket): void {
     const { maxConnections, trustProxy } = this.#options
     this.#sockets.add(socket)
@@ -55,12 +55,12 @@ export class PendingConnections {
     } else if (!trustProxy) this.#wait(socket, normalizeAddress(socket.remoteAddress ?? '') ?? 'unknown')
   }
 
-  /** Stops counting a connection that has shown a valid token, or is a guest's. */
+  /** Stops counting a connection, because it is authenticated or belongs to a guest. */
   onAuthenticated(socket: Socket): void {
     this.#leave.get(socket)?.()
   }
 
-  /** Whether a request is answered: a client that pipelines too many requests is disconnected. */
+  /** Whether a request may be answered: a client that pipelines too many requests is disconnected. */
   mayAsk({ socket }: IncomingMessage, response: ServerResponse): boolean {
     const ahead = (this.#ahead.get(socket) ?? 0) + 1
     this.#ahead.set(socket, ahead)
@@ -69,7 +69,7 @@ export class PendingConnections {
     return !socket.destroyed
   }
 
-  /** Closes connections that have sent nothing: a closing HTTP server would wait for them. */
+  /** Closes connections that have not sent any bytes: a closing HTTP server would wait for them. */
   closeSilent(): void {
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
   }
@@ -94,7 +94,8 @@ export class PendingConnections {
     }
     this.#leave.set(socket, leave)
     socket.once('close', leave)
-    // An immediate runs after pending input is read, so that clients are not punished for a busy gateway.
+    // Judges in an immediate, which runs after pending input is read, so that clients are not punished for a busy
+    // gateway.
     const timer = setTimeout(() => setImmediate(judge), slowAfterMs)
     if (waiting.all > this.#options.maxConnections / 4) this.#tooMany(socket)
   }
@@ -109,13 +110,15 @@ export class PendingConnections {
 
   #refuse(socket: Socket, code: 'unavailable' | 'rate_limited', message: string): void {
     this.#options.gateway.refusedJoins.add(code)
-    // A response cannot be sent in the middle of another one.
+    // The refusal cannot be sent in the middle of another response.
     if (this.#ahead.get(socket)) socket.destroy()
     else rejectSocket(socket, refuse(code, message, slowAfterMs))
   }
 }
 
-/** Answers a connection outside an HTTP server, and closes it even if the peer keeps its side open. */
+/**
+ * Answers a connection that the HTTP server does not handle, and closes it even if the peer keeps its side open.
+ */
 export function rejectSocket(socket: Socket, refusal: Refusal): void {
   const body = JSON.stringify(toProblem(refusal))
   const headers = {
@@ -137,7 +140,7 @@ export class IdleTimeout {
   readonly #ms: number
   /** Requests with pending responses. */
   readonly #asked = new WeakMap<Socket, Set<IncomingMessage>>()
-  /** Event streams: their unsent bytes are bounded, and they may be silent. */
+  /** Sockets of event streams: their unsent bytes are bounded, and they may be silent. */
   readonly #standing = new WeakSet<Socket>()
 
   constructor(ms: number) {
@@ -158,7 +161,7 @@ export class IdleTimeout {
     this.#standing.add(socket)
   }
 
-  /** For the `timeout` event of an HTTP server. */
+  /** Handles the `timeout` event of an HTTP server. */
   heard(socket: Socket): void {
     const requests = [...(this.#asked.get(socket) ?? [])]
     const isAwaited = requests.some(({ complete }) => !complete) || socket.writableLength > 0

@@ -51,7 +51,7 @@ export interface Served {
   close(): Promise<void>
 }
 
-/** Milliseconds that clients may take to answer a close. */
+/** Milliseconds that clients have to answer a close frame. */
 const farewellMs = 1000
 /** Milliseconds that a request may take to arrive, including its body. */
 const requestMs = 120_000

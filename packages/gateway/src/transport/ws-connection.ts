@@ -12,8 +12,8 @@ import {
 const lowWater = 64 * 1024
 
 /**
- * A WebSocket as the gateway's connection. A batch is framed once and the same buffer is written to every socket; ws itself
- * sends only pings and the close frame.
+ * The connection of the gateway to a WebSocket client. A batch is framed once and the same buffer is written to
+ * every socket; ws itself sends only pings and the close frame.
  */
 export class WsConnection implements Connection {
   readonly remote: string
@@ -98,20 +98,26 @@ function put(message: Message, wire: Buffer, start: number): number {
   return at + length
 }
 
-/** Bytes per slice, at first and at most. All frames of a slice are read: at six bytes each, at most 1,365 more than the portion. */
+/**
+ * Bytes per slice: of the first one, and at most. All frames of a slice are read: at six bytes each, at most 1,365
+ * more than the portion.
+ */
 const [firstBytes, maxBytes] = [2048, 8192]
 
 /**
- * Reads a socket in portions, per turn of the event loop as much as the share of its rateLimitKey permits. `ws` parses all
- * frames of a chunk at once, and 64 KiB may hold ten thousand, so it gets chunks in slices: each `read` emits `data`, to which
- * `ws` listens.
+ * Reads a socket in portions: per turn of the event loop as much as the share of its rateLimitKey permits. `ws`
+ * parses all frames of a chunk at once, and 64 KiB may contain ten thousand, so it gets chunks in slices: each
+ * `read` emits `data`, to which `ws` listens.
  */
 export class PortionReader {
-  /** Reading is paused. */
+  /** Whether reading is paused. */
   isHeld = true
   readonly #socket: Socket
   readonly #share: TurnShare
-  /** Asked after each slice, since one frame may use up the rate of its sender; reading continues once it resolves. */
+  /**
+   * Called after each slice, since one frame may use up the rate of its sender; reading continues once the promise
+   * resolves.
+   */
   readonly #whenWritable: () => Promise<void> | undefined
   #frames = 0
   #isDue = false
@@ -177,7 +183,7 @@ export class PortionReader {
 /** Limits of the connections of one rateLimitKey per turn of the event loop, which then serves others, timers and requests. */
 const maxInTurn = { frames: 256, bytes: 64 * 1024 }
 
-/** Counts turns of the event loop, while needed. */
+/** Counts turns of the event loop, as long as there is a share in use. */
 const loop = { turn: 0, isCounted: false }
 
 function currentTurn(): number {
@@ -200,7 +206,7 @@ export class TurnShare {
   readonly #waiting = new Set<() => void>()
   #isDue = false
 
-  /** Frames that may still be read in this turn; 0 = neither frames nor bytes. */
+  /** Frames that may still be read in this turn; 0 = the frames or the bytes of the turn are used up. */
   get frames(): number {
     this.#begin()
     return this.#bytes < maxInTurn.bytes ? Math.max(0, maxInTurn.frames - this.#frames) : 0
@@ -216,12 +222,12 @@ export class TurnShare {
     this.#bytes += bytes
   }
 
-  /** Whether earlier readers wait. */
+  /** Whether other readers already wait. */
   get isTaken(): boolean {
     return this.#waiting.size > 0
   }
 
-  /** Calls `read` in a later turn, after earlier waiters. */
+  /** Calls `read` in a later turn, after the readers that already wait. */
   wait(read: () => void): void {
     this.#waiting.add(read)
     if (this.#isDue) return
@@ -235,7 +241,7 @@ export class TurnShare {
 
   readonly #goOn = (): void => {
     this.#isDue = false
-    // A reader that starts waiting during the loop has its turn later.
+    // The copy excludes readers that start waiting during the loop; they continue in a later turn.
     for (const read of [...this.#waiting]) {
       if (this.frames === 0) break
       this.#waiting.delete(read)

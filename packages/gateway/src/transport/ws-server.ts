@@ -40,12 +40,12 @@ const closeGraceMs = 2000
 /** Fragments per message: small fragments cost more than their bytes. `ws` closes with 1008 beyond this. */
 const maxFragments = 1024
 
-/** An open socket. */
+/** An open socket, for pings and ticks. */
 interface Peer {
   readonly reader: PortionReader
-  /** Pings without an answer. */
+  /** Pings that the peer has not answered. */
   missed: number
-  /** The connection for ticks; `undefined` = no ticks requested, or no welcome sent yet. */
+  /** The connection that gets ticks; `undefined` = no ticks requested, or no welcome sent yet. */
   ticked: Pick<WsConnection, 'send'> | undefined
 }
 
@@ -55,7 +55,7 @@ const tick: OutboundBatch = { messages: [messageFrom({ kind: Kind.systemTick })]
 /** Opens sockets on `GET /spaces/{space}/ws` [MEUP-5.1]. */
 export class WsServer {
   readonly #options: WsServerOptions
-  /** Servers by the largest frame that they accept. */
+  /** WebSocket servers, by the largest frame that they accept. */
   readonly #servers = new Map<number, WebSocketServer>()
   readonly #peers = new Map<WebSocket, Peer>()
   readonly #shares = new TurnShares()
@@ -67,7 +67,7 @@ export class WsServer {
     this.#heartbeat.unref()
   }
 
-  /** For the `upgrade` event of an HTTP server. */
+  /** Handles the `upgrade` event of an HTTP server. */
   async upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     socket.on('error', () => socket.destroy())
     const { gateway, handshakeTimeoutMs, onAuthenticated } = this.#options
@@ -98,9 +98,9 @@ export class WsServer {
         clientTracking: false,
         maxPayload,
         maxFragments,
-        // Allows average chunks of 256 bytes.
+        // Permits a message in chunks of 256 bytes on average.
         maxBufferedChunks: Math.max(4096, maxPayload / 256),
-        // More than one portion can cause: only a client that does not read pongs is disconnected.
+        // More pings than one portion can contain: only a client that does not read pongs is disconnected.
         maxPendingAutoPongs: 1024,
         perMessageDeflate: false,
         closeTimeout: closeGraceMs,
@@ -111,7 +111,7 @@ export class WsServer {
     return server
   }
 
-  /** Frames that arrive before the connection is open wait in the socket. */
+  /** Serves an upgraded socket. Frames that arrive before the connection is open wait in the socket. */
   #serve(ws: WebSocket, socket: Socket, upgrade: Upgrade, grant: ConnectionGrant): void {
     const { logger } = this.#options
     const connection = new WsConnection(ws, socket, upgrade.remote)
@@ -124,7 +124,7 @@ export class WsServer {
     ws.on('message', (data, isBinary) => {
       peer.missed = 0
       reader.countFrame()
-      // `ws` reads the rest of an ended socket at once.
+      // Ignores the rest of an ended socket, which `ws` reads at once.
       if (!socket.destroyed) line?.receive(toBytes(data), isBinary)
     })
     const receiveControl = (): void => {
@@ -164,7 +164,7 @@ export class WsServer {
       // Pongs of a paused socket are not read, so its missed pings do not count.
       if (peer.reader.isHeld) peer.missed = 0
       else if (peer.missed++ >= 2) {
-        // Destroyed only if it does not answer the close: an immediate end would lose the reason.
+        // Sends a close frame first: destroying the socket at once would lose the reason.
         ws.close(closeCodes.heartbeatLost, 'no answer to two pings')
         continue
       }
@@ -176,7 +176,7 @@ export class WsServer {
 
 interface Upgrade extends ConnectRequest {
   readonly resume: Resume
-  /** The client does not see pings, and requested ticks. */
+  /** Whether the client requested ticks, because it does not see pings. */
   readonly hasTicks: boolean
 }
 

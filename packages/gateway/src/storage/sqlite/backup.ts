@@ -66,7 +66,7 @@ function copy<Result>(from: string, to: string, finish: (db: Database.Database) 
   }
 }
 
-/** Remaining files of a removed log would be taken for parts of the new one. */
+/** Refuses files that a removed log has left: SQLite would take them for parts of the new one. */
 function refuseIfThere(path: string): void {
   for (const [file, least] of [
     [path, 0],
@@ -85,7 +85,7 @@ function copyTo(part: string, from: string): void {
   })
 }
 
-/** Renames the copy once it is on the disk; never replaces another file. */
+/** Renames the copy once it is flushed to the disk; never replaces another file. */
 function place(part: string, to: string): void {
   flush(part)
   linkSync(part, to)

@@ -27,12 +27,14 @@ export type WriterCalls = {
   append(space: number, batch: PackedBatch): void
   /** Returns the hash of the row `through`. */
   prune(space: number, through: number, snapshot: Uint8Array): Uint8Array
-  /** Returns whether anything was erased, which then still is in the write-ahead log. */
+  /** Returns whether anything was erased; the erased bytes then are still in the write-ahead log. */
   erase(space: number, seqs: readonly number[]): boolean
-  /** Returns whether the write-ahead log was emptied, which readers can prevent. */
+  /** Returns whether the write-ahead log was emptied; readers can prevent that. */
   emptyWal(): boolean
   keep(space: number, checkpoint: Checkpoint): void
-  /** Checkpoints the write-ahead log into the file, as far as readers permit. Returns whether all of it. */
+  /**
+   * Checkpoints the write-ahead log into the file, as far as readers permit. Returns whether it did so completely.
+   */
   fold(): boolean
   /** Like `open`, but reads from the disk, and fails if that cannot be written. */
   recover(name: string): OpenedSpace
@@ -52,7 +54,7 @@ export type ThreadCall<Calls extends Callable> = {
   [Name in keyof Calls]: { readonly id: number; readonly name: Name; readonly args: Parameters<Calls[Name]> }
 }[keyof Calls]
 
-/** The result of a call. A thread's first reply, to call 0, says whether it could start. */
+/** The result of a call. A thread's first reply, with the id 0, reports whether it could start. */
 export interface Reply {
   readonly id: number
   readonly result?: unknown

@@ -16,7 +16,7 @@ export class Channel<Calls extends Callable> {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
   #lastId = 0
-  /** Pending calls that do not make the worker count as busy. */
+  /** Pending calls by `callAside`, during which the worker counts as idle. */
   #aside = 0
   #failure: LogError | undefined
   #isStarting = true
@@ -72,7 +72,7 @@ export class Channel<Calls extends Callable> {
     return this.#send(name, args, handOver) as Promise<ReturnType<Calls[Name]>>
   }
 
-  /** A call that does not affect other calls: during it the worker counts as idle. */
+  /** Like `call`, for a call that does not affect other calls: during it, the worker counts as idle. */
   async callAside<Name extends keyof Calls>(
     name: Name,
     args: Parameters<Calls[Name]>,
@@ -121,7 +121,9 @@ export class Channel<Calls extends Callable> {
   }
 }
 
-/** The error that ended a worker. A `LogError` has lost its class, but keeps its name and code. */
+/**
+ * The error that ended a worker. A `LogError` from another thread has lost its class, but keeps its name and code.
+ */
 function arrived(error: Error): LogError {
   if (error.name !== 'LogError' || !('code' in error)) return asLogError(error)
   return new LogError(error.code as LogErrorCode, error.message)

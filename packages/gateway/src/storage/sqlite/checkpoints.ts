@@ -32,7 +32,7 @@ export function keepCheckpoint(
   const replace = db.prepare(
     'INSERT OR REPLACE INTO checkpoints (space, through, format, bytes, digest) VALUES (?, ?, ?, ?, ?)',
   )
-  // The previous checkpoint may contain envelopes that are erased later.
+  // Overwrites the previous checkpoint with zeros, because it may contain envelopes that are erased later.
   overwriting(db, () => replace.run(space, through, format, bytes, hashCheckpoint(checkpoint, place)))
 }
 

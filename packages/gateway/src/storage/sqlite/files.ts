@@ -11,7 +11,10 @@ export type Durability = 'process' | 'power'
 
 /** Page size of a new file: small, because commits write whole pages and change little of each. */
 const PAGE_BYTES = 2048
-/** Ids are random, so the same pages change repeatedly between two checkpoints. */
+/**
+ * Bytes of the write-ahead log at which it is checkpointed. Large, because ids are random, so the same pages
+ * change repeatedly between two checkpoints.
+ */
 const CHECKPOINT_BYTES = 16 * 1024 * 1024
 const WAL_BYTES_KEPT = 64 * 1024 * 1024
 const OPEN_TIMEOUT_MS = 5000
@@ -19,7 +22,7 @@ const OPEN_TIMEOUT_MS = 5000
 /** `writer` appends; `secondary` writes a few rows from a thread that must not wait. */
 export type FileRole = 'writer' | 'secondary'
 
-/** Checkpointing the write-ahead log waits for the disk, so only the writer does it. */
+/** Settings by role. Only the writer checkpoints the write-ahead log, because that waits for the disk. */
 const manners: Readonly<
   Record<FileRole, { readonly checkpointBytes: number; readonly busyTimeoutMs: number }>
 > = {
@@ -47,7 +50,7 @@ export function openForWriting(
     const pageBytes = Number(db.pragma('page_size', { simple: true }))
     db.pragma(`wal_autocheckpoint = ${Math.floor(checkpointBytes / pageBytes)}`)
     db.pragma(`journal_size_limit = ${WAL_BYTES_KEPT}`)
-    // Waits longer to open the file: the first process recovers what a killed one left.
+    // Set last: opening the file may wait longer, while the first process recovers what a killed one left.
     db.pragma(`busy_timeout = ${busyTimeoutMs}`)
     return db
   } catch (error) {
@@ -66,7 +69,9 @@ export function overwriting<Result>(db: Database.Database, task: () => Result): 
   }
 }
 
-/** Checkpoints the write-ahead log into the file, as far as readers permit. Returns whether all of it. */
+/**
+ * Checkpoints the write-ahead log into the file, as far as readers permit. Returns whether it did so completely.
+ */
 export function foldWal(db: Database.Database): boolean {
   const [found] = db.pragma('wal_checkpoint(PASSIVE)') as { log: number; checkpointed: number }[]
   return found !== undefined && found.log === found.checkpointed

@@ -11,7 +11,7 @@ export interface LogReport {
   /** The schema version of this gateway. */
   readonly currentSchema: number
   readonly spaces: readonly LoggedSpace[]
-  /** A gateway has it open. */
+  /** Whether a gateway has the file open. */
   readonly isLocked: boolean
 }
 

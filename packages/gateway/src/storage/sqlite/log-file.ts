@@ -36,13 +36,13 @@ export class LogFile {
       this.#opened ??= open(this.#options, { create: false })
       return task(this.#opened)
     } catch (error) {
-      // A busy file was not changed.
+      // A busy file was not changed, so its state is still certain.
       if (!(error instanceof LogError) && !isBusy(error)) this.close()
       throw error
     }
   }
 
-  /** Whether pruned rows wait to be removed. */
+  /** Whether there are pruned rows that still have to be removed from the file. */
   get isLittered(): boolean {
     return this.#opened?.pruning.isDone === false
   }
@@ -63,7 +63,7 @@ function open({ path, durability, role = 'writer' }: WriterOptions, how: { creat
   }
 }
 
-/** Pause per unit of time spent removing, so that others can write. */
+/** Pause after a slice, as a multiple of the time that its removal took, so that others can write. */
 const rest = 3
 const leastRestMs = 5
 
@@ -77,7 +77,7 @@ export function createTidier(file: LogFile): () => void {
     try {
       file.use(({ pruning }) => pruning.removeSome())
     } catch {
-      // The rows are already invisible. The next write reports the fault, and removal continues.
+      // The rows are already invisible. The next write reports the failure, and removal continues then.
       return
     }
     tidyLater(Math.max(leastRestMs, rest * (performance.now() - begin)))
@@ -214,7 +214,7 @@ export class ChainWriter {
         this.#insertOne(space, draft, sealed)
       } catch (error) {
         if (!isRepeatedId(error)) throw error
-        // The id of a pruned row that still has to be removed is free.
+        // The id of a pruned row that is not removed yet may be used again: removes the row.
         if (this.#forget.run(space, draft.id).changes === 0) {
           throw this.#has.get(space, draft.id) === undefined ? error : duplicateIdError(draft.id)
         }

@@ -5,7 +5,7 @@ import { type Storable, toJsonColumn } from './rows.js'
 /** Rows for another thread: all blobs in one transferable buffer, and the rest as tuples, which are cheapest to clone. */
 export interface Packed {
   readonly rows: readonly Fields[]
-  /** Lengths of the bodies, in the order of `bytes`; -1 = erased: only leaf and hash. */
+  /** Lengths of the bodies, in the order of `bytes`; -1 = an erased row, of which only leaf and hash are left. */
   readonly sizes: readonly number[]
   readonly bytes: Uint8Array<ArrayBuffer>
 }
@@ -30,7 +30,7 @@ export function packPage(page: readonly Row[]): Packed {
 const nothing = new Uint8Array(0)
 const unsealed = { salt: nothing, leaf: nothing, hash: nothing, digest: nothing }
 
-/** Rows without blobs. */
+/** Packs rows without blobs. */
 export const packHeadings = (rows: readonly Fields[]): Packed => ({
   rows,
   sizes: [],
@@ -38,8 +38,8 @@ export const packHeadings = (rows: readonly Fields[]): Packed => ({
 })
 
 /**
- * A blob of another length comes from a damaged file. It becomes zeros, so that the following rows keep their offsets and
- * nothing matches it.
+ * A blob with a wrong length comes from a damaged file. It is replaced by zeros, so that the following rows keep
+ * their offsets and nothing matches it.
  */
 const sized = (blob: Uint8Array, length: number): Uint8Array =>
   blob.length === length ? blob : new Uint8Array(length)
@@ -66,7 +66,7 @@ function join(blobs: readonly Uint8Array[]): Buffer<ArrayBuffer> {
   return bytes
 }
 
-/** Returns views of the next bytes, without copying. */
+/** Returns a function that returns views of the next bytes, without copying. */
 function cutter(bytes: Uint8Array<ArrayBuffer>): (length: number) => Buffer {
   let end = 0
   return (length) => {
@@ -87,7 +87,7 @@ export interface PackedBatch {
   readonly cuts: Float64Array<ArrayBuffer>
 }
 
-/** Seq, seven texts, the body and the content. */
+/** Numbers per row: seq, and the lengths of seven texts, the body and the content. */
 const cutsOfRow = 10
 
 export const rowsIn = ({ cuts }: PackedBatch): number => cuts.length / cutsOfRow
@@ -151,7 +151,7 @@ export function unpackBatch({ text, bytes, cuts }: PackedBatch): Storable[] {
   return rows
 }
 
-/** Whether the content is the end of the body, and need not be sent twice. */
+/** Whether the content is the end of the body; it then need not be sent twice. */
 function isSuffix(body: Uint8Array, content: Uint8Array): boolean {
   const end = content.byteOffset + content.length
   return (

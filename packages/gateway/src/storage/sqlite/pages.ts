@@ -33,9 +33,9 @@ type Value = string | number
 type Condition = readonly [sql: string, ...values: Value[]]
 
 /**
- * The SQL of a range. A list is bound as one JSON value, so that there are few distinct statements, each prepared once.
- * Contexts and decisions are found by their indexes, everything else by the primary key; the other conditions are checked per
- * row.
+ * The SQL of a range. A list is bound as one JSON value, so that there are few distinct statements, each prepared
+ * once. Contexts and decisions are found by their indexes, all other rows by the primary key; the remaining
+ * conditions are checked per row.
  */
 export function buildSelect({ space, after, before, limit, order, filter, only }: Range): {
   readonly sql: string
@@ -52,12 +52,15 @@ export function buildSelect({ space, after, before, limit, order, filter, only }
   }
 }
 
-/** Ranges of the envelopes of a context: in it, below it, and the start that opened it, whose path is the one above. */
+/**
+ * Ranges of the envelopes of a context: those in it, those below it, and the start that opened it, whose path is
+ * that of the parent.
+ */
 function buildRangeConditions({ context }: Filter, [isInRange, ...range]: Condition): Condition[] {
   if (context === undefined) return []
   const parent = contextParent(context) ?? ''
   const id = context.slice(parent === '' ? 0 : parent.length + 1)
-  // '0' follows '/': the range between them contains exactly the paths below.
+  // '0' follows '/' in ASCII: the range between them contains exactly the paths below.
   const byContext = 'envelopes INDEXED BY envelopes_context'
   const places: Condition[] = [
     [`${byContext} WHERE context = ?`, context],

@@ -124,7 +124,7 @@ function readTip(db: Database.Database, { space, epoch }: Known): Tip {
   return last.get(space) ?? { seq: 0, hash: genesis(epoch) }
 }
 
-/** Stores the snapshot of rows that never were in this file. */
+/** Stores a snapshot as the beginning of the log: the rows that it replaces never were in this file. */
 function adopt(db: Database.Database, space: number, { through, hash, bytes }: Snapshot): void {
   db.prepare(
     `INSERT INTO pruned (space, through, hash, snapshot, at)
@@ -159,7 +159,7 @@ function prepareInsert(db: Database.Database, space: number): (row: Row) => void
     try {
       statement.run(...stored)
     } catch (error) {
-      // The id of a pruned row that is not removed yet is free.
+      // The id of a pruned row that is not removed yet may be used again: removes the row.
       if (!isRepeatedId(error) || forget.run(space, id).changes === 0) throw error
       statement.run(...stored)
     }

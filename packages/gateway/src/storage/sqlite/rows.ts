@@ -8,7 +8,7 @@ import { openForReading } from './files.js'
 /** The rows to read, and which parts. */
 export interface Range {
   readonly space: number
-  /** Rows between these, both exclusive. */
+  /** Only rows between `after` and `before`, both exclusive. */
   readonly after: number
   readonly before: number
   readonly limit: number
@@ -22,7 +22,7 @@ export interface Range {
 export const columns =
   'seq, id, ts, "from", kind, "to", context, correlationId, body, salt, leaf, hash, digest'
 
-/** The first columns only: reading a column behind a large body has to skip the body. */
+/** Without later columns: reading a column behind a large body has to skip the body. */
 const headingColumns = 'seq, id, ts, "from", kind, "to", context, correlationId'
 
 /** Columns per needed part; others are not read. */
@@ -63,7 +63,7 @@ export interface Storable
   readonly salt?: Uint8Array
 }
 
-/** Field by field: spreading takes longer than hashing the row, and creates another hidden class. */
+/** Copies field by field: spreading takes longer than hashing the row, and creates another hidden class. */
 export function storable(draft: DraftEntry & { readonly salt?: Uint8Array }): Storable {
   const { seq, id, ts, from, kind, to, context = null, correlationId, body, content, salt } = draft
   const [receivers, answered] = [toJsonColumn(to), toJsonColumn(correlationId)]
@@ -80,7 +80,7 @@ export function fromStored(stored: StoredRow): Row {
 
 const headingFrom = (stored: StoredHeading): Heading => createHeading(fieldsFrom(stored))
 
-/** Also takes a whole row. */
+/** Accepts a whole row as well. */
 export function fieldsFrom([seq, id, ts, from, kind, to, context, correlationId]:
   | StoredHeading
   | StoredRow): Fields {
@@ -103,7 +103,7 @@ export function toJsonColumn(value: Entry['to'] | Entry['correlationId']): strin
 function fromJson<Value>(json: string | null, seq: number, column: string): Value | undefined {
   try {
     if (json === null) return undefined
-    // Most are one id without escapes.
+    // Fast path: most are one id without escapes.
     if (json.startsWith('"') && json.indexOf('"', 1) === json.length - 1 && !json.includes('\\'))
       return json.slice(1, -1) as Value
     return JSON.parse(json)
@@ -123,9 +123,9 @@ export function lookupIn(path: string): Lookup {
 }
 
 /**
- * Finds rows by id, and whether a context has any, on the calling thread through a borrowed connection that may be reopened.
- * Starting a read transaction costs as much as a lookup, so the lookups of one turn of the event loop share one if there are
- * several.
+ * Looks up rows by id, and whether a context has any rows, on the calling thread, through a borrowed connection
+ * that may be reopened. Starting a read transaction costs as much as a lookup, so if there are several lookups in
+ * one turn of the event loop, they share a transaction.
  */
 export function lookupThrough(connection: () => Database.Database, close: () => void) {
   let known: Prepared | undefined
@@ -184,13 +184,14 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
         if (!isOnePiece) return takeBytes(selectEach(statements.bySeq, space, seqs, order), maxBytes)
         const between = order === 'asc' ? statements.asc : statements.desc
         const ends = [space, seqs[0] ?? 0, seqs.at(-1) ?? 0] as const
-        // Iterating costs four times as much per row, but stops at the byte limit.
+        // `all` costs a quarter of iterating per row; only iterating can stop at the byte limit, which headings do
+        // not need.
         if (part === 'headings') return between.all(...ends).map(fromStored)
         return takeBytes(between.iterate(...ends), maxBytes)
       }),
     hasContext: (space: number, root: string) =>
       look(({ contexts }) => contexts.get({ space, root, below: `${root}/`, end: `${root}0` }) === 1),
-    /** Lets the next lookup see later commits. */
+    /** Ends the shared transaction, so that the next lookup sees later commits. */
     refresh,
     close,
   }
@@ -271,7 +272,7 @@ const prepare = (db: Database.Database) => ({
         WHERE space = :space AND id >= :start AND id > :after AND id < :end ORDER BY id LIMIT :limit`,
     )
     .raw(),
-  // '0' follows '/': the range between them contains exactly the paths below.
+  // '0' follows '/' in ASCII: the range between them contains exactly the paths below.
   contexts: db
     .prepare<{ space: number; root: string; below: string; end: string }, number>(contextSql)
     .pluck(),

@@ -19,7 +19,9 @@ export function establishSchema(db: Database.Database): void {
   }).immediate()
 }
 
-/** This gateway decides which kinds may be erased, not the one that created the file. */
+/**
+ * Replaces the trigger of a file that an older gateway created: this gateway decides which kinds may be erased.
+ */
 function renewTrigger(db: Database.Database): void {
   const name = 'envelopes_refuse_update'
   const find = db.prepare<[string], string>('SELECT sql FROM sqlite_schema WHERE name = ?').pluck()
@@ -35,7 +37,7 @@ export function knownVersion(db: Database.Database): number {
   return version
 }
 
-/** The smallest possible write; it changes no content. */
+/** Writes the version again: the smallest possible write, which changes no content. */
 export function rewriteVersion(db: Database.Database): void {
   writeVersion(db, readVersion(db))
 }

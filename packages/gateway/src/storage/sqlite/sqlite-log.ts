@@ -11,13 +11,13 @@ import { type Lookup, lookupThrough, type Range, storable } from './rows.js'
 export interface Threads {
   readonly writer: Channel<WriterCalls>
   readonly reader: Channel<ReaderCalls>
-  /** Commits on this thread. Absent = each commit waits for the disk. */
+  /** Commits on this thread. Absent = commits go through the writer thread, and each waits for the disk. */
   readonly inlineWriter: InlineWriter | undefined
-  /** Looks up on this thread, because admission is synchronous. */
+  /** Looks up rows on this thread, because admission is synchronous. */
   readonly lookup: Lookup
 }
 
-/** Up to this many rows are read on this thread: asking another one takes longer. */
+/** Maximum size of a read on this thread: for so few rows, asking another thread takes longer. */
 const few = { rows: 256, bytes: 1024 * 1024 }
 
 /** The ascending seqs of a read, if known in advance; `undefined` = unknown, or possibly many. */
@@ -62,7 +62,10 @@ export async function openSqliteLog(
     found && found.seq > pruned() && found.seq <= head ? found : undefined
 
   let isUnwritten = true
-  /** Opening a log starts with a read, which should not wait for the reader thread to start. */
+  /**
+   * Whether to read through the writer thread: opening a log starts with a read, which should not wait for the
+   * reader thread to start.
+   */
   const isReadByWriter = (): boolean => isUnwritten && reader.isStarting
   const readPage = (range: Range): Promise<Packed> =>
     isReadByWriter() ? writer.call('read', [range]) : reader.call('read', [range])
@@ -93,7 +96,7 @@ export async function openSqliteLog(
         lastWrite = rest
         await rest
       }
-      // An idle writer has completed all earlier calls.
+      // Commits here if the writer thread is idle, that is, has completed all earlier calls.
       const isDone = writer.isIdle && inlineWriter?.append(space, batch)
       lastWrite = isDone ? Promise.resolve() : hand(batch)
       await lastWrite
@@ -258,7 +261,10 @@ export class InlineWriter {
     this.#nextFoldAt = end + Math.max(foldPause.ms, foldPause.times * (end - start))
   }
 
-  /** Checkpoints the rest while no commits run. If readers prevent it, the next attempt follows after as many bytes again. */
+  /**
+   * Checkpoints the rest of the write-ahead log while no commits run. If readers prevent it, the next attempt
+   * follows after as many bytes again.
+   */
   async #foldRest(): Promise<void> {
     await this.#folding
     await this.#foldOnce()
@@ -266,7 +272,7 @@ export class InlineWriter {
     this.#resting = undefined
   }
 
-  /** On failure the write-ahead log grows, and the next write reports the error. */
+  /** Checkpoints once. If that fails, the write-ahead log grows, and the next write reports the error. */
   async #foldOnce(): Promise<{ readonly commits: number; readonly isWhole: boolean }> {
     const commits = this.#commits
     const isWhole = await this.#fold().catch(() => false)

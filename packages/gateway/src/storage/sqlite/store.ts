@@ -49,7 +49,10 @@ async function startThreads(
   }
 }
 
-/** The writer last: the last connection checkpoints the write-ahead log, which should happen off this thread. */
+/**
+ * Stops the writer last: the last connection checkpoints the write-ahead log, which should not happen on this
+ * thread.
+ */
 async function stopThreads({ writer, reader, lookup }: Threads): Promise<void> {
   try {
     await reader.close()

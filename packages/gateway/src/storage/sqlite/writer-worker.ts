@@ -20,7 +20,10 @@ import { rewriteVersion } from './schema.js'
 type WriterCall = ThreadCall<WriterCalls>
 type Append = Extract<WriterCall, { name: 'append' }>
 
-/** Rows after which a transaction takes no further batches, so that the first callers do not wait longer. */
+/**
+ * Number of rows at which no further batches are added to a transaction, so that the first callers do not wait
+ * longer.
+ */
 const MAX_ROWS = 2048
 
 const port = portOfThread()
@@ -76,7 +79,7 @@ function start(options: WriterOptions): void {
   tidy()
 }
 
-/** The calls that were queued during the last transaction. */
+/** Collects the calls that were queued during the last transaction, so that they share the next one. */
 function gather(first: WriterCall): WriterCall[] {
   const calls = [first]
   let rows = countRows(first)
