@@ -1,15 +1,15 @@
 import { createRow, type Fields, hashLeaf, isErased, LogError, link, type Row, toFields } from '@meup/gateway'
 
-/** The head of one message of a stream. */
+/** The head of one message of a stream. The message contains a batch of rows. */
 export interface BatchHead {
-  /** Epoch of its log. */
+  /** Epoch of the log that the batch belongs to. */
   readonly epoch: string
   /** Random, so that the writer recognizes its batch after a write with unknown outcome. */
   readonly nonce: string
   /** Seq of its first row; of an empty batch, the next seq. */
   readonly first: number
   readonly count: number
-  /** Hashes of the row before its first one and of its last one; hexadecimal. */
+  /** Hash of the row before the batch, and hash of its last row; hexadecimal. */
   readonly previous: string
   readonly hash: string
 }
@@ -17,7 +17,7 @@ export interface BatchHead {
 interface Head extends BatchHead {
   readonly v: 1
   readonly rows: readonly Fields[]
-  /** Lengths of the bodies; -1 = erased: only a leaf. */
+  /** Lengths of the bodies; -1 = an erased row, of which only the leaf is left. */
   readonly sizes: readonly number[]
 }
 
@@ -99,7 +99,7 @@ function parse(data: Uint8Array, place: string): { head: Head; end: number } {
   }
 }
 
-/** JSON turns `undefined` into `null`. */
+/** Restores absent fields, which JSON has turned into `null`. */
 const absent = (fields: Fields): Fields => fields.map((field) => field ?? undefined) as unknown as Fields
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')

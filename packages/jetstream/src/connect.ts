@@ -19,14 +19,14 @@ export interface NatsOptions {
   readonly replicas: number
 }
 
-/** The connection and its clients. */
+/** The connection to the NATS servers, and its clients. */
 export interface Nats {
   readonly connection: NatsConnection
   readonly js: JetStreamClient
   readonly manager: JetStreamManager
-  /** The same with a timeout of `promptMs`, for requests that are repeated if they fail. */
+  /** Like `manager`, with a timeout of `promptMs`, for requests that are repeated if they fail. */
   readonly prompt: JetStreamManager
-  /** The sequencing gateway of each space. */
+  /** The key-value bucket that names the sequencing gateway of each space. */
   readonly owners: KV
   readonly replicas: number
   readonly contact: Contact
@@ -35,13 +35,13 @@ export interface Nats {
 
 /** Whether a server is reachable. */
 interface Contact {
-  /** Since when none is reachable, by `performance.now()`; `undefined` = one is. */
+  /** Since when no server is reachable, by `performance.now()`; `undefined` = a server is reachable. */
   awaySince: number | undefined
 }
 
 /** Timeout of a request to a server. */
 export const requestMs = 2000
-/** Timeout of a request that involves no disk. A leader that was killed never answers. */
+/** Timeout of a request for which a server need not access its disk. A leader that was killed never answers. */
 export const promptMs = 700
 const reconnectMs = 250
 /** Sections of a credentials file. */
@@ -64,7 +64,7 @@ export async function connectNats(options: NatsOptions, logger: Logger): Promise
       reconnectJitter: reconnectMs,
       pingInterval: requestMs,
       ignoreAuthErrorAbort: true,
-      // Avoids two errors per request, created for their stacks.
+      // Saves two errors per request, which the client would create for their stacks only.
       noAsyncTraces: true,
     })
     logDurability(checkVersion(connection), logger)
@@ -146,7 +146,7 @@ function isOlder(version: string, [major, minor]: readonly [number, number]): bo
   return ownMajor < major || (ownMajor === major && ownMinor < minor)
 }
 
-/** Logs the changes of the connection. */
+/** Logs when the connection is lost, restored or refused. */
 async function logStatus(connection: NatsConnection, contact: Contact, logger: Logger): Promise<void> {
   for await (const status of connection.status()) {
     if (status.type === 'disconnect') {
@@ -201,7 +201,7 @@ export function asNatsError(error: unknown, doing: string): LogError {
 const describeCause = ({ cause, message }: Error): string =>
   cause instanceof Error && cause.message !== message ? ` (${cause.message})` : ''
 
-/** Whether the server reported that a request's subject has no listener. */
+/** Whether the server reported that no client listens on the subject of a request. */
 export function isNobodyThere(error: unknown): boolean {
   const { isNoResponders } = Object(error) as { isNoResponders?: () => boolean }
   return isNoResponders?.call(error) === true
@@ -216,7 +216,7 @@ export function getApiCode(error: unknown): number {
 /** Servers may take seconds to elect a leader. */
 const leaderTimeoutMs = 30_000
 const retryMs = 250
-/** API code while there is no leader. */
+/** API code of a stream without a leader. */
 const leaderless = 10008
 
 /**

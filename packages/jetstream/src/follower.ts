@@ -6,9 +6,9 @@ import type { Replica } from './replica.js'
 import type { Rewrites } from './rewrites.js'
 import type { StoredBatch, SubjectLog } from './subject-log.js'
 
-/** Milliseconds for a new batch to arrive here. */
+/** Milliseconds within which a new batch of the stream arrives here. */
 const graceMs = 100
-/** Rows appended to the replica at once. */
+/** Maximum number of rows appended to the replica at once. */
 const maxRowsAtOnce = 1000
 
 interface FollowerParts {
@@ -51,7 +51,7 @@ export class Follower {
   /** Called with rows that were appended to the replica. */
   onRows: (rows: readonly Row[]) => void = () => {}
 
-  /** Appends a batch that was just written; reads what is missing before it first. */
+  /** Appends a batch that was just written to the stream, after the batches before it that the replica lacks. */
   async onBatch(batch: StoredBatch): Promise<void> {
     const replica = this.#replica
     const { at, head } = batch
@@ -65,7 +65,7 @@ export class Follower {
     this.onRows(rows)
   }
 
-  /** Whether the replica has the whole stream, or is about to receive the rest. */
+  /** Whether the replica has all rows of the stream, or is just receiving the missing ones. */
   async isCurrent(): Promise<boolean> {
     const replica = this.#replica
     const before = replica.head
@@ -76,7 +76,7 @@ export class Follower {
     return last === replica.head ? tip.at === this.#position : last >= before && last < replica.head
   }
 
-  /** Appends everything that is in the stream. */
+  /** Appends all rows of the stream that the replica lacks. */
   async catchUp(): Promise<void> {
     const replica = this.#replica
     const tip = await this.#subject.tip()
@@ -97,7 +97,7 @@ export class Follower {
     this.#position = tip.at
   }
 
-  /** Prunes the replica as the stream was, if the replica has a row beyond the boundary. */
+  /** Prunes the replica like the stream, if the replica has a row beyond the boundary. */
   async prune(): Promise<void> {
     const replica = this.#replica
     const pruned = await this.#prunings.last()

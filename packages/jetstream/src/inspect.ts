@@ -11,7 +11,7 @@ interface NatsServerReport {
   readonly found: string | LogError
 }
 
-/** A stream with its spaces. */
+/** A stream, and its spaces. */
 interface StreamReport {
   readonly stream: string
   readonly spaces: readonly string[]
@@ -20,7 +20,7 @@ interface StreamReport {
 }
 
 interface StreamHealth {
-  /** Names of servers: the leader, up-to-date ones, and others. */
+  /** Names of servers: the leader, followers that are up to date, and other followers. */
   readonly leader: string
   readonly current: readonly string[]
   readonly behind: readonly string[]

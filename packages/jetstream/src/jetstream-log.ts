@@ -30,16 +30,19 @@ import type { Rewrites } from './rewrites.js'
 import type { Sharing } from './sharing.js'
 import type { StoredBatch, SubjectLog } from './subject-log.js'
 
-/** Rows per message: as many as a group commit has, so that the stream has all or none. */
+/** Maximum rows per message: as many as in a group commit, so that the stream stores all of a commit or none. */
 const maxRows = 512
-/** Bytes of a row besides its frame: fields added by the gateway, and fields that are also stored outside of the body. */
+/**
+ * Bytes that a row may have besides its frame: fields added by the gateway, and fields that are also stored
+ * outside of the body.
+ */
 const maxRowBytes = 16 * 1024
 /** How long `recover` retries while NATS is unavailable, and its pause between attempts. */
 const [recoverTimeoutMs, retryMs] = [3000, 100]
 /** How long a following gateway waits for an erasure by the sequencing one. */
 const eraseTimeoutMs = 5000
 
-/** A row in the stream: its first message, and the rewritten batch of that. */
+/** The messages of the stream that contain a row: the original one, and its rewritten version. */
 interface InStream {
   readonly original: StoredBatch | undefined
   readonly rewritten: StoredBatch | undefined
@@ -67,7 +70,7 @@ export class JetStreamLog implements EnvelopeLog {
   /** Writes are sequential. */
   #lastWrite: Promise<unknown> = Promise.resolve()
   #shown: number
-  /** Why appends are refused until `recover`. */
+  /** The reason why appends are refused until `recover`. */
   #broken: LogError | undefined
   #isClosed = false
 
@@ -106,7 +109,7 @@ export class JetStreamLog implements EnvelopeLog {
   async append(batch: readonly DraftEntry[]): Promise<void> {
     this.#refuseIfClosed()
     const { sharing, space } = this.#parts
-    // The caller may reuse its bytes.
+    // Copies the bytes, because the caller may reuse them.
     const drafts = batch.map((draft) => ({ ...draft, body: copy(draft.body), content: copy(draft.content) }))
     await this.#inTurn(async () => {
       if (this.#broken !== undefined) throw this.#broken
@@ -191,7 +194,7 @@ export class JetStreamLog implements EnvelopeLog {
   async close(): Promise<void> {
     if (!this.#isClosed) this.#parts.onClose()
     this.#isClosed = true
-    // Writers get their own failures. Writes are sequential, so the last one settles last.
+    // Callers get their own errors; writes are sequential, so waiting for the last one is enough.
     await Promise.allSettled([this.#lastWrite])
     await this.#parts.sharing.close()
     await this.#parts.replica.close()
@@ -224,7 +227,7 @@ export class JetStreamLog implements EnvelopeLog {
     })
   }
 
-  /** Rows in the stream are committed. They reach the replica's file a little later. */
+  /** Writes rows to the stream, which commits them. The replica's file gets them a little later. */
   async #commit(rows: readonly Row[]): Promise<void> {
     const messages = splitIntoMessages(rows, this.#parts.subject.maxBytes)
     try {
@@ -246,7 +249,7 @@ export class JetStreamLog implements EnvelopeLog {
     follower.position = at
   }
 
-  /** Resolves once the stream has nothing of this row, to whether it had anything. */
+  /** Resolves once the stream does not contain this row any more, to whether it did. */
   async #eraseInStream(row: number): Promise<boolean> {
     const { sharing, space } = this.#parts
     const until = performance.now() + eraseTimeoutMs
@@ -265,7 +268,7 @@ export class JetStreamLog implements EnvelopeLog {
     }
   }
 
-  /** `undefined` = the stream has nothing of the row. */
+  /** Finds the messages that may contain the row's body; `undefined` = none. */
   async #findInStream(row: number): Promise<InStream | undefined> {
     const { subject, rewrites, replica } = this.#parts
     if (row < this.oldest || row > replica.head) return undefined
@@ -291,7 +294,8 @@ export class JetStreamLog implements EnvelopeLog {
       await rewrites.keep(head.first, data, rewritten)
     }
     if (original === undefined) return
-    // The subject always keeps its newest message, which determines its end.
+    // Writes an empty batch first if the message is the newest one: the subject must keep its newest message,
+    // because that determines where the log ends.
     await this.#inTurn(async () => {
       if (original.at === follower.position) await this.#write([])
     })

@@ -8,9 +8,9 @@ type Listener = Pick<LogListener<never>, 'onRequest' | 'onNote'>
 
 const newline = 0x0a
 
-/** Messages between gateways. Each has one address for its lifetime. */
+/** Messages between gateways. A gateway has one address as long as it runs. */
 export class Mailbox {
-  /** Identifies this gateway for its lifetime. */
+  /** Identifies this gateway as long as it runs. */
   readonly self = nanoid()
   readonly #nats: Nats
   readonly #listeners = new Map<string, Listener>()
@@ -114,23 +114,23 @@ const retryMs = 250
 /** Milliseconds for which a silent gateway is not probed again. */
 const silenceCacheMs = 2000
 
-/** Whether other gateways are alive. Concurrent callers for all spaces share one probe. */
+/** Determines whether other gateways are alive. Concurrent callers for all spaces share one probe. */
 class HealthProbe {
   readonly #ask: (gateway: string, timeoutMs: number) => Promise<unknown>
   readonly #asking = new Map<string, Promise<boolean>>()
-  /** When each was last silent. */
+  /** When each silent gateway was last probed. */
   readonly #silent = new Map<string, number>()
 
   constructor(ask: (gateway: string, timeoutMs: number) => Promise<unknown>) {
     this.#ask = ask
   }
 
-  /** Called when a message of this gateway arrived. */
+  /** Call when a message of this gateway has arrived. */
   markAlive(gateway: string): void {
     this.#silent.delete(gateway)
   }
 
-  /** Call after this gateway was disconnected. */
+  /** Call after this gateway was disconnected: the others may only have seemed silent. */
   forget(): void {
     this.#silent.clear()
   }

@@ -7,8 +7,9 @@ const wrongLastSequence = 10071
 const [maxAttempts, retryMs] = [20, 100]
 
 /**
- * Assigns spaces to sequencing gateways. Avoids conflicts, but is not needed for safety: the stream refuses a write after
- * another writer's. A gateway that does not answer for two seconds loses its spaces.
+ * Assigns spaces to sequencing gateways, so that two gateways rarely write to one log. Safety does not depend on
+ * it: the stream refuses a write after another writer's. A gateway that does not answer for two seconds loses its
+ * spaces.
  */
 export class Owners {
   readonly #nats: Nats
@@ -42,7 +43,7 @@ export class Owners {
     try {
       await this.#nats.owners.delete(space, { previousSeq: revision })
     } catch {
-      // Another gateway has claimed it, or will if this one does not answer.
+      // Harmless: another gateway has already claimed the space, or will once this gateway does not answer.
     }
   }
 
@@ -52,7 +53,7 @@ export class Owners {
     const entry = await owners.get(space)
     const owner = entry?.operation === 'PUT' ? entry.string() : undefined
     if (entry !== null && owner === self) {
-      this.#claimed.set(space, entry.revision) // Also after a lost reply to this gateway's claim.
+      this.#claimed.set(space, entry.revision) // The reply to an earlier claim of this gateway may have been lost.
       return self
     }
     if (owner !== undefined && (await this.#mailbox.isAlive(owner))) return owner

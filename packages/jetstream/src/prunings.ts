@@ -29,7 +29,7 @@ export class Prunings {
     this.#place = place
   }
 
-  /** The last one, with the epoch of its log. Rejects with `corrupt` if its snapshot is damaged. */
+  /** The last pruning, with the epoch of its log. Rejects with `corrupt` if its snapshot is damaged. */
   async last(): Promise<(Snapshot & { readonly epoch: string }) | undefined> {
     const found = await this.#record()
     if (found === undefined) return undefined
@@ -52,7 +52,7 @@ export class Prunings {
     return (await this.#record())?.record.through ?? 0
   }
 
-  /** Replaces the previous one. */
+  /** Records a pruning in place of the previous one. */
   async keep(epoch: string, { through, hash, bytes }: Snapshot): Promise<void> {
     const before = await this.#record()
     const nonce = nanoid()

@@ -17,7 +17,7 @@ export class Replica {
   readonly #name: string
   readonly #space: number
   readonly #writeBehind: WriteBehind
-  /** The last row that can be read, and its hash. */
+  /** The last row that readers can get, and its hash. */
   #tip: { readonly seq: number; readonly hash: Uint8Array }
   #snapshot: Snapshot | undefined
 
@@ -54,7 +54,7 @@ export class Replica {
 
   /** Rejects if the file cannot be written. Otherwise sets the end of the log to that of the file. */
   async recheck(): Promise<void> {
-    await this.#writeBehind.stored().catch(() => undefined) // The file is read below.
+    await this.#writeBehind.stored().catch(() => undefined) // A failure shows when the file is read below.
     const { head, hash, snapshot } = await this.#file.openSpace(this.#name, this.epoch)
     this.#tip = { seq: head, hash }
     this.#snapshot = snapshot
@@ -123,7 +123,7 @@ export class Replica {
   }
 
   async close(): Promise<void> {
-    await this.#writeBehind.stored().catch(() => undefined) // The stream has it.
+    await this.#writeBehind.stored().catch(() => undefined) // The stream has the rows.
   }
 
   #ifShown<Found extends Heading>(found: Found | undefined): Found | undefined {
@@ -133,12 +133,12 @@ export class Replica {
 
 /** Milliseconds for which rows are collected before they are stored, unless a reader waits. */
 const collectMs = 20
-/** Limits of collected rows, and of their bodies. */
+/** Maximum number of collected rows, and of the bytes of their bodies. */
 const [maxRows, maxBytes] = [1000, 1024 * 1024]
 
 /**
- * Rows of the stream that are not in the replica's file yet; they are stored in batches. After a crash they are read from the
- * stream again. Readers of the file wait for `stored`.
+ * Stores rows of the stream in the replica's file, in batches and a little later. After a crash, missing rows are
+ * read from the stream again. Readers of the file wait for `stored`.
  */
 class WriteBehind {
   readonly #store: (rows: readonly Row[]) => Promise<void>
@@ -146,7 +146,7 @@ class WriteBehind {
   #rows: Row[] = []
   #bytes = 0
   #timer: NodeJS.Timeout | undefined
-  /** Commits are sequential; after a failure all later ones fail. */
+  /** Writes are sequential; after a failure all later ones fail. */
   #storing: Promise<void> = Promise.resolve()
   #failure: { readonly reason: unknown } | undefined
 
@@ -157,7 +157,7 @@ class WriteBehind {
   /** Called when rows could not be stored: `add` rejects until `forget`. */
   onFailure: () => void = () => {}
 
-  /** Waits only if the file does not keep up. Rejects if earlier rows could not be stored. */
+  /** Adds rows; waits only if the file does not keep up. Rejects if earlier rows could not be stored. */
   async add(rows: readonly Row[]): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.reason
     for (const row of rows) {

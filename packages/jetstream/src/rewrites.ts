@@ -21,14 +21,17 @@ export class Rewrites {
     this.#stored = stored
   }
 
-  /** The rewritten batch with this row; `undefined` = none. */
+  /** The rewritten batch that contains this row; `undefined` = none. */
   async find(row: number): Promise<StoredBatch | undefined> {
     const first = (await this.#firsts()).findLast((each) => each <= row)
     const batch = first === undefined ? undefined : await this.#last(first)
     return batch !== undefined && getLastSeq(batch.head) >= row ? batch : undefined
   }
 
-  /** Replaces and removes `before`. Rejects with `fenced` if another gateway has replaced it. */
+  /**
+   * Writes a rewritten batch in place of `before`, and removes that. Rejects with `fenced` if another gateway has
+   * replaced it.
+   */
   async keep(first: number, data: Uint8Array, before: StoredBatch | undefined): Promise<void> {
     try {
       await this.#nats.js.publish(this.#subject(first), data, {
@@ -43,7 +46,7 @@ export class Rewrites {
     await this.tidy(first)
   }
 
-  /** Removes replaced messages. */
+  /** Removes the messages that the rewritten batch beginning with row `first` has replaced. */
   async tidy(first: number): Promise<void> {
     const last = await this.#last(first)
     for (;;) {
@@ -53,7 +56,7 @@ export class Rewrites {
     }
   }
 
-  /** Removes batches with only pruned rows. */
+  /** Removes rewritten batches whose rows are all pruned. */
   async prune(through: number): Promise<void> {
     for (const first of await this.#firsts()) {
       const batch = first > through ? undefined : await this.#last(first)
@@ -62,7 +65,7 @@ export class Rewrites {
     }
   }
 
-  /** The first row of each batch, in order. */
+  /** The first row of each rewritten batch, in order. */
   async #firsts(): Promise<number[]> {
     const { stream, rewritten } = this.#place
     const { state } = await this.#nats.manager.streams.info(stream, { subjects_filter: `${rewritten}.*` })

@@ -9,7 +9,7 @@ import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
 import type { SubjectLog } from './subject-log.js'
 
-/** Interval of a follower's checks that it is complete and the leader is alive. */
+/** Interval of the checks by which a follower finds out whether it lacks rows, and whether the leader is alive. */
 const probeMs = 1000
 /** Checks between two searches for a pruning whose announcement was lost. */
 const checksPerPruning = 60
@@ -29,7 +29,7 @@ interface SharingParts {
   readonly prunings: Prunings
 }
 
-/** The sequencing gateway of a space, and the messages of other gateways. */
+/** Determines which gateway sequences a space, and exchanges messages with the other gateways. */
 export class Sharing implements SharedLog<Row> {
   readonly #parts: SharingParts
   /** Runs tasks one after another. */
@@ -134,12 +134,12 @@ export class Sharing implements SharedLog<Row> {
     }
   }
 
-  /** A leader that receives another gateway's message was replaced. */
+  /** Handles the received messages. A leader that receives another gateway's message has been replaced. */
   async #onLive(): Promise<void> {
     const waiting = this.#waiting
     this.#waiting = []
     const { follower, replica, subject } = this.#parts
-    // An invalid batch throws here; recovering the log reports it.
+    // Throws for an invalid batch; the log then has to be recovered, which reports it.
     if (!this.leads) for (const { at, data } of waiting) await follower.onBatch(subject.stored(at, data))
     else if (
       waiting.some(
@@ -158,7 +158,7 @@ export class Sharing implements SharedLog<Row> {
     if (this.leads && performance.now() - awaySince > cutOffMs) this.#leaderLost()
     if (!this.leads && !this.#isClosed) {
       try {
-        // Only a missed message delays other tasks.
+        // Checks outside of `inTurn`, so that other tasks are only delayed if a message was missed.
         if (!(await follower.isCurrent())) {
           await this.#inTurn(async () => {
             if (!this.leads) await follower.catchUp()
@@ -174,7 +174,7 @@ export class Sharing implements SharedLog<Row> {
     if (!this.#isClosed) this.#probe = setTimeout(() => this.#run(this.#check()), probeMs)
   }
 
-  /** Stops waiting once the leader is found to be gone. */
+  /** Sends a request to the leader; rejects as soon as the leader is found to be gone. */
   #askOwner(owner: string, note: Note): ReturnType<Mailbox['ask']> {
     const { mailbox, space } = this.#parts
     return new Promise((resolve, reject) => {
@@ -203,7 +203,10 @@ export class Sharing implements SharedLog<Row> {
     if (!(await this.#parts.mailbox.isAlive(owner)) && owner === this.#owner) this.#leaderLost()
   }
 
-  /** A failure leaves the leader unknown: recovering the log determines it, and reports why it is unreadable. */
+  /**
+   * Logs a failure, and treats the leader as lost: recovering the log determines the leader, or reports why the
+   * log is unreadable.
+   */
   #run(task: Promise<void>): void {
     task.catch((err: unknown) => {
       this.#parts.nats.logger.warn({ space: this.#parts.space, err }, 'the leader cannot be watched')

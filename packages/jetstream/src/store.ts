@@ -26,7 +26,7 @@ import { Sharing } from './sharing.js'
 import { createPlace, establishStream } from './streams.js'
 import { type StoredBatch, SubjectLog } from './subject-log.js'
 
-/** Milliseconds that closing waits for unsent messages. */
+/** Milliseconds for which `close` waits until queued messages are sent. */
 const flushTimeoutMs = 500
 
 export interface JetStreamStoreOptions extends NatsOptions {
@@ -105,7 +105,7 @@ async function open(
   return new JetStreamLog({ space, subject, replica, prunings, rewrites, follower, sharing, logger, onClose })
 }
 
-/** Returns the replica as far as it belongs to the stream's log. Creates the log if there is none. */
+/** Returns the space in the replica if the replica is of the stream's log. Creates the log if there is none. */
 async function match(
   space: string,
   subject: SubjectLog,
@@ -122,7 +122,10 @@ async function match(
   return replicaFile.openSpace(space, tip.head.epoch)
 }
 
-/** Writes the first message of a space, with the epoch of its log. Rejects if rows were logged before, which are lost. */
+/**
+ * Writes the first message of a space, with the epoch of its log. Rejects if the replica shows that the stream has
+ * lost rows.
+ */
 async function begin(
   subject: SubjectLog,
   prunings: Prunings,
@@ -140,7 +143,7 @@ async function begin(
   try {
     await subject.write({ data, nonce, expected: 0 })
   } catch (error) {
-    // Another gateway was first, and its message defines the log.
+    // Another gateway has written the first message, which defines the log.
     if (!(error instanceof LogError) || error.code !== 'fenced') throw error
   }
   const tip = await subject.tip()

@@ -73,7 +73,7 @@ export async function establishStream(
   }
 }
 
-/** `undefined` = no such stream. */
+/** Finds a stream; `undefined` = there is none. */
 export async function findStream(manager: JetStreamManager, stream: string): Promise<StreamInfo | undefined> {
   try {
     return await manager.streams.info(stream)
@@ -83,7 +83,9 @@ export async function findStream(manager: JetStreamManager, stream: string): Pro
   }
 }
 
-/** Limits must not remove messages, and the number of copies has to match. Throws like `establishStream`. */
+/**
+ * Checks that no limit removes messages, and that the number of copies is right. Throws like `establishStream`.
+ */
 export function assertAsNeeded(found: StreamConfig, replicas: number): void {
   const config = wanted(found.name, replicas)
   const keys = [

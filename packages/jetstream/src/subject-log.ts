@@ -7,7 +7,7 @@ import type { StreamPlace } from './streams.js'
 
 /** One message of a space's subject. */
 export interface StoredBatch {
-  /** Its sequence in the stream, which is shared by spaces. */
+  /** The message's sequence in the stream, which several spaces share. */
   readonly at: number
   readonly head: BatchHead
   rows(): Row[]
@@ -26,12 +26,12 @@ const retryTimeoutMs = 5000
 const retryMs = 100
 /** Attempts to read the end of a subject. */
 const maxAttempts = 3
-/** Messages that are read one by one; further ones with a consumer. */
+/** Messages that are read with single requests; further ones are read with a consumer. */
 const maxSingleReads = 32
 const wrongLastSequence = 10071
 const bytesOfHeaders = 1024
 
-/** The messages of one space in its stream. Decisive reads go to the stream's leader. */
+/** The messages of one space in its stream. Reads on which a decision depends go to the stream's leader. */
 export class SubjectLog {
   readonly place: StreamPlace
   readonly #nats: Nats
@@ -103,7 +103,7 @@ export class SubjectLog {
     }
   }
 
-  /** The messages after a sequence, up to one that exists. */
+  /** The messages after the sequence `place`, up to `through`, which must exist. */
   async *after(place: number, through: number): AsyncGenerator<StoredBatch, void> {
     let next = place + 1
     for (let i = 0; i < maxSingleReads && next <= through; i++) {
@@ -117,7 +117,7 @@ export class SubjectLog {
     }
   }
 
-  /** The first message with this row or a later one; `tip` has one. */
+  /** The first message that contains this row or a later one; `tip` must contain such a row. */
   async locate(row: number, tip: StoredBatch): Promise<StoredBatch> {
     let [low, high] = [1, tip.at]
     while (low < high) {
@@ -129,7 +129,7 @@ export class SubjectLog {
     return this.#from(low, tip.at)
   }
 
-  /** Removes a message, and its bytes. */
+  /** Removes a message, and overwrites its bytes. */
   remove({ at }: StoredBatch): Promise<void> {
     return removeMessage(this.#nats, this.place.stream, at)
   }
@@ -145,7 +145,10 @@ export class SubjectLog {
     return { at, head: decodeHead(data, name), rows: () => decodeRows(data, name) }
   }
 
-  /** The first message from a sequence on. A lagging server may not have it yet. */
+  /**
+   * The first message of the subject at or after a sequence. Retries, because a lagging server may not have it
+   * yet.
+   */
   async #from(place: number, through: number): Promise<StoredBatch> {
     const { stream, subject } = this.place
     const until = performance.now() + retryTimeoutMs
@@ -222,7 +225,7 @@ async function* consume(
       failures++
       await delay(watchdogMs / maxIdleConsumers)
     } finally {
-      // The server may never answer this.
+      // Does not wait, because the server may never answer.
       void messages?.close().catch(() => undefined)
     }
   }

@@ -3,7 +3,7 @@ import { nkeys } from '@nats-io/transport-node'
 
 type Keys = ReturnType<typeof nkeys.createUser>
 
-/** A token as nsc creates it; `claims` in addition to issuer and subject. */
+/** Signs a token like one that nsc creates; `claims` are added to issuer and subject. */
 function sign(issuer: Keys, subject: Keys, claims: object): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
   const body = {
@@ -22,7 +22,10 @@ const unlimited = { subs: -1, data: -1, payload: -1 }
 const account = { ...unlimited, imports: -1, exports: -1, wildcards: true, conn: -1, leaf: -1 }
 const storage = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 }
 
-/** Servers that trust an operator, with one account, which may use JetStream or not. */
+/**
+ * Keys and configuration for servers that trust an operator. The operator has one account, which may use JetStream
+ * or not.
+ */
 export function natsOperator({ jetstream = true } = {}) {
   const [operator, owner, system] = [nkeys.createOperator(), nkeys.createAccount(), nkeys.createAccount()]
   const limits = { ...account, ...(jetstream && storage) }
@@ -30,14 +33,14 @@ export function natsOperator({ jetstream = true } = {}) {
   const encodeAccount = (keys: Keys, limits: object): string =>
     `${keys.getPublicKey()}: ${sign(operator, keys, { nats: { limits, type: 'account', version: 2 } })}`
   return {
-    /** Lines for the configuration of a server. */
+    /** Lines for the configuration file of a server. */
     lines: [
       `operator: ${operatorToken}`,
       'resolver: MEMORY',
       `system_account: ${system.getPublicKey()}`,
       `resolver_preload: { ${encodeAccount(owner, limits)}, ${encodeAccount(system, account)} }`,
     ].join('\n'),
-    /** A file of credentials for a new user, good until `expires` (Unix time, seconds). */
+    /** The content of a credentials file for a new user, valid until `expires` (Unix time, seconds). */
     credentials({ expires }: { expires?: number } = {}): string {
       const user = nkeys.createUser()
       const nats = { pub: {}, sub: {}, ...unlimited, type: 'user', version: 2 }

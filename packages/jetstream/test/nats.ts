@@ -11,7 +11,10 @@ import { needing } from '../../../test/verifies.js'
 
 export const withNats = needing('nats-server in the PATH, or NATS_SERVER_BIN', natsServer)
 
-/** Servers for one test, and gateways' stores on them: each with a replica of its own, unless it is named. */
+/**
+ * Starts NATS servers for one test. `store()` opens a gateway's store on them, with its own replica unless a file
+ * is named.
+ */
 export async function openNats(options: Parameters<typeof startNats>[0] = {}) {
   const nats = await startNats(options)
   const folder = mkdtempSync(join(tmpdir(), 'meup-jetstream-'))
@@ -35,7 +38,7 @@ export async function openNats(options: Parameters<typeof startNats>[0] = {}) {
       stores.push(store)
       return store
     },
-    /** Another user of the same servers. */
+    /** Connects another client to the same servers. */
     async stranger() {
       const connection = await connect({ servers: [...nats.servers] })
       onTestFinished(() => connection.close())

@@ -18,14 +18,14 @@ import {
 } from '@meup/protocol'
 import { type Attributes, createAttributes, type SpanScope, type TraceSpan } from './span.js'
 
-/** The weight of a call with a finished span, which later envelopes may refer to. */
+/** Weight of a call whose span is finished: later envelopes may still refer to it. */
 const endedWeight = 1000
 
 /** Makes a span of each tool call: from its proposal or request to its outcome. */
 export class CallSpans {
   readonly #scope: SpanScope
   readonly #traces: Traces
-  /** `null` = its span is finished. */
+  /** Calls by id; `null` = the span of the call is finished. */
   readonly #calls = new Calls<OpenCall | null>({
     reduce: (change, envelope) => this.#reduce(change, envelope),
     store: new RecentCalls({ open: 16e6, over: 10e6, weigh: ({ data }) => data?.weight ?? endedWeight }),
@@ -56,14 +56,14 @@ export class CallSpans {
     return [...this.#spans, ...refused]
   }
 
-  /** The spans of proposals whose proposers are no longer members. */
+  /** Ends proposals whose proposers are no longer members, and returns their spans. */
   closeBy(isGone: IsGone, envelope: Envelope): TraceSpan[] {
     this.#spans = []
     this.#calls.closeBy(isGone, envelope)
     return this.#spans
   }
 
-  /** The first rejection ends a call; a later approval starts another one. */
+  /** Updates the data of a call. The first rejection ends the call; a later approval starts another one. */
   #reduce(change: CallChange<OpenCall | null>, envelope: Envelope): OpenCall | null | undefined {
     const { call } = change
     if (change.what === 'asked') return this.#begin(call, envelope)
@@ -83,7 +83,7 @@ export class CallSpans {
     return open
   }
 
-  /** The first fulfilling request continues the call of a proposal. */
+  /** Starts the data of a call. The first request that fulfils a proposal continues the call of the proposal. */
   #begin(call: Call<unknown>, envelope: Envelope): OpenCall | undefined {
     const { payload } = envelope
     if (!isToolCall(payload)) return undefined
@@ -107,9 +107,9 @@ export class CallSpans {
 
 /** A tool call without an outcome. */
 interface OpenCall {
-  /** The id of the request or the proposal that it began with. */
+  /** The id of the request or proposal that began the call. */
   readonly id: string
-  /** The request that fulfils the proposal. */
+  /** The id of the request that fulfils the proposal. */
   readonly approval?: string
   readonly isProposal: boolean
   /** The sender of the request; before that, the proposer. */
@@ -221,10 +221,13 @@ const commonAttributes = (tool: string, place: Attributes): Attributes => ({
   'mcp.method.name': 'tools/call',
 })
 
-/** Milliseconds that a participant may be away before its calls count as abandoned; the default for runs is the same. */
+/** Milliseconds that a participant may be absent before its calls count as abandoned: the default for runs. */
 const maxAbsenceMs = 60_000
 
-/** Participants that left while they were the asker or the only target of a call. Most reconnect, so calls end after a delay. */
+/**
+ * Participants that have left, and were the asker or the only target of an open call. Most reconnect, so calls end
+ * after a delay.
+ */
 class Absences {
   readonly #since = new Map<string, number>()
 
@@ -237,7 +240,7 @@ class Absences {
       this.#since.set(id, Date.parse(ts))
   }
 
-  /** The calls that are abandoned by now, and since when. */
+  /** The calls that are abandoned by `now`, and since when. */
   due(now: number, open: Iterable<OpenCall>): { readonly call: OpenCall; readonly since: number }[] {
     const gone = [...this.#since].filter(([, since]) => now - since >= maxAbsenceMs)
     if (gone.length === 0) return []
@@ -251,6 +254,6 @@ class Absences {
   }
 }
 
-/** The target of a proposal is not needed before the approval. */
+/** Whether a call depends on a participant. The target of a proposal is not needed before the approval. */
 const involves = ({ asker, to, isProposal }: OpenCall, id: string): boolean =>
   asker === id || (!isProposal && to.length === 1 && to[0] === id)

@@ -57,8 +57,9 @@ const headerVariables = ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'OTEL_EXPORTER_OTL
 const headerName = /^[!#$%&'*+.^_`|~\w-]+$/
 
 /**
- * Rewrites headers as they are copied from a collector's page, `Authorization: Basic …`, into `name=value`, which OpenTelemetry reads.
- * It would take the text before the first `=` for a name, and quote it when that is none. Drops entries that name no header.
+ * Rewrites headers that were copied from a collector's page, `Authorization: Basic …`, into `name=value`, which
+ * OpenTelemetry reads. OpenTelemetry would take the text before the first `=` for the name, and quote it,
+ * credential included, if it is not a valid name. Drops entries without a valid header name.
  */
 function normalizeHeaders(log: Log): void {
   for (const variable of headerVariables) {
@@ -101,13 +102,13 @@ function watchExporter(inner: SpanExporter, log: Log) {
   }
 }
 
-/** Excludes the collector's complete response. */
+/** Leaves out the collector's response, which the error contains completely. */
 const describeFailure = (error: (Error & { readonly code?: unknown }) | undefined): object => ({
   reason: error?.message,
   code: error?.code,
 })
 
-/** Named `meup`, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES set a name. */
+/** The service is named `meup`, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES set a name. */
 const createResource = (): Resource =>
   defaultResource()
     .merge(resourceFromAttributes({ 'service.name': 'meup' }))
@@ -145,10 +146,10 @@ function readableSpan(span: TraceSpan, resource: Resource): ReadableSpan {
   }
 }
 
-/** Seconds and nanoseconds. */
+/** Converts milliseconds to seconds and nanoseconds. */
 const toHrTime = (ms: number): [number, number] => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)]
 
-/** OpenTelemetry's attribute types require mutable arrays. */
+/** Converts attributes to OpenTelemetry's types, which require mutable arrays. */
 const mutable = (attributes: Attributes) =>
   Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => [name, typeof value === 'object' ? [...value] : value]),

@@ -27,7 +27,7 @@ export interface TraceSpan extends SpanContext {
 
 type Loose = Readonly<Record<string, Attributes[string] | undefined>>
 
-/** The attributes that have a value. */
+/** Removes the attributes without a value. */
 export const createAttributes = (loose: Loose): Attributes =>
   Object.fromEntries(
     Object.entries(loose).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -51,7 +51,7 @@ export class SpanScope {
     return view === undefined || view.state === 'free' ? undefined : view
   }
 
-  /** The span of this context, or of the innermost opened enclosing one. */
+  /** The span of this context, or of the innermost opened context around it. */
   findSpan(context: string | undefined): SpanContext | undefined {
     for (let at = context; at !== undefined; at = contextParent(at)) {
       if (this.getOpened(at) !== undefined) return this.#traces.getContextSpan(at)

@@ -85,7 +85,7 @@ class Spans implements TraceFold {
 const isEndedBy = ({ endedAt, ending }: ContextView, { id }: Envelope): boolean =>
   endedAt !== null && ending?.source.id === id
 
-/** The span of a context that `ending` has closed. */
+/** The span of a context that the envelope `ending` has closed. */
 function createContextSpan(
   view: ContextView,
   ending: Envelope,
@@ -129,7 +129,7 @@ interface EventList {
 }
 
 const nothing: EventList = { events: [], dropped: 0, weight: 0 }
-/** Events of one span: as many as OpenTelemetry allows by default. */
+/** Maximum events of one span: the default limit of OpenTelemetry. */
 const maxEvents = 128
 
 /**

@@ -2,10 +2,11 @@ import { createTraceFold } from '@meup/telemetry'
 import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('telemetry', {
-  // It reads the log, without a welcome.
+  // Skips fixtures that begin with a welcome: the fold reads a log.
   skips: ({ welcome }) => welcome !== undefined,
   knows: { calls: ['state'] },
-  // Calls of tools that are over have a span; that of a proposal is that of the request which fulfils it.
+  // Only tool calls have spans, and only when they have ended. A fulfilled proposal shares the span of the request
+  // that fulfils it.
   forgets: (id, fact) => /^x/.test(id) || ['open', 'fulfilled'].includes((fact as { state: string }).state),
   read: ({ envelopes }) => {
     const fold = createTraceFold({ space: 'demo', epoch: 'epoch' })

@@ -5,7 +5,7 @@ testFoldFixtures('telemetry', {
   knows: { contexts: ['owner', 'state'] },
   // Only contexts that have ended have spans.
   forgets: (_, fact) => 'state' in fact && fact.state === 'open',
-  // It follows a log, not a connection.
+  // Skips fixtures that begin with a welcome: the fold reads a log.
   skips: ({ welcome }) => welcome !== undefined,
   read: ({ envelopes }) => {
     const fold = createTraceFold({ space: 'test', epoch: 'epoch' })

@@ -15,7 +15,7 @@ const span = (spanId: string, more: Partial<TraceSpan> = {}): TraceSpan => ({
 })
 const toId = (n: number): string => n.toString(16).padStart(16, '0')
 
-/** Sets the variables, and gives an export and what it says to the operator. */
+/** Sets environment variables, and starts an export. `received`: the messages that it logs. */
 function exporting(variables: Record<string, string>) {
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value)
   onTestFinished(() => void vi.unstubAllEnvs())
@@ -101,7 +101,7 @@ test('the variables of OpenTelemetry say where to, with which headers, under whi
 describe('headers', () => {
   const credential = 'Basic aHVzaDpodXNoLWh1c2g=='
 
-  /** The headers of one export, and all that the operator reads of it. */
+  /** Exports one span with this header variable. Returns the headers of the request, and all log lines as JSON. */
   async function exportWith(value: string, variable = 'OTEL_EXPORTER_OTLP_HEADERS') {
     const receiver = await receiveTraces()
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', receiver.url)

@@ -3,7 +3,7 @@ import { readText } from '../../../test/support/packages.js'
 import { call, conclusion, failure, propose, refused, result, start } from '../../folds/test/support/log.js'
 import { foldSpans } from './support/spans.js'
 
-/** Everything that a span may tell. */
+/** A log whose spans have every attribute. */
 const log = [
   start('bot', '', { id: 'run', correlationId: 'question', payload: { metadata: { model: 'm' } } }),
   call('bot', 'read', {}, { id: 'c1', context: 'run', rationale: 'why', parallelGroup: 0 }),
@@ -25,5 +25,5 @@ test('the page on tracing has every attribute, and no other', () => {
     [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
   )
   expect(new Set(documented)).toEqual(new Set([...received, 'error.type']))
-  expect(documented.length).toBe(new Set(documented).size + 1) // `error.type` heads a table of its own, too.
+  expect(documented.length).toBe(new Set(documented).size + 1) // `error.type` is also the heading of a table.
 })

@@ -5,7 +5,7 @@ import { draft, drafts, openNats, withNats } from '../nats.js'
 
 const everything = { limit: 100 }
 
-/** Keeps a gateway from writing to its replica until `release`. */
+/** Locks the file of a replica, so that its gateway cannot write to it until `release`. */
 function hold(path: string): { release(): void } {
   const db = new Database(path)
   db.prepare('BEGIN IMMEDIATE').run()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { draft, drafts, openNats, withNats } from '../nats.js'
 
-/** The names of the space `main` in NATS, which other gateways rely on. */
+/** Stream and subject of the space `main`. Other gateways derive the same names. */
 const stream = 'MEUP_5'
 const subject = 'meup.space.5.main'
 

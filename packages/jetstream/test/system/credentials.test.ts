@@ -52,7 +52,7 @@ test(
     expect(await ready()).toBe(200)
     const away = (): boolean => said.some((text) => text.includes('is away'))
     await expect.poll(away, within).toBe(true)
-    // It is noticed without sending.
+    // The gateway notices the refusal without sending anything.
     await expect.poll(ready, within).toBe(503)
     expect(await alice.refused(chat('meanwhile'))).toMatchObject({ code: 'unavailable' })
     const refusal = 'The NATS server refuses this gateway'

@@ -16,7 +16,7 @@ const nothing = {
   onNote: () => {},
 }
 
-/** A draft whose body says this. */
+/** A draft with this text in its body. */
 function saying(seq: number, text: string) {
   const body = Buffer.from(`{"id":"e${seq}","payload":{"message":"${text}"}}`)
   return { ...draft(seq), body, content: body }
@@ -25,7 +25,7 @@ function saying(seq: number, text: string) {
 const secrets = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, i) => saying(from + i, `secret-${from + i}-`))
 
-/** Which of the secrets these bytes have. */
+/** Numbers of the secrets that these bytes contain. */
 const secretsIn = (bytes: string): number[] =>
   [...new Set([...bytes.matchAll(/secret-(\d+)-/g)].map(([, seq]) => Number(seq)))].sort((a, b) => a - b)
 
@@ -108,7 +108,7 @@ test(
     const { js, manager } = await stranger()
     const original = await manager.streams.getMessage('MEUP_5', { seq: 2 })
     await log.erase([2])
-    // As if the gateway had ended earlier: the message is there, after its rewritten version.
+    // Restores the removed message after its rewritten version, as if the gateway had ended before removing it.
     await js.publish('meup.rewritten.5.main.1', original?.data ?? '', {})
     expect(secretsIn(natsFiles(nats))).toEqual([1, 2, 3])
     expect(await log.erase([2])).toBe(true)

@@ -8,7 +8,7 @@ const participants = { alice: ['*'], bob: ['*'] }
 const hour = 3_600_000
 const day = 24 * hour
 
-/** The time, set forward by as much as `ahead`; what is due in an hour is due at once. */
+/** The system clock plus `ahead`. Tasks that are due in an hour run after 50 ms. */
 function settableClock(): Clock & { ahead: number } {
   const clock = {
     ahead: 0,

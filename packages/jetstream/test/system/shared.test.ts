@@ -11,7 +11,7 @@ test(
     const { store } = await openNats()
     const one = await store()
     const log = await one.open('main')
-    // More messages than are read one by one.
+    // Writes more messages than a gateway reads with single requests.
     for (let seq = 1; seq <= 120; seq += 3) await log.append(drafts(seq, seq + 2))
     const rows = await log.read(everything)
     await one.close()
@@ -87,7 +87,7 @@ test(
     const [one, two] = [await store(), await store()]
     const log = await one.open('main')
     await log.append(drafts(1, 3))
-    // As if the first had been silent for long.
+    // Removes the entry of the first gateway, as if it had been silent for long.
     const { manager } = await stranger()
     await manager.streams.purge('KV_meup_owners')
     const rival = await two.open('main')
@@ -121,7 +121,7 @@ test(
     await expect
       .poll(() => log.recover().then(() => 'recovered', String), { timeout: 20_000 })
       .toBe('recovered')
-    // It may have been on its way.
+    // The rejected draft may have reached the stream, so the next seq is read from the log.
     const next = log.head + 1
     await log.append([draft(next)])
     expect(log.find(`e${next}`)?.seq).toBe(next)
@@ -132,7 +132,7 @@ test(
   'a server that is too old is refused by name',
   withNats(async () => {
     const { store } = await openNats()
-    // The first line of a server of that version, which is enough to detect it.
+    // Imitates the first line of such a server, which is enough to detect the version.
     const old = createServer((socket) => {
       const info = {
         server_id: 'old',

@@ -60,7 +60,7 @@ test(
       const guest = await follower.dial({})
       const { id, capabilities } = guest.welcome.you
       expect([id.startsWith('guest-'), capabilities]).toEqual([true, ['chat']])
-      // At once: without waiting until the other gateway knows about it.
+      // Sends at once, without waiting until the other gateway knows the guest.
       const { seq } = await guest.accepted(chat(`from guest ${i}`))
       expect(await root.next((frame) => frame.seq === seq)).toMatchObject({ from: id })
       expect(await guest.refused({ kind: 'work.dig', payload: {} })).toMatchObject({

@@ -8,7 +8,7 @@ export function foldSpans(log: readonly Fields[], options: Partial<TraceOptions>
   return feed(createTraceFold({ space: 'demo', epoch, ...options }), log).flat()
 }
 
-/** Spans as an indented text, by their beginnings: name, and what went wrong. */
+/** Draws spans as indented lines in the order of their starts: the name, and the error if any. */
 export function drawn(spans: readonly TraceSpan[]): string[] {
   const ids = new Set(spans.map(({ spanId }) => spanId))
   const under = (parent: string | undefined, indent: string): string[] =>
