@@ -18,7 +18,7 @@ const grant = (id: string, name: string): Sent => ({
   payload: { recipient: 'bot', capabilities: ['participant.status', { tool: `tool/${name}` }] },
 })
 
-/** The log's record of the right of a call. */
+/** The right of a call (`allowedBy`), as the client receives it with the logged call. */
 const rightOf = async (client: Client, sent: Sent): Promise<unknown> =>
   (await client.accepted(sent)).allowedBy
 

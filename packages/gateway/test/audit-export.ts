@@ -7,7 +7,7 @@ import { type StartOptions, start } from './support.js'
 
 export const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
 
-/** The verdict on an export that arrives in small pieces. */
+/** Verifies an export that arrives in small pieces. */
 export const verdictFor = (text: string | Uint8Array, known?: KnownHead): Promise<ExportVerdict> =>
   verifyExport(piecesOf(Buffer.from(text)), sha256, known)
 
@@ -15,7 +15,7 @@ function* piecesOf(bytes: Buffer): Generator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += 1000) yield bytes.subarray(start, start + 1000)
 }
 
-/** A line of an export, whichever it is. */
+/** A line of an export: its first line, an envelope, a hash, or its last line. */
 export interface Line {
   readonly epoch?: string
   readonly first?: number
@@ -28,21 +28,21 @@ export interface Line {
   readonly hash?: string
 }
 
-/** The lines of an export as objects; throws where the last one is not ended. */
+/** Parses the lines of an export; throws if the last line does not end with a line feed. */
 export function linesOf(text: string): Line[] {
   const lines = text.split('\n')
   if (lines.pop() !== '') throw new Error('the last line is not ended')
   return lines.map((line) => JSON.parse(line) as Line)
 }
 
-/** An export of the space `test`, as text; rejects if it breaks off. */
+/** An export of the space `test`, as text; rejects if the response ends early. */
 export async function exportOf(url: string, reader: string, query = ''): Promise<string> {
   const response = await asking(url, reader).get(`/audit/export${query}`)
   if (response.status !== 200) throw new Error(await response.text())
   return response.text()
 }
 
-/** A store that reports every reading of its logs in advance, except for indexing. */
+/** A store that calls `reading` before each read of its logs, except those of the indexer. */
 export function watched(inner: LogStore, reading: (query: Query, log: EnvelopeLog) => unknown): LogStore {
   return {
     ...(inner.path !== undefined && { path: inner.path }),
@@ -60,7 +60,7 @@ export function watched(inner: LogStore, reading: (query: Query, log: EnvelopeLo
 
 export const participants = { alice: ['*'], bob: ['*'], auditor: ['observe.targeted'] }
 
-/** A space in which something was said to all, and something to one. */
+/** A space with public and addressed messages, and with visible and hidden thoughts. */
 export async function talkedIn(options: Partial<StartOptions> = {}) {
   const running = await start({ participants, ...options })
   const said = await running.post('alice', [

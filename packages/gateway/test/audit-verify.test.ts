@@ -14,7 +14,6 @@ const hexOf = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []
 const tipOf = async (log: EnvelopeLog): Promise<string> =>
   hexOf((await log.read({ limit: 1, order: 'desc' }))[0]?.hash)
 
-/** A log of this many rows. */
 async function logOf(rows: number, store: LogStore = memoryStore()): Promise<EnvelopeLog> {
   const log = await store.open('main')
   await log.append(

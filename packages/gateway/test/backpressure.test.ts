@@ -8,12 +8,14 @@ import { start, temporaryFile } from './support.js'
 const participants = { alice: ['chat'], bob: ['chat'], carol: ['chat'] }
 const [kilobytes, mebibyte] = [64, 1024 * 1024]
 const message = 'x'.repeat(kilobytes * 1024)
-/** Above this no more is read from a sender, except one frame in transit, and the last read of a socket. */
+/** Upper bound of admitted bytes that wait: the limit, one frame in transit, and the last read of a socket. */
 const maxWaitingBytes = 2 * mebibyte + 4 * kilobytes * 1024
 
 const idOf = (from: number) => (number: number) => `m${from + number}`
 
-/** Sends so much that it fills every buffer on the way, and comes back while it waits there. */
+/**
+ * Sends enough messages to fill every buffer between client and log, so that the last ones stay in the client's.
+ */
 function flood(client: Client, count: number, first = 0): string[] {
   const ids = range(0, count - 1).map(idOf(first))
   for (const id of ids) client.send({ id, kind: 'chat', payload: { message } })
@@ -28,7 +30,8 @@ describe('while the log stands still', () => {
     const { store, stall } = faultyDisk(
       clock ? memoryStore() : await sqliteStore({ path: temporaryFile('log.sqlite') }),
     )
-    // Waiting envelopes arrive all at once: a busy machine may not read them in time.
+    // All waiting envelopes are delivered at once: a busy machine may not read them before a smaller buffer is
+    // full.
     const limits = { sendBufferBytes: 64 * mebibyte }
     const running = await start({ participants, store, limits, ...(clock && { clock }) })
     const [alice, bob] = [await running.connect('alice'), await running.connect('bob')]

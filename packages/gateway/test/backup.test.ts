@@ -13,7 +13,7 @@ function draft(seq: number): DraftEntry {
   return { seq, ...fields, body: Buffer.concat([Buffer.from(`{"seq":${seq},`), content]), content }
 }
 
-/** A log that is being written, with this many rows. */
+/** Writes a log with this number of rows, and keeps its store open. */
 async function logged(count: number, path = temporaryFile('log.db')) {
   const store = await sqliteStore({ path })
   onTestFinished(() => store.close())
@@ -27,7 +27,7 @@ async function readLog(path: string): Promise<{ log: EnvelopeLog; ids: string[] 
   return { log, ids: (await log.read({ limit: 10_000 })).map(({ id }) => id) }
 }
 
-/** Changes what a file has, whatever its triggers say. */
+/** Changes a log file with SQL, after dropping the triggers that forbid it. */
 function change(path: string, sql: string): void {
   const db = new Database(path)
   const triggers = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all()

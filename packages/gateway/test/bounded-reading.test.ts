@@ -9,7 +9,7 @@ import { range } from './client.js'
 const participants = { ana: ['*'], ben: ['*'] }
 const tail = Number.MAX_SAFE_INTEGER
 
-/** A log of this many rows that ben may not read, and ana only if they are `to` it; each row answers `answered` others. */
+/** A log whose rows ben may not read, and ana only if `to` is `ana`. Each row correlates to `answered` ids. */
 async function logged(rows: number, answered: number, to = 'zed'): Promise<LogStore> {
   const store = memoryStore()
   const log = await store.open('test')
@@ -27,7 +27,7 @@ async function logged(rows: number, answered: number, to = 'zed'): Promise<LogSt
   return store
 }
 
-/** A gateway on it, which reports each reading once it is open. */
+/** A gateway on such a log. Reports each read once the gateway is open. */
 async function served(
   rows: number,
   {
@@ -80,7 +80,7 @@ class Peer implements Feed {
   }
 }
 
-/** More turns of the event loop than what is to happen in memory takes. */
+/** Waits for more turns of the event loop than the reads in memory need. */
 async function turns(count = 200): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

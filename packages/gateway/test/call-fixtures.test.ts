@@ -5,9 +5,10 @@ const encoder = new TextEncoder()
 
 testFoldFixtures('the gateway', {
   knows: { calls: callFields },
-  // Only open proposals can be decided; their ends by time are those that it announces.
+  // The state only keeps open proposals, and requests. Expiry is an event that the gateway itself logs.
   forgets: (_, fact) => !['open', 'answered', 'cancelled'].includes((fact as { state: string }).state),
-  // It reads its own log, announces the ends by time, and decides nothing by elicitations about chats.
+  // Skips fixtures that begin with a welcome, because the state reads a log; that of expiry by the log's time,
+  // because the gateway logs each expiry; and that of elicitations about chats, which the gateway does not track.
   skips: ({ name, welcome }) =>
     welcome !== undefined ||
     name === 'a proposal expires by the time of the log' ||

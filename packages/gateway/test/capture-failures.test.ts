@@ -7,7 +7,7 @@ import { byId } from './client.js'
 import { operatorLog } from './guarded.js'
 import { stage, twoCalls } from './turns.js'
 
-/** A store that keeps the log, but neither turns nor steps. */
+/** A store that keeps the log, but next to whose path no index file can be created. */
 function withoutTurns(inner: LogStore): LogStore {
   return {
     path: join(tmpdir(), 'nothing', 'is', 'here', 'log.db'),

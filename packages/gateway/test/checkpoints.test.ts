@@ -26,7 +26,7 @@ async function kept(log: EnvelopeLog) {
   return checkpoint
 }
 
-/** A log whose checkpoint is some way before its end, and which tells from which row on it was read. */
+/** A log with a checkpoint of row 500. `reads`: the `after` of each read. */
 async function logged() {
   const path = temporaryFile('log.db')
   const store = await sqliteStore({ path })

@@ -1,7 +1,7 @@
 import { type Envelope, type ErrorPayload, GATEWAY, type WelcomePayload } from '@meup/protocol'
 import type { WebSocket } from 'ws'
 
-/** How long a frame may take before a test fails. */
+/** Milliseconds without a matching frame after which a test fails. */
 const deadlineMs = 20_000
 
 /** An envelope to send; the id is generated if absent. */
@@ -25,7 +25,7 @@ export const errorFor =
   (frame) =>
     frame.kind === 'system.error' && frame.correlationId === id
 
-/** The presence event of a participant. */
+/** Matches the presence event of a participant. */
 export const presence =
   (event: 'join' | 'leave', participant: string): Matches =>
   ({ kind, payload }) =>
@@ -33,20 +33,20 @@ export const presence =
     payload.event === event &&
     (payload.participant as { id: string }).id === participant
 
-/** The ids of what participants said, without what the gateway has to say. */
+/** The ids of the envelopes that participants sent, without those of the gateway. */
 export const said = (frames: readonly Envelope[]): string[] =>
   frames.filter(({ from }) => from !== GATEWAY).map(({ id }) => id)
 
-/** The seqs of the frames that are in the log. */
+/** The seqs of the logged frames. */
 export const seqs = (frames: readonly Envelope[]): number[] =>
   frames.flatMap(({ seq }) => (seq === undefined ? [] : [seq]))
 
 export const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index)
 
-/** The far end of a real socket. Frames are read in their order; each wait has a deadline. */
+/** A client on a real WebSocket. Frames are read in the order of arrival; each wait has a deadline. */
 export class Client {
-  /** From the first welcome on, who the gateway says it is. */
+  /** The participant; after the first welcome, the id in that. */
   participant: string
   readonly ws: WebSocket
   readonly frames: Envelope[] = []
@@ -77,8 +77,8 @@ export class Client {
   }
 
   /**
-   * Every frame from where reading stopped last time up to and with the first that matches. Fails where no further one comes
-   * for some time.
+   * Returns the unread frames up to and including the first that matches. Fails if no further frame arrives in
+   * time.
    */
   async until(matches: Matches): Promise<Envelope[]> {
     const start = this.#read
@@ -104,7 +104,7 @@ export class Client {
     }
   }
 
-  /** The next frame that matches; those before it are passed over. */
+  /** The next frame that matches; skips the frames before it. */
   async next(matches: Matches): Promise<Envelope> {
     return last(await this.until(matches))
   }

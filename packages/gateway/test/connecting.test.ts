@@ -218,7 +218,7 @@ describe('guests', () => {
   })
 })
 
-/** A store whose logs answer only after this many requests. */
+/** A store whose logs answer no read before this number of reads is pending. */
 function readTogether(many: number): LogStore {
   const inner = memoryStore()
   let [asked, answer] = [0, () => {}]

@@ -5,7 +5,7 @@ const everybody = { participant: 'ana', readsTargeted: true, readsRefusals: true
 
 testFoldFixtures('the gateway', {
   knows: { contexts: ['owner', 'state', 'hiddenBy', 'session'] },
-  // It is what sends a welcome.
+  // Skips fixtures that begin with a welcome: the gateway does not receive welcomes.
   skips: ({ welcome }) => welcome !== undefined,
   read: ({ envelopes }) => {
     let state = new SpaceState()

@@ -3,11 +3,13 @@ import fc from 'fast-check'
 
 interface Cast {
   readonly names: readonly string[]
-  /** A time on the wire, this many seconds after the log begins. */
+  /** An RFC 3339 time, this number of seconds after the log begins. */
   at(seconds: number): string
 }
 
-/** Envelopes that stop and resume, propose and decide, hide and show, and chats that may answer each other. */
+/**
+ * Generators of pauses, proposals and their decisions, visibility changes, and chats that may answer each other.
+ */
 export function controlMoves({ names, at }: Cast) {
   const from = fc.constantFrom(...names)
   const some = fc.subarray([...names], { minLength: 1 })

@@ -17,7 +17,10 @@ function say(
   state.apply(envelope, encoder.encode(JSON.stringify(envelope)))
 }
 
-/** Questions and proposals of ana, and then of `eve` and `mallory`, this many times. */
+/**
+ * A state with one request and one proposal of ana, followed by `times` of each from eve and mallory, most from
+ * mallory.
+ */
 function crowded(times: number): SpaceState {
   const state = new SpaceState()
   const payload = { method: 'tools/call' }

@@ -7,7 +7,7 @@ import { range } from './client.js'
 
 const secondMs = 1000
 
-/** A space that only takes records. */
+/** A `Decisions` object whose records are collected instead of logged. */
 function recorder(guard: (text: string) => string = (text) => text) {
   const clock = new FakeClock()
   const written: { to: string[]; payload: DecisionPayload }[] = []

@@ -41,7 +41,7 @@ describe('order', () => {
   })
 })
 
-/** Receivers of an envelope from this participant, including its second connection. */
+/** The participants that receive an envelope from this sender; the sender itself over its second connection. */
 async function reach({ connect }: Running, sent: Sent, from = 'alice'): Promise<string[]> {
   const sender = await connect(from)
   const readers = await Promise.all(Object.keys(participants).map((id) => connect(id)))
@@ -112,7 +112,7 @@ describe('who gets it', () => {
     expect(await reach(running, proposal, 'carol')).toEqual(everyone)
     const fulfilment = { ...request, id: 'done', to: ['bob'], correlationId: 'plan' }
     expect(await reach(running, fulfilment)).toEqual(everyone)
-    // The proposer gets the result, too.
+    // The proposer gets the result as well.
     expect(await reach(running, { ...answer, correlationId: 'done' }, 'bob')).toEqual(everyone)
   })
 

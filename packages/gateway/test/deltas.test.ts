@@ -16,7 +16,7 @@ const participants = {
 }
 const question = { id: 'q', kind: Kind.chat, payload: { message: 'why?' } }
 
-/** An answer to `q` as it is written. */
+/** A delta of an answer to `q`. */
 const delta = (index: number, text: string, more: object = {}): Sent => ({
   id: freshId(),
   kind: Kind.chatDelta,
@@ -45,7 +45,7 @@ async function asked(options: Partial<StartOptions> = {}) {
   return { ...running, ana, ben, cem }
 }
 
-/** Texts of the deltas that a client gets before an answer to all. */
+/** Texts of the deltas that a client gets before a public answer. */
 async function textsBefore(client: Client, ben: Client): Promise<unknown[]> {
   const { id } = await ben.accepted(answer())
   return textsIn(await client.until(byId(id)))
@@ -91,7 +91,7 @@ describe('a delta', () => {
       const text = await (await asking(url, 'ana').get(view)).text()
       expect([view, text.includes('ephemeral'), text.includes(Kind.chatDelta)]).toEqual([view, false, false])
     }
-    // Opened, configured, three joins, the question, the run, and its answer.
+    // Seqs 1 to 9: opened, configured, three joins, the question, start and end of the run, and this answer.
     expect(seq).toBe(9)
     await close()
     for (const file of [path, `${path}.index.db`]) {
@@ -115,7 +115,7 @@ describe('a delta', () => {
     const [cut, uncut] = [{ kinds: ['!chat.delta'] }, { kinds: ['chat.*'], from: ['cem'], reasoning: 'none' }]
     const write = async (index: number, text: string): Promise<void> => {
       ben.send(delta(index, text, { to: ['ana'] }))
-      await ben.refused({ kind: 'acme.note' }) // Earlier deltas have been forwarded.
+      await ben.refused({ kind: 'acme.note' }) // By then the gateway has forwarded the earlier deltas.
     }
     await write(0, 'one')
     await ana.subscribe(cut)
@@ -193,7 +193,7 @@ verifies('O11', 'a hidden run withholds its thoughts, and no part of the answer'
 describe('a reader that is behind', () => {
   const sendBufferBytes = 96 * 1024
 
-  /** A reader that accepts nothing until it is released, and a writer. */
+  /** Connects a writer, and a reader whose buffer is not emptied until it is released. */
   async function behind() {
     const gateway = await createTestGateway({ participants, limits: { sendBufferBytes } })
     onTestFinished(() => gateway.close())
@@ -240,7 +240,7 @@ describe('a reader that is behind', () => {
   })
 })
 
-/** A peer that accepts nothing until it is released. */
+/** A connection whose sent bytes stay unread until it is released. */
 class Deaf implements Connection {
   readonly remote = 'here'
   readonly isGone = false
@@ -375,7 +375,7 @@ describe('a flood of deltas', () => {
     await expect.poll(() => gateway.report()[0]?.metrics.heldReads).toBeGreaterThan(0)
     for (const _ of range(1, 3)) await ana.accepted(answer())
     const passed = ana.frames.filter(ofKind(Kind.chatDelta)).length
-    // 2 MiB of saved allowance, and the delta that exceeded them.
+    // The client gets what the saved allowance of 2 MiB pays for, and the delta that exceeded it.
     expect(passed).toBeGreaterThan(5)
     expect(passed).toBeLessThan(13)
     clock.advance(60_000)

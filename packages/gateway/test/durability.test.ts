@@ -8,6 +8,6 @@ test.for(['process', 'power'] as const)('durability %s: what a commit waits for'
     db.pragma(name, { simple: true }),
   )
   db.close()
-  // 1 = NORMAL, 2 = FULL; and with fullfsync macOS empties the cache of the disk.
+  // synchronous: 1 = NORMAL, 2 = FULL. With fullfsync, macOS also flushes the cache of the disk.
   expect([synchronous, fullfsync]).toEqual(durability === 'power' ? [2, 1] : [1, 0])
 })

@@ -6,14 +6,14 @@ import { SpaceState } from '../src/core/state/state.js'
 
 const read = (name: string): Buffer => readFileSync(join(import.meta.dirname, 'snapshots', name))
 
-/** The contents of a state, without the fields of these names. */
+/** The contents of a state, without fields with these names. */
 const factsOf = (state: SpaceState, omitted: readonly string[] = []): object =>
   JSON.parse(Buffer.from(state.toSnapshot()).toString(), (name, value) =>
     omitted.includes(name) ? undefined : value,
   )
 
 const newInLaterFormats = ['session', 'living', 'replaced']
-/** The formats that were ever written, from `oldestVersion` on, and the fields that they do not have. */
+/** The formats that earlier versions wrote, from `oldestVersion` on, with the fields that each lacks. */
 const formats = {
   8: [...newInLaterFormats, 'configurations', 'triggers', 'lastAt', 'ended', 'program', 'ref', 'method'],
   10: [...newInLaterFormats, 'method'],

@@ -35,7 +35,7 @@ async function enter(options: Partial<Parameters<typeof start>[0]> = {}) {
     await connect('eve'),
   ]
   const all = [ana, bot, cem, eve]
-  /** Notices of ends to each participant, once all is delivered. */
+  /** Expiry notices that each participant has received, once all envelopes are delivered. */
   const announced = async () => {
     const { id } = await ana.accepted(chat)
     await Promise.all([bot, cem, eve].map((each) => each.next(byId(id))))
@@ -208,7 +208,7 @@ describe('no end by time is told', () => {
   })
 })
 
-/** A place that outlives the gateways which open it. */
+/** Stores whose content outlives the gateways that open them. */
 const places = {
   'in memory': async () => {
     const store = memoryStore()

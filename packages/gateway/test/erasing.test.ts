@@ -325,14 +325,14 @@ test('a replica has erased nothing while somebody reads it as it was, also when 
   reader.prepare('SELECT count(*) FROM envelopes').get()
   const erased: string[] = []
   const attempts = ['first', 'second'].map((each) => file.erase(space, [1]).then(() => erased.push(each)))
-  await file.openSpace('test', 'epoch') // Is answered after both have looked at the row.
+  await file.openSpace('test', 'epoch') // Answered only after both erasures have read the row.
   expect(erased).toEqual([])
   reader.close()
   await Promise.all(attempts)
   expect(bytesBeside(path).includes(needle)).toBe(false)
 })
 
-/** A store whose logs refuse to erase for a while, or to be read afterwards. */
+/** A store whose logs refuse to erase while `refuses` is set, or to be read after that while `isUnreadable` is. */
 function reluctant(inner: LogStore) {
   const fault = { refuses: true, isUnreadable: false, attempts: 0 }
   const store: LogStore = {
@@ -425,7 +425,7 @@ describe('an erasure that is cut off after its record', () => {
     const { store, fault } = reluctant(await sqliteStore({ path }))
     const again = await start({ participants, clock, store, retention: { days: 10 } })
     const oldest = async () => {
-      clock.advance(10_000) // Failed steps are tried again.
+      clock.advance(10_000) // Failed erasures are tried again.
       const { prunedBefore = 1 } = (await asking(again.url, 'eve').json('/audit/verify')) as {
         prunedBefore?: number
       }

@@ -4,7 +4,7 @@ import type { Client, Sent } from './client.js'
 import { asking } from './http-client.js'
 import { type StartOptions, start } from './support.js'
 
-/** The text that must not be found: it is in every envelope of `tellEverything`. */
+/** The text that must not be found after the erasure: every envelope of `tellEverything` contains it. */
 export const needle = 'hunter2-tango-foxtrot'
 
 export const participants = {
@@ -14,7 +14,7 @@ export const participants = {
   eve: ['*', 'space.erase', 'observe.targeted'],
 }
 
-/** A space, and how its eraser erases. */
+/** A space with three clients, and functions by which `eve` erases envelopes. */
 export async function erasable(options: Partial<StartOptions> & { store?: LogStore } = {}) {
   const running = await start({ participants, ...options })
   const [ana, ben, tool] = [
@@ -43,7 +43,10 @@ const call = {
 }
 const result = { jsonrpc: '2.0', id: needle, result: { content: [{ type: 'text', text: needle }] } }
 
-/** Says the needle in every kind that may be erased, in two turns of ben; what says it, and what is between. */
+/**
+ * Sends an envelope with the needle of every kind that may be erased, in a turn of ben. A second turn, without it,
+ * follows. Returns the seqs and the envelopes with the needle.
+ */
 export async function tellEverything(by: Record<'ana' | 'ben' | 'tool', Client>) {
   const { ana, ben, tool } = by
   const said: (readonly [Client, Sent])[] = [
@@ -76,7 +79,7 @@ export async function tellEverything(by: Record<'ana' | 'ben' | 'tool', Client>)
 
 export const proposed = { method: 'tools/call', params: { name: 'look_up', arguments: { word: needle } } }
 
-/** Every view of a space as this participant sees it, as texts by their names. */
+/** Every view of a space that this participant can request, as text by its name. */
 export async function viewsOf(url: string, participant = 'eve'): Promise<Record<string, string>> {
   const { get } = asking(url, participant)
   const paths = [

@@ -19,7 +19,7 @@ async function onFaultyDisk(options: Partial<StartOptions> = {}) {
   return { ...running, ...disk, spaces, alice, bob, seq }
 }
 
-/** Everything that this client has sent has been admitted or refused. */
+/** Resolves when every envelope that this client has sent is admitted or refused. */
 const isSubmitted = (client: Client) => client.subscribe({})
 
 describe('a log that refuses a commit', () => {

@@ -1,6 +1,6 @@
 import type { EnvelopeLog, LogStore } from '@meup/gateway'
 
-/** A promise that is settled from outside. */
+/** A promise with functions that settle it. */
 function deferred() {
   let [resolve, reject] = [(): void => {}, (_: Error): void => {}]
   const promise = new Promise<void>((onResolve, onReject) => {
@@ -11,7 +11,7 @@ function deferred() {
   return { promise, resolve, reject }
 }
 
-/** A store whose disk can be made to stall, and then to continue or fail. */
+/** A store whose disk can be stalled, and then continue or fail. */
 export function faultyDisk(inner: LogStore) {
   let [before, after]: (Promise<void> | undefined)[] = []
   let reached = (): void => {}
@@ -37,7 +37,7 @@ export function faultyDisk(inner: LogStore) {
     close: () => inner.close(),
   }
 
-  /** Further appends wait before they are written; `appending` resolves when one does. */
+  /** Stalls further appends before they are written; `appending` resolves when one arrives. */
   function stall() {
     const [arrival, end] = [deferred(), deferred()]
     reached = arrival.resolve
@@ -50,7 +50,7 @@ export function faultyDisk(inner: LogStore) {
     return { appending: arrival.promise, goOn: ending(end.resolve), fail }
   }
 
-  /** Further appends are written, but the gateway only gets the result when it is released. */
+  /** Writes further appends, but acknowledges them only after `goOn`; `written` resolves when one is written. */
   function stallAcknowledgement() {
     const [arrival, end] = [deferred(), deferred()]
     reached = arrival.resolve

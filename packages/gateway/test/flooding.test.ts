@@ -24,7 +24,7 @@ async function enter(
   return { ...running, clock, alice, bob }
 }
 
-/** All data that has arrived by now has been read, or reading is paused. */
+/** Resolves when all data that has arrived was read, or reading is paused. */
 async function settle(bob: Client): Promise<void> {
   for (const _ of range(1, 3)) await bob.accepted(hello)
 }
@@ -51,7 +51,7 @@ describe.for<[what: string, piece: Buffer]>([
     const refused = () => gateway.report()[0]?.metrics.refused.entries() ?? []
     const count = () => Object.fromEntries(refused()).invalid_json ?? 0
     expect(count()).toBeLessThan(5000)
-    // All of it is answered in the end, and so most of it after the other's message.
+    // All frames are answered in the end, and most of them after the other participant's message.
     await vi.waitFor(() => expect(received).toBeGreaterThan(2 * before), within)
   })
 })
@@ -91,7 +91,7 @@ describe('a socket whose sender owes frames', () => {
     for (const _ of range(1, 30)) act(alice)
     alice.send({ id: 'held', kind: 'mcp.request', payload: { method: 'ping' } })
     await settle(bob)
-    // It came with those before it, or not.
+    // It may still be read in one slice with the frames before it.
     alice.send({ id: 'later', kind: 'mcp.request', payload: { method: 'ping' } })
     await settle(bob)
     expect(said(bob.frames)).not.toContain('later')
@@ -99,7 +99,7 @@ describe('a socket whose sender owes frames', () => {
     await alice.next(byId('later'))
   })
 
-  /** Sends more than is read, for this many milliseconds, and pauses after each payment. */
+  /** Sends faster than frames are read, for this number of milliseconds; pauses each time the debt is paid. */
   async function flood(ms: number, pauseMs: number) {
     const frames = { perSecond: 10, burst: 20 }
     const { alice, bob, clock, connect, gateway } = await enter({ frames })

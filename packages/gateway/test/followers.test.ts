@@ -9,7 +9,10 @@ import { start } from './support.js'
 
 const participants = { alice: ['*'], bob: ['observe.targeted'] }
 
-/** A log that several gateways have open, which another one sequences unless this one `leads`, with what is sent to the others. */
+/**
+ * A shared log, sequenced by another gateway unless `leads` is set, with functions that act as the other gateway.
+ * `asked` and `notified` collect what is sent to it.
+ */
 async function followed(answer: (note: Note) => Record<string, unknown>, leads = false) {
   const inner = memoryStore()
   const log = await inner.open('test')
@@ -37,10 +40,10 @@ async function followed(answer: (note: Note) => Record<string, unknown>, leads =
     },
   }
   const open = async () => Object.assign(Object.create(log) as EnvelopeLog, { shared })
-  /** The other gateway says something. */
+  /** Sends a message of the other gateway. */
   const say = (head: object, body: object): void =>
     listener?.onNote({ head: { ...head }, body: Buffer.from(JSON.stringify(body)) })
-  /** The other gateway has written an envelope. */
+  /** Appends an envelope as the other gateway. */
   const write = async (fields: {
     id: string
     from: string
@@ -51,7 +54,7 @@ async function followed(answer: (note: Note) => Record<string, unknown>, leads =
     await log.append([createTestDraft(after + 1, { ts, ...fields })])
     listener?.onRows(await log.read({ after, limit: 1 }))
   }
-  /** The other gateway is gone, and this one sequences. */
+  /** Ends the other gateway, so that this one sequences the log. */
   const takeOver = (): void => {
     shared.leads = true
     listener?.onLeaderLost()
@@ -146,7 +149,7 @@ describe('a delta that another gateway has admitted [MEUP-3.25]', () => {
     say(...relay('last', 2))
     await bob.next(byId('last'))
     const ids = bob.frames.filter(ofKind(Kind.chatDelta)).map(({ id }) => id)
-    // Within 1 MiB that may wait, and 64 KiB and one more that a reader may have before it.
+    // At most 1 MiB of deltas waits for the row, and a reader has at most 64 KiB and one delta unsent.
     expect(ids.slice(0, 1)).toEqual(['d0'])
     expect(ids).not.toContain('d10')
   })

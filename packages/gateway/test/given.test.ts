@@ -13,7 +13,7 @@ const participants = {
   ...Object.fromEntries(hosts.map((id) => [id, ['space.invite', 'capability.grant', 'x.*']])),
 }
 
-/** Capabilities of exactly this many characters of JSON. */
+/** Capabilities whose JSON has exactly this number of characters. */
 function listOf(length: number): Capability[] {
   const fixed = JSON.stringify([{ kind: 'x.y', context: '' }]).length - 1
   const maximum = 500 + fixed
@@ -27,7 +27,7 @@ function listOf(length: number): Capability[] {
 }
 
 const full = listOf(givenText.list)
-/** As many as one may give. */
+/** Number of full lists that one participant may give. */
 const lists = givenText.own / givenText.list
 
 test('a list and what one participant was granted have 8192 characters at most', async () => {
@@ -51,7 +51,7 @@ test('what one has given is bounded; what falls makes room', async () => {
   expect(refused).toMatchObject({ code: 'forbidden' })
   expect(refused.message).toMatch(/^root has given .* Revoke some first\.$/)
   expect(await codeOf(root, grant('ann', ['chat']))).toBe('forbidden')
-  // An invitation takes the place of the one before.
+  // An invitation replaces the previous one for the same participant.
   await root.accepted(invite('p1', full))
   const host = await connect('host1')
   await host.accepted(invite('of-host', ['x.y']))

@@ -8,12 +8,12 @@ import { authorize } from '../src/core/admission/index.js'
 import { SpaceState } from '../src/core/state/state.js'
 import { allow, capabilities, GrantModel, people, subjects } from './grant-model.js'
 
-/** How many chains are tried. */
+/** Number of random chains. */
 const chains = times(50, 100_000)
 const steps = 30
 const noBytes = new Uint8Array()
 
-/** Numbers below a bound, the same ones for the same seed (mulberry32). */
+/** Returns a generator of numbers below a bound; equal seeds give equal numbers (mulberry32). */
 function dice(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -49,7 +49,10 @@ class Chain {
     else if (move < 19) this.configure()
   }
 
-  /** p0 has everything most of the time; the others little, and sometimes one of them is not there at all. */
+  /**
+   * Configures the participants: p0 can do everything most of the time; others have few capabilities, and
+   * sometimes one of them is missing.
+   */
   configure(): void {
     const rights = people
       .filter((_, index) => this.#roll(8) > 0 || index === 0)
@@ -79,7 +82,7 @@ class Chain {
     if (this.log.at(-1) === envelope) this.model.give({ id: envelope.id, from, to, given, expiresAt })
   }
 
-  /** Mostly one that there has been. */
+  /** Revokes one grant, mostly an existing one. */
   #revokeOne(): void {
     const named = this.#one([...this.model.grants, undefined])
     const to = this.#roll(8) === 0 ? this.#one(people) : (named?.to ?? 'p1')
@@ -120,7 +123,7 @@ class Chain {
     if (isMine) this.model.end([named.id])
   }
 
-  /** Is admitted exactly if the model says so. */
+  /** Submits an envelope, and expects that it is admitted exactly if the model allows it. */
   #try(envelope: Envelope, isAllowed: boolean): void {
     const meter = new WorkMeter(20_000)
     const admission = { envelope, sender: { participant: envelope.from }, now: this.now, meter }
@@ -175,7 +178,7 @@ const revocation = subjects.findIndex(({ kind }) => kind === Kind.capabilityRevo
 const grantsIn = (state: SpaceState) => state.trust.grants.list().map(({ id }) => id)
 const textOf = (state: SpaceState): string => Buffer.from(state.toSnapshot()).toString()
 
-/** The space allows what the model allows, and nothing beyond the operator's configuration. */
+/** Expects that the space allows what the model allows, and nothing beyond the operator's configuration. */
 function compare({ state, model }: Pick<Chain, 'state' | 'model'>): void {
   const standing = model.standing().map(({ id }) => id)
   if (grantsIn(state).join() !== standing.join()) expect(grantsIn(state)).toEqual(standing)
@@ -193,7 +196,10 @@ function compare({ state, model }: Pick<Chain, 'state' | 'model'>): void {
   }
 }
 
-/** The same log gives the same state, from its beginning or from a snapshot. */
+/**
+ * Expects that the same log gives the same state, both from its beginning and from a snapshot after `cut`
+ * envelopes.
+ */
 function replay({ state, model, log, now }: Chain, cut: number): void {
   const [whole, first] = [new SpaceState(), new SpaceState()]
   for (const envelope of log) whole.apply(envelope, noBytes)

@@ -100,7 +100,7 @@ describe('the clock', () => {
 })
 
 describe('a restart', () => {
-  /** A gateway that can be started again on what it has logged. */
+  /** A gateway that can be restarted on its log. */
   async function restartable() {
     const spaces = new Map()
     const clock = new FakeClock()
@@ -150,7 +150,7 @@ describe('a restart', () => {
     await root.next(update('ben', ['work.dig']))
     const { written, goOn } = disk.stallAcknowledgement()
     lead.send(revoke('ann', { grantId: id }))
-    await written // It is in the log, and the gateway dies before it hears of that.
+    await written // The log has the notice, and the gateway ends before the append is acknowledged.
     const { ben, connect } = await open({ store: memoryStore(spaces) })
     expect(ben.welcome.you.capabilities).toEqual([])
     expect(await codeOf(ben, act('work.dig'))).toBe('capability_violation')

@@ -2,7 +2,7 @@ import { type Capability, compileCapabilities, covers, type Subject } from '@meu
 
 export const people = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5']
 
-/** All that is ever configured or granted in a chain. */
+/** All capabilities that a chain configures or grants. */
 export const capabilities: Capability[] = [
   '*',
   'observe.targeted',
@@ -24,7 +24,7 @@ export const capabilities: Capability[] = [
   { tool: 'p5/read', arguments: { path: 'a/**' } },
 ]
 
-/** Actions that a participant may try. */
+/** Actions that a participant may attempt. */
 export const subjects: Subject[] = [
   { kind: 'a.x', payload: {} },
   { kind: 'a.x', context: 'c', payload: {} },
@@ -45,7 +45,7 @@ export const subjects: Subject[] = [
   })),
 ]
 
-/** Which capability allows which subject, and which covers which: by their numbers. */
+/** Indexes: the capabilities that allow a subject, and the capabilities that cover another one. */
 const allowing = capabilities.map((one) => {
   const { allows } = compileCapabilities([one])
   return subjects.map((subject) => allows(subject).allowed)
@@ -62,9 +62,9 @@ interface ModelGrant {
   readonly to: string
   readonly given: readonly number[]
   readonly expiresAt: number
-  /** Revoked, declined, expired, or its giver or receiver gone. */
+  /** Whether the grant was revoked, declined, or has expired, or its grantor or recipient is gone. */
   ended: boolean
-  /** Ended, or not covered any more. */
+  /** Whether the grant has ended, or its grantor does not hold the capabilities any more. */
   fallen: boolean
 }
 
@@ -102,7 +102,7 @@ export class GrantModel {
     return this.grants.filter(({ fallen }) => !fallen)
   }
 
-  /** Numbers of a participant's capabilities, including only grants before the one at `end`. */
+  /** Indexes of a participant's capabilities; of the grants, only those before the one at `end` count. */
   held(id: string, end = this.grants.length): number[] {
     const granted = this.grants.slice(0, end).filter(({ to, fallen }) => to === id && !fallen)
     return [...this.configured(id), ...granted.flatMap(({ given }) => given)]
@@ -112,14 +112,14 @@ export class GrantModel {
     return asked.every((wanted) => held.some((one) => covering[one]?.[wanted]))
   }
 
-  /** Numbers of configured capabilities. */
+  /** Indexes of a participant's configured capabilities. */
   configured(id: string): readonly number[] {
     return this.#configured.get(id) ?? []
   }
 
   /**
-   * Upper bound of holders: configured ones, and receivers of their open grants, and so on, from earlier grants to later ones.
-   * Ignores covering.
+   * Upper bound of the participants that may do something: those configured for it, recipients of their open
+   * grants, and so on, from earlier grants to later ones. Ignores whether grants are covered.
    */
   derived(subject: number): Set<string> {
     const may = new Set(people.filter((id) => allow(this.configured(id), subject)))

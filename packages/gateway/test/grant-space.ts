@@ -1,6 +1,6 @@
 import { type StartOptions, start } from './support.js'
 
-/** Root may do anything; lead may pass on some things; the others may do nothing. */
+/** Root has all capabilities, lead can grant some, and the others have none. */
 export const participants = {
   root: ['*', 'observe.targeted'],
   lead: ['capability.grant', 'work.*', 'chat'],
@@ -8,7 +8,7 @@ export const participants = {
   ben: [],
 }
 
-/** All of them are there. */
+/** Starts a gateway, and connects all participants. */
 export async function open(options: Partial<StartOptions> = {}) {
   const running = await start({ participants, ...options })
   const [root, lead] = [await running.connect('root'), await running.connect('lead')]

@@ -4,7 +4,7 @@ import { verifies } from '../../../test/verifies.js'
 import { byId, type Client, freshId, ofKind } from './client.js'
 import { call, guarded, key, mark, thought } from './guarded.js'
 
-/** The envelope as it was sent, in the very bytes that came. */
+/** The bytes of a frame's payload, as the client received them. */
 const toBytes = (client: Client, frame: Envelope): string => {
   const text = client.texts.get(frame) ?? ''
   return text.slice(text.indexOf('"payload":'))
@@ -73,7 +73,7 @@ describe('a retry', () => {
     const { ana, ben } = await guarded()
     const sent = { id: freshId(), ...thought(key) }
     ana.send(sent)
-    ana.send(sent) // While the first is on its way into the log.
+    ana.send(sent) // Sent while the first is being committed.
     const [first, second] = [await ana.next(byId(sent.id)), await ana.accepted(sent)]
     expect(second).toEqual(first)
     expect(second.payload).toEqual({ message: mark })

@@ -15,7 +15,7 @@ const safety = {
   ],
 } as const
 
-/** A recorder of the operator's log. */
+/** A logger that keeps its lines. */
 export function operatorLog() {
   const lines: { level: string; message: string; fields: Record<string, unknown> }[] = []
   const log = (level: string) => (fields: object, message: string) =>
@@ -23,7 +23,7 @@ export function operatorLog() {
   return { lines, logger: { info: log('info'), warn: log('warn'), error: log('error') } }
 }
 
-/** A gateway with these rules, two participants, and the operator's log. */
+/** A gateway with these masking rules, two connected participants, and the lines of the operator's log. */
 export async function guarded(options: Partial<StartOptions> = {}) {
   const log = operatorLog()
   const running = await start({ participants, safety, logger: log.logger, ...options })

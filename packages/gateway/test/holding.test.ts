@@ -27,7 +27,7 @@ async function enter(
   const { query = 'hold=1', ...options } = more
   const running = await start({ participants, clock, rates: { alice: own }, ...options })
   const [alice, bob] = [await running.connect('alice', { query }), await running.connect('bob')]
-  /** All envelopes that have arrived by now have been decided, or wait. */
+  /** Resolves when all envelopes that have arrived are decided, or wait for their rate. */
   const settle = async (): Promise<void> => {
     for (const _ of range(1, 3)) await bob.accepted(hello)
   }

@@ -25,7 +25,9 @@ async function agents(options: Partial<Parameters<typeof start>[0]> = {}) {
   return { ...running, ana, red, blue }
 }
 
-/** Lets two answer each other so often, and gives the id of the last chat. The first is the next to answer. */
+/**
+ * Sends `times` chats in turns, each answering the previous one; `first` begins. Returns the id of the last chat.
+ */
 async function exchange([first, second]: [Client, Client], times: number, answered: string): Promise<string> {
   let last = answered
   for (const count of range(1, times)) {
@@ -35,7 +37,7 @@ async function exchange([first, second]: [Client, Client], times: number, answer
   return last
 }
 
-/** The two as far as they may go, blue to speak next. */
+/** Lets red and blue use up their hops, so that red's next chat is refused. */
 async function exhausted(options: Partial<Parameters<typeof start>[0]> = {}) {
   const running = await agents(options)
   const { red, blue } = running
@@ -176,7 +178,7 @@ describe('all begins anew', () => {
     await tool.accepted({ kind: 'mcp.response', correlationId: 'ask', payload: { result: {} } })
     const other = await blue.accepted(chat(last))
     const { id } = await red.accepted(chat(other.id))
-    // Used up: the one after it counts again.
+    // The response allowed one more chat, and its effect is used up: the chats after it count again.
     const again = await exchange([blue, red], agentHops, id)
     expect(await red.refused(chat(again))).toMatchObject(tooFar)
   })

@@ -13,7 +13,7 @@ interface Audit {
   readonly next?: number
 }
 
-/** Ben and Cleo try in turns, one try every two seconds, and alice speaks between. */
+/** Ben and cleo alternately send a refused envelope, every two seconds, with a chat of alice after each. */
 async function tried(times: number) {
   const clock = new FakeClock()
   const { url, post } = await start({ participants, clock })

@@ -70,7 +70,7 @@ describe('one request for envelopes', () => {
   })
 })
 
-/** A store that notes what is read from its logs, but to index them. */
+/** A store that records the reads of its logs, except those of the indexer. */
 function watched(inner: LogStore): [LogStore, Query[]] {
   const queries: Query[] = []
   const store: LogStore = {

@@ -2,7 +2,7 @@ import { testToken } from '@meup/gateway/testing'
 import type { Envelope } from '@meup/protocol'
 import { onTestFinished } from 'vitest'
 
-/** How long an event may take before a test fails. */
+/** Milliseconds without an event after which a test fails. */
 const deadlineMs = 10_000
 
 type Logged = Envelope & { seq: number }
@@ -17,7 +17,7 @@ export interface Page {
 
 export const bearer = (participant: string) => ({ authorization: `Bearer ${testToken(participant)}` })
 
-/** A query that resumes, with the epoch of the log unless it names one. */
+/** Adds the log's epoch to a query with `after`, unless it has one. */
 export async function withEpoch(base: string, token: string, query: string, space = 'test'): Promise<string> {
   const parameters = new URLSearchParams(query)
   if (Number(parameters.get('after') ?? 0) === 0 || parameters.has('epoch')) return query
@@ -26,7 +26,7 @@ export async function withEpoch(base: string, token: string, query: string, spac
   return `${query}&epoch=${((await response.json()) as { epoch: string }).epoch}`
 }
 
-/** Asks the gateway at `base` as a participant of its space `test`. */
+/** Functions for requests as a participant of the space `test` of the gateway at `base`. */
 export function asking(base: string, participant: string) {
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     fetch(`${base}/spaces/test${path}`, { method, headers: { ...bearer(participant), ...headers } })
@@ -42,7 +42,7 @@ export function asking(base: string, participant: string) {
     get,
     json,
     history: async (query = '') => (await json(`/envelopes?${query}`)) as Page,
-    /** The envelopes as text, one a line. */
+    /** The envelopes as JSON lines. */
     async lines(query = ''): Promise<string[]> {
       const response = await get(`/envelopes?${query}`, { accept: 'application/x-ndjson' })
       const text = await response.text()
@@ -62,7 +62,7 @@ export interface ServerSentEvent {
   readonly data: string
 }
 
-/** Opens a stream of events; it is live when this resolves, unless it was to begin earlier. */
+/** Opens an event stream. When this resolves, the stream is live, unless the query asks for a replay. */
 export async function openEvents(url: string, headers: Record<string, string>): Promise<EventReader> {
   const abort = new AbortController()
   onTestFinished(() => abort.abort())
@@ -73,11 +73,11 @@ export async function openEvents(url: string, headers: Record<string, string>): 
   return new EventReader(response.body, () => abort.abort())
 }
 
-/** The client's end of a stream of events. Nothing is read until an event is awaited. */
+/** The client's end of an event stream. Reads only while an event is awaited. */
 export class EventReader {
   readonly all: ServerSentEvent[] = []
   readonly comments: string[] = []
-  /** Goes away without a word. */
+  /** Disconnects without notice. */
   readonly leave: () => void
   readonly #reader: ReadableStreamDefaultReader<string>
   #text = ''
@@ -88,7 +88,7 @@ export class EventReader {
     this.leave = leave
   }
 
-  /** Every event from where reading stopped up to and with the first that matches; all that is left at the end. */
+  /** Returns the unread events up to and including the first that matches. Throws if the stream ends before. */
   async until(matches: (event: ServerSentEvent) => boolean): Promise<ServerSentEvent[]> {
     const start = this.#at
     for (;;) {
@@ -107,7 +107,7 @@ export class EventReader {
     return event
   }
 
-  /** The envelopes up to and with the one that has this id. */
+  /** The unread envelopes up to and including the one with this id. */
   async envelopesUntil(id: string): Promise<Logged[]> {
     const events = await this.until(({ data }) => (JSON.parse(data) as Envelope).id === id)
     return events.filter(({ event }) => event === 'envelope').map(({ data }) => JSON.parse(data) as Logged)
@@ -119,13 +119,13 @@ export class EventReader {
     return this.comments.shift() ?? ''
   }
 
-  /** Reads to the end of the stream; rejects if it was cut off. */
+  /** Reads to the end of the stream; rejects if the connection was cut. */
   async rest(): Promise<ServerSentEvent[]> {
     while (await this.#more());
     return this.all.slice(this.#at)
   }
 
-  /** `false` = the end. */
+  /** Reads the next chunk; `false` = the stream has ended. */
   async #more(): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {

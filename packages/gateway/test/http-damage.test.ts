@@ -20,7 +20,7 @@ const paths = [
   '/audit/export?format=markdown',
 ]
 
-/** Repeats requests that a busy machine, or one that rebuilds its index, cannot serve in time. */
+/** Requests a view. Repeats the request on 503, which a busy machine or a rebuilding index causes. */
 async function read(staged: Stage, reader: string, path: string): Promise<string> {
   const answer = await staged.as(reader).get(path)
   const text = await answer.text()
@@ -29,7 +29,7 @@ async function read(staged: Stage, reader: string, path: string): Promise<string
   return text
 }
 
-/** Everything that reveals turns and steps, for each reader. */
+/** All views of turns and steps, for each reader. */
 async function received(staged: Stage): Promise<unknown[]> {
   const answers = readers.map(async (reader) => [
     ...(await Promise.all(paths.map((path) => read(staged, reader, path)))),
@@ -42,7 +42,7 @@ const home = mkdtempSync(join(tmpdir(), 'meup-gateway-'))
 afterAll(() => rmSync(home, { recursive: true }))
 let first: Promise<unknown[]> | undefined
 
-/** Logs the story, and returns the output at the time. */
+/** Logs the story, and returns all views of it. */
 async function tellFirst(): Promise<unknown[]> {
   const staged = await stage({ store: await sqliteStore({ path: join(home, 'log.db') }) })
   await staged.say(...story)
@@ -52,7 +52,7 @@ async function tellFirst(): Promise<unknown[]> {
   return before
 }
 
-/** A copy of a log with the story, and the output at the time. */
+/** A copy of a log with the story, with the views of the original. */
 async function toldOnce() {
   first ??= tellFirst()
   const before = await first
@@ -184,7 +184,7 @@ test('whatever the index is made to say, nobody is told what it may not read', {
   }
 })
 
-/** A store in whose logs a row cannot be read. */
+/** A store that returns damaged JSON for the row with the id `fault.id`. */
 function broken(inner: LogStore) {
   const fault: { id?: string } = {}
   const store: LogStore = {

@@ -11,7 +11,7 @@ import { start } from './support.js'
 const participants = { alice: ['*'] }
 type Json = Record<string, unknown>
 
-/** A one-time code for a token. */
+/** Creates a one-time code; returns the headers for `POST /links/exchange`. */
 async function code(url: string): Promise<Record<string, string>> {
   const response = await fetch(`${url}/spaces/test/links`, { method: 'POST', headers: bearer('alice') })
   return { authorization: `Bearer ${((await response.json()) as { code: string }).code}` }

@@ -31,7 +31,7 @@ test.for(stores)(
       isWriting = false
     })()
 
-    /** Comes and goes as long as there is writing, each time as a browser does: with the last id it got. */
+    /** Reconnects until the writer is done, each time like a browser: with the last event id that it received. */
     const restless = async (participant: string): Promise<number[]> => {
       const got: number[] = []
       for (;;) {
@@ -52,16 +52,16 @@ describe('a reader that takes too little', () => {
   const large = chat('x'.repeat(200_000))
   const limits = { sendBufferBytes: 256 * 1024 }
 
-  /** An unread stream, while alice sends more than fits. */
+  /** Opens a stream and does not read it, while alice sends more than the buffers hold. */
   async function neglected(eventHeartbeatMs: number) {
     const running = await start({ participants, limits, eventHeartbeatMs })
     const [alice, bob] = [await running.connect('alice'), await running.connect('bob')]
     const stream = await asking(running.url, 'carol').events()
-    // More than the buffers of the kernel hold.
+    // More bytes than the kernel's socket buffers hold.
     const total = 100
     for (const count of range(1, total)) {
       alice.send({ id: `m${count}`, ...large })
-      // These two do read: they must not be too slow as well.
+      // Alice and bob read along, so that they are not disconnected as well.
       await Promise.all([alice, bob].map((each) => each.next(byId(`m${count}`))))
     }
     return { ...running, stream, total }

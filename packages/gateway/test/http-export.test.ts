@@ -94,7 +94,7 @@ describe.for(Object.keys(stores))('an export from %s', (kind) => {
   })
 })
 
-/** Rows of a log that is there before its gateway. */
+/** Fills a log before its gateway starts. */
 async function filled(store: LogStore, rows: number, bytes = 0): Promise<void> {
   const log = await store.open('test')
   const ts = '2026-01-01T00:00:00.000Z'
@@ -173,7 +173,7 @@ test('waits for its reader: what nobody takes is not read from the log', async (
       `GET /spaces/test/audit/export HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: ${authorization}\r\n\r\n`,
     )
     await expect.poll(() => pages > whole, { interval: 1, timeout: 10_000 }).toBe(true)
-    // An export that waits for no other one would also end when a later one does.
+    // If exports did not wait for each other, they would also end after a later one has ended.
     expect(await verdictFor(await exportOf(url, 'bob'))).toMatchObject({ ok: true, head })
   })
   const idlePages = both - whole

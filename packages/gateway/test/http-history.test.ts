@@ -15,7 +15,7 @@ const stores: [string, () => Promise<LogStore>][] = [
   ['sqlite', () => sqliteStore({ path: temporaryFile('log.db') })],
 ]
 
-/** Messages in a small space, with their senders; seq 1 and 2 are the space's own. */
+/** Messages in a small space, with their senders; seq 1 and 2 are envelopes of the gateway. */
 const said: [from: string, Sent & { id: string }][] = [
   ['alice', { id: 'hi', ...chat() }],
   ['bob', { id: 'run', kind: 'reasoning.start', correlationId: 'hi' }],

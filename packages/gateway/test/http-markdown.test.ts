@@ -12,7 +12,7 @@ async function exported({ as }: Pick<Stage, 'as'>, reader: string, query = ''): 
   return response.text()
 }
 
-/** Replaces random ids of turns and jobs by their order in the text. */
+/** Replaces the random ids of turns and jobs by numbers in the order of the text. */
 const anonymous = (text: string): string => {
   const ids = [...new Set([...text.matchAll(/^## Turn (\S+)/gm)].map(([, id]) => id))]
   return ids
@@ -37,7 +37,7 @@ const ofBen = [
   'ben concludes',
   'ben answers: a is done',
 ]
-/** There it is the question: the right is shown in the turn of the caller. */
+/** The same call as a turn of the tool: there the call is the question, and its right is not shown. */
 const ofTool = (call: number) =>
   ofBen
     .filter((line) => line.includes(`a-${call}`))
@@ -46,7 +46,7 @@ const alone = ['ben begins: alone', '[思考] tidying up']
 
 type Turn = [heading: string, ...lines: string[]]
 
-/** A document of these turns. */
+/** The Markdown export of these turns. */
 const documentOf = (...turns: Turn[]): string => {
   const blocks = turns.map(([heading, ...lines], place) =>
     [`## Turn #${place + 1} ${at} ${heading}`, ...lines].join('\n\n'),
@@ -92,7 +92,7 @@ test('it tells each what it may read', async () => {
   for (const reader of ['ana', 'ben', 'auditor']) expect(await found(reader)).toEqual([2, true, true, true])
 
   await staged.say(['ben', hide])
-  // Only thoughts are hidden: the start of the run is not.
+  // Hiding a run hides its thoughts, but not its start.
   expect(await found('stranger')).toEqual([1, false, false, false])
   expect(await found('auditor')).toEqual([2, false, false, true])
   expect(await found('ben')).toEqual([2, true, true, true])

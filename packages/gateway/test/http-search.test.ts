@@ -95,7 +95,7 @@ describe.each(stores)('GET search, from %s', (_, openStore) => {
   })
 })
 
-/** Their order in the log. */
+/** Compares two ids by their order in the log. */
 const byLog = (one: string, other: string): number => place(one) - place(other)
 const place = (id: string): number => said.findIndex(([, sent]) => sent.id === id)
 

@@ -14,7 +14,7 @@ const lines = snippetsOf('docs/http.md')
 const ask = lines.find((line) => line.startsWith('ask() '))
 const commands = lines.filter((line) => line.startsWith('ask '))
 
-/** Runs a command of the page in a folder; one that follows a stream is ended when the stream has begun. */
+/** Runs a command of docs/http.md in a folder. Kills a command that follows a stream once that has begun. */
 function run(command: string, url: string, cwd: string): Promise<string> {
   const env = { ...process.env, SPACE: `${url}/spaces/demo`, MEUP_TOKEN: testToken('ben') }
   const shell = spawn('bash', ['-e', '-c', `${ask}\n${command}`], { cwd, env, detached: true })

@@ -40,7 +40,7 @@ const opened = (
   children,
 })
 
-/** Two runs: one over, with others’ thoughts in it and one context nested, and one that is still open. */
+/** Two runs: a finished one, with a nested context and reasoning of others in it, and an open one. */
 async function twoRuns(store = memoryStore()) {
   const running = await start({ participants, store })
   const steps: [string, Sent][] = [

@@ -23,7 +23,7 @@ const auditOf = async ({ as }: Pick<Stage, 'as'>, reader: string, query = ''): P
 
 const contents = ({ steps }: Page): string[] => steps.map(({ content }) => content)
 
-/** Every page, from the newest on. */
+/** All pages of the audit, newest first. */
 async function pagesOf(staged: Pick<Stage, 'as'>, reader: string, query: string): Promise<Page[]> {
   const pages: Page[] = []
   for (let before = ''; ; ) {
@@ -67,7 +67,7 @@ describe('steps of the audit', () => {
     })
   })
 
-  /** Ben has two turns, cleo has one with all phases and a refusal, and works without being asked. */
+  /** Ben has two turns. Cleo has a turn with all phases and a refusal, and a job that no one requested. */
   async function busy() {
     const clock = new FakeClock()
     const participants = {
@@ -219,13 +219,13 @@ describe('steps of the audit', () => {
 })
 
 describe('pages of the audit', () => {
-  /** Thoughts that are several steps each, and refusals between. */
+  /** A run with thoughts that make several steps each, and refusals between them. */
   async function mixed(kind: keyof typeof stores = 'memory') {
     const clock = new FakeClock()
     const staged = await stage({ clock, store: await stores[kind]() })
     const refused = async (who: string, kind: string) => {
       expect((await staged.post(who, { kind })).status).toBe(403)
-      clock.advance(2000) // Else they would be counted together.
+      clock.advance(2000) // Refusals within a second would be counted as one decision.
     }
     await staged.say(['ben', begin('run', undefined, 'begin')])
     for (const count of range(1, 12)) {
@@ -257,7 +257,7 @@ describe('pages of the audit', () => {
       for (const seq of seqs) expect(next <= seq && seq < above).toBe(true)
       above = next
       expect(decisions.length).toBeLessThanOrEqual(limit)
-      // Only what one envelope was made into may be more than asked for.
+      // A page exceeds the limit only if all of its steps are of one envelope.
       if (steps.length > limit) expect(new Set(steps.map(({ seq }) => seq)).size).toBe(1)
     }
   })

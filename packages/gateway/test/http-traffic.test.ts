@@ -33,7 +33,7 @@ async function running({ idleTimeoutMs = 30_000, isMetered = false } = {}) {
   return { url, connectRequest, post, said, begun }
 }
 
-/** A store, and how many parts of its log were begun to be read for an answer. */
+/** A memory store, and a function that returns how many answers have begun to read the log. */
 function counting(): [ReturnType<typeof memoryStore>, () => number] {
   const inner = memoryStore()
   let begun = 0

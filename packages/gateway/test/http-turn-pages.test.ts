@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { range } from './client.js'
 import { chat, createTurns, stage, type TurnPage } from './turns.js'
 
-/** Ana asks ben this many questions, and he answers each without a tool. */
+/** Lets ana ask ben this number of questions, which he answers without a tool. */
 async function answered(times: number, options: Parameters<typeof stage>[0] = {}) {
   const staged = await stage(options)
   for (const count of range(1, times)) {

@@ -5,7 +5,7 @@ import { range } from './client.js'
 import { bearer } from './http-client.js'
 import { begin, call, chat, conclude, createTurns, inPublic, result, stage, thought } from './turns.js'
 
-/** The example of the document, with the names that this protocol has for it. */
+/** The example in the documentation of turns, with the participants of the test. */
 async function documented() {
   const clock = new FakeClock(Date.UTC(2026, 1, 21, 10))
   const staged = await stage({ clock })
@@ -190,7 +190,7 @@ describe('GET turns', () => {
     ])
     expect(turns[0]?.reasoning?.tool_decisions.map(({ outcome }) => outcome)).toEqual(['error', 'rejected'])
     expect(JSON.stringify(turns)).not.toMatch(/hunter2|sk-ant/)
-    // Denials of ben are for him and for participants that may restrict him.
+    // Refusals of ben are visible to him and to participants that may restrict him.
     expect((await createTurns(staged, 'ana')).turns[0]?.tool_calls).toHaveLength(2)
     expect((await createTurns(staged, 'cleo')).turns[0]?.tool_calls).toHaveLength(1)
   })
@@ -230,7 +230,7 @@ describe('the same query', () => {
     expect(await seen('ana')).toEqual(all)
     expect(await seen('ben')).toEqual(all)
     expect(await seen('auditor')).toEqual(all)
-    // Unreadable parts are not revealed: the narrative is the start of the run.
+    // Unreadable parts are left out; the narrative is the readable start of the run.
     expect(await seen('stranger')).toEqual([null, null, 'begin', 1])
     expect(await seen('tool')).toEqual([null, null, 'begin', 1])
   })

@@ -10,17 +10,19 @@ import { begin, call, chat, createTurns, result, stage, stores, thought } from '
 
 type Stage = Awaited<ReturnType<typeof stage>>
 
-/** Sends many messages of a participant, as many at once as a post may have. */
+/** Sends messages of a participant, 500 per request. */
 async function sayMany({ say }: Pick<Stage, 'say'>, who: string, what: readonly Sent[]): Promise<void> {
   for (let at = 0; at < what.length; at += 500) await say([who, ...what.slice(at, at + 500)])
 }
 
-/** A stage whose log has this already: thousands of envelopes need not be admitted one by one. */
+/**
+ * A stage whose log already contains the story, so that thousands of envelopes need not be admitted one by one.
+ */
 async function stageWith(story: Parameters<typeof fieldsOf>[0]): Promise<Stage> {
   const store = memoryStore()
   await fill(store, fieldsOf(story))
   const staged = await stage({ store, humans: ['ana'] })
-  // Until it is indexed, who asks is put off.
+  // Requests get 503 until the log is indexed.
   await expect.poll(async () => (await staged.as('ana').get('/audit?limit=1')).status).toBe(200)
   return staged
 }

@@ -7,7 +7,7 @@ import { start } from './support.js'
 const participants = { alice: ['*'], bob: ['*'], plain: ['*'], auditor: ['observe.targeted', 'chat'] }
 const chat = (message: string): Sent => ({ kind: 'chat', payload: { message } })
 
-/** A conversation in which much is said to some only. */
+/** A conversation in which many envelopes have addressees. */
 async function talk(alice: Client, bob: Client): Promise<void> {
   await alice.accepted({ ...chat('to bob'), to: ['bob'] })
   await alice.accepted({ id: 'plan', kind: 'mcp.proposal', to: ['bob'], payload: { method: 'x' } })

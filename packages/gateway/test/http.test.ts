@@ -117,7 +117,7 @@ describe('POST envelopes', () => {
       detail: expect.stringMatching(/\w/),
       title: expect.any(String),
     })
-    // Denials leave a record.
+    // Only refusals with 403 leave a record in the log.
     expect((await bob.accepted(chat('mark'))).seq).toBe(status === 403 ? 5 : 4)
   })
 
