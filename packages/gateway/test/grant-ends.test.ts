@@ -136,7 +136,7 @@ describe('a restart', () => {
     const { connect, gateway } = await start({ participants, store: memoryStore(spaces), clock })
     clock.advance(1000)
     clock.advance(1000)
-    await gateway.reconfigure([]) // No change; by now the log has the notices.
+    await gateway.reconfigure([]) // Changes nothing; the notices are logged once it resolves.
     const reader = await connect('root', { query: 'after=0' })
     expect(await reader.next(update('ann', []))).toMatchObject({ ts: expiresAt })
   })
@@ -150,7 +150,7 @@ describe('a restart', () => {
     await root.next(update('ben', ['work.dig']))
     const { written, goOn } = disk.stallAcknowledgement()
     lead.send(revoke('ann', { grantId: id }))
-    await written // The log has the notice, and the gateway ends before the append is acknowledged.
+    await written // The log has the revocation; the append is never acknowledged, as if the gateway had ended.
     const { ben, connect } = await open({ store: memoryStore(spaces) })
     expect(ben.welcome.you.capabilities).toEqual([])
     expect(await codeOf(ben, act('work.dig'))).toBe('capability_violation')

@@ -23,7 +23,7 @@ import { asking } from './http-client.js'
 import { patient, readsOf } from './reads.js'
 import { start, temporaryFile } from './support.js'
 
-/** The input of `importLog` from an export. */
+/** Parses an export into the input of `importLog`. */
 function importable(text: string) {
   const lines = linesOf(text)
   const [{ epoch = '' } = {}, { head: seq = 0, hash = '' } = {}] = [lines[0], lines.at(-1)]
@@ -39,7 +39,7 @@ const masked = {
 }
 const invitation = { kind: 'space.invite', payload: { participantId: 'newt', capabilities: ['chat'] } }
 
-/** A space with a conversation in it, what an auditor can export of that, and where a copy may go. */
+/** A space with a conversation, the auditor's export of it, and the path of a file for the copy. */
 async function exported() {
   const running = await talkedIn()
   const show = { kind: 'observe.visibility', payload: { context: 'run', reasoningVisible: true } }
@@ -50,7 +50,7 @@ async function exported() {
   return { running, path, token, whole: importable(await exportOf(running.url, 'auditor')) }
 }
 
-/** A gateway on what was imported. */
+/** Starts a gateway on an imported log. */
 const startOn = async (path: string) => start({ participants, store: await sqliteStore({ path }) })
 
 const sender = fc.constantFrom('alice', 'bob', 'system:gateway')
@@ -81,14 +81,14 @@ async function logOf(envelopes: readonly Partial<Envelope>[]): Promise<EnvelopeL
       payload: {},
       ...fields,
     } as const
-    // White space is part of what is logged.
+    // Formats the payload with white space, because the log has to keep it.
     return toDraft(whole, at + 1, encode(whole, Buffer.from(JSON.stringify(whole.payload, null, 1))))
   })
   await log.append(drafts)
   return log
 }
 
-/** All of it, as a gateway exports it. */
+/** The export of a log as text, as a gateway writes it. */
 async function textOf(log: EnvelopeLog): Promise<string> {
   const createDelivery = (entry: Entry): Delivery => new Delivery(entry, undefined)
   const reads = readsOf(log)

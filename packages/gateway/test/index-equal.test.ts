@@ -24,7 +24,10 @@ import { story } from './reasoning-story.js'
 import { temporaryFile } from './support.js'
 import { chat, twoCalls } from './turns.js'
 
-/** The index is equal wherever, and in however many goes, it is made of the same log [MEUP-10.5]. */
+/**
+ * These tests expect equal indexes of the same log, however and in however many steps each index was built
+ * [MEUP-10.5].
+ */
 
 const length = 300
 const stories: Record<string, readonly Fields[]> = {
@@ -45,7 +48,7 @@ const dicing = (seed: number) => {
   }
 }
 
-/** Builds the index of the log at `path` in portions of some rows, and reopens it in between. */
+/** Builds the index of the log at `path` in portions of random size, and reopens it in between. */
 async function builtInParts(path: string, seed: number): Promise<void> {
   const dice = dicing(seed)
   const store = await sqliteStore({ path })
@@ -62,7 +65,7 @@ async function builtInParts(path: string, seed: number): Promise<void> {
   await store.close()
 }
 
-/** A log with its index, and what is received of it. */
+/** A log and its index as files, with the rows of the index and all output about turns. */
 async function makeSound() {
   const path = await logged(randomFields(11, times(100, length)))
   await built(path)
@@ -122,7 +125,7 @@ describe('an index', () => {
     damages[damage]?.(indexPathOf(other))
     const clock = new FakeClock(Date.UTC(2026, 5, 1))
     const stand = await gatewayOn(other, { clock })
-    // The first request may be answered with a retry.
+    // The first request may get 503, until the index is rebuilt.
     const asked = async (): Promise<number> => {
       clock.advance(1000)
       return (await stand.get('dora', '/audit?limit=1000')).status

@@ -131,9 +131,9 @@ test('a stream that comes back after a restart, from anywhere in an envelope, ge
     const again = await stage({ store: await sqliteStore({ path }), limits })
     const seen = blocks.slice(0, cut)
     const rest = await rawEvents(again.url, 'auditor', { lastId: lastIdOf(seen) })
-    // Later blocks may be included.
+    // The stream may continue with later blocks.
     expect([...seen, ...rest].slice(0, blocks.length)).toEqual(blocks)
-    // Further blocks follow the existing ones.
+    // New turns append their blocks after the existing ones.
     const more: [string, ...Sent[]][] = [
       ['ben', thought(`more${cut}`, 'on')],
       ['ben', conclude(`more${cut}`)],

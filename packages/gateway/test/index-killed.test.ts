@@ -10,7 +10,10 @@ import { temporaryFile } from './support.js'
 
 const script = fileURLToPath(new URL('./fixtures/index-until-killed.mjs', import.meta.url))
 
-/** Lets a gateway index until it has said so often how far it is, and then kills it. */
+/**
+ * Lets a gateway index until it has printed its progress `said` times, and kills it `ms` milliseconds later.
+ * Returns the last indexed seq.
+ */
 async function killedAfter(path: string, said: number, ms: number): Promise<number> {
   const child = spawn(process.execPath, [script, path], { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'close')
@@ -23,7 +26,7 @@ async function killedAfter(path: string, said: number, ms: number): Promise<numb
   return seq
 }
 
-/** Takes the rest of the log into an index, and gives its rows. */
+/** Indexes the rest of the log, and returns the rows of the index. */
 async function goneOn(path: string, index: string): Promise<unknown> {
   await built(path, index)
   return rowsOf(index)
@@ -36,7 +39,7 @@ test(
     for (const round of range(1, times(3, 50))) {
       const seq = await killedAfter(path, 1 + (round % 3), (round * 37) % 100)
       expect(seq).toBeGreaterThan(1000)
-      // Sometimes it is stopped in order, so that it has a resumption point.
+      // Every other index is also closed properly, so that it has a saved state.
       if (round % 2 === 0) await goneOn(path, indexPathOf(path))
     }
     expect(await goneOn(path, indexPathOf(path))).toEqual(await goneOn(path, temporaryFile('index.db')))

@@ -32,7 +32,7 @@ async function withLog<Result>(path: string, task: (log: EnvelopeLog, store: Log
 const prune = async (log: EnvelopeLog, through: number): Promise<void> =>
   log.prune(through, await snapshotAt(log, through))
 
-/** Ways in which an index may have lived through a pruning up to `through`. */
+/** Different ways to build an index around a pruning up to `through`. */
 const lives: Record<string, (log: EnvelopeLog, index: string, through: number) => Promise<void>> = {
   'that has all of the log': async (log, index, through) => {
     const { through: reach, pruned, end } = building(log, index)
@@ -145,7 +145,7 @@ interface Step {
 }
 
 describe('a turn in the middle of which the log is pruned', () => {
-  // Ben says nothing for days.
+  // Ben may be absent for days without losing his contexts.
   const settings = { retention: { days: 10 }, reasoning: { abandonAfterMs: 30 * day } }
 
   async function pruned(store: LogStore, after: Sent[] = []) {
@@ -185,7 +185,7 @@ describe('a turn in the middle of which the log is pruned', () => {
     expect(before.turns.turns[0]).not.toHaveProperty('truncated')
     await say(['tool', result('two', 'acted')])
     const after = await steps()
-    // The question was pruned, and who asked it.
+    // The question, which names who asked, is pruned.
     const kept = before.steps.filter(({ seq }) => seq >= log.oldest)
     expect(after.slice(1)).toEqual(kept.map((step) => ({ ...step, asked_by: null })))
     expect(after.map(({ step_number, turn_number }) => [step_number, turn_number])).toEqual([

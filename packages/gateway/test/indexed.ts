@@ -20,7 +20,7 @@ const agents = ['ana', 'ben', 'cleo']
 
 export type Fields = Pick<Envelope, 'from' | 'kind'> & Partial<Envelope>
 
-/** So that a gateway has nothing of its own to add. */
+/** The configuration record of the test space: with it in the log, a starting gateway does not add one. */
 export const configured: Fields = {
   id: 'configured',
   ts: '2026-02-21T00:00:00.000Z',
@@ -55,7 +55,7 @@ export function randomFields(seed: number, length: number): Fields[] {
   })
 }
 
-/** The envelopes of a story, as in its log. */
+/** Converts a story, lines of a sender and envelopes, to the envelopes of its log. */
 export const fieldsOf = (story: readonly (readonly [who: string, ...what: Sent[]])[]): Fields[] =>
   story.flatMap(([from, ...what]) =>
     what.map(({ kind = Kind.chat, ...fields }) => ({ from, kind, ...fields }) as Fields),
@@ -67,7 +67,7 @@ export async function fill(store: LogStore, log: readonly Fields[]): Promise<Env
   return opened
 }
 
-/** A log on disk without an index; gives its path. */
+/** Writes a log to disk without an index; returns its path. */
 export async function logged(log: readonly Fields[]): Promise<string> {
   const path = temporaryFile('log.db')
   const store = await sqliteStore({ path })
@@ -76,7 +76,7 @@ export async function logged(log: readonly Fields[]): Promise<string> {
   return path
 }
 
-/** Another file with the same log. */
+/** Copies a log without its index; returns the path. */
 export function copied(path: string): string {
   const copy = temporaryFile('log.db')
   copyFileSync(path, copy)
@@ -85,17 +85,17 @@ export function copied(path: string): string {
 
 export const indexPathOf = (path: string): string => `${path}.index.db`
 
-/** A file of an index, and what is to be done with it. */
+/** Functions that build an index in a file. */
 export interface Building {
-  /** Takes the log up to here. */
+  /** Indexes the log up to this seq. */
   through(seq: number): Promise<void>
-  /** Ends as a stop does, or as a crash. */
+  /** Closes the index: `saved` = with its state, as at a stop; `lost` = without, as after a crash. */
   end(how: 'saved' | 'lost'): void
-  /** The log was pruned up to here; resolves when the index is. */
+  /** Prunes the index up to this seq, as the log was. */
   pruned(seq: number): Promise<void>
 }
 
-/** Builds an index of a log, `portion` rows at once, with no gateway around it. */
+/** An indexer without a gateway, which reads `portion` rows at once. */
 export function building(
   log: EnvelopeLog,
   path = temporaryFile('index.db'),
@@ -149,7 +149,7 @@ export function building(
   }
 }
 
-/** Builds the whole index of a log that is on disk at once, and keeps it. */
+/** Builds the whole index of a log on disk, and saves it. */
 export async function built(path: string, index = indexPathOf(path)): Promise<void> {
   const store = await sqliteStore({ path })
   const log = await store.open('test')
@@ -159,7 +159,7 @@ export async function built(path: string, index = indexPathOf(path)): Promise<vo
   await store.close()
 }
 
-/** All rows of an index of the space `test`, and how far it has come. */
+/** All rows of an index of the space `test`. */
 export function rowsOf(index: string): Record<string, unknown[]> {
   const db = new Database(index)
   try {
@@ -185,7 +185,7 @@ function rowsIn(db: Database.Database): Record<string, unknown[]> {
   }
 }
 
-/** All output about the turns of a log: pages of turns and of the audit, the export, and events. */
+/** All responses about the turns of a log: pages of turns and of the audit, the Markdown export, and events. */
 export async function everythingOfTurns(stand: Stand, reader = 'dora'): Promise<[string, unknown][]> {
   const { get } = stand
   const received: [string, unknown][] = []
@@ -209,7 +209,7 @@ export async function everythingOfTurns(stand: Stand, reader = 'dora'): Promise<
   return received
 }
 
-/** The events of a stream up to an envelope that is logged in the meantime, as text. */
+/** The events of a stream as text, up to a chat that is sent once the stream is open. */
 async function eventsOf(stand: Stand, reader: string, headers: Record<string, string>): Promise<string[]> {
   const { get, gateway } = stand
   const response = await get(reader, '/events', headers)
@@ -228,18 +228,18 @@ async function eventsOf(stand: Stand, reader: string, headers: Record<string, st
   }
   await stream?.cancel()
   const blocks = text.split('\n\n').filter((block) => block.startsWith('event: '))
-  // The gateway's envelopes about ends have new ids in each run.
+  // The gateway's presence envelopes have other ids in each run.
   return blocks
     .filter((block) => !block.includes('"id":"streamed"'))
     .map((block) => block.replace(/"id":"[\w-]{21}",(?="kind":"system.presence")/, ''))
 }
 
-/** A gateway on the log at `path` for the rest of the test. */
+/** A gateway on the log at `path`, until the end of the test. */
 export async function gatewayOn(path: string, options: object = {}): Promise<Stand> {
   return standOn(await sqliteStore({ path }), { participants, ...options })
 }
 
-/** Epochs and ids are generated for each log. */
+/** Replaces the epoch and generated ids, which differ between logs, by names in the order of their occurrence. */
 export function withoutNames(value: unknown, epoch: string): unknown {
   const known = new Map<string, string>()
   const text = JSON.stringify(value).replaceAll(epoch, 'EPOCH')
@@ -251,7 +251,10 @@ export function withoutNames(value: unknown, epoch: string): unknown {
   return JSON.parse(named)
 }
 
-/** The rows of a log's index, and its output, without names that differ between logs. */
+/**
+ * Writes a log to a store, and returns the rows of its index and all responses about turns, without generated
+ * names.
+ */
 export async function indexedIn(store: LogStore, log: readonly Fields[]) {
   const opened = await fill(store, log)
   const { file, through } = building(opened)

@@ -23,12 +23,12 @@ async function space(options: Partial<StartOptions> = {}) {
     said,
     space: visitor.space,
     indexer,
-    /** Steps as HTTP tells them, the newest first. */
+    /** Steps as `GET /audit` returns them, newest first. */
     steps: async (query = '') => {
       const answer = await asking(running.url, 'ana').json(`/audit?${query}`)
       return (answer as { steps: Record<string, unknown>[] }).steps
     },
-    /** Every turn and job. */
+    /** All turns and jobs. */
     trail: async () => (await indexer.reach(visitor.space.delivered)).trail(0, undefined, 9999),
   }
 }

@@ -1,17 +1,20 @@
 import { type EnvelopeLog, type LogStore, memoryStore, type Query } from '@meup/gateway'
 
-/** Whether a log is read to index its turns. */
+/** Whether the indexer of turns makes this read; its limit of bytes identifies it. */
 export const isIndexingTurns = ({ filter, maxBytes }: Query): boolean =>
   filter === undefined && maxBytes === 512 * 1024
 
-/** Whether a log is read to be indexed, its turns or its words. */
+/** Whether an indexer, of turns or of words, makes this read. */
 export const isIndexing = (query: Query): boolean =>
   isIndexingTurns(query) || (query.filter === undefined && query.maxBytes === 128 * 1024)
 
-/** Whether it is one for envelopes of turns, to fold them. */
+/** Whether this read gets the envelopes of turns to fold them. */
 const isFolding = ({ limit, maxBytes }: Query): boolean => limit === 256 && maxBytes === 1024 * 1024
 
-/** A store that controls when its logs are indexed, and reports other reads, except those that fold turns. */
+/**
+ * A store that can stall or fail the reads of the indexer, and records all other reads, except those that fold
+ * turns.
+ */
 export function heldStore(inner: LogStore = memoryStore()) {
   let gate: Promise<void> = Promise.resolve()
   let open = (): void => {}

@@ -187,7 +187,7 @@ describe('whoever was kicked', () => {
     await mod.accepted(kick('newt'))
     expect((await newt.closed).code).toBe(4403)
     expect(await statusOf(running, token)).toBe(403)
-    // A new holder of a name may read envelopes to it.
+    // The next holder of the name can read envelopes that were addressed to it, so the inviter needs those rights.
     expect(await host.refused(invite('newt', ['work.dig']))).toMatchObject({ code: 'grant_exceeds_own' })
     const next = await tokenFor(root, invite('newt', ['work.dig']))
     expect(await statusOf(running, token)).toBe(401)

@@ -1,7 +1,7 @@
 import type { Client, Sent } from './client.js'
 import { type Running, type StartOptions, start } from './support.js'
 
-/** Host may invite, as far as it holds; mod kicks. */
+/** Host may invite, with at most its own capabilities; mod may kick. */
 export const participants = {
   root: ['*'],
   host: ['space.invite', 'capability.grant', 'work.*', 'chat'],
@@ -9,13 +9,13 @@ export const participants = {
   ann: ['chat', 'work.dig'],
 }
 
-/** Root and host are there. */
+/** Starts a gateway, and connects root and host. */
 export async function open(options: Partial<StartOptions> = {}) {
   const running = await start({ participants, ...options })
   return { ...running, root: await running.connect('root'), host: await running.connect('host') }
 }
 
-/** Sends an invitation, and gives the token for it. */
+/** Sends an invitation, and returns its token. */
 export async function tokenFor(inviter: Client, sent: Sent): Promise<string> {
   const { id } = await inviter.accepted(sent)
   const ack = await inviter.next(
@@ -24,6 +24,6 @@ export async function tokenFor(inviter: Client, sent: Sent): Promise<string> {
   return ack.payload.token as string
 }
 
-/** The refusal of a token. */
+/** The HTTP status with which a token is refused. */
 export const statusOf = async ({ connectRequest }: Running, token: string, space = 'test'): Promise<number> =>
   (await connectRequest({ token, space })).status

@@ -16,13 +16,13 @@ function started(jwks: string) {
   const authenticator = jwtAuthenticator({ issuer, audience, jwks }, { logger })
   return {
     authenticator,
-    /** The participant of the token. */
+    /** The participant that a new token of this key authenticates. */
     who: async (key: Key) => (await authenticator.authenticate('demo', await tokenOf(key)))?.participant,
     received: () => warn.mock.calls.map(([{ reason }]) => reason as string),
   }
 }
 
-/** Time passes for keys, which know no other clock. */
+/** Advances `Date`, by which the key cache measures time. */
 function passes(ms: number): void {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms })
   onTestFinished(() => void vi.useRealTimers())

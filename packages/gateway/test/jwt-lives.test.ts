@@ -69,7 +69,7 @@ describe('a member', () => {
     await gateway.reconfigure([config])
     expect(await dan.closed).toMatchObject({ code: 4401 })
     expect((await known()).map(({ id }) => id)).toEqual(['alice', 'ben'])
-    expect(await dial(token)).not.toBe(401) // Its issuer still vouches for it.
+    expect(await dial(token)).not.toBe(401) // The issuer still accepts the token.
   })
 
   test('stays when the operator changes something else', async () => {

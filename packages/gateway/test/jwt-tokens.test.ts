@@ -19,7 +19,7 @@ beforeAll(async () => {
   settings = { issuer, audience, jwks: keySetOf(key) }
 })
 
-/** The result for a token, and the operator's log. */
+/** Authenticates a token. `received`: the logged reasons; none may contain a part of the token. */
 async function tried(token: string, more: Partial<JwtSettings> = {}, clock = new FakeClock(Date.now())) {
   const warn = vi.fn()
   const logger = { info: vi.fn(), warn, error: vi.fn() }

@@ -8,7 +8,7 @@ import { chat, grant } from './trust.js'
 
 const sendBufferBytes = 4096
 
-/** A peer that accepts nothing until it is released. */
+/** A connection whose sent bytes stay unread until `read` is called. */
 class Deaf implements Connection {
   readonly remote = 'here'
   readonly isGone = false
@@ -32,7 +32,7 @@ class Deaf implements Connection {
   }
 }
 
-/** A space of this many participants, whose welcome exceeds the send buffer. */
+/** A space with so many participants that its welcome exceeds the send buffer. */
 async function crowded() {
   const crowd = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`p${n}`, ['x'.repeat(100)]]))
   const gateway = await createTestGateway({
@@ -52,7 +52,7 @@ async function crowded() {
   if ('message' in visitor) throw new Error(visitor.message)
   const { space } = visitor
   const bob = await enter('bob')
-  /** Has about as many bytes said, and delivered. */
+  /** Sends a chat of about this number of bytes, and waits until it is delivered. */
   const say = async (bytes: number) => {
     bob.peer.read()
     bob.send({ kind: 'chat', payload: { message: 'x'.repeat(bytes) } })

@@ -17,7 +17,7 @@ test('a post whose token is replaced while its body is under way is refused', as
   ]
   const post = new RawSocket(url).ask('POST /spaces/test/envelopes', headers)
   post.write(body.slice(0, 10))
-  // When another request of it is answered, this one has been authenticated.
+  // Once a later request with the same token is answered, the post has been authenticated.
   const seen = await fetch(`${url}/spaces/test/participants`, {
     headers: { authorization: `Bearer ${token}` },
   })

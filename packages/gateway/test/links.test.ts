@@ -5,7 +5,7 @@ import { type StartOptions, start } from './support.js'
 
 const participants = { alice: ['*'], bob: ['chat'] }
 
-/** A gateway with a stopped clock, and a browser's requests for links. */
+/** A gateway with a stopped clock, and functions that create and exchange one-time codes. */
 async function opened(options: Partial<StartOptions> = {}) {
   const clock = new FakeClock()
   const running = await start({ participants, clock, ...options })

@@ -8,7 +8,7 @@ import { type Fields, fieldsOf, fill, randomFields } from './indexed.js'
 import { patient, readsOf } from './reads.js'
 import { chat, stores, twoCalls } from './turns.js'
 
-/** The log as a participant may read it who is none of the addressees. */
+/** The log for a participant to whom no envelope is addressed. */
 function readingOf(log: EnvelopeLog, delivered = log.head): LoggedEnvelopes {
   const decideAudience = ({ to }: { readonly to?: readonly string[] }) => to && readers(to)
   return new LoggedEnvelopes(

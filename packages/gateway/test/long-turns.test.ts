@@ -38,7 +38,7 @@ const thought = (n: number): Fields => ({
   ...{ from: 'ben', kind: Kind.reasoningThought, context: 'run', payload: { message: `then ${n}` } },
 })
 
-/** The only turn of ben's, page by page of its calls. */
+/** All pages of calls of ben's only turn. */
 async function callPages({ get }: Stand, reader: string): Promise<TurnInfo[]> {
   const pages: TurnInfo[] = []
   for (let place = ''; ; ) {
@@ -72,7 +72,7 @@ test('a turn with fewer calls tells all of them', async () => {
 
 test('each page of a long turn tells the same of it, and together they tell each call once, with what came of it', async () => {
   const steps = range(1, 1500).flatMap((n) => [call(n), thought(n)])
-  // The results of the first calls are logged long after them.
+  // Results of the first calls, logged after all others.
   const late = range(1, 50).map(result)
   const rest = range(51, 1500).map(result)
   const stand = await standFor([ask, run, why, ...steps, ...rest, ...late])

@@ -12,7 +12,10 @@ import { openEvents } from './http-client.js'
 const participants: Readonly<Record<string, readonly Capability[]>> = { alice: ['*'], ben: ['chat'] }
 const key = await newKey('a')
 
-/** A gateway with tokens for alice and ben and a trusted issuer; `usual`: capabilities of others. Its clock is stopped. */
+/**
+ * A gateway with a stopped clock. It accepts tokens of alice and ben, and of a trusted issuer, whose participants
+ * get the capabilities `usual` by default.
+ */
 export async function open(
   { usual = ['chat'], ...options }: Partial<TestSpaceOptions> & { usual?: readonly Capability[] } = {},
   store = memoryStore(),
@@ -27,7 +30,7 @@ export async function open(
   onTestFinished(() => served.close())
   const base = `${served.url}/spaces/test`
 
-  /** A token made now. */
+  /** A token that the issuer signs now. */
   const tokenFor = (sub: string, claims: JWTPayload = {}) =>
     tokenOf(key, { now: Math.floor(clock.now() / 1000), claims: { sub, ...claims } })
 
@@ -37,7 +40,7 @@ export async function open(
       const ws = new WebSocket(`${base.replace('http', 'ws')}/ws`, ['meup.v0.3'], { headers })
       onTestFinished(() => ws.terminate())
       const client = new Client('somebody', ws)
-      ws.on('error', () => {}) // If it was refused, it is closed before it has opened.
+      ws.on('error', () => {}) // A refused socket also emits an error.
       ws.on('open', () => resolve(client))
       ws.on('unexpected-response', (_, { statusCode = 0 }) => resolve(statusCode))
     })
@@ -70,7 +73,7 @@ export async function open(
       const body = JSON.stringify({ kind: 'chat', payload: { message } })
       return (await ask(token, { method: 'POST', body })).status
     },
-    /** Known participants with their capabilities and presence. */
+    /** The participants of the space, with capabilities and presence. */
     async known() {
       const response = await ask(testToken('alice'))
       const { participants } = (await response.json()) as { participants: Record<string, unknown>[] }
@@ -84,6 +87,6 @@ export const presenceOf =
   (id: string) =>
   ({ kind, payload }: Envelope) =>
     kind === 'system.presence' && (payload.participant as { id: string }).id === id
-/** Presence events of a participant. */
+/** The presence events of a participant, in order. */
 export const eventsOf = (frames: readonly Envelope[], id: string) =>
   frames.filter(presenceOf(id)).map(({ payload }) => payload.event)

@@ -24,7 +24,7 @@ function stepsOf(index: TurnIndex, query: Omit<StepQuery, 'before'>): unknown[] 
   return pages
 }
 
-/** The index's answers to all questions. */
+/** Results of every query function of an index. */
 function answersOf(index: TurnIndex, times: readonly number[]): unknown {
   const [since, until] = times
   const all = index.trail(0, undefined, last)

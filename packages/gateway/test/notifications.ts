@@ -7,13 +7,13 @@ import { pagesOf } from './stand.js'
 
 export type Fields = Omit<Envelope, 'protocol' | 'seq'>
 
-/** A gateway on a log, and how to ask it. */
+/** A gateway on a log, and a function that sends requests to it. */
 export interface Stand {
   readonly gateway: Gateway
   get(reader: string, path: string, headers?: Record<string, string>): Promise<Response>
 }
 
-/** How seqs of one log are counted in another. */
+/** Converts the seq of an envelope in one log to its seq in another log. */
 export type Count = (seq: number) => number
 
 export interface Asked {
@@ -37,11 +37,17 @@ interface Trial {
   readonly reader: string
   readonly log: readonly Fields[]
   readonly asked: readonly Asked[]
-  /** Fewer turns and steps than this are not asked for: each page of a long turn folds all of it. */
+  /**
+   * Minimum page size of requests for turns and steps: small pages of long turns would be slow, because each page
+   * folds its turn again.
+   */
   readonly leastLimit?: number
 }
 
-/** All output about a log, with seqs counted in another way. */
+/**
+ * All responses about a log. `count` converts seqs of the requests, and `own` those of the responses, so that the
+ * responses of different logs can be compared.
+ */
 export async function everythingTold(
   stand: Stand,
   { reader, log, asked, leastLimit = 1 }: Trial,
@@ -141,10 +147,10 @@ export async function everythingTold(
   return received
 }
 
-/** Words of texts, of kinds and of names. */
+/** Words from texts, kinds and names, and one that does not occur. */
 const searched = ['a', 'reasoning', 'ben', 'no-such-word']
 
-/** An explanation without hashes, which depend on the whole log. */
+/** Removes hashes from an explanation, because they depend on the whole log, and converts its seqs. */
 const recountWhy = (why: unknown, own: Count): unknown =>
   JSON.parse(JSON.stringify(why), (key, value) => {
     if (key === 'seq' || key === 'about' || key === 'head') return own(value)
@@ -165,8 +171,8 @@ const auditQueries = (log: readonly Fields[]): string[] => {
 }
 
 /**
- * Pages of turns or steps in which the numbers of turns, their ids and those of steps are their places among those that are
- * shown: the whole log decides on them, as on a seq.
+ * Replaces turn numbers and ids in pages of turns or steps by their order among the shown ones: like a seq, they
+ * depend on the whole log.
  */
 function inOrder(pages: readonly object[], own: Count): unknown {
   const text = JSON.stringify(pages)
@@ -191,14 +197,14 @@ function inOrder(pages: readonly object[], own: Count): unknown {
     if (key === 'turn_number') return value
     if (key === 'seq') return own(value)
     if (key === 'next') return this.turns === undefined ? own(value - 1) + 1 : 'more'
-    // A turn may have begun before another with something that may not be read.
+    // Turns are numbered by their order: an unreadable envelope may have begun one turn before another.
     if (key === 'turn_id') return `turn ${turns.indexOf(value)}`
     if (typeof value === 'string' && ids.includes(value)) return `id ${ids.indexOf(value)}`
     return value
   })
 }
 
-/** The ids and envelopes of a stream, up to one of them. */
+/** The event ids and envelopes of a stream, up to the envelope `last`. */
 async function eventsUpTo(last: string, response: Response, own: Count): Promise<unknown[]> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
@@ -211,7 +217,7 @@ async function eventsUpTo(last: string, response: Response, own: Count): Promise
   })
 }
 
-/** A mark that everyone may read. */
+/** Sends a public chat, which marks the end of what is compared. */
 async function mark({ gateway }: Stand, id: string): Promise<void> {
   const visitor = await gateway.identify({ space: 'test', token: testToken('dora'), remote: 'here' })
   if ('message' in visitor) throw new Error(visitor.message)
@@ -227,7 +233,7 @@ async function mark({ gateway }: Stand, id: string): Promise<void> {
   await visitor.space.settled()
 }
 
-/** Envelopes over a socket, up to one that is sent when it is open. */
+/** Envelopes that a new connection receives, up to a chat that is sent once it is open. */
 async function replayed(stand: Stand, reader: string, place: object, id: string) {
   const frames: Envelope[] = []
   let found = (): void => {}
@@ -244,7 +250,7 @@ async function replayed(stand: Stand, reader: string, place: object, id: string)
   await mark(stand, id)
   await marked
   const [first, ...rest] = frames
-  // That this reader came is logged under an id that is made up.
+  // Joins and leaves of readers are logged with random ids.
   const named = rest.map((frame) => (frame.kind === Kind.systemPresence ? { ...frame, id: '' } : frame))
   return { welcome: first?.payload as WelcomePayload, frames: named }
 }

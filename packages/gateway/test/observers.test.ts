@@ -2,10 +2,13 @@ import { type DraftEntry, type Entry, type EnvelopeLog, type LogStore, memorySto
 import { createTestGateway, dialInMemory, testToken } from '@meup/gateway/testing'
 import { expect, test, vi } from 'vitest'
 
-/** For machines that do much else. */
+/** A timeout for busy machines. */
 const within = { timeout: 15_000 }
 
-/** A gateway whose log is observed, what its observer received, what a participant was, and both in their order. */
+/**
+ * A gateway with an observer. `received`: what the observer was called with; `heard`: what a participant received;
+ * `order`: both in the order of time.
+ */
 async function observed(store: LogStore = memoryStore()) {
   const received: string[] = []
   const heard: string[] = []

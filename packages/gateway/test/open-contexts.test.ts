@@ -12,7 +12,7 @@ const begin = (id: string, more: object = {}): Sent => ({ id, kind: 'reasoning.s
 const end = (context: string): Sent => ({ kind: 'reasoning.conclusion', context })
 const ownLimit = { code: 'rate_limited', details: { class: 'reasoning', limit: 'ownOpenContexts' } }
 
-/** Opens as many contexts as one may. */
+/** Opens the maximum number of contexts of one participant. */
 async function fill({ post }: Pick<Running, 'post'>, who: string, more: object = {}): Promise<void> {
   const starts = range(1, openContexts.own).map((n) => begin(`${who}-${n}`, more))
   expect((await post(who, starts)).status).toBe(201)
@@ -30,7 +30,7 @@ describe('contexts that are open at once', () => {
     expect(refused.message).toMatch(/then start again$/)
     expect(refused.retryAfterMs).toBeUndefined()
     expect(await t1.refused(begin('another'))).toMatchObject(ownLimit)
-    // Nothing is opened there, and so nothing is in the way.
+    // A start in a free path opens no context, so it does not count.
     await t1.accepted(begin('nowhere', { context: 'a-free-path' }))
     await t1.accepted({ kind: 'reasoning.thought', context: 'run', payload: { message: 'go on' } })
     const t2 = await running.connect('t2')

@@ -8,7 +8,7 @@ const participants = { alice: ['*'] }
 const hosts = ['gate.example', 'other.example']
 const origins = ['https://good.example', 'http://good.example:8080', 'https://[2001:db8::1]:8443']
 
-/** A request to the gateway as if it had this name, from a page of this origin; gives the status of its answer. */
+/** Sends a request with this `Host` and this `Origin`; returns the status of the response. */
 async function ask(url: string, what: 'socket' | 'http' | 'events' | 'page', host: string, origin?: string) {
   const socket = new RawSocket(url)
   const upgrade = [
@@ -90,7 +90,7 @@ describe.for([
     ['gate.example', '*'],
   ])('at %j keeps pages of %j out', async ([host = '', origin = '']) => {
     const { url } = await start({ participants, origins, hosts })
-    // A request without a host is invalid from every client.
+    // HTTP requires a `Host` header, whatever the client is.
     const status = host === '' && what !== 'socket' ? 400 : 403
     expect(await ask(url, what, host, origin)).toBe(status)
   })

@@ -31,7 +31,7 @@ async function open(options: { page?: URL } = { page: built(page) }): Promise<st
   return served.url
 }
 
-/** A path exactly as it is written: `fetch` would resolve the dots. */
+/** The status of a path that is sent as written: `fetch` would resolve the dots. */
 const statusOf = (url: string, path: string): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const asked = request(url, { path }, (response) => {

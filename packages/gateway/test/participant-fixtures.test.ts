@@ -4,7 +4,7 @@ import { SpaceState } from '../src/core/state/state.js'
 
 testFoldFixtures('the gateway', {
   knows: { participants: [...participantFields, 'sessions', 'replaced'] },
-  // It has its log from the beginning.
+  // Skips fixtures that begin with a welcome or in the middle of a log: the state is computed from the whole log.
   skips: ({ welcome, envelopes }) => welcome !== undefined || envelopes[0]?.seq !== 1,
   read: ({ envelopes, now }) => {
     const written = new SpaceState()

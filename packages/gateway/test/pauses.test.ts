@@ -22,7 +22,7 @@ async function agentAndBoss(options: Partial<Parameters<typeof start>[0]> = {}) 
 }
 
 describe('whoever is paused', () => {
-  /** Envelopes that it may send, each in a valid situation. */
+  /** Envelopes that a paused participant may send, each in a valid situation. */
   const allowed: readonly Sent[] = [
     { kind: 'chat.acknowledge', correlationId: 'question' },
     { kind: 'chat.cancel', correlationId: 'question' },

@@ -28,14 +28,14 @@ async function start(options: Options = {}) {
     gateway,
     close: served.close,
     connectRequest: () => new RawSocket(url),
-    /** Whether a participant gets in. */
+    /** Connects alice; resolves when she gets a welcome. */
     enter: () => new RawSocket(url).upgrade().until(/system\.welcome/),
   }
 }
 
 const closedOf = (sockets: readonly RawSocket[]): RawSocket[] => sockets.filter(({ isClosed }) => isClosed)
 
-/** A gateway whose authenticator never comes to an end. */
+/** A gateway whose authenticator never answers. */
 async function stalled() {
   const asked: string[] = []
   const authenticator: Authenticator = {
@@ -71,7 +71,7 @@ describe('connections of one address on which nobody has been let in', () => {
     await Promise.all(polite.map((socket) => socket.until(/"participants"/)))
     for (const socket of range(1, 40).map(connectRequest)) socket.socket.destroy()
     const silent = range(1, 33).map(connectRequest)
-    await vi.waitFor(() => expect(closedOf(silent)).toHaveLength(1), within) // So late that all have been judged.
+    await vi.waitFor(() => expect(closedOf(silent)).toHaveLength(1), within) // By then all connections were judged.
     expect(closedOf([...inside, ...polite])).toEqual([])
     await enter()
   })

@@ -8,7 +8,7 @@ import { start } from './support.js'
 const participants = { alice: ['*'], bob: ['*'], carol: ['*'] }
 const chat = (message: string): Sent => ({ kind: 'chat', payload: { message } })
 
-/** Envelopes of each client since the last call, up to a mark for everyone. */
+/** The envelopes that each client has received since the last call, up to a public chat of `by`. */
 async function sinceLast(clients: readonly Client[], by: Client): Promise<string[][]> {
   const { id } = await by.accepted(chat('mark'))
   return Promise.all(clients.map(async (client) => said(await client.until(byId(id))).slice(0, -1)))
@@ -165,7 +165,7 @@ describe('the order of the checks', () => {
 describe('capabilities', () => {
   const kinds = ['start', 'thought', 'conclusion', 'cancel', 'hypothesis'].map((name) => `reasoning.${name}`)
 
-  /** The kinds that a holder of this capability may send; refused ones reach no one. */
+  /** The kinds that a holder of this capability may send. Also checks that refused ones reach no one. */
   async function mayBeSent(capability: string): Promise<string[]> {
     const { connect } = await start({ participants: { agent: [capability], bob: ['chat'] } })
     const [agent, bob] = [await connect('agent'), await connect('bob')]

@@ -10,7 +10,7 @@ import { start } from './support.js'
 const participants = { alice: ['*'], bob: ['*'], carol: ['chat'] }
 const chat = (message: string): Sent => ({ kind: 'chat', payload: { message } })
 
-/** The comings and goings that a client has seen. */
+/** The joins and leaves that a client has received. */
 const seen = (client: Client): string[] =>
   client.frames
     .filter(ofKind('system.presence'))
@@ -78,7 +78,7 @@ describe('presence', () => {
 describe('whom a crash cut off', () => {
   type Spaces = NonNullable<Parameters<typeof memoryStore>[0]>
 
-  /** The disk as the crash leaves it, while its gateway keeps running elsewhere. */
+  /** A copy of the store at the time of the crash; the gateway on the original keeps running. */
   const copyOf = (spaces: Spaces): Spaces =>
     new Map(
       [...spaces].map(([name, space]) => [

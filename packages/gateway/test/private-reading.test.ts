@@ -15,7 +15,7 @@ const participants = { ana: ['*'], ben: ['*'], eve: ['*'] }
 const mcp = { visibility: 'addressees' } as const
 const configured = configurationRecord(testSpaceConfig({ participants, mcp }))
 
-/** The envelopes in place of those that eve may not read. */
+/** Fields of the envelopes that eve may not read; they take every tenth seq. */
 interface Hidden {
   readonly from: string
   readonly kind: string
@@ -58,7 +58,7 @@ function fields(seq: number, hidden: Hidden) {
   }
 }
 
-/** Eve's charge for each request, and the reads of the log for it, with bytes of bodies. */
+/** What each request of eve costs: the units charged, and the reads of the log with the bytes of their bodies. */
 async function costs(
   hidden: Hidden,
   paths: readonly string[],
@@ -81,7 +81,7 @@ async function costs(
     if (rateClass === 'work') units.push(cost)
   })
   onTestFinished(() => charging.mockRestore())
-  await asking(url, 'eve').get('/turns?thread_id=test/ana') // The index has all of it now.
+  await asking(url, 'eve').get('/turns?thread_id=test/ana') // Resolves once everything is indexed.
   if (inner.path !== undefined) await whenWordsIndexed(inner.path, Math.floor(size / segmentRows))
   const found = []
   for (const path of paths) {

@@ -43,7 +43,10 @@ const thought = (fields: Partial<Sent> = {}): Sent => ({
   ...fields,
 })
 
-/** A private question, and all that an agent does about it, which says nothing of whom it is for. */
+/**
+ * Sends a private question and everything that an agent does about it. The envelopes of the run have no
+ * recipients.
+ */
 async function asked({ ana, bot, tool }: Record<'ana' | 'bot' | 'tool', Client>) {
   await ana.accepted(question())
   await bot.accepted(begin())
@@ -71,7 +74,7 @@ const progress = {
   params: { progress: 1, message: canary },
 }
 
-/** Every view of a space as this participant sees it. */
+/** Every view of a space that this participant can request. */
 async function viewsOf(url: string, participant: string): Promise<string[]> {
   const { get } = asking(url, participant)
   const envelopes = [
@@ -106,7 +109,7 @@ async function viewsOf(url: string, participant: string): Promise<string[]> {
   return Promise.all(paths.map(async (path) => `${path} ${await (await get(path)).text()}`))
 }
 
-/** The events of a stream up to this envelope. */
+/** The events of a stream, up to this envelope. */
 async function streamed(url: string, participant: string, until: string): Promise<string> {
   const response = await asking(url, participant).get('/events?after=0', { accept: 'text/event-stream' })
   let text = ''

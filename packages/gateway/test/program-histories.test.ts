@@ -7,7 +7,7 @@ import { times } from '../../../test/support/soak.js'
 import { parseEnvelope } from '../src/log/entries.js'
 import { SharedMemory } from './shared-memory.js'
 
-/** Two agents of which one program runs at a time, one of which many do, and one that names no sessions. */
+/** Agents: ben and cleo run one program at a time, many runs several, and old does not name its sessions. */
 const agents = ['ben', 'cleo', 'many', 'old'] as const
 type Agent = (typeof agents)[number]
 const participants = {
@@ -18,9 +18,9 @@ const participants = {
   old: { kind: 'agent', capabilities: ['*'] },
 }
 const abandonAfterMs = 60_000
-/** Milliseconds until a known fact must take effect. */
+/** Milliseconds within which the gateway must react to an end. */
 const slackMs = 10_000
-/** Less than a commit may take. */
+/** Milliseconds per step of the clock: less than the timeout of a commit. */
 const stepMs = 4000
 
 /** Moves by frequency: repeated ones are done more often. */
@@ -36,7 +36,7 @@ interface Move {
   readonly ms: number
 }
 
-/** Much is about one of them, so that one thing comes upon another. */
+/** Histories in which most moves are of one agent, so that its moves interact. */
 const history = fc.constantFrom(...agents).chain((focus) =>
   fc.array(
     fc.record<Move>({
@@ -49,13 +49,13 @@ const history = fc.constantFrom(...agents).chain((focus) =>
   ),
 )
 
-/** A running program, as its process is observed from outside. */
+/** A program as its operator sees it, running or ended. */
 interface Program {
   readonly participant: Agent
   readonly session: string | undefined
   readonly since: number
   readonly lines: { readonly gateway: string; readonly line: MemoryLine }[]
-  /** The times without any connection, by `World.clock`; the last one may have no end (`Infinity`). */
+  /** Periods without any connection, by `World.clock`; the last one may have no end (`Infinity`). */
   readonly gaps: [from: number, to: number][]
   endedAt?: number
 }
@@ -65,7 +65,10 @@ class World {
   readonly programs: Program[] = []
   readonly runs: { readonly id: string; readonly program: Program }[] = []
   readonly calls: { readonly id: string; readonly to: Agent; readonly at: number }[] = []
-  /** Times at which another gateway became the leader: absent programs then get their time again. */
+  /**
+   * Times at which another gateway became the leader, from when absent programs may stay away for the whole period
+   * again.
+   */
   readonly takenOver: number[] = []
   readonly #log = new SharedMemory()
   readonly #gateways = new Map<string, Gateway>()
@@ -83,12 +86,12 @@ class World {
     if (what === 'wait') await this.wait(ms)
     else if (what === 'kill') await this.#kill(gateway)
     else if (what === 'call') await this.#call(who, gateway)
-    // The order of connections is unknown while there is no leader.
+    // Skipped, because without a leader the order of connections is unknown.
     else if (what === 'connect' && !this.#log.isLed && own.some(({ endedAt }) => endedAt === undefined))
       return
     else if (what === 'connect') await this.#connect(who, gateway, this.#newSession(who))
     else if (program === undefined) return
-    // Its session may have ended, and is another one from here on.
+    // Skipped, because the program's session may have ended; connecting again would then begin another one.
     else if (program.endedAt === undefined && wasAway(program, this.clock.now())) return
     else if (what === 'resume') await this.#resume(program, gateway)
     else if (what === 'begin' && isThere) this.#begin(program)
@@ -123,7 +126,7 @@ class World {
 
   async #addGateway(): Promise<void> {
     const name = `g${++this.#ids}`
-    // Nothing happens at a gateway that is gone.
+    // A clock whose tasks do nothing after the gateway has been killed.
     const clock = {
       now: () => this.clock.now(),
       after: (ms: number, task: () => void) =>
@@ -198,7 +201,7 @@ class World {
     lines.push(entry)
   }
 
-  /** Says it over one connection of the program, at whichever gateway that is. */
+  /** Sends a start over the first connection of the program, at any gateway. */
   #begin(program: Program): void {
     const id = `r${++this.#ids}`
     this.runs.push({ id, program })
@@ -237,11 +240,11 @@ const flush = async (): Promise<void> => {
   for (let n = 0; n < 12; n++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Whether the program was away for so long, by then. */
+/** Whether the program was absent for the whole period `abandonAfterMs` before the time `by`. */
 const wasAway = ({ gaps }: Program, by: number): boolean =>
   gaps.some(([from, to]) => from + abandonAfterMs <= by && from + abandonAfterMs <= to)
 
-/** When what the program has left must be over at the latest; `undefined` = it runs. */
+/** Latest time at which the runs and calls of a program must be ended; `undefined` = the program runs. */
 function dueAt(program: Program, { takenOver }: World): number | undefined {
   if (program.endedAt !== undefined) return program.endedAt + slackMs
   const [from, to] = program.gaps.at(-1) ?? [0, 0]
@@ -280,7 +283,7 @@ async function check(world: World): Promise<void> {
       each.kind === 'mcp.response' ? correlations(each).map((id) => [id, each] as const) : [],
     ),
   )
-  // Starts and ends are unknown while there is no leader.
+  // Only sessions in the log count: without a leader, starts and ends are unknown.
   const begun = new Set(
     all.flatMap(({ kind, payload }) => {
       const { participant, session } = payload as unknown as PresencePayload

@@ -38,7 +38,7 @@ const programIs =
     return kind === 'system.presence' && named?.id === session && named.event === event
   }
 
-/** Fences what was sent before: what has come of it by then has come. */
+/** Sends a chat and waits for it, so that the effects of everything sent before have arrived. */
 async function settled(reader: Client): Promise<readonly Envelope[]> {
   await reader.accepted(chat(freshId(), 'fence'))
   return reader.frames
@@ -468,7 +468,7 @@ describe('a restart of the gateway', () => {
 })
 
 describe('what an earlier version left open', () => {
-  /** As gateways wrote it that knew of no programs. */
+  /** A configuration record as earlier gateways wrote it, without `programs`. */
   const earlier = (payload: Record<string, unknown>): Record<string, unknown> => {
     const { programs: _, ...defaults } = payload.defaults as Record<string, unknown>
     return { ...payload, defaults }

@@ -45,7 +45,10 @@ describe('what is requested must be what was proposed', () => {
     await ana.accepted(fulfilment())
   })
 
-  /** Sends both as they are written: only the values of `params` matter. */
+  /**
+   * Whether a request with the params `others` fulfils a proposal with `params`. Both are sent as written; only
+   * the values of the params matter.
+   */
   async function isSame(params: string, others: string): Promise<boolean> {
     const { connect } = await start({ participants })
     const ana = await connect('ana')

@@ -8,7 +8,7 @@ import { temporaryFile } from './support.js'
 
 const range = { space: 1, after: 10, before: 20, limit: 256, maxBytes: 1 }
 
-/** How SQLite says that it finds the rows of a table. */
+/** SQLite's query plan for the table of envelopes. */
 async function planOf(filter: Filter, order: Range['order']): Promise<string[]> {
   const path = temporaryFile('log.db')
   await (await sqliteStore({ path })).close()

@@ -57,7 +57,7 @@ describe('a class', () => {
     ['other', 'x.y', { kind: 'x.y' }, chat()],
   ] as const)('%s bounds %s, and nothing else', async ([name, , sent, other]) => {
     const { alice } = await withRates({ [name]: { perSecond: 1, burst: 3 } })
-    // To enter costs one of the class control.
+    // Connecting costs one token of the class `control`.
     const left = name === 'control' ? 2 : 3
     for (const _ of range(1, left)) await alice.accepted({ ...sent })
     expect(await alice.refused({ ...sent })).toMatchObject({ code: 'rate_limited', details: { class: name } })

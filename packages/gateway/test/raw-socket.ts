@@ -2,10 +2,10 @@ import { connect, type Socket } from 'node:net'
 import { testToken } from '@meup/gateway/testing'
 import { onTestFinished } from 'vitest'
 
-/** A connection opened by hand, to do with it what no library does. */
+/** A TCP connection for requests that no library would send. */
 export class RawSocket {
   readonly socket: Socket
-  /** Resolves to everything that was received. */
+  /** Resolves to all received bytes when the connection is closed. */
   readonly closed: Promise<string>
   isClosed = false
   readonly #url: URL
@@ -35,12 +35,12 @@ export class RawSocket {
     return this
   }
 
-  /** The head of a request, and whatever follows it. */
+  /** Sends a request. */
   ask(start: string, headers: readonly string[] = [], body = ''): this {
     return this.write([`${start} HTTP/1.1`, `host: ${this.#url.host}`, ...headers, '', body].join('\r\n'))
   }
 
-  /** Asks for a socket of the space `test`. */
+  /** Requests a WebSocket for the space `test`. */
   upgrade(token = testToken('alice')): this {
     return this.ask('GET /spaces/test/ws', [
       'connection: Upgrade',
@@ -52,7 +52,7 @@ export class RawSocket {
     ])
   }
 
-  /** Everything that was received, as soon as it matches. */
+  /** Resolves to all received bytes as soon as they match. */
   async until(pattern: RegExp): Promise<string> {
     while (!pattern.test(this.#text)) {
       if (this.isClosed) throw new Error(`closed after ${JSON.stringify(this.#text)}`)
@@ -66,7 +66,7 @@ export class RawSocket {
   }
 }
 
-/** A frame as clients send them: masked, here with nothing. */
+/** A frame as clients send it: masked, here with a mask of zeros. */
 export function frame(opcode: number, payload: string | Uint8Array, isLast = true): Buffer {
   const bytes = Buffer.from(payload)
   const isShort = bytes.length < 126
@@ -74,7 +74,7 @@ export function frame(opcode: number, payload: string | Uint8Array, isLast = tru
   return Buffer.concat([Buffer.from([opcode | (isLast ? 0x80 : 0), ...length, 0, 0, 0, 0]), bytes])
 }
 
-/** The code and the reason of the close frame at the end of what a socket received. */
+/** The code and the reason of the close frame at the end of the received bytes. */
 export function kickMessage(received: string): { code: number; reason: string } | undefined {
   const bytes = Buffer.from(received, 'latin1')
   const at = bytes.lastIndexOf(0x88)

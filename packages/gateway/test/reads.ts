@@ -6,7 +6,7 @@ import { Rates } from '../src/core/metering.js'
 
 const config = testSpaceConfig({ participants: {} })
 
-/** Reads a log of no gateway, all of which may be read, with rates out of the way. */
+/** Reads of a log without a gateway; all envelopes are public, and rates do not limit. */
 export const readsOf = (log: EnvelopeLog, options: Partial<ReadSpace> = {}): LogReads =>
   new LogReads({
     ...{ log, clock: systemClock, rates: new Rates({ config }) },
@@ -14,7 +14,7 @@ export const readsOf = (log: EnvelopeLog, options: Partial<ReadSpace> = {}): Log
     ...options,
   })
 
-/** A reader without a time limit. */
+/** A reader that never disconnects. */
 export const patient: Reader & LogReader = {
   ...{ participant: 'ada', readsTargeted: false, readsRefusals: false, rateLimitKey: 'ada' },
   isGone: () => false,

@@ -10,7 +10,10 @@ const rules = [
   { name: 'no-codes', pattern: 'launch code', action: 'block' },
 ] as const
 
-/** The result of a turn with this thought before a tool call, and this rationale. */
+/**
+ * Runs a turn with this thought before a tool call, and this rationale. Returns the turn and the logged warnings;
+ * no view may contain the key.
+ */
 async function turnWith(narrative: string, rationale: string) {
   const log = operatorLog()
   const { say, as, url } = await stage({ safety: { rules }, logger: log.logger })

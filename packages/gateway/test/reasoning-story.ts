@@ -7,7 +7,10 @@ import { begin, call, chat, conclude, result, thought } from './turns.js'
 
 const hide: Sent = { kind: 'observe.visibility', payload: { context: 'dark', reasoningVisible: false } }
 
-/** All that may end a batch: answers, one answer to two, a batch in parallel, a cancel; asked for, or not; in the open, or not. */
+/**
+ * Every way in which a batch of calls can end: results, one result for two calls, parallel calls, a cancel; in
+ * turns and jobs, public, private, and hidden.
+ */
 export const story: [who: string, ...what: Sent[]][] = [
   ['ana', chat('ask', 'go'), chat('ask2', 'you too', { to: ['cleo'] })],
   ['ben', begin('run', 'ask', 'begin'), thought('run', 'look first'), call('one', 'run', 'look', 'to see')],
@@ -42,7 +45,7 @@ export const story: [who: string, ...what: Sent[]][] = [
   ['ana', chat('end', 'that is all')],
 ]
 
-/** The events of a stream as they went over the wire, up to the envelope with this id. */
+/** The events of a stream as sent, up to the envelope with the id `until`. */
 export async function rawEvents(
   url: string,
   reader: string,
@@ -65,7 +68,7 @@ export async function rawEvents(
   }
 }
 
-/** The id that a browser comes back with, after these events. */
+/** The event id with which a browser reconnects after these events. */
 export const lastIdOf = (blocks: readonly string[]): string =>
   blocks.map((block) => /^id: (.*)$/m.exec(block)?.[1]).findLast((id) => id !== undefined) ?? '0'
 
@@ -75,10 +78,10 @@ export const isReasoning = (block: string): boolean =>
 export const dataOf = (block: string) =>
   JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? '') as Record<string, unknown>
 
-/** A stream's events about calls. */
+/** The events of a stream about tool calls. */
 export const reasoningIn = (blocks: readonly string[]): (ReasoningUpdate | JobReasoning)[] =>
   blocks.filter(isReasoning).map(dataOf) as unknown as (ReasoningUpdate | JobReasoning)[]
 
-/** A reader's events about calls, from the beginning to the chat with the id `end`. */
+/** A reader's events about tool calls, from the beginning to the chat with the id `end`. */
 export const received = async (url: string, reader: string): Promise<(ReasoningUpdate | JobReasoning)[]> =>
   reasoningIn(await rawEvents(url, reader, { query: 'after=0' }))

@@ -25,7 +25,7 @@ const cancel = (context: string): Sent => ({
   payload: { reason: 'enough' },
 })
 
-/** Open contexts and their owners, from the welcome. */
+/** Open contexts with their owners, from a welcome. */
 async function openContexts({ connect }: Running): Promise<string[]> {
   const { welcome } = await connect('carol')
   return welcome.contexts.map(({ context, owner, state }) => `${context} ${owner} ${state}`)
@@ -155,7 +155,7 @@ describe('an owner that is away', () => {
     return { clock, running, open, alice: await running.connect('alice'), bob: await running.connect('bob') }
   }
 
-  /** The contexts that the gateway has cancelled before the next message. */
+  /** The contexts that the gateway has cancelled, up to a chat that is sent now. */
   async function abandoned(reader: Client): Promise<(string | undefined)[]> {
     await reader.accepted(chat('mark'))
     return reader.frames.filter(isAbandoned).map(({ context }) => context)

@@ -6,13 +6,16 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { faultyDisk } from './faulty-disk.js'
 
-/** For machines that do much else. */
+/** A timeout for busy machines. */
 const within = { timeout: 15_000 }
 
 const participants = { alice: ['*'], bob: ['chat'], carol: ['chat'] }
 const plenty = { perSecond: 1e9, burst: 1e9 }
 
-/** A gateway whose operator changes its mind; the token of each is `<name>-token`, unless it says otherwise. */
+/**
+ * A gateway whose configuration can be changed. The token of each participant is `<name>-token`, unless `changed`
+ * has another.
+ */
 async function open(options: Partial<TestSpaceOptions> = {}, store = memoryStore()) {
   const config = testSpaceConfig({ participants, ...options })
   const tokensOf = (each: SpaceConfig, changed: Record<string, string> = {}) => {
@@ -33,7 +36,7 @@ async function open(options: Partial<TestSpaceOptions> = {}, store = memoryStore
       close: (code) => closed.push(code),
     })
     const send = (envelope: object): void => line.send(JSON.stringify(envelope))
-    /** Sends an envelope, and gives the code of its refusal. */
+    /** Sends an envelope, and returns the code of its refusal. */
     const codeOf = async (envelope: { id: string } & Record<string, unknown>): Promise<unknown> => {
       send(envelope)
       const answer = await vi.waitFor(() => {
@@ -60,7 +63,7 @@ async function open(options: Partial<TestSpaceOptions> = {}, store = memoryStore
 }
 
 const chat = (id: string, more = {}) => ({ id, kind: 'chat', payload: { message: id }, ...more })
-/** The gateway's log, abbreviated. */
+/** The gateway's own logged envelopes, abbreviated. */
 const record = (frames: readonly Envelope[]): string[] =>
   frames
     .filter(({ from, kind, seq }) => from === GATEWAY && kind !== 'system.decision' && seq !== undefined)

@@ -8,7 +8,7 @@ import { type StartOptions, start } from './support.js'
 const participants = { alice: ['*'], bob: ['*'], carol: ['*'] }
 const chat = (message = 'hello'): Sent => ({ kind: 'chat', payload: { message } })
 
-/** A disk that fails according to `mode`; `stored` = it refuses, but has written. */
+/** A store that fails according to `mode`; `stored` = it writes, but reports a failure. */
 function failingDisk(inner: LogStore) {
   const disk = { mode: 'works' as 'works' | 'refuses' | 'stored' | 'unreadable', lost: 0, attempts: 0 }
   const store: LogStore = {
@@ -49,7 +49,7 @@ async function onFailingDisk(options: Partial<StartOptions> = {}) {
   const [alice, bob] = [await running.connect('alice'), await running.connect('bob')]
   const { seq } = await alice.accepted(chat('before'))
   await bob.next(ofKind('chat'))
-  /** Lets time pass until the disk has been tried so often. */
+  /** Advances the clock until `recover` was attempted this number of times. */
   const tried = async (attempts: number) => {
     const oneMore = () => {
       if (disk.attempts < attempts) clock.advance(100)

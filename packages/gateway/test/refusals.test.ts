@@ -6,11 +6,14 @@ import { start } from './support.js'
 const participants = { alice: ['*'], bob: ['*'], reader: ['chat'] }
 const utf8 = new TextEncoder()
 
-/** JSON with arrays in `payload` so that its deepest value is that many levels down. */
+/** A frame whose `payload` nests arrays to this depth. */
 const nested = (levels: number): string =>
   `{"id":"deep","kind":"x.y","payload":{"a":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}}`
 
-/** The sender continues, others notice nothing, and the log only has records of denials. */
+/**
+ * Expects that the sender can continue, that other participants receive no trace of the refusal, and that the log
+ * only has records of denials.
+ */
 async function expectNothingHappened(
   sender: Client,
   other: Client,

@@ -6,7 +6,7 @@ import { type StartOptions, start, temporaryFile } from './support.js'
 const participants = { alice: ['*'], bob: ['*'], carol: ['chat'] }
 const chat = (message: string): Sent => ({ kind: 'chat', payload: { message } })
 
-/** A gateway that can be stopped and started again on one file. */
+/** A gateway that can be restarted on one log file. */
 async function restartable(options: Partial<StartOptions> = {}) {
   const path = temporaryFile('log.db')
   const open = async (changed: Partial<StartOptions> = {}) =>

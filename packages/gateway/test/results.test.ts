@@ -18,7 +18,7 @@ const response = (bytes: number, more: object = {}): Sent => ({
   ...more,
 })
 
-/** The same store; `found` gets each row that is read by its id. */
+/** A store that calls `found` with each row that is looked up by its id. */
 function reading(inner: LogStore, found: (row: ReturnType<EnvelopeLog['find']>) => void): LogStore {
   return {
     async open(space) {

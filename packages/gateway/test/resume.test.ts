@@ -13,7 +13,9 @@ const stores: [string, () => Promise<LogStore>][] = [
   ['sqlite', () => sqliteStore({ path: temporaryFile('log.db') })],
 ]
 
-/** A space in which alice has said m1 to m10; seq 1 and 2 are the space’s own, 3 her coming. */
+/**
+ * A space in which alice has sent m1 to m10, after two envelopes of the gateway (seq 1 and 2) and her join (3).
+ */
 async function tenMessages() {
   const running = await start({ participants, humans: ['alice'] })
   const alice = await running.connect('alice')
@@ -21,7 +23,7 @@ async function tenMessages() {
   return { ...running, alice }
 }
 
-/** A client's envelopes before alice's next message. */
+/** A client's unread envelopes, up to a chat that alice sends now. */
 async function upToMark(client: Client, alice: Client) {
   const { id } = await alice.accepted(chat('mark'))
   return (await client.until(byId(id))).slice(0, -1)
@@ -62,7 +64,7 @@ describe('a connection', () => {
     await bob.next((frame) => frame.seq === 13)
     const nothing = await connect('bob', { query: `after=${seq - 5}&epoch=${epoch}` })
     expect(nothing.welcome.resume.from).toBe(seq - 4)
-    // That bob has come is in the log since.
+    // Bob's join is logged after `seq`.
     expect(nothing.welcome.resume.to).toBe(seq + 1)
   })
 
@@ -85,7 +87,7 @@ describe('a connection', () => {
     for (const _ of range(1, 40)) await alice.accepted(chat('x'.repeat(200_000)))
     const last = await alice.accepted({ id: 'last', ...chat('last') })
     const again = await connect('alice', { query: 'after=0' })
-    // One that has come already, and one that is still to come.
+    // One has already been replayed when it is sent again; the other has not.
     await again.next(byId('large'))
     again.send(large)
     again.send({ id: 'last', ...chat('last') })
@@ -189,7 +191,7 @@ describe('while others write', () => {
       isWriting = false
     })()
 
-    /** Comes and goes as long as there is writing, each time after what it got last. */
+    /** Reconnects until the writer is done, each time after the last seq that it received. */
     const restless = async (participant: string): Promise<number[]> => {
       const got: number[] = []
       for (;;) {
@@ -216,7 +218,7 @@ describe('while a commit is on its way', () => {
     const [alice, bob] = [await connect('alice'), await connect('bob')]
     const { seq } = await alice.accepted(chat('before'))
     const { written, goOn } = stallAcknowledgement()
-    // One commit, and more than one page of a replay.
+    // All in one commit, with more rows than one page of a replay.
     const sent = range(1, 400).map((count) => ({ id: `m${count}`, ...chat(`${count}`) }))
     const posted = post('alice', sent)
     await written
@@ -255,7 +257,7 @@ describe('a reader that is too slow', () => {
       await alice.accepted({ id: `m${total}`, ...chat(message) })
       await bob.next(byId(`m${total}`))
     }
-    // A moment is all that it has to take the close.
+    // The gateway gives it little time to receive the close frame.
     slow.ws.resume()
     expect(await slow.closed).toMatchObject({ code: closeCodes.tooSlow })
     total += 1
@@ -287,7 +289,7 @@ describe('a reader that is too slow', () => {
     expect(await again.refused({ kind: 'chat.x' })).toMatchObject({ code: 'unknown_kind' })
     const { seq } = await again.accepted(chat('still here'))
     expect(seq).toBe(105)
-    // An echo may come after later ones, but nothing comes before its turn.
+    // Echoes may repeat envelopes later, but no envelope is delivered before its turn.
     expect([...new Set(seqs(again.frames))]).toEqual(range(1, seq))
     expect(again.frames.filter(byId('m100'))).toHaveLength(1)
   })

@@ -18,7 +18,7 @@ const isPruned = ({ kind, payload }: Envelope): boolean =>
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 const hex = (bytes: Uint8Array = new Uint8Array()): string => Buffer.from(bytes).toString('hex')
 
-/** Lets hours pass until something has happened. */
+/** Advances the clock by hours until the condition holds. */
 async function hoursUntil(clock: FakeClock, hasHappened: () => boolean): Promise<void> {
   const oneMore = () => {
     clock.advance(hour)
@@ -27,7 +27,7 @@ async function hoursUntil(clock: FakeClock, hasHappened: () => boolean): Promise
   await expect.poll(oneMore, { interval: 5, timeout: 10_000 }).toBe(true)
 }
 
-/** A space that keeps ten days. */
+/** A space whose retention is ten days. */
 async function space(options: Partial<StartOptions> & { store?: LogStore; clock?: FakeClock } = {}) {
   const { store = memoryStore(), clock = new FakeClock() } = options
   const running = await start({ participants, retention: { days: 10 }, ...options, store, clock })
@@ -43,7 +43,7 @@ async function space(options: Partial<StartOptions> & { store?: LogStore; clock?
   }
 }
 
-/** An old part, closed by `old`, and a new part that begins with `new`, ten days apart. */
+/** Envelopes of two ages: old ones up to the chat `old`, and from the chat `new` on, nine days later. */
 async function withOldPart(options: Parameters<typeof space>[0] = {}) {
   const running = await space(options)
   const [alice, bob] = [await running.connect('alice'), await running.connect('bob')]
@@ -238,7 +238,7 @@ test('nothing is pruned until its record is in the log', async () => {
   expect(rows.map(({ kind }) => kind)).toContain('system.space')
 })
 
-/** A store whose logs can refuse to prune. */
+/** A store whose logs refuse to prune while `refuses` is set. */
 function reluctant(inner: LogStore) {
   const fault = { refuses: true }
   const store: LogStore = {

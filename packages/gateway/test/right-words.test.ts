@@ -30,7 +30,7 @@ const calls = (id: string, name: string): [string, ...Sent[]][] => [
   ['tool', result(id)],
 ]
 
-/** The rights of ben's calls in the words of each place. */
+/** The rights of ben's calls, as each view words them. */
 async function readRights(staged: Pick<Stage, 'as'>, reader = 'stranger') {
   const { turns } = await createTurns(staged, reader)
   const { steps } = (await staged.as(reader).json('/audit?thread_id=test/ben')) as {

@@ -6,7 +6,7 @@ import { temporaryFile } from './support.js'
 
 const format = 8
 
-/** A log file with a space and an envelope, which no gateway has open. */
+/** Writes a log file with one space and one envelope, and closes it. */
 async function logFile(): Promise<string> {
   const path = temporaryFile('log.db')
   const store = await sqliteStore({ path })

@@ -58,7 +58,7 @@ verifies(
 )
 
 describe('what is not there', () => {
-  /** The turns of ben's as the gateway writes them, and its events. */
+  /** Ben's turns as the gateway's JSON, and the event about his calls. */
   async function received(...lines: Line[]) {
     const staged = await stage()
     await staged.say(['ana', chat('q', 'why?')], ...lines, ['ana', end])

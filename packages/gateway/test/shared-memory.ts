@@ -7,19 +7,19 @@ interface Member {
   isAlive: boolean
 }
 
-/** A log in memory that several gateways have open: what one says to another arrives, unless one of them is gone. */
+/** A memory log that several gateways share. Messages between them arrive, unless one of them was killed. */
 export class SharedMemory {
   readonly #inner = memoryStore()
   readonly #members: Member[] = []
   #leader: Member | undefined
 
-  /** The log for a reader outside of the gateways. */
+  /** Reads the log from outside of the gateways. */
   read = async (): Promise<Row[]> => {
     const log = await this.#inner.open('test')
     return log.read({ after: 0, limit: 1_000_000 })
   }
 
-  /** The store of one more gateway. The first one sequences, or its successor. */
+  /** A store for one more gateway. The first gateway is the leader until it is killed. */
   join(name: string): LogStore {
     const member: Member = { name, listener: undefined, isAlive: true }
     this.#members.push(member)
@@ -33,7 +33,7 @@ export class SharedMemory {
     return this.#leader !== undefined
   }
 
-  /** A gateway is gone, without a word. */
+  /** Ends a gateway without notice. */
   kill(name: string): void {
     const dead = this.#members.find((each) => each.name === name)
     if (dead === undefined) return
@@ -41,7 +41,7 @@ export class SharedMemory {
     if (this.#leader === dead) this.#leader = undefined
   }
 
-  /** Whether another gateway has come to sequence, since the one that did is gone. */
+  /** Makes a living gateway the leader if the leader was killed. Returns whether the leader has changed. */
   elect(): boolean {
     if (this.#leader !== undefined) return false
     this.#leader = this.#members.find(({ isAlive }) => isAlive)

@@ -33,7 +33,7 @@ async function expectChain(log: EnvelopeLog, length: number): Promise<void> {
   }
 }
 
-/** Batches of all sizes. */
+/** Sizes of batches, small and large. */
 const sizes = [1, 1, 20, 2, 1, 300, 16, 17, 1, 1, 64, 3]
 
 describe('appending without another thread', () => {
@@ -63,7 +63,7 @@ describe('appending without another thread', () => {
     const appended = log.append(drafts(2)).then(() => {
       isDone = true
     })
-    // This thread keeps running.
+    // This thread is not blocked: turns of the event loop pass.
     for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
     expect([isDone, log.head]).toEqual([false, 1])
     holder.exec('COMMIT')
@@ -105,7 +105,7 @@ describe('appending without another thread', () => {
       longest = Math.max(longest, statSync(`${path}-wal`).size)
     }
     expect(log.head).toBe(2400)
-    // All of it has more than 150 MB.
+    // Without checkpoints, the write-ahead log would exceed 150 MB.
     expect(longest).toBeLessThan(110_000_000)
     expect(statSync(path).size).toBeGreaterThan(50_000_000)
   }, 60_000)
@@ -138,13 +138,13 @@ describe('appending without another thread', () => {
     expect(folds.length).toBe(0)
     append(1)
     expect(folds.length).toBe(1)
-    await answer(true) // Nothing arrived in the meantime: it starts again.
+    await answer(true) // No commit in the meantime: the write-ahead log starts again.
     append(15)
     expect([folds.length, writer.rest()]).toEqual([0, undefined])
     append(1)
     expect(folds.length).toBe(1)
     append(1)
-    await answer(true) // One arrived in the meantime: it is tried again, and grows further.
+    await answer(true) // A commit in the meantime: the write-ahead log grows, and the checkpoint is repeated.
     append(1)
     expect([folds.length, writer.rest()]).toEqual([1, undefined])
     append(14)

@@ -13,9 +13,9 @@ import { start, temporaryFile } from './support.js'
 import { whenWordsIndexed } from './words.js'
 
 /**
- * Unreadable envelopes reveal nothing [MEUP-8.1]. Each answer is compared with that of two other logs: one without the
- * unreadable envelopes, with its seqs renumbered, and one with other unreadable envelopes in their places. The first finds
- * leaks of counts and placeholders, the second leaks of contents.
+ * These tests check that unreadable envelopes reveal nothing [MEUP-8.1]. Each response is compared with those of
+ * two other logs: one without the unreadable envelopes, with its seqs renumbered, and one with other unreadable
+ * envelopes in their places. The first finds leaks of counts and placeholders, the second leaks of contents.
  */
 
 const participants = {
@@ -25,7 +25,7 @@ const participants = {
   dora: ['*'],
   zed: ['*'],
   zoe: ['observe.targeted'],
-  // Cannot restrict anyone, so refusals of others are not readable.
+  // A participant without the right to restrict others, so refusals of others are unreadable for it.
   finn: ['chat'],
 }
 const readers = ['ana', 'ben', 'cleo', 'dora', 'zoe']
@@ -50,7 +50,7 @@ function diceOf(seed: number): Dice {
 
 const pick = <Value>(dice: Dice, values: readonly Value[]): Value => values[dice(values.length)] as Value
 
-/** So that a gateway has nothing of its own to add. */
+/** The configuration record of the test space: with it in the log, a starting gateway does not add one. */
 const configured: Fields = {
   id: 'configured',
   ts: '2026-02-21T00:00:00.000Z',
@@ -59,7 +59,7 @@ const configured: Fields = {
   payload: { event: 'configured', ...configurationRecord(config) },
 }
 
-/** A log in which much is addressed to some, and some runs are hidden for a while. */
+/** A log in which many envelopes have addressees, and some runs are hidden for a while. */
 function randomLog(seed: number, length: number): Fields[] {
   const dice = diceOf(seed)
   const log = randomDrafts(seed, length).reduce<Fields[]>(
@@ -79,7 +79,8 @@ function randomLog(seed: number, length: number): Fields[] {
     },
     [configured],
   )
-  // Proposals expire by the time of the head: make it readable for everyone, and let the gateway send its envelopes.
+  // Proposals expire by the time of the head, so the log ends with a public chat, after the gateway's
+  // announcements of the expiries.
   const last: Fields = {
     id: 'last',
     ts: '2026-02-22T00:00:00.000Z',
@@ -99,9 +100,9 @@ function randomLog(seed: number, length: number): Fields[] {
 }
 
 /**
- * The same log, in which all who read an envelope read what it answers, and what began its context. Otherwise a readable
- * envelope may belong to another turn in a log without what may not be read: which turn it belongs to is decided by the
- * whole log, like its seq.
+ * Changes a log so that the readers of an envelope may also read the envelope that it answers, and the start of
+ * its context. Otherwise removing unreadable envelopes could move a readable one to another turn: the turn of an
+ * envelope depends on the whole log, like its seq.
  */
 function readableWhole(log: readonly Fields[]): Fields[] {
   const audiences = new Map<string, readonly string[] | undefined>()
@@ -152,11 +153,11 @@ async function fill(store: LogStore, log: readonly Fields[]): Promise<LogStore> 
   return store
 }
 
-/** Without sockets: there are many logs. */
+/** Without sockets, because there are many logs. */
 const inMemory = async (log: readonly Fields[]): Promise<Stand> =>
   standOn(await fill(memoryStore(), log), { participants, mcp })
 
-/** As it is in use: SQLite, HTTP, sockets. */
+/** With SQLite, HTTP and sockets, as in use. */
 async function inEarnest(log: readonly Fields[]): Promise<Stand> {
   const store = await fill(await sqliteStore({ path: temporaryFile('log.db') }), log)
   const clock = new FakeClock(Date.UTC(2026, 5, 1))
@@ -208,7 +209,7 @@ async function compareLog(log: readonly Fields[], { seed, reader, open, leastLim
     const { ts } = fields
     return { id: `other${index}`, ts, from: 'zed', kind: 'x.other', to: ['zed'], payload: {} }
   })
-  // Later envelopes may be read by everyone.
+  // Number of unreadable envelopes up to this seq; envelopes after the log are readable by everyone.
   const gone = (seq: number): number => isReadable.slice(0, seq).filter((is) => !is).length
   const asked = range(1, 12).map(() => randomQuery(dice, log))
   const same: Count = (seq) => seq
@@ -222,7 +223,7 @@ async function compareLog(log: readonly Fields[], { seed, reader, open, leastLim
       expected: await notify(without, fewer, same),
     },
   ]
-  // Addressed envelopes may be read by holders of the capability for targeted ones.
+  // Zoe may read addressed envelopes, also those that would replace unreadable ones.
   if (reader !== 'zoe') {
     pairs.push({
       how: 'replaced',
@@ -278,7 +279,7 @@ describe('what may not be read tells nothing', () => {
     },
   )
 
-  // Its log has more steps than a turn keeps, and each is asked for many times: at night.
+  // Only in the nightly run: the log has more steps than a turn keeps, and each is requested many times.
   if (isSoak) {
     test('where a long job takes up a free path with a decision that is hidden', async () => {
       const at = (seq: number): string => new Date(Date.UTC(2026, 1, 21) + seq * 1000).toISOString()
@@ -400,7 +401,7 @@ describe('what may not be read tells nothing', () => {
       'text=a',
       'text=x.other',
     ]) {
-      // One by one, the many hits of the others take long.
+      // Pages of one hit are slow for queries with many hits.
       for (const limit of isSoak || query === 'text=needle' ? [1, 7] : [7]) {
         const path = `/search?${query}&limit=${limit}`
         const [found, other] = [await pagesOf(one, 'ben', path), await pagesOf(two, 'ben', path)]

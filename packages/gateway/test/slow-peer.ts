@@ -1,6 +1,6 @@
 import type { Connection, OutboundBatch } from '@meup/gateway'
 
-/** A peer that accepts frames only when released. */
+/** A connection that takes frames only when released. */
 export function slowPeer() {
   let takeAll = (): void => {}
   const seqs: number[] = []

@@ -20,15 +20,15 @@ const capabilities: Capability[][] = [
   [{ kind: 'mcp.request', to: ['ana', '!ben'] }],
 ]
 
-/** When a log begins; an envelope is written every so often. */
+/** Time of the first envelope, and milliseconds between two envelopes. */
 const begin = Date.parse('2026-01-02T03:04:05.678Z')
 const everyMs = 700
-/** A time on the wire, this many seconds after that. */
+/** An RFC 3339 time, this number of seconds after `begin`. */
 const at = (seconds: number): string => new Date(begin + seconds * 1000).toISOString()
 
 const from = fc.constantFrom(...names)
 const to = fc.option(fc.subarray(names, { minLength: 1 }), { nil: undefined })
-/** Picks one of what is there when the envelope is made. */
+/** Chooses among the candidates that exist when the envelope is created (by remainder). */
 const choice = fc.nat(50)
 
 const configured = fc.record({
@@ -111,7 +111,7 @@ const move = fc.oneof(
   })),
 )
 
-/** Fills in contexts and correlations, mostly ones that mean something. */
+/** Adds ids, times, contexts and correlations; most of them refer to earlier envelopes. */
 function toLog(made: readonly (readonly [Fields, number, number])[]): Envelope[] {
   const paths: (string | undefined)[] = [undefined, 'free', 'free/path']
   const [asked, proposed, said, given] = [['nothing'], ['nothing'], ['nothing'], ['nothing']]
@@ -167,7 +167,7 @@ const noBytes = new Uint8Array()
 
 const textOf = (state: SpaceState): string => Buffer.from(state.toSnapshot()).toString()
 
-/** The gateway's queries of a state. */
+/** Results of all queries by which the gateway reads a state. */
 const answersOf = (state: SpaceState, ids: readonly string[]) => ({
   ...membership(state, ids),
   ...control(state, ids),

@@ -11,7 +11,7 @@ function draft(seq: number, id = `e${seq}`): DraftEntry {
   return { seq, id, ts: '2026-05-04T03:02:01.000Z', from: 'ada', kind: 'chat', body, content: body }
 }
 
-/** A log with three rows; to append the id `fire` fails until `extinguish` is called. */
+/** A log with three rows. Appending the id `fire` fails until `extinguish` is called. */
 async function onFire() {
   const path = temporaryFile('log.db')
   const store = await sqliteStore({ path })
@@ -76,7 +76,7 @@ describe('a sqlite log whose write fails', () => {
   test('acknowledges nothing that its thread could not write', async () => {
     const { store, log } = await onFire()
     const other = await store.open('other')
-    // While the thread has something to do, what is appended waits for it.
+    // While the writer thread is busy, appends go through it.
     const busy = other.recover()
     await expect(log.append([draft(4, 'fire')])).rejects.toMatchObject(failure)
     await busy

@@ -8,7 +8,7 @@ import type { Stand } from './notifications.js'
 
 type StandOptions = TestSpaceOptions & Partial<Pick<GatewayOptions, 'clock' | 'logger'>>
 
-/** A gateway on a store, asked without sockets, for the rest of the test. */
+/** A gateway on a store, with requests that need no sockets. Closed at the end of the test. */
 export async function standOn(store: LogStore, options: StandOptions): Promise<Stand> {
   const { clock = new FakeClock(Date.UTC(2026, 5, 1)), logger = silent } = options
   const gateway = await createTestGateway({ ...options, store, clock })

@@ -9,14 +9,17 @@ interface Page {
   readonly steps: readonly { readonly content: string; readonly phase: string }[]
 }
 
-/** An agent thinks and calls at once, again and again; at the moment the tool gets its request it asks for the audit. */
+/**
+ * Lets an agent send a thought and a call at once, repeatedly. When the tool gets the call, the audit must have
+ * the thought.
+ */
 export async function findThoughtsInTime(store: LogStore): Promise<void> {
   const { connect, as, post } = await stage({ store })
   const [ben, tool] = [await connect('ben'), await connect('tool')]
   await ben.accepted(begin('run', undefined, 'begin'))
   let found = 0
   for (const count of range(1, calls)) {
-    // Not waited for: the request follows at once.
+    // Sent without waiting, so that the call follows at once.
     ben.send(thought('run', `[思考] look at ${count} [計画] read ${count}`))
     ben.send(call(`c${count}`, 'run', 'read', `to know ${count}`))
     const { id } = await tool.next(ofKind('mcp.request'))

@@ -1,7 +1,7 @@
 import type { LogStore } from '@meup/gateway'
 import type { StoreUnderTest } from '@meup/gateway/testing'
 
-/** A store that can be closed and opened again on what it has stored. */
+/** A store that can be closed, and opened again with its content. */
 export async function restartable(open: () => Promise<LogStore>): Promise<StoreUnderTest> {
   const stores = [await open()]
   const close = () => Promise.all(stores.map((store) => store.close()))

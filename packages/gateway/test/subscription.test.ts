@@ -13,7 +13,7 @@ const thought = (context: string): Sent => ({
   payload: { message: 'hm' },
 })
 
-/** Two runs, the first with a nested one, and messages between and outside of them. */
+/** Two runs, one with a nested context, and messages inside and outside of them. */
 const story: Sent[] = [
   { id: 'main', ...chat('hello') },
   { id: 'run', kind: 'reasoning.start' },
@@ -36,7 +36,7 @@ async function notify(teller: Client): Promise<void> {
   for (const sent of story) await teller.accepted(sent)
 }
 
-/** A client's envelopes before the next message in the main conversation. */
+/** A client's unread envelopes, up to a chat that is sent now outside of every context. */
 async function upToMark(client: Client, by: Client) {
   const { id } = await by.accepted(chat('mark'))
   return (await client.until(byId(id))).slice(0, -1)

@@ -18,7 +18,7 @@ const thought = (context: string, phase?: string, to?: string[]): Sent => ({
 })
 const end = (context: string): Sent => ({ kind: 'reasoning.conclusion', context })
 
-/** The last summary that a client has got of each context. */
+/** The last summary of each context that a client has received. */
 const summaries = (client: Client): Record<string, unknown> =>
   Object.fromEntries(
     client.frames
@@ -79,7 +79,7 @@ describe('a summary', () => {
     clock.advance(2000)
     await ana.accepted({ kind: 'chat', to: ['cleo'], payload: { message: 'in private' } })
     await ben.subscribe({ reasoning: 'summary', kinds: ['*'] })
-    // The count that was due is sent before a new one begins.
+    // Changing the subscription sends the pending count before a new count begins.
     expect(counts()).toEqual([1, 2])
   })
 

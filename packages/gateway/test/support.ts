@@ -29,7 +29,7 @@ interface DialOptions {
   readonly autoPong?: boolean
 }
 
-/** The answer in place of a 101. */
+/** The response to a refused upgrade. */
 interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -39,11 +39,11 @@ interface Answer {
 export interface Running {
   readonly url: string
   readonly gateway: Gateway
-  /** Enters with the participant's token and returns once the welcome is there. */
+  /** Connects with the participant's token; resolves once the welcome has arrived. */
   connect(participant: string, options?: DialOptions): Promise<Client & { readonly welcome: WelcomePayload }>
-  /** Asks for a socket and returns the refusal. */
+  /** Requests a WebSocket that is refused; returns the refusal. */
   connectRequest(options: DialOptions): Promise<Answer>
-  /** Enters as an arbitrary participant. */
+  /** Connects with any token, or as a guest. */
   dial(options: DialOptions): Promise<Client & { readonly welcome: WelcomePayload }>
   post(participant: string, body: unknown): Promise<{ status: number; type: string; body: unknown }>
   close(): Promise<void>
@@ -56,13 +56,13 @@ export interface StartOptions
       Pick<ServeOptions, 'origins' | 'hosts' | 'trustProxy' | 'heartbeatMs' | 'eventHeartbeatMs' | 'modules'>
     > {
   readonly rates?: Readonly<Record<string, NonNullable<ParticipantConfig['rates']>>>
-  /** Participants other than agents. */
+  /** Participants of the kind `human`; the others are agents. */
   readonly humans?: readonly string[]
-  /** More spaces of the same gateway. */
+  /** Further spaces of the gateway. */
   readonly others?: readonly TestSpaceOptions[]
 }
 
-/** Serves a gateway on a free port for the rest of the test. */
+/** Serves a gateway on a free port, until the end of the test. */
 export async function start(options: StartOptions): Promise<Running> {
   const {
     clock,
@@ -150,7 +150,7 @@ export async function start(options: StartOptions): Promise<Running> {
   }
 }
 
-/** An empty place on disk for the rest of the test. */
+/** A path in a new empty folder, which is removed after the test. */
 export function temporaryFile(name: string): string {
   const directory = mkdtempSync(join(tmpdir(), 'meup-gateway-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))

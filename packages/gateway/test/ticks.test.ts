@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 import { byId, type Client, ofKind } from './client.js'
 import { start } from './support.js'
 
-/** Shorter intervals would not leave a busy machine the time for its pongs. */
+/** Milliseconds between pings; with less, a busy machine could not answer pings in time. */
 const heartbeatMs = 150
 
-/** The next ping of a connection; fails if it is closed instead. */
+/** Resolves at the next ping of a connection; rejects if the connection is closed before. */
 const nextPing = ({ ws, closed }: Client): Promise<unknown> =>
   Promise.race([
     once(ws, 'ping'),

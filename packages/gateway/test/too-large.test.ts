@@ -8,7 +8,7 @@ const chat: Sent = { kind: 'chat', payload: { message: 'hello' } }
 
 describe('what is too large', () => {
   const maxEnvelopeBytes = 1000
-  /** A frame of exactly that many bytes. */
+  /** A frame of exactly this number of bytes. */
   const frame = (bytes: number): string => {
     const empty = JSON.stringify({ id: 'large', kind: 'chat', payload: { message: '' } })
     return JSON.stringify({

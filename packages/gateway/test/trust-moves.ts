@@ -5,11 +5,14 @@ import { hashToken } from '../src/core/state/trust/invitations.js'
 interface Cast {
   readonly names: readonly string[]
   readonly capabilities: readonly Capability[][]
-  /** A time on the wire, this many seconds after the log begins. */
+  /** An RFC 3339 time, this number of seconds after the log begins. */
   at(seconds: number): string
 }
 
-/** Envelopes that grant, revoke and exclude, even if no one could send them. Half of the lasting ones have an end. */
+/**
+ * Generators of envelopes that change trust, even of ones that would be refused. Half of the grants, invitations
+ * and kicks expire.
+ */
 export function trustMoves({ names, capabilities, at }: Cast) {
   const from = fc.constantFrom(...names)
   const rights = fc.constantFrom(...capabilities)
@@ -26,7 +29,7 @@ export function trustMoves({ names, capabilities, at }: Cast) {
         ...end('expiresAt', made.seconds),
       },
     })),
-    /** Without capabilities it wants the id of a grant. */
+    /** A revocation without capabilities has to name a grant: the caller adds `grantId`. */
     revoke: fc
       .record({ from, recipient: from, capabilities: fc.option(rights, { nil: undefined }) })
       .map(({ from, recipient, capabilities }) => ({

@@ -3,14 +3,14 @@ import { FakeClock, type TestSpaceOptions, testSpaceConfig } from '@meup/gateway
 import type { Capability, Envelope, WelcomePayload } from '@meup/protocol'
 import type { Client, Sent } from './client.js'
 
-/** A clock whose timers never go off. */
+/** A clock whose timers never fire. */
 export class NoTimers extends FakeClock {
   override after(): () => void {
     return () => {}
   }
 }
 
-/** Envelopes that give, take and shut out. */
+/** Envelopes that change grants and membership. */
 export const grant = (recipient: string, capabilities: Capability[], more: object = {}): Sent => ({
   kind: 'capability.grant',
   payload: { recipient, capabilities, ...more },
@@ -46,10 +46,10 @@ export const chat = (message = 'hello', more: object = {}): Sent => ({
   ...more,
 })
 
-/** An envelope of a kind that means nothing to the gateway. */
+/** An envelope of a custom kind. */
 export const act = (kind: string, more: object = {}): Sent => ({ kind, payload: {}, ...more })
 
-/** The presence event about a participant's capabilities; with these, if given. */
+/** Matches the presence update of a participant's capabilities; with `capabilities`, only to these. */
 export const update =
   (id: string, capabilities?: Capability[]) =>
   ({ kind, payload }: Envelope): boolean => {
@@ -61,19 +61,19 @@ export const update =
     return capabilities === undefined || isSame(participant.capabilities, capabilities)
   }
 
-/** The welcome of a holder of these capabilities. */
+/** Matches a welcome that lists these capabilities. */
 export const welcomeWith =
   (capabilities: Capability[]) =>
   ({ kind, payload }: Envelope): boolean =>
     kind === 'system.welcome' && isSame((payload as WelcomePayload).you.capabilities, capabilities)
 
-/** Sends an envelope, and gives the code of its refusal. */
+/** Sends an envelope, and returns the code of its refusal. */
 export const codeOf = async (client: Client, sent: Sent): Promise<string> => (await client.refused(sent)).code
 
 export const welcomes = ({ frames }: Client): Envelope[] =>
   frames.filter(({ kind }) => kind === 'system.welcome')
 
-/** Changes by the operator; the tokens stay. */
+/** Applies a changed configuration; the tokens stay the same. */
 export const reconfigure = (gateway: Gateway, options: TestSpaceOptions): Promise<void> =>
   gateway.reconfigure([testSpaceConfig(options)])
 

@@ -7,7 +7,7 @@ import { start } from './support.js'
 const [sockets, frames] = [8, 500]
 const typing = frame(1, '{"kind":"observe.typing"}')
 
-/** The frames of each sender that were decided in each turn of the event loop. */
+/** Counts the submitted frames of each participant, by turn of the event loop. */
 function countDecided() {
   let turn = new Map<string, number>()
   const turns = [turn]
@@ -42,7 +42,7 @@ test('all sockets of a participant share what one may bring in a turn of the eve
   for (const socket of [...ofAlice, ofBob]) socket.write(many)
   await expect.poll(() => decided.total('alice')).toBe(sockets * frames)
   await expect.poll(() => decided.total('bob')).toBe(frames)
-  // A slice may have some more than what is left.
+  // The limit is 256, and the last slice may exceed it.
   expect(Math.max(...decided.of('alice'))).toBeLessThan(400)
   expect(Math.max(...decided.of('bob'))).toBeGreaterThan(200)
 })

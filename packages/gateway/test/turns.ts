@@ -6,7 +6,10 @@ import { asking } from './http-client.js'
 import { type Running, type StartOptions, start, temporaryFile } from './support.js'
 
 const agent: Capability[] = ['chat', 'reasoning.*', 'mcp.*', 'observe.visibility']
-/** Ana asks, ben works, the tool answers; the others watch: one with usual rights, one that reads envelopes to others. */
+/**
+ * Ana asks, ben and cleo work, tool answers calls. Stranger and auditor only read; auditor also what is addressed
+ * to others.
+ */
 const participants: Record<string, Capability[]> = {
   ana: ['*'],
   ben: agent,
@@ -29,7 +32,7 @@ export const begin = (id: string, cause: string | undefined, message: string, mo
   payload: { message },
   ...more,
 })
-/** Everyone reads the run, though its cause was private. */
+/** Fields that make a run public, even if its trigger is private. */
 export const inPublic = (message: string): Sent => ({ payload: { message, public: true } })
 export const thought = (context: string, message: string, more: Sent = {}): Sent => ({
   kind: 'reasoning.thought',
@@ -62,7 +65,9 @@ export const stores = {
   SQLite: (): Promise<LogStore> => sqliteStore({ path: temporaryFile('log.db') }),
 }
 
-/** A gateway, and how the participants of `test` say something: each line is who, and what. */
+/**
+ * A gateway with functions to post envelopes and send requests. `say` takes lines of a sender and its envelopes.
+ */
 export async function stage(options: Partial<StartOptions> = {}) {
   const running = await start({ participants, ...options })
   return { ...running, say: sayIn(running), as: (reader: string) => asking(running.url, reader) }
@@ -80,7 +85,7 @@ export const sayIn =
     return seq
   }
 
-/** A turn of ben's with two calls, one after the other. */
+/** A turn of ben with two calls, one after the other. */
 export const twoCalls = (name: string): [who: string, ...what: Sent[]][] => [
   ['ana', chat(`${name}-ask`, `please do ${name}`)],
   [
@@ -102,7 +107,7 @@ export interface TurnPage {
   readonly next?: number
 }
 
-/** Ben's turns for a reader. */
+/** Ben's turns, as `reader` may see them. */
 export const createTurns = async (
   { as }: { as(reader: string): ReturnType<typeof asking> },
   reader: string,

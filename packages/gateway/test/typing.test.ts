@@ -23,7 +23,7 @@ async function scene(options: Partial<StartOptions> = {}) {
   return { ...running, ana, ben, cem }
 }
 
-/** Participants seen typing before a chat of ben. */
+/** Senders of the typing notices that a client receives before a chat of ben. */
 async function typistsBefore(client: Client, ben: Client): Promise<string[]> {
   const { id } = await ben.accepted({ id: freshId(), kind: Kind.chat, payload: { message: 'done' } })
   const frames = await client.until(byId(id))

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-/** Runs a script with `logUnhandledRejections`, and gives what it prints. */
+/** Runs a script with `logUnhandledRejections`, and returns its output. */
 function run(script: string): string[] {
   const file = fileURLToPath(new URL('../src/host/unhandled-rejections.ts', import.meta.url))
   const source = `

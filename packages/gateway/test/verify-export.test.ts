@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { exportOf, type Line, linesOf, sha256, talkedIn, verdictFor } from './audit-export.js'
 import { range } from './client.js'
 
-/** Numbers below a bound, the same ones for the same seed (mulberry32). */
+/** Returns a generator of numbers below a bound; equal seeds give equal numbers (mulberry32). */
 function dice(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -66,7 +66,7 @@ test('of 1,000 random tamperings with an export none goes unnoticed', async () =
   }
 })
 
-/** A small export, and some of its lines. */
+/** The lines of a small export, some of them by name. */
 async function small() {
   const { url } = await talkedIn()
   const all = linesOf(await exportOf(url, 'auditor'))

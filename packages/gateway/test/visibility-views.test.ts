@@ -7,7 +7,7 @@ import { asking } from './http-client.js'
 import { type Running, start, temporaryFile } from './support.js'
 import { begin, chat, conclude, onlookers, participants, show, thought, thoughts } from './visibility.js'
 
-/** The thoughts that a reader finds in the log over HTTP, and over a new socket. */
+/** The thoughts that a reader finds in the log. HTTP, event streams and sockets must agree. */
 async function found({ url, connect }: Pick<Running, 'url' | 'connect'>, reader: string): Promise<string[]> {
   const { envelopes } = await asking(url, reader).history('limit=1000')
   const last = envelopes.at(-1)?.id ?? ''
@@ -27,7 +27,7 @@ async function found({ url, connect }: Pick<Running, 'url' | 'connect'>, reader:
   return ways[0] ?? []
 }
 
-/** How a run is shown to newcomers, and what is counted in it: envelopes, thoughts, contributors. */
+/** Visibility of a run, in the welcome and over HTTP, and its counts: envelopes, thoughts, contributors. */
 async function state({ url, connect }: Pick<Running, 'url' | 'connect'>, context = 'run') {
   const client = await connect('ben')
   const received = client.welcome.contexts.find((each) => each.context === context)?.reasoningVisible

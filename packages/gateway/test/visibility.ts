@@ -13,7 +13,7 @@ export const participants: Record<string, Capability[]> = {
   auditor: ['observe.targeted'],
 }
 
-/** Hides or shows a run. */
+/** An envelope that hides or shows a run. */
 export const show = (context: string, reasoningVisible: boolean): Sent => ({
   kind: 'observe.visibility',
   payload: { context, reasoningVisible },
@@ -45,7 +45,7 @@ export const thoughts = (frames: readonly Envelope[]): string[] =>
     .filter(({ kind }) => kind.startsWith('reasoning.') && !/start|conclusion|cancel$/.test(kind))
     .map(({ id }) => id)
 
-/** A space with an open run of the agent's, and onlookers over sockets and a stream of events. */
+/** A space with an open run of `agent`, and readers over sockets and an event stream. */
 export async function onlookers(options: Partial<StartOptions> = {}) {
   const running = await start({ participants, ...options })
   const { connect, url } = running
@@ -67,16 +67,16 @@ export async function onlookers(options: Partial<StartOptions> = {}) {
     ana,
     ben,
     auditor,
-    /** New envelopes of each onlooker up to this one. */
+    /** New envelopes of each reader, up to the one with this id. */
     seen,
-    /** The thoughts among it. */
+    /** The ids of the thoughts among these envelopes. */
     thoughtsSeen: async (id: string) => (await seen(id)).map(thoughts),
   }
 }
 
 const upTo = (client: Client, id: string): Promise<Envelope[]> => client.until((frame) => frame.id === id)
 
-/** The current value of a metric. */
+/** The value of a metric of the space `test`. */
 export async function metric(url: string, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
   return Number(new RegExp(`^${name}\\{space="test"\\} (\\S+)$`, 'm').exec(text)?.[1])

@@ -10,7 +10,7 @@ import {
 } from '../src/index/words/segment.js'
 import { foldCase, tokensOf } from '../src/index/words/tokens.js'
 
-/** Everything that has two cases, and what looks like it. */
+/** All characters that have an upper or lower case variant. */
 const cased = Array.from({ length: 0x1_e944 }, (_, at) => at)
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCodePoint(code))

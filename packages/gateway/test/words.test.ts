@@ -55,7 +55,7 @@ const words = [
 ]
 const total = 2 * segmentRows + 100
 
-/** The same whenever it is called. */
+/** Random messages; equal seeds give equal messages. */
 function messages(seed: number): string[] {
   let state = seed
   const next = (below: number): number => {

@@ -3,7 +3,7 @@ import Sqlite from 'better-sqlite3'
 import { expect, vi } from 'vitest'
 import { indexPathOf } from './indexed.js'
 
-/** How many segments of the log at this path are in its index of words. */
+/** Number of segments in the word index of the log at this path. */
 function countWordSegments(path: string): number {
   if (!existsSync(indexPathOf(path))) return 0
   const db = new Sqlite(indexPathOf(path), { readonly: true })
@@ -14,6 +14,6 @@ function countWordSegments(path: string): number {
   }
 }
 
-/** Resolves when this many are indexed. */
+/** Resolves when this number of segments is indexed. */
 export const whenWordsIndexed = (path: string, segments: number): Promise<void> =>
   vi.waitFor(() => expect(countWordSegments(path)).toBe(segments), { timeout: 20_000, interval: 20 })

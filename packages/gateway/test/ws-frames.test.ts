@@ -5,7 +5,7 @@ import { start } from './support.js'
 
 const participants = { alice: ['*'], bob: ['chat'] }
 const [more, text, ping] = [0, 1, 9]
-/** A pong, as `ping` with this text is answered. */
+/** The pong that answers a ping with the text `hello`. */
 const answer = '\x8a\x05hello'
 const chat = JSON.stringify({ id: 'whole', kind: 'chat', payload: { message: 'x'.repeat(3000) } })
 
@@ -16,7 +16,7 @@ async function enter(heartbeatMs = 20_000) {
   await alice.until(/system\.welcome/)
   return {
     alice,
-    /** The gateway's end of the connection; other connections stay. */
+    /** Waits until the gateway closes the connection; checks that another one stays open. */
     async end() {
       const received = await alice.closed
       await bob.accepted({ kind: 'chat', payload: { message: 'still here' } })
@@ -55,7 +55,7 @@ describe('a message', () => {
   test('that comes a byte at a time, while no ping is answered, ends the connection', async () => {
     const { alice, end } = await enter(500)
     alice.write(Buffer.from([0x81, 0xfe, 0xff, 0xff, 0, 0, 0, 0]))
-    // Slowly: unread bytes at the time of closing would lose the close frame.
+    // Bytes are sent slowly, because unread bytes at the time of closing would lose the close frame.
     const trickle = setInterval(() => alice.write('x'), 200)
     onTestFinished(() => clearInterval(trickle))
     expect(await end()).toMatchObject({ code: closeCodes.heartbeatLost })

@@ -6,7 +6,7 @@ import { start } from './support.js'
 
 const participants = { alice: ['*'], bob: ['chat'] }
 
-/** Around every length at which the header of a frame changes (RFC 6455, section 5.2). */
+/** Tests lengths around those at which the header of a frame changes (RFC 6455, section 5.2). */
 test('frames of every length arrive as the bytes that they are', async () => {
   const { connect } = await start({ participants, store: memoryStore() })
   const [alice, bob] = [await connect('alice'), await connect('bob')]

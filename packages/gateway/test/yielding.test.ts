@@ -18,7 +18,7 @@ function countTurns(): () => number {
   return () => turns
 }
 
-/** More than one turn of the event loop is to take. */
+/** Works longer than one turn of the event loop may take. */
 function workLong(): void {
   const end = performance.now() + 3
   while (performance.now() < end);

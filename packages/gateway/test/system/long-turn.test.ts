@@ -14,7 +14,9 @@ import { temporaryFile } from '../support.js'
 
 const length = 100_000
 
-/** Three of four envelopes of the turn are thoughts, calls and results; it is unfinished. */
+/**
+ * An envelope of an unfinished turn: after the question and the start, thoughts, calls and results in rotation.
+ */
 function fieldsAt(seq: number): Parameters<typeof createTestDraft>[1] {
   const rest = { ts: '2026-02-21T00:00:00.000Z', id: `e${seq}` }
   if (seq === 1) return { ...rest, from: 'ana', kind: Kind.chat, payload: { message: 'do all of it' } }
@@ -40,7 +42,7 @@ function fieldsAt(seq: number): Parameters<typeof createTestDraft>[1] {
 
 const whole = mkdtempSync(join(tmpdir(), 'meup-long-turn-'))
 afterAll(() => rmSync(whole, { recursive: true }))
-/** A log with the turn, and its index. */
+/** Writes the log with the turn, and its index. */
 beforeAll(async () => {
   const path = join(whole, 'log.db')
   const store = await sqliteStore({ path })
@@ -52,7 +54,7 @@ beforeAll(async () => {
   await close()
 })
 
-/** A gateway whose index has all of the turn, and nothing else. */
+/** A gateway on the log at `path`, with a complete index and empty caches. */
 async function startOn(path: string) {
   const store = await sqliteStore({ path })
   const tokens = Object.fromEntries(Object.keys(participants).map((id) => [id, testToken(id)]))
@@ -64,13 +66,13 @@ async function startOn(path: string) {
   return { client, close }
 }
 
-/** The same, on a log of its own. */
+/** A gateway on its own copy of the log. */
 async function started() {
   const path = temporaryFile('log.db')
   cpSync(whole, dirname(path), { recursive: true })
   const { client, close } = await startOn(path)
   onTestFinished(close)
-  // Garbage from writing the log is not collected while the request is answered.
+  // Collects the garbage of starting, so that this does not happen during the measured request.
   setFlagsFromString('--expose-gc')
   ;(runInNewContext('gc') as () => void)()
   return client
@@ -78,14 +80,14 @@ async function started() {
 
 test.for(['turns?thread_id=test/ben', 'audit?thread_id=test/ben&turn=1'])(
   'the first page of %s is there within a second, though the turn has 100,000 envelopes',
-  // Other tests use the processor, too: each try is the first request of a gateway of its own.
+  // Other tests use the processor as well, so failures are retried; each attempt starts another gateway.
   { timeout: 300_000, retry: 5 },
   async (path) => {
     const client = await started()
     const [start, before] = [performance.now(), process.cpuUsage()]
     const page = (await client.json(`/${path}`)) as { turns?: TurnInfo[]; steps?: unknown[]; next?: number }
     const { user, system } = process.cpuUsage(before)
-    // On a busy machine the gateway waits for a processor: then its processor time counts.
+    // On a busy machine the gateway waits for the processor, so its processor time counts if it is less.
     const took = Math.min(performance.now() - start, (user + system) / 1000)
     const [turn] = page.turns ?? []
     if (turn === undefined) expect([page.steps?.length, typeof page.next]).toEqual([100, 'number'])

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 
 const built = (path: string): string => JSON.stringify(new URL(`../../dist/${path}`, import.meta.url).href)
 
-/** In a process of its own: how objects are laid out depends on all that were made before. */
+/** Runs in its own process: the hidden classes of objects depend on all objects created before. */
 const program = `
 import { storable } from ${built('storage/sqlite/rows.js')}
 import { createDraftEntry } from ${built('log/entries.js')}
@@ -20,7 +20,10 @@ const others = [storable, parseEnvelope].map((make) => {
 console.log(JSON.stringify(others))
 `
 
-/** A shape of its own for each would outlive it: memory grows until all of the heap is collected. */
+/**
+ * If each envelope had its own hidden class, the classes would outlive the envelopes, and memory would grow until
+ * a full collection.
+ */
 test('an envelope on its way into the log, or read from it, has the shape of the one before', () => {
   const args = ['--allow-natives-syntax', '--input-type=module', '-e', program]
   expect(JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))).toEqual([0, 0])
