@@ -33,7 +33,7 @@ export interface Nats {
   readonly logger: Logger
 }
 
-/** Whether a server is reachable. */
+/** Reachability of the servers. */
 interface Contact {
   /** Since when no server is reachable, by `performance.now()`; `undefined` = a server is reachable. */
   awaySince: number | undefined

@@ -128,7 +128,7 @@ const answered: Partial<Record<string, string>> = {
   [Kind.mcpRequest]: Kind.mcpProposal,
 }
 
-/** The sender of the envelope, of the request it answers, and of the proposal that the request fulfils. */
+/** The senders of the envelope, of the request that it answers, and of the proposal that this request fulfils. */
 function askers(entry: Origin, findOrigin: AudienceRules['findOrigin']): string[] {
   const kind = answered[entry.kind]
   const ids = kind === undefined ? [] : [...new Set(correlations(entry))]
@@ -140,7 +140,7 @@ function askers(entry: Origin, findOrigin: AudienceRules['findOrigin']): string[
 export const mayRead = (reader: Reader, audience: Audience): boolean =>
   mayAllRead(reader, audience) || audience?.participants.has(reader.participant) === true
 
-/** Whether every reader with these rights may read it, not only its audience. */
+/** Whether every reader with these rights may read the envelope, even outside of its audience. */
 export const mayAllRead = ({ readsTargeted, readsRefusals }: ReadRights, audience: Audience): boolean =>
   audience === undefined ||
   (readsTargeted && !audience.isWithheld) ||

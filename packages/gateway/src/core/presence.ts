@@ -93,7 +93,10 @@ export class Presence {
     }
   }
 
-  /** Lists of ids, each short enough for one envelope; `undefined` = everyone. */
+  /**
+   * The readers of the envelope that set the expiry, in lists of ids that fit into one envelope; `undefined` =
+   * everyone.
+   */
   #readersOf({ id, participant }: Ended): (string[] | undefined)[] {
     const origin = this.#space.ids.findOrigin(id)
     // The readers of a pruned envelope are unknown.

@@ -512,7 +512,10 @@ export async function accept(
  * that one relays to the followers.
  */
 export interface RemoteSequencer {
-  /** Whether the frame has to be forwarded. Frames that only change their own connection are handled locally. */
+  /**
+   * Whether the frame has to be forwarded. Frames that concern only their own connection, such as subscriptions,
+   * are handled locally.
+   */
   isFor(frame: Uint8Array): boolean
   /** Answers the sender like `Space.submit`. */
   submit(sender: Sender, frame: Uint8Array, form?: FrameForm): Promise<Receipt | Refusal>

@@ -84,7 +84,6 @@ export class Enforcement implements SpaceListener {
     this.#cancel()
   }
 
-  /** Runs when the timer of the next expiry fires. */
   #onTime(): void {
     this.#space.advance()
     this.committed()

@@ -295,7 +295,6 @@ function inPlace(messages: readonly (Message | undefined)[]): Message[] {
 
 /** An envelope that may have ended a batch of calls, for the feeds [MEUP-11.11]. */
 class BatchEnd {
-  /** Seq of the envelope. */
   readonly seq: number
   readonly agent: string
   /** Whether the event is the same for every reader. */

@@ -134,7 +134,7 @@ async function readBody(
   return body === undefined ? bodyIncomplete : new Uint8Array(body)
 }
 
-/** Limit of a body that is not a large response: what its sender can pay for at once. */
+/** Maximum bytes of a body that is not a large response: the burst of its sender's rate. */
 const getMaxPostBytes = ({ space, rateLimitKey }: Caller): number =>
   Math.min(maxBodyBytes, space.rates.getRate(rateLimitKey, 'bytes').burst)
 

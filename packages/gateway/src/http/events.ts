@@ -151,7 +151,7 @@ export class SseFeed implements Feed {
     this.end(encode(`event: error\ndata: ${JSON.stringify({ code, reason })}\n\n`))
   }
 
-  /** Sends what waits and this event, then ends the stream. */
+  /** Sends the queued events and this one, then ends the stream. */
   end(last: Uint8Array): void {
     this.#push(last)
     this.#isClosing = true

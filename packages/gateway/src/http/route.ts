@@ -9,7 +9,7 @@ import type { Traffic } from './traffic.js'
 /** A route: the gateway registers it, reads its query and describes it in OpenAPI from this. */
 export interface Route<Known extends QueryParameters = QueryParameters> {
   readonly method: 'get' | 'post'
-  /** Parameters are in braces. */
+  /** Path parameters are in braces, such as `{space}`. */
   readonly path: `/${string}`
   readonly operationId: string
   readonly summary: string

@@ -116,7 +116,7 @@ class Search {
     return after > range.after ? after + 1 : undefined
   }
 
-  /** The part of the query that the log filters itself. */
+  /** The part of the query that the log applies itself. */
   get filter(): Filter {
     const { from, kind, tool, outcome } = this.#asked
     const possible: (readonly string[] | undefined)[] = [

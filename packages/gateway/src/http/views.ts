@@ -138,7 +138,10 @@ export function checkThread(
   return refuse('invalid_request', message)
 }
 
-/** Call for a thread without turns. Refuses it unless its agent is known to the space. */
+/**
+ * Refuses a thread whose agent the space does not know. Call it only for a thread without turns, because an agent
+ * that has left may still have turns.
+ */
 export function checkThreadExists(thread: string, { config, state }: Space): Refusal | undefined {
   if (state.participants.has(thread.slice(config.name.length + 1))) return undefined
   const ids = state.participants.list().map(({ id }) => id)
@@ -146,5 +149,5 @@ export function checkThreadExists(thread: string, { config, state }: Space): Ref
   return refuse('not_found', `There is no thread ${thread}. A thread is ${config.name}/ and one of ${known}.`)
 }
 
-/** The agent of a thread. */
+/** The agent of a thread, whose name is `space/agent`. */
 export const getAgent = (thread: string): string => thread.slice(thread.indexOf('/') + 1)

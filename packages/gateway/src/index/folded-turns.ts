@@ -261,7 +261,10 @@ export class FoldedTurns {
     return folded.record
   }
 
-  /** The beginning for a reader of these envelopes only. If the first envelope was pruned, its beginning stays. */
+  /**
+   * The beginning of a turn for a reader of these envelopes only: the first of them begins it. If the first
+   * envelope of the turn was pruned, its recorded beginning is kept.
+   */
   #adjustBeginning(beginning: Beginning, [first]: readonly TurnEnvelope[]): Beginning {
     if (first === undefined || first.source.seq === beginning.seq || this.#isTruncated(beginning))
       return beginning
@@ -337,7 +340,7 @@ class LongTurns {
     return this.#kept.has(turn)
   }
 
-  /** Sequential per turn, so that nothing is read twice. */
+  /** Requests for one turn run one after another, so that no heading is read twice. */
   get(index: TurnIndex, beginning: Beginning): Promise<LongTurn> {
     const { turn } = beginning
     const before = this.#kept.get(turn) ?? this.#begin(beginning)

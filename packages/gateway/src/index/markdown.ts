@@ -55,7 +55,7 @@ export async function* exportTurns(
     const { record, envelopes, isTruncated } = view
     const { id, agent, turnNumber, startedAt, state, trigger } = record
     const summary = { id, agent, turnNumber, startedAt, state, ...(isTruncated && { isTruncated }) }
-    // Envelopes with only this role expire a proposal of the turn, and belong to another turn.
+    // Skips envelopes that only let a proposal of this turn expire: they belong to another turn.
     const own = envelopes.filter(({ roles }) => roles !== Role.expire)
     const said = own.map(({ source }) => source.seq).filter((seq) => seq <= head)
     const seqs = trigger === null ? said : [trigger.source.seq, ...said]

@@ -87,7 +87,7 @@ export class Steps {
     this.#rights = new LoggedRights(space, reader)
   }
 
-  /** Whether these exceed what one request folds, counting only what its reader may see [MEUP-8.6]. */
+  /** Whether these steps exceed what one request folds, counting only what its reader may see [MEUP-8.6]. */
   isTooMuch(steps: readonly StepInTurn[]): boolean {
     const { envelopes, bytes } = this.#shown
     if (envelopes < maximum.envelopes && bytes < maximum.bytes) return false

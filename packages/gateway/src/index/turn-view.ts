@@ -14,7 +14,6 @@ import { contextRoot, correlations, type Envelope, Kind } from '@meup/protocol'
 import { type Audience, mayRead as mayReadAudience, type Reader } from '../core/may-read.js'
 import type { TurnPlace } from './turn-index.js'
 
-/** An envelope of a turn. */
 export interface TurnEnvelope {
   readonly source: Source
   readonly ts: string
@@ -165,7 +164,7 @@ export interface TurnView {
   readonly record: TurnRecord
   /** Whether its first envelopes have been pruned. */
   readonly isTruncated: boolean
-  /** The readable envelopes, and the others of the turn. */
+  /** The readable envelopes of the turn; `withheld`: the others. */
   readonly envelopes: readonly TurnEnvelope[]
   readonly withheld: readonly TurnEnvelope[]
   readonly calls: CallRange
@@ -189,7 +188,7 @@ export interface TurnEvents {
 
 export const unread = '0'
 
-/** Returns the kind of a reader: readers of one kind may read the same of these envelopes. */
+/** A key that is equal for readers who may read the same of the envelopes with these audiences. */
 export const classifyReader = (reader: Reader, audiences: TurnEvents['audiences']): string =>
   audiences.map((audience) => (mayReadAudience(reader, audience) ? '1' : unread)).join('')
 

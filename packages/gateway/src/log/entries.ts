@@ -47,7 +47,6 @@ export function encodeHead({
   return text
 }
 
-/** The envelope as a draft for the log. */
 export function toDraft(envelope: Envelope, seq: number, { body, content }: Encoded): DraftEntry {
   const { id, ts, from, kind, to, context, correlationId } = envelope
   return createDraftEntry([seq, id, ts, from, kind, to, context, correlationId], body, content)
@@ -139,7 +138,7 @@ export const isErased = ({ body, salt }: Pick<Row, 'body' | 'salt'>): boolean =>
 export const eraseRow = (row: Row): Row =>
   createRow(toFields(row), nothing, { salt: nothing, leaf: row.leaf, hash: row.hash, digest: nothing })
 
-/** The erasure that an entry records. */
+/** The erasure that an entry records; `undefined` = it is not such a record. */
 export const readErasure = ({ kind, body }: Entry): Erasure | undefined =>
   kind === Kind.systemSpace ? findErasure(Buffer.from(body).toString()) : undefined
 

@@ -80,7 +80,7 @@ export function deduplicate(admission: AdmissionContext, space: Admission): Step
   return { answered: true, id, seq: known.seq }
 }
 
-/** The state still knows a run whose start was pruned. */
+/** Whether an id names a context. The state also knows runs whose start was pruned. */
 const isContext = (root: string, { ids, state }: Admission): boolean =>
   state.contexts.get(root) !== undefined || ids.hasContext(root)
 

@@ -14,7 +14,7 @@ import {
 /** Bytes of a proposal that parse in about a microsecond. */
 const bytesPerUnit = 200
 
-/** The proposed request as capabilities see it. */
+/** The proposed request, with the fields that capabilities are checked against. */
 export function readProposed(
   entry: Entry,
   meter?: AdmissionContext['meter'],
@@ -65,8 +65,8 @@ export function fill(admission: AdmissionContext, space: Admission): StepOutcome
 }
 
 /**
- * Turns a call that its sender may only propose into a proposal [MEUP-4.21] with the same id, addressees, context, rationale
- * and params. Returns `undefined` once it is one.
+ * Turns a call that its sender may only propose into a proposal [MEUP-4.21] with the same id, addressees, context,
+ * rationale and params. `undefined` = the sender did not ask for that, or may not propose it either.
  */
 export function proposeInstead(
   { envelope, payload, orPropose }: AdmissionContext,

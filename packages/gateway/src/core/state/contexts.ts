@@ -53,10 +53,10 @@ interface Configured {
 interface ContextsSnapshot {
   readonly states: ContextStatesSnapshot
   readonly noted: readonly (readonly [context: string, noted: StoredNotes])[]
-  /** The space has had a private run. */
+  /** Whether the space has ever had a private run. */
   readonly hasPrivateRuns: boolean
   readonly mcpVisibility: AudienceRules['mcpVisibility']
-  /** Absent in earlier versions. */
+  /** Absent in snapshots of earlier versions. */
   readonly free?: FreePathsSnapshot
 }
 

@@ -170,7 +170,10 @@ export class ClusterMember implements RemoteSequencer, SpaceListener {
     this.#forwarded.clear()
   }
 
-  /** Forgets the frames that are logged, and sends the replies that are due. */
+  /**
+   * Removes forwarded frames that are delivered here, and sends the held replies and deltas whose preceding
+   * envelopes are delivered.
+   */
   #settle(): void {
     const { delivered } = this.#host.space
     for (const [id, { seq }] of this.#forwarded) {

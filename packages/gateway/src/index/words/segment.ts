@@ -10,7 +10,6 @@ const blocks = 256
 export const segmentRows = blockRows * blocks
 
 export const segmentOf = (seq: number): number => Math.floor((seq - 1) / segmentRows)
-/** The first seq of a segment. */
 export const segmentStart = (segment: number): number => segment * segmentRows + 1
 const blockOf = (seq: number): number => Math.floor(((seq - 1) % segmentRows) / blockRows)
 

@@ -58,7 +58,6 @@ export class WordFile {
     return new WordFile(db, space.id)
   }
 
-  /** The segments in the file. */
   get segments(): ReadonlySet<number> {
     return this.#segments
   }

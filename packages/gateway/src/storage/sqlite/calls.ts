@@ -49,7 +49,6 @@ export type ReaderCalls = Pick<WriterCalls, 'read' | 'checkpoint' | 'close'>
 
 export type Callable = Record<string, (...args: never[]) => unknown> & { close(): void }
 
-/** A call to a thread. */
 export type ThreadCall<Calls extends Callable> = {
   [Name in keyof Calls]: { readonly id: number; readonly name: Name; readonly args: Parameters<Calls[Name]> }
 }[keyof Calls]

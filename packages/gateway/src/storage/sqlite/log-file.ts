@@ -168,7 +168,7 @@ export class ChainWriter {
     const tips = new Map<number, Tip>()
     const [only, ...others] = submissions
     const isAlone = only !== undefined && others.length === 0
-    // A single batch needs no savepoint, which would make each insert keep the changed pages.
+    // A single batch needs no savepoint, which would make each insert save the pages that it changes.
     const outcomes = isAlone ? [this.#attempt(only, tips)] : this.#transaction.immediate(submissions, tips)
     for (const [space, tip] of tips) this.#tips.set(space, tip)
     return outcomes

@@ -12,7 +12,7 @@ export function establishSchema(db: Database.Database): void {
     return
   }
   db.transaction(() => {
-    // Another process may have created them.
+    // Another process may have created the tables in the meantime.
     if (knownVersion(db) === currentVersion) return
     db.exec(tables)
     writeVersion(db, currentVersion)
