@@ -115,7 +115,7 @@ describe('a delta', () => {
     const [cut, uncut] = [{ kinds: ['!chat.delta'] }, { kinds: ['chat.*'], from: ['cem'], reasoning: 'none' }]
     const write = async (index: number, text: string): Promise<void> => {
       ben.send(delta(index, text, { to: ['ana'] }))
-      await ben.refused({ kind: 'acme.note' }) // By then the gateway has forwarded the earlier deltas.
+      await ben.refused({ kind: 'acme.note' }) // The gateway has forwarded the earlier deltas by then.
     }
     await write(0, 'one')
     await ana.subscribe(cut)

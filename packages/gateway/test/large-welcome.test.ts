@@ -32,7 +32,7 @@ class Deaf implements Connection {
   }
 }
 
-/** A space with so many participants that its welcome exceeds the send buffer. */
+/** A space whose participants make its welcome larger than the send buffer. */
 async function crowded() {
   const crowd = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`p${n}`, ['x'.repeat(100)]]))
   const gateway = await createTestGateway({

@@ -71,7 +71,7 @@ describe('connections of one address on which nobody has been let in', () => {
     await Promise.all(polite.map((socket) => socket.until(/"participants"/)))
     for (const socket of range(1, 40).map(connectRequest)) socket.socket.destroy()
     const silent = range(1, 33).map(connectRequest)
-    await vi.waitFor(() => expect(closedOf(silent)).toHaveLength(1), within) // By then all connections were judged.
+    await vi.waitFor(() => expect(closedOf(silent)).toHaveLength(1), within) // All connections were judged by then.
     expect(closedOf([...inside, ...polite])).toEqual([])
     await enter()
   })

@@ -58,7 +58,7 @@ function fields(seq: number, hidden: Hidden) {
   }
 }
 
-/** What each request of eve costs: the units charged, and the reads of the log with the bytes of their bodies. */
+/** Costs of each request of eve: the units charged, and the reads of the log with the bytes of their bodies. */
 async function costs(
   hidden: Hidden,
   paths: readonly string[],

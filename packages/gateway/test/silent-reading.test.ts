@@ -157,7 +157,7 @@ async function fill(store: LogStore, log: readonly Fields[]): Promise<LogStore> 
 const inMemory = async (log: readonly Fields[]): Promise<Stand> =>
   standOn(await fill(memoryStore(), log), { participants, mcp })
 
-/** With SQLite, HTTP and sockets, as in use. */
+/** As in use: SQLite, HTTP and sockets. */
 async function inEarnest(log: readonly Fields[]): Promise<Stand> {
   const store = await fill(await sqliteStore({ path: temporaryFile('log.db') }), log)
   const clock = new FakeClock(Date.UTC(2026, 5, 1))

@@ -140,7 +140,7 @@ export class Steps {
     const { envelopes = [], withheld = [] } = view ?? {}
     passed(countCharacters({ envelopes: envelopes.length + withheld.length, bytes: 0 }))
     this.#shown.envelopes += envelopes.length
-    // Of a long turn, only the headings are read.
+    // Only the headings of a long turn are read.
     const isLong = envelopes.length > longTurn
     this.#shown.bytes += isLong ? maximum.bytes : envelopes.reduce((sum, { bytes }) => sum + bytes, 0)
     await yieldIfBusy()
