@@ -45,7 +45,7 @@ export const subjects: Subject[] = [
   })),
 ]
 
-/** Indexes: the capabilities that allow a subject, and the capabilities that cover another one. */
+/** Whether a capability allows a subject, and whether a capability covers another one, by their indexes. */
 const allowing = capabilities.map((one) => {
   const { allows } = compileCapabilities([one])
   return subjects.map((subject) => allows(subject).allowed)

@@ -20,7 +20,7 @@ interface Receipt {
   readonly seq: number
   /** Seq of the record. */
   readonly recordedAt: number
-  /** Whether the bytes are already removed; otherwise they are once the log can do so. */
+  /** Whether the bytes are already removed; if not, they will be as soon as the log can remove them. */
   readonly removed: boolean
 }
 

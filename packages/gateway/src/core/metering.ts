@@ -29,7 +29,7 @@ const remembered = 4096
 /** Bounds the extra wait that earlier refusals add. */
 const maxPromisedMs = 60_000
 
-/** Characters of a view per unit of work. */
+/** Characters of a view that cost one unit of work. */
 const charactersPerUnit = 64
 
 /** Holds the configured rates, which may change at run time. */

@@ -35,7 +35,7 @@ export class Timers {
   }
 }
 
-/** Which participants are connected to any gateway. */
+/** Reports whether participants and programs are connected to any gateway. */
 interface Connected {
   isThere(participant: string): boolean
   isConnected(participant: string, session: string): boolean

@@ -125,8 +125,8 @@ export async function identify(
 }
 
 /**
- * Whether a token admits its holder to a space. Does not enter the space, so it is only what is known beforehand.
- * Without a token: whether guests may enter.
+ * Whether a token admits its holder to a space, as far as can be known without entering it; without a token,
+ * whether guests may enter.
  */
 export async function opens(
   space: Space,

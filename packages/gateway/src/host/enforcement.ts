@@ -92,7 +92,10 @@ export class Enforcement implements SpaceListener {
     this.#wait(announceAgainMs)
   }
 
-  /** Updates the rights of sessions; the rest follows once the batch is delivered. */
+  /**
+   * Updates the rights of sessions, so that they apply to this batch. Welcomes and announcements follow once it is
+   * delivered.
+   */
   committed(): void {
     const { state, delivered, sessions } = this.#space
     const { trust, participants } = state
@@ -135,7 +138,10 @@ export class Enforcement implements SpaceListener {
     for (const rateLimitKey of payers) rates.charge(rateLimitKey, 'bytes', bytes / payers.size, clock.now())
   }
 
-  /** Closes kicked and replaced participants as soon as this is committed, whatever else is pending. */
+  /**
+   * Closes sessions of kicked and replaced participants as soon as that is committed, even if later changes of
+   * rights are not.
+   */
   #dismiss(): void {
     const { state, delivered } = this.#space
     const latest = Math.min(Math.max(state.trust.kicks.latest, state.programs.replacedAt), delivered)

@@ -22,8 +22,9 @@ const [decisionCharacters, foldedCharacters] = [128, 64]
 const servedUnits = 8
 
 /**
- * The event streams of a space. They are served up to the index, so that the outcome of a batch of calls follows the envelope
- * that ended it [MEUP-11.11]. Nothing else waits for the index, and no stream waits for another.
+ * The event streams of a space. They get envelopes once these are indexed, so that the outcome of a batch of calls
+ * follows the envelope that ended it [MEUP-11.11]. Nothing else waits for the index, and no stream waits for
+ * another.
  */
 export class EventStreams implements SpaceListener {
   readonly #space: Space

@@ -67,7 +67,7 @@ export interface Gateway {
   readonly spaces: readonly string[]
   /** Refused connections, by error code. Adapters count their own refusals. */
   readonly refusedJoins: MeterCounts
-  /** Requests and connections without a valid token that need one. */
+  /** Number of requests and connections that needed a valid token and had none. */
   readonly failedLogins: number
   /** Bytes of the logs, and free bytes of the disk; `undefined` if the logs are in memory. */
   disk(): Disk | undefined

@@ -68,7 +68,7 @@ export async function readPost(
     const isLarge = body.code === 'payload_too_large'
     return problem(toProblem(body), { ...retryAfter(body), ...(isLarge && { connection: 'close' }) })
   }
-  // Its token may have been revoked while the body arrived.
+  // The sender's token may have been revoked while the body arrived.
   return visitor.isWelcome() ? { visitor, body } : refused(notWelcome)
 }
 

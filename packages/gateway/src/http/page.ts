@@ -7,7 +7,7 @@ export interface PageFile {
   readonly body: Uint8Array<ArrayBuffer>
   /** Compressed on first use. */
   gzipped(): Promise<Uint8Array<ArrayBuffer>>
-  /** Its name changes with its content. */
+  /** Whether the file's name changes with its content. */
   readonly isHashed: boolean
 }
 

@@ -43,7 +43,7 @@ interface Answer {
 /** Routes that are mounted together. */
 export interface RouteModule {
   readonly routes: readonly Route[]
-  /** Schemas that they refer to, by name. */
+  /** Schemas that the routes refer to, by name. */
   schemas(): Readonly<Record<string, JsonSchema>>
 }
 

@@ -391,7 +391,7 @@ export function mergePlaces(marks: readonly TurnPlace[], limit: number): TurnPla
     if (last?.seq !== seq) places.push({ seq, roles, steps })
     else places[places.length - 1] = { seq, roles: last.roles | roles, steps: last.steps + steps }
   }
-  // The last envelope may have further marks.
+  // The last envelope is left out, because it may have further marks.
   return marks.length === limit && places.length > 1 ? places.slice(0, -1) : places
 }
 

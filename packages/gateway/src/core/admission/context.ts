@@ -32,11 +32,11 @@ export interface AdmissionContext {
   readonly now: number
   /** The cost of the decision so far. A step charges here before it does work that grows faster than the envelope [MEUP-7.1]. */
   readonly meter: WorkMeter
-  /** Set by `decode`: the id that the sender wrote, if any. */
+  /** Set by `decodeSubmission`: the id that the sender wrote, if any. */
   writtenId?: string
-  /** Set by `decode`; `identifySender` completes it except for `seq`. */
+  /** Set by `decodeSubmission`; `identifySender` completes it except for `seq`. */
   envelope: Envelope
-  /** Set by `decode` if a call may become a proposal. */
+  /** Set by `decodeSubmission` if a call may become a proposal. */
   orPropose?: OrPropose
   /** The payload bytes as sent; after `guard`, masked. */
   payload: Uint8Array
@@ -66,7 +66,10 @@ export interface Refusal {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** The seq that an envelope has, or will have, in the log. */
+/**
+ * The result for a sender whose envelope was not refused. `seq`: of the envelope in the log, once that is
+ * committed.
+ */
 export interface Receipt {
   readonly id: string
   readonly seq: number
@@ -83,7 +86,7 @@ export interface Receipt {
   readonly dueInMs?: number
 }
 
-/** The pipeline stops at this envelope. */
+/** An outcome that ends the pipeline early without a refusal. */
 type Settled = Receipt &
   ({ readonly answered: true } | { readonly relayed: true } | { readonly dueInMs: number })
 

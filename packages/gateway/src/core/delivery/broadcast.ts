@@ -32,14 +32,14 @@ export class Delivery {
   }
 }
 
-/** The part of a batch that every session of a group gets, and the participants for whom it differs. */
+/** The messages that every session of a group gets of a batch, and the participants that get others. */
 interface Cut {
   readonly outboundBatch: OutboundBatch
   readonly suppressed: { envelopes: number; bytes: number }
   readonly exceptions: ReadonlySet<string>
 }
 
-/** Deliveries that go out together. The part of a group is built once for all its sessions. */
+/** Deliveries that are sent together. The messages of a group are built once for all of its sessions. */
 export class Batch {
   readonly #deliveries: readonly Delivery[]
   readonly #cuts = new Map<string, Cut>()

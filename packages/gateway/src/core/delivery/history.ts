@@ -30,8 +30,8 @@ interface History {
 }
 
 /**
- * Reads history by the same predicate as live delivery [MEUP-8.1, 11.3]. The answer and its continuation depend only on the
- * query, the head, and the readable envelopes, so they reveal nothing about others.
+ * Reads history by the same predicate as live delivery [MEUP-8.1, 11.3]. The answer and its continuation depend
+ * only on the query, the head, and the readable envelopes, so they reveal nothing about unreadable ones.
  */
 export async function readHistory(
   reader: Reader & LogReader,
@@ -58,7 +58,7 @@ export async function readHistory(
   return { messages, head, next: order === 'asc' ? before - 1 : after + 1 }
 }
 
-/** The range that one request may read, and whether it is all that was asked for. */
+/** The range that one request reads, cut to its limits, and whether it was not cut. */
 function boundRange(
   { oldest, head }: { readonly oldest: number; readonly head: number },
   query: Pick<HistoryQuery, 'after' | 'before' | 'order' | 'filter'>,

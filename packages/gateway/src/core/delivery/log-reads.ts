@@ -37,7 +37,7 @@ export interface Slice {
   readonly version: string
 }
 
-/** The part of a space that is read. */
+/** The part of a space that reads use. */
 export interface ReadSpace {
   readonly log: EnvelopeLog
   readonly rates: Rates

@@ -283,7 +283,7 @@ function underAny(
 export interface Selection {
   readonly key: string
   includes(entry: Entry): boolean
-  /** Whether it includes the events that explain this call; they count as reasoning. */
+  /** Whether the selection includes the events that explain this call; they count as reasoning. */
   includesCall(call: Addressed): boolean
 }
 

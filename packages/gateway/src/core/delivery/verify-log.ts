@@ -159,7 +159,7 @@ async function placeAfter(after: number, log: EnvelopeLog): Promise<ReturnType<t
   const beginning = getChainStart(log)
   if (after <= beginning.through) return beginning
   const [row] = await log.read({ after: after - 1, before: after + 1, limit: 1 })
-  // The row may just have been pruned.
+  // If the row was pruned in the meantime, the export starts at the first kept row.
   return row === undefined ? getChainStart(log) : { through: after, hash: row.hash }
 }
 

@@ -74,7 +74,7 @@ interface EarlierSnapshot {
 
 /** The contexts opened by reasoning [MEUP-2.2, 2.4], their participants, and counts of their envelopes. A fold over the log. */
 export class Contexts {
-  /** Admission bounds the open contexts [MEUP-2.11]. */
+  /** Unlimited here, because admission bounds the open contexts [MEUP-2.11]. */
   readonly #states = new ContextStates({ open: Number.POSITIVE_INFINITY })
   readonly #noted = new Map<string, Noted>()
   /** Runs with kept triggers, by owner and trigger. */

@@ -31,11 +31,11 @@ export type FreePathsSnapshot = readonly (readonly [path: string, free: FreePath
 /** Limits: listed paths, and counted contributors per path. */
 const [maxPaths, maxContributors] = [1000, 1000]
 
-/** The latest free paths. For other readers, a context with a private start is a free path. */
+/** The latest free paths. A context with a private start is a free path for readers who may not read the start. */
 export class FreePaths {
   readonly #paths = new Bounded<FreePath>(maxPaths)
 
-  /** `owner`: of the enclosing run. */
+  /** `owner`: owner of the enclosing run. */
   count(path: string, { kind, from, ts, seq = 0 }: Envelope, owner: string | undefined): void {
     const name = !isThought(kind) ? 'said' : from === owner ? 'ownThoughts' : 'thoughts'
     const free = this.#paths.get(path) ?? {}

@@ -298,7 +298,10 @@ class Hops {
     }
   }
 
-  /** A response to oneself does not count. */
+  /**
+   * Notes that the agents whose requests this answers have received a response, unless they responded to
+   * themselves.
+   */
   #inform(response: Envelope): void {
     for (const id of correlations(response)) {
       const asker = this.#calls.request(id)?.from

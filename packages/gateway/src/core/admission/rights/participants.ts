@@ -3,7 +3,6 @@ import type { SpaceState } from '../../state/state.js'
 import { forbidden, notInFuture, type Refusal, type Right, setByGateway } from '../context.js'
 import { checkGift, firstBeyond, stranger } from './capabilities.js'
 
-/** Open invitations to one space. */
 const maxOpenInvitations = 1000
 
 /** An invitation grants at most what the inviter holds [MEUP-3.15]. */
@@ -37,7 +36,10 @@ function checkInvitedName(id: string, { participants, trust }: SpaceState): Refu
   )
 }
 
-/** The invited name can read what is addressed to it, so the inviter must hold at least what that participant holds. */
+/**
+ * Refuses an inviter that does not hold all capabilities of the invited name: its new holder could use those, and
+ * read envelopes addressed to the name.
+ */
 function checkInviterHoldings(
   inviter: string,
   id: string,

@@ -222,7 +222,7 @@ class Members {
     this.#issued.delete(id)
   }
 
-  /** Members that have been away long enough to be forgotten. */
+  /** The absent members beyond the `remembered` most recently seen ones. */
   surplus(isPresent: (id: string) => boolean): string[] {
     if (this.#issued.size <= remembered) return []
     const away = [...this.#issued.keys()].filter((id) => !isPresent(id))
@@ -230,9 +230,9 @@ class Members {
   }
 }
 
-/** The reason for a kick [MEUP-3.14]; without an end, it lasts until a new invitation. */
+/** A kick with its reason [MEUP-3.14]; without an end, it lasts until a new invitation. */
 export interface Kick extends Restriction {
-  /** Seq of the envelope. */
+  /** Seq of the envelope that kicked the participant. */
   readonly at: number
 }
 
