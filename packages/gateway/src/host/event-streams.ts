@@ -204,7 +204,7 @@ export class EventStreams implements SpaceListener {
     return true
   }
 
-  /** The possible ends of batches after `after` up to `through`, prepared for these sessions. */
+  /** The possible ends of batches of calls after `after` up to `through`, prepared for these sessions. */
   async #endings(after: number, through: number, sessions: readonly Session[]): Promise<BatchEnd[]> {
     const index = await this.#turns.indexer.reach(through)
     const ended = index.ended(after, through)
@@ -226,7 +226,10 @@ export class EventStreams implements SpaceListener {
   }
 }
 
-/** Sends feeds a part of the log, each envelope followed by the batches that it ended [MEUP-11.11]. */
+/**
+ * Sends feeds a part of the log, each envelope followed by the events of the batches of calls that it ended
+ * [MEUP-11.11].
+ */
 function show(batch: readonly Delivery[], endings: readonly BatchEnd[], sessions: Iterable<Session>): void {
   const ended = new Map<number, BatchEnd[]>()
   for (const ending of endings) ended.set(ending.seq, [...(ended.get(ending.seq) ?? []), ending])
@@ -282,8 +285,9 @@ function createBatchFor(
 }
 
 /**
- * An envelope and the batches that it ended share a seq; resuming after it skips all of them. Every id but the
- * last adds the event's position among them, so that a disconnect in between neither loses nor repeats an event.
+ * An envelope and the batches of calls that it ended share a seq; resuming after it skips all of them. Every id
+ * but the last adds the event's position among them, so that a disconnect in between neither loses nor repeats an
+ * event.
  */
 function inPlace(messages: readonly (Message | undefined)[]): Message[] {
   const last = messages.findLast((message) => message !== undefined)
