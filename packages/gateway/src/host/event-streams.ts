@@ -97,7 +97,7 @@ export class EventStreams implements SpaceListener {
     for (const session of this.#open) if (session.closed) this.#leave(session)
     const batch = this.#nextBatch(through)
     const isWhole = batch.length === through - after
-    // Prepares events only if a stream is up to date; streams that read the log get theirs later.
+    // If no stream is up to date, or all have to read the log, no events are prepared here.
     const readers = isWhole ? [...this.#upToDate] : []
     const endings = readers.length > 0 ? await this.#endings(after, through, readers) : []
     for (const ending of endings) this.#charge(ending.agent, ending)
@@ -110,7 +110,7 @@ export class EventStreams implements SpaceListener {
     this.#offerDeltas()
   }
 
-  /** Reads the delivery again if its envelope was erased while the index was behind. */
+  /** Creates the delivery again if its envelope was erased while the index was behind. */
   readonly #asOfNow = (delivery: Delivery): Delivery =>
     this.#space.wasErased(delivery.entry.seq) ? this.#space.createDelivery(delivery.entry) : delivery
 

@@ -183,7 +183,7 @@ export class PortionReader {
 /** Limits of the connections of one rateLimitKey per turn of the event loop, which then serves others, timers and requests. */
 const maxInTurn = { frames: 256, bytes: 64 * 1024 }
 
-/** Counts turns of the event loop, as long as there is a share in use. */
+/** Counts turns of the event loop, but only while shares ask for the number. */
 const loop = { turn: 0, isCounted: false }
 
 function currentTurn(): number {
