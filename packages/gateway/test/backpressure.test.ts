@@ -13,9 +13,7 @@ const maxWaitingBytes = 2 * mebibyte + 4 * kilobytes * 1024
 
 const idOf = (from: number) => (number: number) => `m${from + number}`
 
-/**
- * Sends enough messages to fill every buffer between client and log, so that the last ones stay in the client's.
- */
+/** Sends enough messages to fill every buffer between client and log, so that the last ones stay in the client's. */
 function flood(client: Client, count: number, first = 0): string[] {
   const ids = range(0, count - 1).map(idOf(first))
   for (const id of ids) client.send({ id, kind: 'chat', payload: { message } })
@@ -30,8 +28,7 @@ describe('while the log stands still', () => {
     const { store, stall } = faultyDisk(
       clock ? memoryStore() : await sqliteStore({ path: temporaryFile('log.sqlite') }),
     )
-    // All waiting envelopes are delivered at once: a busy machine may not read them before a smaller buffer is
-    // full.
+    // All waiting envelopes are delivered at once: a busy machine may not read them before a smaller buffer is full.
     const limits = { sendBufferBytes: 64 * mebibyte }
     const running = await start({ participants, store, limits, ...(clock && { clock }) })
     const [alice, bob] = [await running.connect('alice'), await running.connect('bob')]

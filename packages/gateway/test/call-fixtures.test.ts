@@ -7,8 +7,8 @@ testFoldFixtures('the gateway', {
   knows: { calls: callFields },
   // The state only keeps requests and open proposals. Expiry is an event that the gateway itself logs.
   forgets: (_, fact) => !['open', 'answered', 'cancelled'].includes((fact as { state: string }).state),
-  // Skips fixtures that begin with a welcome, because the state reads a log; that of expiry by the log's time,
-  // because the gateway logs each expiry; and that of elicitations about chats, which the gateway does not track.
+  // Skips fixtures that begin with a welcome, because the state reads a log; that of expiry by the log's time, because the
+  // gateway logs each expiry; and that of elicitations about chats, which the gateway does not track.
   skips: ({ name, welcome }) =>
     welcome !== undefined ||
     name === 'a proposal expires by the time of the log' ||

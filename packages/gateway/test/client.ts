@@ -76,10 +76,7 @@ export class Client {
     })
   }
 
-  /**
-   * Returns the unread frames up to and including the first that matches. Fails if no further frame arrives in
-   * time.
-   */
+  /** Returns the unread frames up to and including the first that matches. Fails if no further frame arrives in time. */
   async until(matches: Matches): Promise<Envelope[]> {
     const start = this.#read
     let isLate = false

@@ -7,9 +7,7 @@ interface Cast {
   at(seconds: number): string
 }
 
-/**
- * Generators of pauses, proposals and their decisions, visibility changes, and chats that may answer each other.
- */
+/** Generators of pauses, proposals and their decisions, visibility changes, and chats that may answer each other. */
 export function controlMoves({ names, at }: Cast) {
   const from = fc.constantFrom(...names)
   const some = fc.subarray([...names], { minLength: 1 })

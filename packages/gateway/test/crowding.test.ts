@@ -17,10 +17,7 @@ function say(
   state.apply(envelope, encoder.encode(JSON.stringify(envelope)))
 }
 
-/**
- * A state with one request and one proposal of ana, followed by `times` of each from eve and mallory, most from
- * mallory.
- */
+/** A state with one request and one proposal of ana, followed by `times` of each from eve and mallory, most from mallory. */
 function crowded(times: number): SpaceState {
   const state = new SpaceState()
   const payload = { method: 'tools/call' }

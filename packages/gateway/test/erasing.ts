@@ -44,8 +44,8 @@ const call = {
 const result = { jsonrpc: '2.0', id: needle, result: { content: [{ type: 'text', text: needle }] } }
 
 /**
- * Sends an envelope with the needle of every kind that may be erased, in a turn of ben. A second turn, without it,
- * follows. Returns the seqs and the envelopes with the needle.
+ * Sends an envelope with the needle of every kind that may be erased, in a turn of ben. A second turn, without it, follows.
+ * Returns the seqs and the envelopes with the needle.
  */
 export async function tellEverything(by: Record<'ana' | 'ben' | 'tool', Client>) {
   const { ana, ben, tool } = by

@@ -10,8 +10,8 @@ import { start } from './support.js'
 const participants = { alice: ['*'], bob: ['observe.targeted'] }
 
 /**
- * A shared log, sequenced by another gateway unless `leads` is set, with functions that act as the other gateway.
- * `asked` and `notified` collect what is sent to it.
+ * A shared log, sequenced by another gateway unless `leads` is set, with functions that act as the other gateway. `asked` and
+ * `notified` collect what is sent to it.
  */
 async function followed(answer: (note: Note) => Record<string, unknown>, leads = false) {
   const inner = memoryStore()

@@ -50,8 +50,8 @@ class Chain {
   }
 
   /**
-   * Configures the participants: p0 can do everything most of the time; others have few capabilities, and
-   * sometimes one of them is missing.
+   * Configures the participants: p0 can do everything most of the time; others have few capabilities, and sometimes one of them
+   * is missing.
    */
   configure(): void {
     const rights = people
@@ -196,10 +196,7 @@ function compare({ state, model }: Pick<Chain, 'state' | 'model'>): void {
   }
 }
 
-/**
- * Expects that the same log gives the same state, both from its beginning and from a snapshot after `cut`
- * envelopes.
- */
+/** Expects that the same log gives the same state, both from its beginning and from a snapshot after `cut` envelopes. */
 function replay({ state, model, log, now }: Chain, cut: number): void {
   const [whole, first] = [new SpaceState(), new SpaceState()]
   for (const envelope of log) whole.apply(envelope, noBytes)

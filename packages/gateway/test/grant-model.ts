@@ -118,8 +118,8 @@ export class GrantModel {
   }
 
   /**
-   * Upper bound of the participants that may do something: those configured for it, recipients of their open
-   * grants, and so on, from earlier grants to later ones. Ignores whether grants are covered.
+   * Upper bound of the participants that may do something: those configured for it, recipients of their open grants, and so on,
+   * from earlier grants to later ones. Ignores whether grants are covered.
    */
   derived(subject: number): Set<string> {
     const may = new Set(people.filter((id) => allow(this.configured(id), subject)))

@@ -25,9 +25,7 @@ async function agents(options: Partial<Parameters<typeof start>[0]> = {}) {
   return { ...running, ana, red, blue }
 }
 
-/**
- * Sends `times` chats in turns, each answering the previous one; `first` begins. Returns the id of the last chat.
- */
+/** Sends `times` chats in turns, each answering the previous one; `first` begins. Returns the id of the last chat. */
 async function exchange([first, second]: [Client, Client], times: number, answered: string): Promise<string> {
   let last = answered
   for (const count of range(1, times)) {

@@ -9,10 +9,7 @@ const participants = { alice: ['*'], bob: ['*'], carol: ['*'] }
 const chat = (message = 'hello'): Sent => ({ kind: 'chat', payload: { message } })
 const envelopeOf = ({ data }: ServerSentEvent) => JSON.parse(data) as Envelope & { seq: number }
 
-/**
- * A space in which alice has sent m1 to m5 (seq 4 to 8). Before them: two envelopes of the space, and alice's
- * join.
- */
+/** A space in which alice has sent m1 to m5 (seq 4 to 8). Before them: two envelopes of the space, and alice's join. */
 async function fiveMessages() {
   const running = await start({ participants })
   const alice = await running.connect('alice')

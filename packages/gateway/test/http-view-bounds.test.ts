@@ -15,9 +15,7 @@ async function sayMany({ say }: Pick<Stage, 'say'>, who: string, what: readonly 
   for (let at = 0; at < what.length; at += 500) await say([who, ...what.slice(at, at + 500)])
 }
 
-/**
- * A stage whose log already contains the story, so that thousands of envelopes need not be admitted one by one.
- */
+/** A stage whose log already contains the story, so that thousands of envelopes need not be admitted one by one. */
 async function stageWith(story: Parameters<typeof fieldsOf>[0]): Promise<Stage> {
   const store = memoryStore()
   await fill(store, fieldsOf(story))

@@ -24,10 +24,7 @@ import { story } from './reasoning-story.js'
 import { temporaryFile } from './support.js'
 import { chat, twoCalls } from './turns.js'
 
-/**
- * These tests expect equal indexes of the same log, however and in however many steps each index was built
- * [MEUP-10.5].
- */
+/** These tests expect equal indexes of the same log, however and in however many steps each index was built [MEUP-10.5]. */
 
 const length = 300
 const stories: Record<string, readonly Fields[]> = {

@@ -11,8 +11,8 @@ import { temporaryFile } from './support.js'
 const script = fileURLToPath(new URL('./fixtures/index-until-killed.mjs', import.meta.url))
 
 /**
- * Lets a gateway index until it has printed its progress `said` times, and kills it `ms` milliseconds later.
- * Returns the last indexed seq.
+ * Lets a gateway index until it has printed its progress `said` times, and kills it `ms` milliseconds later. Returns the last
+ * indexed seq.
  */
 async function killedAfter(path: string, said: number, ms: number): Promise<number> {
   const child = spawn(process.execPath, [script, path], { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -251,10 +251,7 @@ export function withoutNames(value: unknown, epoch: string): unknown {
   return JSON.parse(named)
 }
 
-/**
- * Writes a log to a store, and returns the rows of its index and all responses about turns, without generated
- * names.
- */
+/** Writes a log to a store, and returns the rows of its index and all responses about turns, without generated names. */
 export async function indexedIn(store: LogStore, log: readonly Fields[]) {
   const opened = await fill(store, log)
   const { file, through } = building(opened)

@@ -11,10 +11,7 @@ export const isIndexing = (query: Query): boolean =>
 /** Whether this read gets the envelopes of turns to fold them. */
 const isFolding = ({ limit, maxBytes }: Query): boolean => limit === 256 && maxBytes === 1024 * 1024
 
-/**
- * A store that can stall or fail the reads of the indexer, and records all other reads, except those that fold
- * turns.
- */
+/** A store that can stall or fail the reads of the indexer, and records all other reads, except those that fold turns. */
 export function heldStore(inner: LogStore = memoryStore()) {
   let gate: Promise<void> = Promise.resolve()
   let open = (): void => {}

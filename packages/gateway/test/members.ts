@@ -13,8 +13,8 @@ const participants: Readonly<Record<string, readonly Capability[]>> = { alice: [
 const key = await newKey('a')
 
 /**
- * A gateway with a stopped clock. It accepts tokens of alice and ben, and of a trusted issuer, whose participants
- * get the capabilities `usual` by default.
+ * A gateway with a stopped clock. It accepts tokens of alice and ben, and of a trusted issuer, whose participants get the
+ * capabilities `usual` by default.
  */
 export async function open(
   { usual = ['chat'], ...options }: Partial<TestSpaceOptions> & { usual?: readonly Capability[] } = {},

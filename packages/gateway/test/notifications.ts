@@ -38,15 +38,15 @@ interface Trial {
   readonly log: readonly Fields[]
   readonly asked: readonly Asked[]
   /**
-   * Minimum page size of requests for turns and steps: small pages of long turns would be slow, because each page
-   * folds its turn again.
+   * Minimum page size of requests for turns and steps: small pages of long turns would be slow, because each page folds its
+   * turn again.
    */
   readonly leastLimit?: number
 }
 
 /**
- * All responses about a log. `count` converts seqs of the requests, and `own` those of the responses, so that the
- * responses of different logs can be compared.
+ * All responses about a log. `count` converts seqs of the requests, and `own` those of the responses, so that the responses of
+ * different logs can be compared.
  */
 export async function everythingTold(
   stand: Stand,
@@ -171,8 +171,8 @@ const auditQueries = (log: readonly Fields[]): string[] => {
 }
 
 /**
- * Replaces turn numbers and ids in pages of turns or steps by their order among the shown ones: like a seq, they
- * depend on the whole log.
+ * Replaces turn numbers and ids in pages of turns or steps by their order among the shown ones: like a seq, they depend on the
+ * whole log.
  */
 function inOrder(pages: readonly object[], own: Count): unknown {
   const text = JSON.stringify(pages)

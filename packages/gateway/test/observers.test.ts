@@ -6,8 +6,8 @@ import { expect, test, vi } from 'vitest'
 const within = { timeout: 15_000 }
 
 /**
- * A gateway with an observer. `received`: what the observer was called with; `heard`: what a participant received;
- * `order`: both in the order of time.
+ * A gateway with an observer. `received`: what the observer was called with; `heard`: what a participant received; `order`:
+ * both in the order of time.
  */
 async function observed(store: LogStore = memoryStore()) {
   const received: string[] = []

@@ -43,10 +43,7 @@ const thought = (fields: Partial<Sent> = {}): Sent => ({
   ...fields,
 })
 
-/**
- * Sends a private question and everything that an agent does about it. The envelopes of the run have no
- * recipients.
- */
+/** Sends a private question and everything that an agent does about it. The envelopes of the run have no recipients. */
 async function asked({ ana, bot, tool }: Record<'ana' | 'bot' | 'tool', Client>) {
   await ana.accepted(question())
   await bot.accepted(begin())

@@ -46,8 +46,8 @@ describe('what is requested must be what was proposed', () => {
   })
 
   /**
-   * Whether a request with the params `others` fulfils a proposal with `params`. Both are sent as written; only
-   * the values of the params matter.
+   * Whether a request with the params `others` fulfils a proposal with `params`. Both are sent as written; only the values of
+   * the params matter.
    */
   async function isSame(params: string, others: string): Promise<boolean> {
     const { connect } = await start({ participants })

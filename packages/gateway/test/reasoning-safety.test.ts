@@ -11,8 +11,8 @@ const rules = [
 ] as const
 
 /**
- * Runs a turn with this thought before a tool call, and this rationale. Returns the turn and the logged warnings;
- * no view may contain the key.
+ * Runs a turn with this thought before a tool call, and this rationale. Returns the turn and the logged warnings; no view may
+ * contain the key.
  */
 async function turnWith(narrative: string, rationale: string) {
   const log = operatorLog()

@@ -13,8 +13,7 @@ const participants = { alice: ['*'], bob: ['chat'], carol: ['chat'] }
 const plenty = { perSecond: 1e9, burst: 1e9 }
 
 /**
- * A gateway whose configuration can be changed. The token of each participant is `<name>-token`, unless `changed`
- * has another.
+ * A gateway whose configuration can be changed. The token of each participant is `<name>-token`, unless `changed` has another.
  */
 async function open(options: Partial<TestSpaceOptions> = {}, store = memoryStore()) {
   const config = testSpaceConfig({ participants, ...options })

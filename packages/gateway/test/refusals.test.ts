@@ -11,8 +11,8 @@ const nested = (levels: number): string =>
   `{"id":"deep","kind":"x.y","payload":{"a":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}}`
 
 /**
- * Expects that the sender can continue, that other participants receive no trace of the refusal, and that the log
- * only has records of denials.
+ * Expects that the sender can continue, that other participants receive no trace of the refusal, and that the log only has
+ * records of denials.
  */
 async function expectNothingHappened(
   sender: Client,

@@ -13,9 +13,7 @@ const stores: [string, () => Promise<LogStore>][] = [
   ['sqlite', () => sqliteStore({ path: temporaryFile('log.db') })],
 ]
 
-/**
- * A space in which alice has sent m1 to m10, after two envelopes of the gateway (seq 1 and 2) and her join (3).
- */
+/** A space in which alice has sent m1 to m10, after two envelopes of the gateway (seq 1 and 2) and her join (3). */
 async function tenMessages() {
   const running = await start({ participants, humans: ['alice'] })
   const alice = await running.connect('alice')

@@ -13,9 +13,9 @@ import { start, temporaryFile } from './support.js'
 import { whenWordsIndexed } from './words.js'
 
 /**
- * These tests check that unreadable envelopes reveal nothing [MEUP-8.1]. Each response is compared with those of
- * two other logs: one without the unreadable envelopes, with its seqs renumbered, and one with other unreadable
- * envelopes in their places. The first finds leaks of counts and placeholders, the second leaks of contents.
+ * These tests check that unreadable envelopes reveal nothing [MEUP-8.1]. Each response is compared with those of two other
+ * logs: one without the unreadable envelopes, with its seqs renumbered, and one with other unreadable envelopes in their
+ * places. The first finds leaks of counts and placeholders, the second leaks of contents.
  */
 
 const participants = {
@@ -79,8 +79,8 @@ function randomLog(seed: number, length: number): Fields[] {
     },
     [configured],
   )
-  // Proposals expire by the time of the head, so the log ends with a public chat, after the gateway's
-  // announcements of the expiries.
+  // Proposals expire by the time of the head, so the log ends with a public chat, after the gateway's announcements of the
+  // expiries.
   const last: Fields = {
     id: 'last',
     ts: '2026-02-22T00:00:00.000Z',
@@ -100,9 +100,9 @@ function randomLog(seed: number, length: number): Fields[] {
 }
 
 /**
- * Changes a log so that the readers of an envelope may also read the envelope that it answers, and the start of
- * its context. Otherwise removing unreadable envelopes could move a readable one to another turn: the turn of an
- * envelope depends on the whole log, like its seq.
+ * Changes a log so that the readers of an envelope may also read the envelope that it answers, and the start of its context.
+ * Otherwise removing unreadable envelopes could move a readable one to another turn: the turn of an envelope depends on the
+ * whole log, like its seq.
  */
 function readableWhole(log: readonly Fields[]): Fields[] {
   const audiences = new Map<string, readonly string[] | undefined>()

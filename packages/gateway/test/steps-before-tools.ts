@@ -10,8 +10,7 @@ interface Page {
 }
 
 /**
- * Lets an agent send a thought and a call at once, repeatedly. When the tool gets the call, the audit must have
- * the thought.
+ * Lets an agent send a thought and a call at once, repeatedly. When the tool gets the call, the audit must have the thought.
  */
 export async function findThoughtsInTime(store: LogStore): Promise<void> {
   const { connect, as, post } = await stage({ store })

@@ -10,8 +10,8 @@ interface Cast {
 }
 
 /**
- * Generators of envelopes that change trust, even of ones that would be refused. Half of the grants, invitations
- * and kicks expire.
+ * Generators of envelopes that change trust, even of ones that would be refused. Half of the grants, invitations and kicks
+ * expire.
  */
 export function trustMoves({ names, capabilities, at }: Cast) {
   const from = fc.constantFrom(...names)

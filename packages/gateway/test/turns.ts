@@ -7,8 +7,7 @@ import { type Running, type StartOptions, start, temporaryFile } from './support
 
 const agent: Capability[] = ['chat', 'reasoning.*', 'mcp.*', 'observe.visibility']
 /**
- * Ana asks, ben and cleo work, tool answers calls. Stranger and auditor only read; auditor also what is addressed
- * to others.
+ * Ana asks, ben and cleo work, tool answers calls. Stranger and auditor only read; auditor also what is addressed to others.
  */
 const participants: Record<string, Capability[]> = {
   ana: ['*'],
@@ -65,9 +64,7 @@ export const stores = {
   SQLite: (): Promise<LogStore> => sqliteStore({ path: temporaryFile('log.db') }),
 }
 
-/**
- * A gateway with functions to post envelopes and send requests. `say` takes lines of a sender and its envelopes.
- */
+/** A gateway with functions to post envelopes and send requests. `say` takes lines of a sender and its envelopes. */
 export async function stage(options: Partial<StartOptions> = {}) {
   const running = await start({ participants, ...options })
   return { ...running, say: sayIn(running), as: (reader: string) => asking(running.url, reader) }

@@ -33,8 +33,8 @@ import type { StoredBatch, SubjectLog } from './subject-log.js'
 /** Maximum rows per message: as many as in a group commit, so that the stream stores all of a commit or none. */
 const maxRows = 512
 /**
- * Bytes that a row may have besides its frame: fields added by the gateway, and fields that are also stored
- * outside of the body.
+ * Bytes that a row may have besides its frame: fields added by the gateway, and fields that are also stored outside of the
+ * body.
  */
 const maxRowBytes = 16 * 1024
 /** How long `recover` retries while NATS is unavailable, and its pause between attempts. */
@@ -294,8 +294,8 @@ export class JetStreamLog implements EnvelopeLog {
       await rewrites.keep(head.first, data, rewritten)
     }
     if (original === undefined) return
-    // Writes an empty batch first if the message is the newest one: the subject must keep its newest message,
-    // because that determines where the log ends.
+    // Writes an empty batch first if the message is the newest one: the subject must keep its newest message, because that
+    // determines where the log ends.
     await this.#inTurn(async () => {
       if (original.at === follower.position) await this.#write([])
     })

@@ -7,9 +7,8 @@ const wrongLastSequence = 10071
 const [maxAttempts, retryMs] = [20, 100]
 
 /**
- * Assigns spaces to sequencing gateways, so that two gateways rarely write to one log. Safety does not depend on
- * it: the stream refuses a write after another writer's. A gateway that does not answer for two seconds loses its
- * spaces.
+ * Assigns spaces to sequencing gateways, so that two gateways rarely write to one log. Safety does not depend on it: the stream
+ * refuses a write after another writer's. A gateway that does not answer for two seconds loses its spaces.
  */
 export class Owners {
   readonly #nats: Nats

@@ -137,8 +137,8 @@ const collectMs = 20
 const [maxRows, maxBytes] = [1000, 1024 * 1024]
 
 /**
- * Stores rows of the stream in the replica's file, in batches and a little later. After a crash, missing rows are
- * read from the stream again. Readers of the file wait for `stored`.
+ * Stores rows of the stream in the replica's file, in batches and a little later. After a crash, missing rows are read from the
+ * stream again. Readers of the file wait for `stored`.
  */
 class WriteBehind {
   readonly #store: (rows: readonly Row[]) => Promise<void>

@@ -204,8 +204,8 @@ export class Sharing implements SharedLog<Row> {
   }
 
   /**
-   * Logs a failure, and treats the leader as lost: recovering the log determines the leader, or reports why the
-   * log is unreadable.
+   * Logs a failure, and treats the leader as lost: recovering the log determines the leader, or reports why the log is
+   * unreadable.
    */
   #run(task: Promise<void>): void {
     task.catch((err: unknown) => {

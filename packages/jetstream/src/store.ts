@@ -123,8 +123,7 @@ async function match(
 }
 
 /**
- * Writes the first message of a space, with the epoch of its log. Rejects if the replica shows that the stream has
- * lost rows.
+ * Writes the first message of a space, with the epoch of its log. Rejects if the replica shows that the stream has lost rows.
  */
 async function begin(
   subject: SubjectLog,

@@ -83,9 +83,7 @@ export async function findStream(manager: JetStreamManager, stream: string): Pro
   }
 }
 
-/**
- * Checks that no limit removes messages, and that the number of copies is right. Throws like `establishStream`.
- */
+/** Checks that no limit removes messages, and that the number of copies is right. Throws like `establishStream`. */
 export function assertAsNeeded(found: StreamConfig, replicas: number): void {
   const config = wanted(found.name, replicas)
   const keys = [

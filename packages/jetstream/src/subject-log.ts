@@ -145,10 +145,7 @@ export class SubjectLog {
     return { at, head: decodeHead(data, name), rows: () => decodeRows(data, name) }
   }
 
-  /**
-   * The first message of the subject at or after a sequence. Retries, because a lagging server may not have it
-   * yet.
-   */
+  /** The first message of the subject at or after a sequence. Retries, because a lagging server may not have it yet. */
   async #from(place: number, through: number): Promise<StoredBatch> {
     const { stream, subject } = this.place
     const until = performance.now() + retryTimeoutMs

@@ -22,10 +22,7 @@ const unlimited = { subs: -1, data: -1, payload: -1 }
 const account = { ...unlimited, imports: -1, exports: -1, wildcards: true, conn: -1, leaf: -1 }
 const storage = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 }
 
-/**
- * Keys and configuration for servers that trust an operator. The operator has one account, which may use JetStream
- * or not.
- */
+/** Keys and configuration for servers that trust an operator. The operator has one account, which may use JetStream or not. */
 export function natsOperator({ jetstream = true } = {}) {
   const [operator, owner, system] = [nkeys.createOperator(), nkeys.createAccount(), nkeys.createAccount()]
   const limits = { ...account, ...(jetstream && storage) }

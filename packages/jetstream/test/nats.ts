@@ -11,10 +11,7 @@ import { needing } from '../../../test/verifies.js'
 
 export const withNats = needing('nats-server in the PATH, or NATS_SERVER_BIN', natsServer)
 
-/**
- * Starts NATS servers for one test. `store()` opens a gateway's store on them, with its own replica unless a file
- * is named.
- */
+/** Starts NATS servers for one test. `store()` opens a gateway's store on them, with its own replica unless a file is named. */
 export async function openNats(options: Parameters<typeof startNats>[0] = {}) {
   const nats = await startNats(options)
   const folder = mkdtempSync(join(tmpdir(), 'meup-jetstream-'))

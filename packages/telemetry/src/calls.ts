@@ -225,8 +225,8 @@ const commonAttributes = (tool: string, place: Attributes): Attributes => ({
 const maxAbsenceMs = 60_000
 
 /**
- * Participants that have left, and were the asker or the only target of an open call. Most reconnect, so calls end
- * after a delay.
+ * Participants that have left, and were the asker or the only target of an open call. Most reconnect, so calls end after a
+ * delay.
  */
 class Absences {
   readonly #since = new Map<string, number>()

@@ -30,8 +30,8 @@ const timeouts = ['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEO
 const exported = 0
 
 /**
- * Sends spans by OTLP, as protobuf over HTTP, in batches. The `OTEL_*` variables of this process
- * configure endpoint, headers and batch size. Failures are logged once, until an export succeeds.
+ * Sends spans by OTLP, as protobuf over HTTP, in batches. The `OTEL_*` variables of this process configure endpoint, headers
+ * and batch size. Failures are logged once, until an export succeeds.
  */
 export function exportSpans(log: Log): SpanExport {
   normalizeHeaders(log)
@@ -57,9 +57,9 @@ const headerVariables = ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'OTEL_EXPORTER_OTL
 const headerName = /^[!#$%&'*+.^_`|~\w-]+$/
 
 /**
- * Rewrites headers that were copied from a collector's page, `Authorization: Basic …`, into `name=value`, which
- * OpenTelemetry reads. OpenTelemetry would take the text before the first `=` for the name, and quote it,
- * credential included, if it is not a valid name. Drops entries without a valid header name.
+ * Rewrites headers that were copied from a collector's page, `Authorization: Basic …`, into `name=value`, which OpenTelemetry
+ * reads. OpenTelemetry would take the text before the first `=` for the name, and quote it, credential included, if it is not a
+ * valid name. Drops entries without a valid header name.
  */
 function normalizeHeaders(log: Log): void {
   for (const variable of headerVariables) {

@@ -5,8 +5,8 @@ testFoldFixtures('telemetry', {
   // Skips fixtures that begin with a welcome: the fold reads a log.
   skips: ({ welcome }) => welcome !== undefined,
   knows: { calls: ['state'] },
-  // Only tool calls have spans, and only when they have ended. A fulfilled proposal shares the span of the request
-  // that fulfils it.
+  // Only tool calls have spans, and only when they have ended. A fulfilled proposal shares the span of the request that fulfils
+  // it.
   forgets: (id, fact) => /^x/.test(id) || ['open', 'fulfilled'].includes((fact as { state: string }).state),
   read: ({ envelopes }) => {
     const fold = createTraceFold({ space: 'demo', epoch: 'epoch' })

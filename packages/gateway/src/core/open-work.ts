@@ -101,8 +101,8 @@ export class OpenWork {
   }
 
   /**
-   * Handles a start or a cancel after its delivery. A context that was opened over HTTP may have an owner without a connection; an owner
-   * that is not connected cannot act on a request to stop.
+   * Handles a start or a cancel after its delivery. A context that was opened over HTTP may have an owner without a connection;
+   * an owner that is not connected cannot act on a request to stop.
    */
   onContext({ kind, from, context }: Entry): void {
     if (this.#space.isFollower) return

@@ -3,9 +3,7 @@ import type { Envelope } from '@meup/protocol'
 import { parseEnvelope } from '../log/entries.js'
 import type { Entry, EnvelopeLog } from '../ports/envelope-log.js'
 
-/**
- * Maximum bytes of the bodies whose envelopes are cached. The parsed envelopes take about three times that memory.
- */
+/** Maximum bytes of the bodies whose envelopes are cached. The parsed envelopes take about three times that memory. */
 const maxBytes = 1024 * 1024
 /** Maximum share of the cache for one envelope. */
 const maxPart = 1 / 8

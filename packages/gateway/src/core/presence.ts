@@ -19,8 +19,8 @@ const maxUnlogged = 10_000
 type Fields = Parameters<Space['emit']>[0]
 
 /**
- * Tracks who is connected, which programs run, and the states of participants' programs, and logs what changes. `OpenWork` ends what
- * participants and programs leave open.
+ * Tracks who is connected, which programs run, and the states of participants' programs, and logs what changes. `OpenWork` ends
+ * what participants and programs leave open.
  */
 export class Presence {
   readonly #space: Space
@@ -46,8 +46,8 @@ export class Presence {
   }
 
   /**
-   * Logs joins and leaves that the log lacks after a crash or a failed commit, and gives programs, and owners of open contexts, time to
-   * come back [MEUP-3.5].
+   * Logs joins and leaves that the log lacks after a crash or a failed commit, and gives programs, and owners of open contexts,
+   * time to come back [MEUP-3.5].
    */
   reconcile(): void {
     const { participants, programs } = this.#space.state
@@ -93,10 +93,7 @@ export class Presence {
     }
   }
 
-  /**
-   * The readers of the envelope that set the expiry, in lists of ids that fit into one envelope; `undefined` =
-   * everyone.
-   */
+  /** The readers of the envelope that set the expiry, in lists of ids that fit into one envelope; `undefined` = everyone. */
   #readersOf({ id, participant }: Ended): (string[] | undefined)[] {
     const origin = this.#space.ids.findOrigin(id)
     // The readers of a pruned envelope are unknown.
@@ -239,8 +236,8 @@ export class Presence {
   }
 
   /**
-   * Whether a program is new. If a participant has one program at a time, a new one replaces the earlier one [MEUP-5.19], which cannot
-   * come back.
+   * Whether a program is new. If a participant has one program at a time, a new one replaces the earlier one [MEUP-5.19], which
+   * cannot come back.
    */
   #takesOver(participant: string, session: string): boolean {
     const { state, config } = this.#space

@@ -227,9 +227,7 @@ export class Space {
     this.elsewhere?.relay(entry, from)
   }
 
-  /**
-   * Sends a relayed entry to every session here that may read it, except `from`, whichever gateway admitted it.
-   */
+  /** Sends a relayed entry to every session here that may read it, except `from`, whichever gateway admitted it. */
   offer(entry: Entry, from: Sender | undefined): void {
     const relayed = new Relayed(entry, this.decideAudience(entry), from)
     for (const session of this.sessions) if (session.live) relayed.offer(session)
@@ -508,21 +506,18 @@ export async function accept(
 }
 
 /**
- * The other gateways that have the space open. A follower forwards frames to the one that sequences the space;
- * that one relays to the followers.
+ * The other gateways that have the space open. A follower forwards frames to the one that sequences the space; that one relays
+ * to the followers.
  */
 export interface RemoteSequencer {
   /**
-   * Whether the frame has to be forwarded. Frames that concern only their own connection, such as subscriptions,
-   * are handled locally.
+   * Whether the frame has to be forwarded. Frames that concern only their own connection, such as subscriptions, are handled
+   * locally.
    */
   isFor(frame: Uint8Array): boolean
   /** Answers the sender like `Space.submit`. */
   submit(sender: Sender, frame: Uint8Array, form?: FrameForm): Promise<Receipt | Refusal>
-  /**
-   * Sends an entry that was relayed here to the other gateways, which send it to their sessions; at most once
-   * each.
-   */
+  /** Sends an entry that was relayed here to the other gateways, which send it to their sessions; at most once each. */
   relay(entry: Entry, from: Sender): void
   /** Logs an envelope of the gateway. Resolves to its seq; rejects if it was not accepted. */
   emit(fields: object): Promise<number>

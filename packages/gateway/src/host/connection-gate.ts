@@ -14,8 +14,8 @@ export interface Resume {
   readonly epoch?: string
   readonly tail?: number
   /**
-   * Number of events that the client has received after the envelope at `after`, with the same seq: one per batch
-   * of calls that the envelope ended. Absent = all of them.
+   * Number of events that the client has received after the envelope at `after`, with the same seq: one per batch of calls that
+   * the envelope ended. Absent = all of them.
    */
   readonly received?: number
 }
@@ -125,8 +125,8 @@ export async function identify(
 }
 
 /**
- * Whether a token admits its holder to a space, as far as can be known without entering it; without a token,
- * whether guests may enter.
+ * Whether a token admits its holder to a space, as far as can be known without entering it; without a token, whether guests may
+ * enter.
  */
 export async function opens(
   space: Space,
@@ -146,8 +146,8 @@ export async function opens(
 }
 
 /**
- * The participant whose name the holder of an issuer's token would imitate. Only checked for holders that the
- * space does not know yet.
+ * The participant whose name the holder of an issuer's token would imitate. Only checked for holders that the space does not
+ * know yet.
  */
 function imitatedMember({ participant, membership }: Identity, space: Space): string | undefined {
   const { participants } = space.state

@@ -93,8 +93,7 @@ export class Enforcement implements SpaceListener {
   }
 
   /**
-   * Updates the rights of sessions, so that they apply to this batch. Welcomes and announcements follow once it is
-   * delivered.
+   * Updates the rights of sessions, so that they apply to this batch. Welcomes and announcements follow once it is delivered.
    */
   committed(): void {
     const { state, delivered, sessions } = this.#space
@@ -139,8 +138,7 @@ export class Enforcement implements SpaceListener {
   }
 
   /**
-   * Closes sessions of kicked and replaced participants as soon as that is committed, even if later changes of
-   * rights are not.
+   * Closes sessions of kicked and replaced participants as soon as that is committed, even if later changes of rights are not.
    */
   #dismiss(): void {
     const { state, delivered } = this.#space

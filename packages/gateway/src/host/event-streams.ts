@@ -22,9 +22,8 @@ const [decisionCharacters, foldedCharacters] = [128, 64]
 const servedUnits = 8
 
 /**
- * The event streams of a space. They get envelopes once these are indexed, so that the outcome of a batch of calls
- * follows the envelope that ended it [MEUP-11.11]. Nothing else waits for the index, and no stream waits for
- * another.
+ * The event streams of a space. They get envelopes once these are indexed, so that the outcome of a batch of calls follows the
+ * envelope that ended it [MEUP-11.11]. Nothing else waits for the index, and no stream waits for another.
  */
 export class EventStreams implements SpaceListener {
   readonly #space: Space
@@ -79,9 +78,7 @@ export class EventStreams implements SpaceListener {
     }
   }
 
-  /**
-   * Serves a feed from its position; with `received`, first the remaining events of the envelope at that position.
-   */
+  /** Serves a feed from its position; with `received`, first the remaining events of the envelope at that position. */
   serve(session: Session, received?: number): void {
     this.#open.add(session)
     this.#serve(session, received).catch((err: unknown) => {
@@ -226,10 +223,7 @@ export class EventStreams implements SpaceListener {
   }
 }
 
-/**
- * Sends feeds a part of the log, each envelope followed by the events of the batches of calls that it ended
- * [MEUP-11.11].
- */
+/** Sends feeds a part of the log, each envelope followed by the events of the batches of calls that it ended [MEUP-11.11]. */
 function show(batch: readonly Delivery[], endings: readonly BatchEnd[], sessions: Iterable<Session>): void {
   const ended = new Map<number, BatchEnd[]>()
   for (const ending of endings) ended.set(ending.seq, [...(ended.get(ending.seq) ?? []), ending])
@@ -285,9 +279,8 @@ function createBatchFor(
 }
 
 /**
- * An envelope and the batches of calls that it ended share a seq; resuming after it skips all of them. Every id
- * but the last adds the event's position among them, so that a disconnect in between neither loses nor repeats an
- * event.
+ * An envelope and the batches of calls that it ended share a seq; resuming after it skips all of them. Every id but the last
+ * adds the event's position among them, so that a disconnect in between neither loses nor repeats an event.
  */
 function inPlace(messages: readonly (Message | undefined)[]): Message[] {
   const last = messages.findLast((message) => message !== undefined)

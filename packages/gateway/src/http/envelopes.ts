@@ -138,10 +138,7 @@ async function readBody(
 const getMaxPostBytes = ({ space, rateLimitKey }: Caller): number =>
   Math.min(maxBodyBytes, space.rates.getRate(rateLimitKey, 'bytes').burst)
 
-/**
- * The client cannot receive this response, because its connection was closed or timed out; only a log of requests
- * shows it.
- */
+/** The client cannot receive this response, because its connection was closed or timed out; only a log of requests shows it. */
 const bodyIncomplete = refuse('invalid_request', 'The body did not arrive whole. Send the request again.')
 
 /** Reads a body of unknown length, and charges each piece as it arrives. */

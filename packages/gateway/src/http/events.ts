@@ -30,8 +30,8 @@ const eventHeaders = {
 }
 
 /**
- * `GET /spaces/{space}/events`: committed envelopes as server-sent events [MEUP-11.4]. The limits of connections apply. A stream
- * cannot act, so it does not make its participant present [MEUP-11.10].
+ * `GET /spaces/{space}/events`: committed envelopes as server-sent events [MEUP-11.4]. The limits of connections apply. A
+ * stream cannot act, so it does not make its participant present [MEUP-11.10].
  */
 export async function getEvents(
   context: Context,

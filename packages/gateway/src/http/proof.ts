@@ -32,8 +32,8 @@ export async function getVerification(context: Context, options: HttpOptions): P
 }
 
 /**
- * `GET /spaces/{space}/audit/export`: the log as its reader may see it, as JSON lines that can be verified elsewhere [MEUP-10.4],
- * or turns and their steps as Markdown.
+ * `GET /spaces/{space}/audit/export`: the log as its reader may see it, as JSON lines that can be verified elsewhere
+ * [MEUP-10.4], or turns and their steps as Markdown.
  */
 export async function getExport(
   context: Context,

@@ -2,8 +2,8 @@
 const portion = 64 * 1024
 
 /**
- * Streams lines with back-pressure: the next lines are created when the peer has room. `failed` is called with an
- * error that ends them early, and should close the connection so that the peer notices.
+ * Streams lines with back-pressure: the next lines are created when the peer has room. `failed` is called with an error that
+ * ends them early, and should close the connection so that the peer notices.
  */
 export function streamLines(
   lines: AsyncGenerator<string, void>,

@@ -6,10 +6,7 @@ import type { Caller } from '../host/gateway.js'
 const [maxRequestsPerKey, maxRequestsPerAddress] = [16, 64]
 /** Bytes of request bodies of a rateLimitKey in memory at once. */
 export const maxBodyBytes = 16 * 1024 * 1024
-/**
- * Large responses of a rateLimitKey that are created at once, each up to about 8 MiB; further requests wait for
- * their turn.
- */
+/** Large responses of a rateLimitKey that are created at once, each up to about 8 MiB; further requests wait for their turn. */
 const maxConcurrentAnswers = 2
 /** The `retry-after` of refusals [milliseconds]. */
 const retryAfterMs = 1000
@@ -36,8 +33,8 @@ interface Exchange {
 }
 
 /**
- * Limits the HTTP requests under way, by rateLimitKey: a participant of a space, or an address for guests and for
- * requests that are not authenticated yet. Bounds the memory that slow requests and unread answers hold.
+ * Limits the HTTP requests under way, by rateLimitKey: a participant of a space, or an address for guests and for requests that
+ * are not authenticated yet. Bounds the memory that slow requests and unread answers hold.
  */
 export class Traffic {
   readonly #accounts = new Map<string, Account>()

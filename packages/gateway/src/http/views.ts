@@ -139,8 +139,8 @@ export function checkThread(
 }
 
 /**
- * Refuses a thread whose agent the space does not know. Call it only for a thread without turns, because an agent
- * that has left may still have turns.
+ * Refuses a thread whose agent the space does not know. Call it only for a thread without turns, because an agent that has left
+ * may still have turns.
  */
 export function checkThreadExists(thread: string, { config, state }: Space): Refusal | undefined {
   if (state.participants.has(thread.slice(config.name.length + 1))) return undefined

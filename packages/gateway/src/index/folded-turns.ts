@@ -262,8 +262,8 @@ export class FoldedTurns {
   }
 
   /**
-   * The beginning of a turn for a reader of these envelopes only: the first of them begins it. If the first
-   * envelope of the turn was pruned, its recorded beginning is kept.
+   * The beginning of a turn for a reader of these envelopes only: the first of them begins it. If the first envelope of the
+   * turn was pruned, its recorded beginning is kept.
    */
   #adjustBeginning(beginning: Beginning, [first]: readonly TurnEnvelope[]): Beginning {
     if (first === undefined || first.source.seq === beginning.seq || this.#isTruncated(beginning))

@@ -37,9 +37,7 @@ interface Waiting {
  * when the process is idle. Nothing else waits for it.
  */
 export class Indexer {
-  /**
-   * Called in order as the index advances, and after it was opened. The index then has the log up to `through`.
-   */
+  /** Called in order as the index advances, and after it was opened. The index then has the log up to `through`. */
   onAdvance: (through: number) => Promise<void> | void = () => {}
   /** Whether a listener, such as an open event stream, needs every envelope indexed at once. */
   isWatched: () => boolean = () => false
@@ -224,9 +222,7 @@ export class Indexer {
     return turnMemoryIn(bytes, through, this.#space.log.epoch)
   }
 
-  /**
-   * Runs a task on the index. After a failure the index may lack rows that its file has, so it is opened again.
-   */
+  /** Runs a task on the index. After a failure the index may lack rows that its file has, so it is opened again. */
   #attempt<Result>(task: () => Result): Result {
     try {
       return task()
@@ -262,10 +258,7 @@ export class Indexer {
     return index
   }
 
-  /**
-   * Whether the index was built from this log: a restored copy of a log may have been continued with other
-   * envelopes.
-   */
+  /** Whether the index was built from this log: a restored copy of a log may have been continued with other envelopes. */
   async #isOfLog({ stored: { seq, hash } }: TurnIndex): Promise<boolean> {
     const { log } = this.#space
     if (seq === 0) return log.oldest === 1

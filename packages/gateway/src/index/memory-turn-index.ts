@@ -233,8 +233,8 @@ export class MemoryTurnIndex implements TurnIndex {
 }
 
 /**
- * Binary search: the index of the first element for which `holds` is true, or the length if there is none. `holds`
- * must be true for all later elements as well.
+ * Binary search: the index of the first element for which `holds` is true, or the length if there is none. `holds` must be true
+ * for all later elements as well.
  */
 function findFirst<Each>(sorted: readonly Each[], holds: (each: Each) => boolean): number {
   let [from, to] = [0, sorted.length]

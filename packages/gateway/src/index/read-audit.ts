@@ -21,9 +21,7 @@ interface AuditPage {
   readonly next: number | undefined
 }
 
-/**
- * Reads at most `limit` steps from readable envelopes, and the decisions among those [MEUP-11.6]: each decision has a step.
- */
+/** Reads at most `limit` steps from readable envelopes, and the decisions among those [MEUP-11.6]: each decision has a step. */
 export async function readAudit(
   source: RowSource,
   steps: Steps,

@@ -110,17 +110,14 @@ export class SqliteTurnIndex {
   }
 
   /**
-   * Last row in the index file. After a restart it may be greater than `seq`: indexing the rows between them again
-   * changes nothing if they are of the same log.
+   * Last row in the index file. After a restart it may be greater than `seq`: indexing the rows between them again changes
+   * nothing if they are of the same log.
    */
   get stored(): Tip {
     return this.#stored
   }
 
-  /**
-   * Whether the index is usable: the index of another space in the same file may have found it damaged and closed
-   * it.
-   */
+  /** Whether the index is usable: the index of another space in the same file may have found it damaged and closed it. */
   get isOpen(): boolean {
     return this.#db.open
   }
@@ -381,8 +378,7 @@ export class SqliteTurnIndex {
 }
 
 /**
- * Merges the marks of each envelope in a turn. `limit`: the limit with which `marks` were read; at the limit there
- * may be more.
+ * Merges the marks of each envelope in a turn. `limit`: the limit with which `marks` were read; at the limit there may be more.
  */
 export function mergePlaces(marks: readonly TurnPlace[], limit: number): TurnPlace[] {
   const places: TurnPlace[] = []
@@ -410,8 +406,8 @@ export async function* rowsAt(
     const [first, last] = [asked[0], asked.at(-1)]
     if (first === undefined || last === undefined) return undefined
     const range = { after: first - 1, before: last + 1, limit, maxBytes: portion.maxBytes }
-    // If the seqs are contiguous, as those of most turns, the range alone selects the rows: no need to send a
-    // thousand seqs to another thread.
+    // If the seqs are contiguous, as those of most turns, the range alone selects the rows: no need to send a thousand seqs to
+    // another thread.
     const isOnePiece = last - first === asked.length - 1
     const reading = log.read({ ...range, ...(!isOnePiece && { filter: { seqs: asked } }), only })
     reading.catch(() => {}) // The caller may stop before it needs this portion.

@@ -75,8 +75,8 @@ const beginnings = Role.begin | Role.turn | Role.open | Role.call | Role.answer
 const closings: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.reasoningCancel])
 
 /**
- * Lets another envelope add a free path to the turn, if the reader may not read the one that does: the next
- * readable one in that path takes its role.
+ * Lets another envelope add a free path to the turn, if the reader may not read the one that does: the next readable one in
+ * that path takes its role.
  */
 function moveBeginnings(
   seen: readonly TurnEnvelope[],
@@ -146,8 +146,8 @@ export function createExcerpt(seen: readonly TurnEnvelope[], before: number): Ex
 }
 
 /**
- * Whether this envelope ends one of the awaited calls. If it fulfils a proposal, the request that fulfils it is
- * awaited instead.
+ * Whether this envelope ends one of the awaited calls. If it fulfils a proposal, the request that fulfils it is awaited
+ * instead.
  */
 function endsOne({ source, roles }: TurnEnvelope, awaited: Set<string>): boolean {
   if (!(roles & ending)) return false

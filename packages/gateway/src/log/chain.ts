@@ -33,10 +33,7 @@ export function link(previousHash: Uint8Array, seq: number, leaf: Uint8Array): B
   return hash
 }
 
-/**
- * Returns a function that returns a new 16-byte salt per call, from a larger pool, since one system call serves
- * many rows.
- */
+/** Returns a function that returns a new 16-byte salt per call, from a larger pool, since one system call serves many rows. */
 function saltPool(): () => Uint8Array {
   let pool = Buffer.alloc(0)
   let end = 0

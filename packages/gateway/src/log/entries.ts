@@ -144,10 +144,7 @@ export const readErasure = ({ kind, body }: Entry): Erasure | undefined =>
 
 const decoder = new TextDecoder()
 
-/**
- * A payload that folds get in place of an erased one; it has the fields that folds read, for any kind. It is never
- * shown.
- */
+/** A payload that folds get in place of an erased one; it has the fields that folds read, for any kind. It is never shown. */
 const erasedPayload = { message: 'erased', method: erasedMethod, reason: 'erased', result: {} }
 
 /** Throws a `LogError` with code `corrupt` if the row is damaged. Returns the remaining fields of an erased envelope [MEUP-10.10]. */

@@ -5,8 +5,8 @@ import { LogError } from './error.js'
 const requireHere = createRequire(import.meta.url)
 let driver: typeof Database | undefined
 /**
- * Keeps a reference to the first database forever: garbage-collecting it aborts Node 24.19 and newer if
- * better-sqlite3 12 was compiled for it.
+ * Keeps a reference to the first database forever: garbage-collecting it aborts Node 24.19 and newer if better-sqlite3 12 was
+ * compiled for it.
  */
 let first: Database.Database
 /** Version 13 has prebuilt addons, but they need Node-API 10 and crash Node 20. */

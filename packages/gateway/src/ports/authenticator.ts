@@ -22,9 +22,6 @@ export interface Membership {
 export interface Authenticator {
   /** `undefined` = this token is not valid for this space. */
   authenticate(space: string, token: string): Promise<Identity | undefined>
-  /**
-   * Whether this is a token of any space, so that it is masked in the log. Absent = tokens are not known in
-   * advance.
-   */
+  /** Whether this is a token of any space, so that it is masked in the log. Absent = tokens are not known in advance. */
   isToken?(candidate: string): boolean
 }

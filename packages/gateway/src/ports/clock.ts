@@ -38,16 +38,15 @@ const minReportedMs = 1000
 
 interface SteadyClock extends Clock {
   /**
-   * Sets a minimum, in milliseconds since the epoch: from now on the clock never returns an earlier time. Returns
-   * the difference to the previous time.
+   * Sets a minimum, in milliseconds since the epoch: from now on the clock never returns an earlier time. Returns the
+   * difference to the previous time.
    */
   reach(ms: number): number
 }
 
 /**
- * A clock that never goes back, nor before the time passed to `reach`, so that a replay expires the same grants at
- * the same positions of the log [MEUP-3.4, 4.14]. If the system clock is set back, time continues a tenth slower
- * until the two agree.
+ * A clock that never goes back, nor before the time passed to `reach`, so that a replay expires the same grants at the same
+ * positions of the log [MEUP-3.4, 4.14]. If the system clock is set back, time continues a tenth slower until the two agree.
  */
 export function steadyClock(clock: Clock, logger: Logger): SteadyClock {
   let latest = clock.now()

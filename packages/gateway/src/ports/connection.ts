@@ -19,8 +19,8 @@ export interface Connection {
 /** A connection that only receives events. It skips messages that are not logged. */
 export interface Feed extends Connection {
   /**
-   * Announces that the reader's position is not in this log: all envelopes follow, those from seq `from` to `to`
-   * and later ones.
+   * Announces that the reader's position is not in this log: all envelopes follow, those from seq `from` to `to` and later
+   * ones.
    */
   lost(place: { readonly epoch: string; readonly from: number; readonly to: number }): void
 }

@@ -1,6 +1,6 @@
 /**
- * A logged envelope [MEUP-10.1]. Delivery uses these fields and never parses the body again. `body` is the envelope's exact UTF-8
- * bytes without `seq`.
+ * A logged envelope [MEUP-10.1]. Delivery uses these fields and never parses the body again. `body` is the envelope's exact
+ * UTF-8 bytes without `seq`.
  */
 export interface Entry {
   readonly seq: number
@@ -19,9 +19,7 @@ export interface Entry {
 /** An entry without its body, which may be large. */
 export type Heading = Omit<Entry, 'body'>
 
-/**
- * An entry that is to be appended; `content` is the normalised submission that a retry must repeat [MEUP-1.12].
- */
+/** An entry that is to be appended; `content` is the normalised submission that a retry must repeat [MEUP-1.12]. */
 export interface DraftEntry extends Entry {
   readonly content: Uint8Array
 }
@@ -106,8 +104,8 @@ export interface EnvelopeLog {
   /** Absent = no other gateway has this log open. */
   readonly shared?: SharedLog<Row> | undefined
   /**
-   * Commits the whole batch or none of it. `seq` must continue `head` without a gap; a batch that does not, or that
-   * repeats an id, is rejected. Resolves once the batch survives a crash of this process.
+   * Commits the whole batch or none of it. `seq` must continue `head` without a gap; a batch that does not, or that repeats an
+   * id, is rejected. Resolves once the batch survives a crash of this process.
    */
   append(batch: readonly DraftEntry[]): Promise<void>
   read(query: Query): Promise<Row[]>
@@ -116,13 +114,11 @@ export interface EnvelopeLog {
   /** Returns that row without its body; cheap enough for every envelope. */
   heading(id: string): Heading | undefined
   /**
-   * Committed rows whose ids begin with `start` and come after the id `after`, without bodies, in the order of
-   * ids; at most `limit`.
+   * Committed rows whose ids begin with `start` and come after the id `after`, without bodies, in the order of ids; at most
+   * `limit`.
    */
   headingsFrom(start: string, after: string, limit: number): Heading[]
-  /**
-   * Whether committed rows are in the context `root` or below it, by an index. Pruned rows may count for a while.
-   */
+  /** Whether committed rows are in the context `root` or below it, by an index. Pruned rows may count for a while. */
   hasContext(root: string): boolean
   /**
    * Replaces the rows up to `through` with the snapshot, atomically. Rejects with `range` unless `oldest` ≤ `through` < `head`:
@@ -130,20 +126,20 @@ export interface EnvelopeLog {
    */
   prune(through: number, snapshot: Uint8Array): Promise<void>
   /**
-   * Removes body, salt and digest of these rows, and the checkpoint, which may contain them [MEUP-10.10]; skips
-   * missing rows. Resolves once the bytes are in no file of the log, to whether there were any.
+   * Removes body, salt and digest of these rows, and the checkpoint, which may contain them [MEUP-10.10]; skips missing rows.
+   * Resolves once the bytes are in no file of the log, to whether there were any.
    */
   erase(seqs: readonly number[]): Promise<boolean>
   /**
-   * Replaces the checkpoint, atomically. Rejects with `range` unless `oldest` ≤ `through` ≤ `head`. Pruning removes a checkpoint
-   * that includes pruned rows only.
+   * Replaces the checkpoint, atomically. Rejects with `range` unless `oldest` ≤ `through` ≤ `head`. Pruning removes a
+   * checkpoint that includes pruned rows only.
    */
   keep(checkpoint: Checkpoint): Promise<void>
   /** Returns the last checkpoint. `damaged` = it does not match its hash or the row `through`; read the rows instead. */
   checkpoint(): Promise<Checkpoint | 'damaged' | undefined>
   /**
-   * Call it after a failed append, while no other append is pending. Sets `head` to the last stored seq. Rejects
-   * with the reason if the log still cannot be written.
+   * Call it after a failed append, while no other append is pending. Sets `head` to the last stored seq. Rejects with the
+   * reason if the log still cannot be written.
    */
   recover(): Promise<void>
   close(): Promise<void>
@@ -177,15 +173,14 @@ export interface Note {
 /** Handles the events of a log that several gateways share. */
 export interface LogListener<Row> {
   /**
-   * Called with rows that another gateway appended, each once and in order, while this gateway follows. They can
-   * be read here.
+   * Called with rows that another gateway appended, each once and in order, while this gateway follows. They can be read here.
    */
   onRows(rows: readonly Row[]): void
   /** Called when no gateway sequences the log, or another one does now. `recover` determines which. */
   onLeaderLost(): void
   /**
-   * Called when another gateway has pruned the log up to this row. Call `prune` to do the same here; the call is
-   * repeated until that is done.
+   * Called when another gateway has pruned the log up to this row. Call `prune` to do the same here; the call is repeated until
+   * that is done.
    */
   onPruned(through: number): void
   /** Answers a request that another gateway sends to this one, because this one sequences the log. */

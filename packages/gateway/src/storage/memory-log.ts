@@ -130,8 +130,8 @@ function memoryLog(space: Space, onClose: () => void): EnvelopeLog {
 }
 
 /**
- * Copies the bytes of a draft, because the caller may reuse them. The content is mostly the end of the body, and
- * then shares the copy.
+ * Copies the bytes of a draft, because the caller may reuse them. The content is mostly the end of the body, and then shares
+ * the copy.
  */
 function copyDraft(draft: DraftEntry): DraftEntry {
   const body = Buffer.from(draft.body)

@@ -37,9 +37,7 @@ export function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text)
 }
 
-/**
- * All rows, with all bytes as one class, because `assert.deepEqual` distinguishes a `Buffer` from a `Uint8Array`.
- */
+/** All rows, with all bytes as one class, because `assert.deepEqual` distinguishes a `Buffer` from a `Uint8Array`. */
 export async function all(log: EnvelopeLog): Promise<Row[]> {
   const rows = await log.read({ limit: 10_000 })
   return rows.map(({ body, salt, leaf, hash, digest, ...heading }) => ({

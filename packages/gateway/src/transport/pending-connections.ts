@@ -26,8 +26,7 @@ interface Waiting {
 }
 
 /**
- * Limits unauthenticated connections per address: a quarter of the connection limit, of which 32 may take longer than a
- * second.
+ * Limits unauthenticated connections per address: a quarter of the connection limit, of which 32 may take longer than a second.
  */
 export class PendingConnections {
   readonly #options: PendingConnectionsOptions
@@ -94,8 +93,7 @@ export class PendingConnections {
     }
     this.#leave.set(socket, leave)
     socket.once('close', leave)
-    // Judges in an immediate, which runs after pending input is read, so that clients are not punished for a busy
-    // gateway.
+    // Judges in an immediate, which runs after pending input is read, so that clients are not punished for a busy gateway.
     const timer = setTimeout(() => setImmediate(judge), slowAfterMs)
     if (waiting.all > this.#options.maxConnections / 4) this.#tooMany(socket)
   }
@@ -116,9 +114,7 @@ export class PendingConnections {
   }
 }
 
-/**
- * Answers a connection that the HTTP server does not handle, and closes it even if the peer keeps its side open.
- */
+/** Answers a connection that the HTTP server does not handle, and closes it even if the peer keeps its side open. */
 export function rejectSocket(socket: Socket, refusal: Refusal): void {
   const body = JSON.stringify(toProblem(refusal))
   const headers = {

@@ -12,8 +12,8 @@ import {
 const lowWater = 64 * 1024
 
 /**
- * The connection of the gateway to a WebSocket client. A batch is framed once and the same buffer is written to
- * every socket; ws itself sends only pings and the close frame.
+ * The connection of the gateway to a WebSocket client. A batch is framed once and the same buffer is written to every socket;
+ * ws itself sends only pings and the close frame.
  */
 export class WsConnection implements Connection {
   readonly remote: string
@@ -99,15 +99,15 @@ function put(message: Message, wire: Buffer, start: number): number {
 }
 
 /**
- * Bytes per slice: of the first one, and at most. All frames of a slice are read: at six bytes each, at most 1,365
- * more than the portion.
+ * Bytes per slice: of the first one, and at most. All frames of a slice are read: at six bytes each, at most 1,365 more than
+ * the portion.
  */
 const [firstBytes, maxBytes] = [2048, 8192]
 
 /**
- * Reads a socket in portions: per turn of the event loop as much as the share of its rateLimitKey permits. `ws`
- * parses all frames of a chunk at once, and 64 KiB may contain ten thousand, so it gets chunks in slices: each
- * `read` emits `data`, to which `ws` listens.
+ * Reads a socket in portions: per turn of the event loop as much as the share of its rateLimitKey permits. `ws` parses all
+ * frames of a chunk at once, and 64 KiB may contain ten thousand, so it gets chunks in slices: each `read` emits `data`, to
+ * which `ws` listens.
  */
 export class PortionReader {
   /** Whether reading is paused. */
@@ -115,8 +115,7 @@ export class PortionReader {
   readonly #socket: Socket
   readonly #share: TurnShare
   /**
-   * Called after each slice, since one frame may use up the rate of its sender; reading continues once the promise
-   * resolves.
+   * Called after each slice, since one frame may use up the rate of its sender; reading continues once the promise resolves.
    */
   readonly #whenWritable: () => Promise<void> | undefined
   #frames = 0

@@ -14,9 +14,7 @@ import { temporaryFile } from '../support.js'
 
 const length = 100_000
 
-/**
- * An envelope of an unfinished turn: after the question and the start, thoughts, calls and results in rotation.
- */
+/** An envelope of an unfinished turn: after the question and the start, thoughts, calls and results in rotation. */
 function fieldsAt(seq: number): Parameters<typeof createTestDraft>[1] {
   const rest = { ts: '2026-02-21T00:00:00.000Z', id: `e${seq}` }
   if (seq === 1) return { ...rest, from: 'ana', kind: Kind.chat, payload: { message: 'do all of it' } }

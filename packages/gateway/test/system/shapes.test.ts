@@ -21,8 +21,8 @@ console.log(JSON.stringify(others))
 `
 
 /**
- * If each envelope had its own hidden class, the classes would outlive the envelopes, and memory would grow until
- * a full collection.
+ * If each envelope had its own hidden class, the classes would outlive the envelopes, and memory would grow until a full
+ * collection.
  */
 test('an envelope on its way into the log, or read from it, has the shape of the one before', () => {
   const args = ['--allow-natives-syntax', '--input-type=module', '-e', program]

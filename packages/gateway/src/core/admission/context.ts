@@ -66,10 +66,7 @@ export interface Refusal {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/**
- * The result for a sender whose envelope was not refused. `seq`: of the envelope in the log, once that is
- * committed.
- */
+/** The result for a sender whose envelope was not refused. `seq`: of the envelope in the log, once that is committed. */
 export interface Receipt {
   readonly id: string
   readonly seq: number

@@ -65,8 +65,8 @@ export function fill(admission: AdmissionContext, space: Admission): StepOutcome
 }
 
 /**
- * Turns a call that its sender may only propose into a proposal [MEUP-4.21] with the same id, addressees, context,
- * rationale and params. `undefined` = the sender did not ask for that, or may not propose it either.
+ * Turns a call that its sender may only propose into a proposal [MEUP-4.21] with the same id, addressees, context, rationale
+ * and params. `undefined` = the sender did not ask for that, or may not propose it either.
  */
 export function proposeInstead(
   { envelope, payload, orPropose }: AdmissionContext,

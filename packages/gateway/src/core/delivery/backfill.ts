@@ -99,10 +99,7 @@ export function* splitPortions(rows: readonly Entry[]): Generator<Entry[]> {
   if (portion.length > 0) yield portion
 }
 
-/**
- * The range of a replay: it starts after `after` and ends with `last`, the reader's last envelope in the log; 0 =
- * none.
- */
+/** The range of a replay: it starts after `after` and ends with `last`, the reader's last envelope in the log; 0 = none. */
 export interface SeqSpan {
   readonly after: number
   readonly last: number

@@ -104,8 +104,8 @@ export class Relayed {
   }
 
   /**
-   * Sends the entry to a session that may read it and has subscribed to it; counts it as suppressed if only the
-   * subscription excludes it.
+   * Sends the entry to a session that may read it and has subscribed to it; counts it as suppressed if only the subscription
+   * excludes it.
    */
   offer(session: Session): void {
     if (session === this.#from || !mayRead(session, this.#audience)) return

@@ -30,8 +30,8 @@ interface History {
 }
 
 /**
- * Reads history by the same predicate as live delivery [MEUP-8.1, 11.3]. The answer and its continuation depend
- * only on the query, the head, and the readable envelopes, so they reveal nothing about unreadable ones.
+ * Reads history by the same predicate as live delivery [MEUP-8.1, 11.3]. The answer and its continuation depend only on the
+ * query, the head, and the readable envelopes, so they reveal nothing about unreadable ones.
  */
 export async function readHistory(
   reader: Reader & LogReader,

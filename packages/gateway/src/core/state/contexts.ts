@@ -180,9 +180,7 @@ export class Contexts {
     })
   }
 
-  /**
-   * Free paths with envelopes at or after this seq. Contexts whose start the reader may not read are among them.
-   */
+  /** Free paths with envelopes at or after this seq. Contexts whose start the reader may not read are among them. */
   reportFree(reader: Reader, oldest: number): FreePathReport[] {
     const shown = new Set(this.report(reader).map(({ context }) => context))
     const all = this.#free.report(oldest, (path) => this.getRun(path))
@@ -282,8 +280,8 @@ function rulesFor(mcpVisibility: AudienceRules['mcpVisibility']): AudienceRules 
 const keepsTriggers = ({ to, payload }: Envelope): boolean => to !== undefined || payload.public === true
 
 /**
- * The participants that are in both lists; absent = everyone. Used for nested contexts, because reading one
- * reveals the outer one [MEUP-8.1].
+ * The participants that are in both lists; absent = everyone. Used for nested contexts, because reading one reveals the outer
+ * one [MEUP-8.1].
  */
 function intersect(some?: readonly string[], others?: readonly string[]): readonly string[] | undefined {
   if (some === undefined || others === undefined) return some ?? others

@@ -298,10 +298,7 @@ class Hops {
     }
   }
 
-  /**
-   * Notes that the agents whose requests this answers have received a response, unless they responded to
-   * themselves.
-   */
+  /** Notes that the agents whose requests this answers have received a response, unless they responded to themselves. */
   #inform(response: Envelope): void {
     for (const id of correlations(response)) {
       const asker = this.#calls.request(id)?.from

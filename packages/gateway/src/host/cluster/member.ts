@@ -31,8 +31,7 @@ export class ClusterMember implements RemoteSequencer, SpaceListener {
   readonly #shared: SharedLog<Row>
   readonly #connections = new ConnectionNumbers()
   /**
-   * Frames that the sequencing gateway has admitted and not logged yet, by id and in order. Refused if that
-   * gateway ends first.
+   * Frames that the sequencing gateway has admitted and not logged yet, by id and in order. Refused if that gateway ends first.
    */
   readonly #forwarded = new Map<string, ForwardedFrame>()
   /** The connections of senders whose frames came from other gateways. */
@@ -171,8 +170,8 @@ export class ClusterMember implements RemoteSequencer, SpaceListener {
   }
 
   /**
-   * Removes forwarded frames that are delivered here, and sends the held replies and deltas whose preceding
-   * envelopes are delivered.
+   * Removes forwarded frames that are delivered here, and sends the held replies and deltas whose preceding envelopes are
+   * delivered.
    */
   #settle(): void {
     const { delivered } = this.#host.space

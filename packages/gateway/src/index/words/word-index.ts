@@ -76,10 +76,7 @@ export class WordIndex {
     if (build.next === before) this.#write(build)
   }
 
-  /**
-   * Drops the segments of rows that these envelopes erase, hide or show. Call it before the turn index adds the
-   * envelopes.
-   */
+  /** Drops the segments of rows that these envelopes erase, hide or show. Call it before the turn index adds the envelopes. */
   async prepare(rows: readonly Row[]): Promise<void> {
     const segments = new Set<number>()
     for (const row of rows) {
@@ -211,9 +208,7 @@ export class WordIndex {
     if (segments.length > 0) this.#open()?.remove(segments)
   }
 
-  /**
-   * Runs a task on the word file. If the file is damaged, it is rebuilt; until then the log itself is searched.
-   */
+  /** Runs a task on the word file. If the file is damaged, it is rebuilt; until then the log itself is searched. */
   #attempt<Result>(task: () => Result): Result | undefined {
     try {
       return task()

@@ -32,9 +32,7 @@ export type WriterCalls = {
   /** Returns whether the write-ahead log was emptied; readers can prevent that. */
   emptyWal(): boolean
   keep(space: number, checkpoint: Checkpoint): void
-  /**
-   * Checkpoints the write-ahead log into the file, as far as readers permit. Returns whether it did so completely.
-   */
+  /** Checkpoints the write-ahead log into the file, as far as readers permit. Returns whether it did so completely. */
   fold(): boolean
   /** Like `open`, but reads from the disk, and fails if that cannot be written. */
   recover(name: string): OpenedSpace

@@ -121,9 +121,7 @@ export class Channel<Calls extends Callable> {
   }
 }
 
-/**
- * The error that ended a worker. A `LogError` from another thread has lost its class, but keeps its name and code.
- */
+/** The error that ended a worker. A `LogError` from another thread has lost its class, but keeps its name and code. */
 function arrived(error: Error): LogError {
   if (error.name !== 'LogError' || !('code' in error)) return asLogError(error)
   return new LogError(error.code as LogErrorCode, error.message)

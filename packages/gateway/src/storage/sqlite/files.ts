@@ -12,8 +12,8 @@ export type Durability = 'process' | 'power'
 /** Page size of a new file: small, because commits write whole pages and change little of each. */
 const PAGE_BYTES = 2048
 /**
- * Bytes of the write-ahead log at which it is checkpointed. Large, because ids are random, so the same pages
- * change repeatedly between two checkpoints.
+ * Bytes of the write-ahead log at which it is checkpointed. Large, because ids are random, so the same pages change repeatedly
+ * between two checkpoints.
  */
 const CHECKPOINT_BYTES = 16 * 1024 * 1024
 const WAL_BYTES_KEPT = 64 * 1024 * 1024
@@ -69,9 +69,7 @@ export function overwriting<Result>(db: Database.Database, task: () => Result): 
   }
 }
 
-/**
- * Checkpoints the write-ahead log into the file, as far as readers permit. Returns whether it did so completely.
- */
+/** Checkpoints the write-ahead log into the file, as far as readers permit. Returns whether it did so completely. */
 export function foldWal(db: Database.Database): boolean {
   const [found] = db.pragma('wal_checkpoint(PASSIVE)') as { log: number; checkpointed: number }[]
   return found !== undefined && found.log === found.checkpointed

@@ -38,8 +38,8 @@ export const packHeadings = (rows: readonly Fields[]): Packed => ({
 })
 
 /**
- * A blob with a wrong length comes from a damaged file. It is replaced by zeros, so that the following rows keep
- * their offsets and nothing matches it.
+ * A blob with a wrong length comes from a damaged file. It is replaced by zeros, so that the following rows keep their offsets
+ * and nothing matches it.
  */
 const sized = (blob: Uint8Array, length: number): Uint8Array =>
   blob.length === length ? blob : new Uint8Array(length)

@@ -33,9 +33,9 @@ type Value = string | number
 type Condition = readonly [sql: string, ...values: Value[]]
 
 /**
- * The SQL of a range. A list is bound as one JSON value, so that there are few distinct statements, each prepared
- * once. Contexts and decisions are found by their indexes, all other rows by the primary key; the remaining
- * conditions are checked per row.
+ * The SQL of a range. A list is bound as one JSON value, so that there are few distinct statements, each prepared once.
+ * Contexts and decisions are found by their indexes, all other rows by the primary key; the remaining conditions are checked
+ * per row.
  */
 export function buildSelect({ space, after, before, limit, order, filter, only }: Range): {
   readonly sql: string
@@ -53,8 +53,8 @@ export function buildSelect({ space, after, before, limit, order, filter, only }
 }
 
 /**
- * Ranges of the envelopes of a context: those in it, those below it, and the start that opened it, whose path is
- * that of the parent.
+ * Ranges of the envelopes of a context: those in it, those below it, and the start that opened it, whose path is that of the
+ * parent.
  */
 function buildRangeConditions({ context }: Filter, [isInRange, ...range]: Condition): Condition[] {
   if (context === undefined) return []

@@ -123,9 +123,9 @@ export function lookupIn(path: string): Lookup {
 }
 
 /**
- * Looks up rows by id, and whether a context has any rows, on the calling thread, through a borrowed connection
- * that may be reopened. Starting a read transaction costs as much as a lookup, so if there are several lookups in
- * one turn of the event loop, they share a transaction.
+ * Looks up rows by id, and whether a context has any rows, on the calling thread, through a borrowed connection that may be
+ * reopened. Starting a read transaction costs as much as a lookup, so if there are several lookups in one turn of the event
+ * loop, they share a transaction.
  */
 export function lookupThrough(connection: () => Database.Database, close: () => void) {
   let known: Prepared | undefined
@@ -184,8 +184,7 @@ export function lookupThrough(connection: () => Database.Database, close: () => 
         if (!isOnePiece) return takeBytes(selectEach(statements.bySeq, space, seqs, order), maxBytes)
         const between = order === 'asc' ? statements.asc : statements.desc
         const ends = [space, seqs[0] ?? 0, seqs.at(-1) ?? 0] as const
-        // `all` costs a quarter of iterating per row; only iterating can stop at the byte limit, which headings do
-        // not need.
+        // `all` costs a quarter of iterating per row; only iterating can stop at the byte limit, which headings do not need.
         if (part === 'headings') return between.all(...ends).map(fromStored)
         return takeBytes(between.iterate(...ends), maxBytes)
       }),

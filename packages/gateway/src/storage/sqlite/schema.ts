@@ -19,9 +19,7 @@ export function establishSchema(db: Database.Database): void {
   }).immediate()
 }
 
-/**
- * Replaces the trigger of a file that an older gateway created: this gateway decides which kinds may be erased.
- */
+/** Replaces the trigger of a file that an older gateway created: this gateway decides which kinds may be erased. */
 function renewTrigger(db: Database.Database): void {
   const name = 'envelopes_refuse_update'
   const find = db.prepare<[string], string>('SELECT sql FROM sqlite_schema WHERE name = ?').pluck()

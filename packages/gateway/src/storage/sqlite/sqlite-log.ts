@@ -63,8 +63,8 @@ export async function openSqliteLog(
 
   let isUnwritten = true
   /**
-   * Whether to read through the writer thread: opening a log starts with a read, which should not wait for the
-   * reader thread to start.
+   * Whether to read through the writer thread: opening a log starts with a read, which should not wait for the reader thread to
+   * start.
    */
   const isReadByWriter = (): boolean => isUnwritten && reader.isStarting
   const readPage = (range: Range): Promise<Packed> =>
@@ -262,8 +262,8 @@ export class InlineWriter {
   }
 
   /**
-   * Checkpoints the rest of the write-ahead log while no commits run. If readers prevent it, the next attempt
-   * follows after as many bytes again.
+   * Checkpoints the rest of the write-ahead log while no commits run. If readers prevent it, the next attempt follows after as
+   * many bytes again.
    */
   async #foldRest(): Promise<void> {
     await this.#folding

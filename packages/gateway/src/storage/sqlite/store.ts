@@ -49,10 +49,7 @@ async function startThreads(
   }
 }
 
-/**
- * Stops the writer last: the last connection checkpoints the write-ahead log, which should not happen on this
- * thread.
- */
+/** Stops the writer last: the last connection checkpoints the write-ahead log, which should not happen on this thread. */
 async function stopThreads({ writer, reader, lookup }: Threads): Promise<void> {
   try {
     await reader.close()

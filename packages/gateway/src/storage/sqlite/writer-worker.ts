@@ -20,10 +20,7 @@ import { rewriteVersion } from './schema.js'
 type WriterCall = ThreadCall<WriterCalls>
 type Append = Extract<WriterCall, { name: 'append' }>
 
-/**
- * Number of rows at which no further batches are added to a transaction, so that the first callers do not wait
- * longer.
- */
+/** Number of rows at which no further batches are added to a transaction, so that the first callers do not wait longer. */
 const MAX_ROWS = 2048
 
 const port = portOfThread()

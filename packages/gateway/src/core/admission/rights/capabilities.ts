@@ -177,8 +177,8 @@ function checkGrantLimits(
   if (trust.grants.count(from) >= standingGrants.own) {
     return forbidden(`${standingGrants.own} grants of ${from} are open already. Revoke some first.`)
   }
-  // If the recipient keeps no earlier capabilities, this grant replaces all earlier ones of the same grantor,
-  // which then do not count.
+  // If the recipient keeps no earlier capabilities, this grant replaces all earlier ones of the same grantor, which then do not
+  // count.
   const given = trust.grants.textBeside(existing.length === 0 ? to : undefined, from)
   const more = measureCapabilities(capabilities)
   if (given.own + more > givenText.own) {

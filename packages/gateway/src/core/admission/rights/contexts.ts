@@ -2,8 +2,8 @@ import { checkMetered, contextRoot, Kind, openContexts, type VisibilityPayload }
 import { type Exemption, forbidden, type Right } from '../context.js'
 
 /**
- * Only the starter closes a context; other participants may send reasoning in it if the space is collaborative
- * [MEUP-2.4, MEUP-2.5].
+ * Only the starter closes a context; other participants may send reasoning in it if the space is collaborative [MEUP-2.4,
+ * MEUP-2.5].
  */
 export const reasoningRights: Right = ({ envelope: { kind, from, context } }, space) => {
   if (context === undefined) return undefined

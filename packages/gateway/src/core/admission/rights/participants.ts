@@ -37,8 +37,8 @@ function checkInvitedName(id: string, { participants, trust }: SpaceState): Refu
 }
 
 /**
- * Refuses an inviter that does not hold all capabilities of the invited name, because its new holder can read
- * envelopes addressed to the name.
+ * Refuses an inviter that does not hold all capabilities of the invited name, because its new holder can read envelopes
+ * addressed to the name.
  */
 function checkInviterHoldings(
   inviter: string,

@@ -133,8 +133,8 @@ function presence({ payload }: Envelope, trust: Trust): void {
 }
 
 /**
- * Records a participant that an issuer's token has created. From here on it is treated like a configured one, even
- * if it was invited before.
+ * Records a participant that an issuer's token has created. From here on it is treated like a configured one, even if it was
+ * invited before.
  */
 function recordMembership(
   id: string,

@@ -103,8 +103,8 @@ export class Trust {
   }
 
   /**
-   * Removes the grants that `ends` selects and every grant that rests on them; `doubtful`: participants that have
-   * lost other capabilities, so that their grants have to be checked.
+   * Removes the grants that `ends` selects and every grant that rests on them; `doubtful`: participants that have lost other
+   * capabilities, so that their grants have to be checked.
    */
   fall(ends: (grant: HeldGrant) => boolean, doubtful?: Iterable<string>): void {
     const losers = this.grants.fall(ends, doubtful)
@@ -193,10 +193,7 @@ export class Trust {
 /** Absent members that are remembered; those seen longest ago are forgotten. */
 const remembered = 1000
 
-/**
- * Participants that tokens of the operator's issuer have created: treated like configured ones while they are
- * remembered.
- */
+/** Participants that tokens of the operator's issuer have created: treated like configured ones while they are remembered. */
 class Members {
   /** Issue time of each member's newest token, in seconds since the epoch; the last seen member is last. */
   readonly #issued = new Map<string, number>()
