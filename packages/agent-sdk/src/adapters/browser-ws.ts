@@ -2,7 +2,7 @@ import { SUBPROTOCOL } from '@meup/protocol'
 import { ConnectionError } from '../client/errors.js'
 import { type Dial, socketUrl } from '../client/transport.js'
 
-/** The part of a browser's WebSocket that is used here. */
+/** Methods of the browser's WebSocket that are used here. */
 interface NativeSocket {
   send(text: string): void
   close(code: number, reason: string): void

@@ -1,7 +1,7 @@
 import { Notice } from '../client/errors.js'
 import type { AgentOptions } from '../model/options.js'
 
-/** Shorter texts would match ordinary sentences. */
+/** Minimum characters of a redacted credential: shorter ones would match ordinary text. */
 const minChars = 8
 
 /** Credentials in the options of a provider, by field. */
@@ -15,9 +15,9 @@ export function listCredentials({
   return [apiKey, ...headers]
 }
 
-/** A copy of an error without these credentials, also in its cause, which loggers print. */
+/** Copies an error, redacting these credentials, also in its cause, which loggers print. */
 export function withoutCredentials(error: Error, credentials: readonly string[]): Error {
-  // Errors quote parts of a value: escaped, or without the word before a key.
+  // Errors may quote a credential with escapes, or without a prefix such as `Bearer`.
   const parts = [...new Set(credentials.flatMap((each) => [each, ...each.split(/\s+/)]))]
     .filter(({ length }) => length >= minChars)
     .sort((a, b) => b.length - a.length)

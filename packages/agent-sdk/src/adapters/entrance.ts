@@ -4,7 +4,7 @@ type Entrance = () => Promise<SpaceClient>
 
 let next: Entrance | undefined
 
-/** Redirects the next `connect()` without a gateway, once; the returned function undoes that. */
+/** Redirects the next `connect()` call that names no gateway. The returned function cancels that. */
 export function leadNextConnect(entrance: Entrance): () => void {
   if (next !== undefined) throw new Error('another program has not connected yet; await it first')
   next = entrance
@@ -13,7 +13,7 @@ export function leadNextConnect(entrance: Entrance): () => void {
   }
 }
 
-/** The redirect for `connect()`, if one is set. */
+/** Returns the redirect for `connect()`, and removes it. */
 export function takeEntrance(): Entrance | undefined {
   const entrance = next
   next = undefined

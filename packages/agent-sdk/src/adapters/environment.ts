@@ -8,18 +8,21 @@ import type { DialRequest } from '../client/transport.js'
 
 export interface ConnectOptions extends Partial<Omit<DialRequest, 'session'>> {
   /**
-   * The session id of the program [MEUP-2.14]. Default: MEUP_SESSION, otherwise an id per process. `false` = none, for clients
-   * that only ask something.
+   * The session id of the program [MEUP-2.14]. Default: MEUP_SESSION, otherwise an id per process. `false` =
+   * none, for clients that only read or send a single request.
    */
   readonly session?: string | false
   /** The participant whose token is read from `.meup/tokens`. */
   readonly as?: string
   /**
-   * Reads earlier open proposals over HTTP, so that `proposals` contains them. Otherwise a connection knows those it has
-   * received. Not with `after` and `tail`.
+   * Reads earlier open proposals over HTTP, so that `proposals` contains them. Otherwise it contains only
+   * those received on this connection. Cannot be combined with `after` or `tail`.
    */
   readonly openProposals?: boolean
-  /** Folder in or above which `.meup` is searched; default: the working directory. */
+  /**
+   * The folder where the search for `.meup` starts; it continues in parent folders. Default: the working
+   * directory.
+   */
   readonly directory?: string
 }
 
@@ -61,13 +64,13 @@ export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv 
   }
 }
 
-/** All connections of this process belong to one program. */
+/** One session id for all connections of this process. */
 const ownSession = freshId()
 
 const isSameHost = (url: string, other: string): boolean =>
   URL.canParse(url) && new URL(url).host === new URL(other).host
 
-/** The folder of a gateway: an agent elsewhere has a folder of its own for transcripts. */
+/** Finds the `.meup` folder of a gateway. A folder with only an agent's transcripts does not count. */
 function findFolder(directory: string): string | undefined {
   for (let at = resolve(directory); ; at = dirname(at)) {
     const folder = join(at, '.meup')
@@ -83,7 +86,7 @@ function readRunning(folder: string): { url: string; spaces: string[] } | undefi
     : undefined
 }
 
-/** Tokens of several spaces are in a folder per space. */
+/** Reads the token of a participant. If the gateway has several spaces, `tokens` has a folder for each. */
 function readToken(folder: string, space: string, as: string | undefined): string | undefined {
   const tokens = join(folder, 'tokens')
   const folderOfSpace = join(tokens, space)

@@ -12,7 +12,7 @@ import { beginDialogues } from './ai-sdk/ai-dialogue.js'
 import { listCredentials } from './credentials.js'
 import { TranscriptFile } from './transcript-file.js'
 
-/** The participant with the model. */
+/** The participant that the model answers for. */
 interface Owner {
   readonly id: string
   readonly request: DialRequest
@@ -39,7 +39,7 @@ function chooseMode(given: string | undefined): TranscriptMode {
   return mode
 }
 
-/** An agent works without a transcript if it cannot be stored. */
+/** Opens the transcript of an agent. The agent works without one if it cannot be stored. */
 async function openRecorder(
   mode: TranscriptMode,
   options: AgentOptions,

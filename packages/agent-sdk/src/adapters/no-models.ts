@@ -1,7 +1,7 @@
 import type { BaseClient } from '../client/base-client.js'
 import type { ModelAgent } from '../model/run-model-agent.js'
 
-/** Models do not run in pages: every visitor would get the API key. */
+/** Models cannot run in web pages: every visitor would get the API key. */
 export const openModels = (): Promise<ModelAgent> =>
   Promise.reject(new Error('an agent with a language model does not run in a page: run it in Node'))
 

@@ -1,6 +1,6 @@
 import type { Checked, JsonSchema } from '../agent/schemas.js'
 
-/** Not available in pages: the validator is large and compiles code. */
+/** Not available in web pages: the validator is large and compiles code. */
 export const compileJsonSchema = (
   _schema: JsonSchema,
 ): Promise<(value: unknown, what: string) => Checked> => {

@@ -14,8 +14,9 @@ import { importFrom } from './ai-sdk/load.js'
 
 export interface ReplayOptions {
   /**
-   * The answering model: one of the `ai` package, or `vendor/name`, from the package `@ai-sdk/vendor` if `directory` has it,
-   * otherwise at the AI Gateway. With a `baseURL`, the name of a model there. Default: the original model.
+   * The answering model: a model object of the `ai` package, or `vendor/name`. The latter uses the package
+   * `@ai-sdk/vendor` if `directory` has it, otherwise the AI Gateway. With a `baseURL`: the name of a model
+   * at that server. Default: the original model.
    */
   readonly model?: AgentModel
   readonly baseURL?: string
@@ -24,28 +25,32 @@ export interface ReplayOptions {
   /** Sent to `baseURL` only, never to an address from the transcript. */
   readonly apiKey?: string
   /**
-   * Decides whether prompts may be sent to the server named in the transcript if no `baseURL` is given. Transcripts are shared,
-   * so that address could be anyone's. Default: `replayTurn` rejects with `unconfirmed_address`.
+   * Decides whether prompts may be sent to the server named in the transcript, if no `baseURL` is given. The
+   * transcript may come from anyone, so the address may be malicious. Default: `replayTurn` rejects with
+   * `unconfirmed_address`.
    */
   readonly confirmAddress?: (address: string) => boolean | Promise<boolean>
-  /** Default: the working directory. */
+  /** Folder in which packages and models are looked up; default: the working directory. */
   readonly directory?: string
   readonly signal?: AbortSignal
 }
 
 /** The result of a replay. */
 export interface Replayed {
-  /** Prompts, reasoning, answers and results, in the form of a turn's transcript. */
+  /** Prompts, reasoning, answers and tool results, in the form of a turn's transcript. */
   readonly entries: readonly LogEntry[]
-  /** Messages that differ from the original, because secrets and the middle of long texts are not stored. */
+  /**
+   * Number of messages that differ from the original, because secrets and the middle of long texts were not
+   * stored.
+   */
   readonly changedMessages: number
 }
 
-/** Additional answers that another model may need. */
+/** Steps that the replay may have beyond those of the original turn. */
 const moreSteps = 3
 
 /**
- * Sends the prompts of a turn again. Calls get their original results; nothing is executed, and nothing is sent to a space.
+ * Repeats a turn with a model. Calls get their recorded results; nothing is executed or sent to a space.
  * Rejects with `TranscriptError` if the prompts were not stored.
  */
 export async function replayTurn(
@@ -112,7 +117,7 @@ const fail = (error: unknown): never => {
   throw error
 }
 
-/** Whether the last entry is an answer without calls. */
+/** Whether the last entry is a model's answer without calls. */
 function isOver(kept: MemoryTranscript): boolean {
   const last = kept.entries().at(-1)?.commit.content
   return last?.content_type === 'assistant' && (last.toolCalls ?? []).length === 0
@@ -131,7 +136,9 @@ function readMessage({ message }: PromptContent['messages'][number]): Message {
 const isChanged = ({ message, hash }: PromptContent['messages'][number]): boolean =>
   measureText(JSON.stringify(message ?? null)).hash !== hash
 
-/** Messages of people during the answer: everything else in later prompts follows from earlier answers. */
+/**
+ * Returns user messages added during the turn. Other messages in later prompts follow from earlier answers.
+ */
 class Steering {
   readonly #known: Set<string>
 
@@ -148,7 +155,9 @@ class Steering {
   }
 }
 
-/** The tools of the model, which are not run; `undefined` if they equal those of the previous prompt. */
+/**
+ * The tools offered to the model, which are not run; `undefined` if they equal those of the previous prompt.
+ */
 function toOffer(prompt: PromptContent | undefined): Offer | undefined {
   const offered = prompt?.tools.offered as readonly Pick<OfferedTool, 'name' | 'inputSchema'>[] | undefined
   const unused = { participant: '', rationaleKey: '', propertyNames: new Map<string, string>() }
@@ -156,7 +165,7 @@ function toOffer(prompt: PromptContent | undefined): Offer | undefined {
   return tools && { tools: new Map(tools), instructions: new Map() }
 }
 
-/** Original results, each used once. */
+/** Recorded results of calls, each used once. */
 class KeptResults {
   readonly #mask: Mask
   readonly #results: { readonly call: string; readonly result: CallResult }[]
@@ -189,7 +198,7 @@ class KeptResults {
 
 const encoder = new TextEncoder()
 
-/** Equal for calls with equal effects, whatever their reasons. */
+/** The same for equal calls, ignoring their rationale. */
 function keyOf(name: string, input: unknown): string {
   const args = isRecord(input)
     ? copyNumberTexts(
@@ -205,11 +214,12 @@ async function chooseModel(
   { model: wanted, apiKey, ...options }: ReplayOptions,
   directory: string,
 ): Promise<ModelOptions> {
-  // Headers in a file could select another account, or another host behind a proxy; agents do not record any.
+  // Headers from a file could select another account or another host behind a proxy, so they are ignored;
+  // agents do not record any.
   const { reasoningIsSummary, replayReasoning, headers: _, ...settings } = (then.settings ?? {}) as Then
   const common = { settings, ...omitUndefined({ reasoningIsSummary, replayReasoning }) }
   const model = wanted ?? then.model
-  // A bare name is a model at the original server.
+  // Without `/` the model is a model at the original server.
   const isThere = wanted === undefined || (typeof wanted === 'string' && !wanted.includes('/'))
   if (options.baseURL !== undefined)
     return { model, baseURL: options.baseURL, ...common, ...omitUndefined({ apiKey }) }
@@ -229,11 +239,11 @@ async function mustBeConfirmed(address: string, confirm: ReplayOptions['confirmA
 
 type Then = ModelSettings & Pick<ModelOptions, 'reasoningIsSummary' | 'replayReasoning'>
 
-/** `vendor/name`, by the provider's own name: `openai.responses` belongs to `openai`. */
+/** Formats `vendor/name`: the vendor of `openai.responses` is `openai`. */
 const nameAtVendor = ({ provider = '', model }: PromptContent): string =>
   provider.endsWith('.gateway') ? model : `${provider.split('.')[0]}/${model}`
 
-/** The model from the vendor's package if installed; otherwise its name, for the AI Gateway. */
+/** Loads the model from the vendor's package if installed; otherwise returns its name, for the AI Gateway. */
 async function loadNamed(name: string, directory: string): Promise<AgentModel> {
   const [vendor = '', model] = name.split(/\/(.*)/s)
   if (!model || !/^[\w-]+$/.test(vendor)) throw new Error(`a model is named vendor/name, not ${name}`)

@@ -3,7 +3,7 @@ import type { Checked, JsonSchema } from '../agent/schemas.js'
 /** `allErrors` generates flat code: otherwise large schemas would overflow the stack. */
 const settings = { allErrors: true, strict: false, validateFormats: false, logger: false } as const
 
-/** Compiles a validator; `what` names the whole value in messages. Rejects if the schema is invalid. */
+/** Compiles a validator; `what`: how error messages name the value. Rejects if the schema is invalid. */
 export async function compileJsonSchema(
   schema: JsonSchema,
 ): Promise<(value: unknown, what: string) => Checked> {
@@ -21,8 +21,8 @@ export async function compileJsonSchema(
 }
 
 /**
- * The JSON Schema of a zod schema that cannot generate one: zod 3, and zod 4.0 and 4.1. Rejects if no package for it is
- * installed.
+ * Converts a zod schema of a version without `toJSONSchema`: zod 3, 4.0 and 4.1. Rejects if the package for
+ * that is not installed.
  */
 export async function describeZod(schema: object): Promise<JsonSchema> {
   const converter = '_zod' in schema ? undefined : await import('zod-to-json-schema').catch(() => undefined)

@@ -20,18 +20,18 @@ import {
 } from '../transcript/store.js'
 
 export interface TranscriptFileOptions {
-  /** Days that commits are kept; default 30. */
+  /** Days for which commits are kept; default 30. */
   readonly days?: number
-  /** Maximum bytes; default 1 GiB. The oldest commits are removed first. */
+  /** Maximum size in bytes; default 1 GiB. The oldest commits are removed first. */
   readonly bytes?: number
   readonly now?: () => number
 }
 
 /** A stored commit. */
 export interface KeptEntry extends LogEntry {
-  /** Counts all commits of the file from 1, including removed ones. */
+  /** Position in the file, starting at 1; removed commits count. */
   readonly number: number
-  /** Envelopes that resulted from it. */
+  /** Envelopes sent as a result of this commit. */
   readonly envelopes: readonly EnvelopeLink[]
 }
 
@@ -39,7 +39,7 @@ export interface EntryFilter {
   /** Id of the answered message. */
   readonly turn?: string
   readonly type?: ContentType
-  /** Only the latest, at most this many. */
+  /** Returns only this many of the latest commits. */
   readonly last?: number
 }
 
@@ -93,13 +93,13 @@ const schema = `
   END;
 `
 
-/** Milliseconds to wait for another process. */
+/** Milliseconds to wait for a lock of another process. */
 const busyMs = 2000
-/** Bytes of the write-ahead log that stay on the disk. */
+/** Maximum bytes of the write-ahead log after a checkpoint. */
 const walBytes = 4 * 1024 * 1024
-/** Commits between two prunings, and commits removed at once. */
+/** Commits between two prunings, and commits removed per pruning. */
 const [pruneEvery, pruneBatch] = [64, 256]
-/** Summaries that are searched for one of a space. */
+/** Maximum summaries searched for one of the space. */
 const maxSummaries = 100
 const dayMs = 86_400_000
 
@@ -110,8 +110,8 @@ type Row = { number: number; hash: string; parent: string | null; at: number; tu
 type Body = Pick<Commit, 'content' | 'message' | 'metadata'>
 
 /**
- * The transcript of one participant, in an SQLite file that only its owner can read. Each commit contains the hash of the
- * previous one; several processes may append. Appended commits survive the end of the process.
+ * The transcript of one participant, in an SQLite file that only its owner can read. Each commit contains the
+ * hash of the previous one. Several processes may append. Appended commits survive a crash of the process.
  */
 export class TranscriptFile implements TranscriptStore {
   readonly #db: Database.Database
@@ -127,7 +127,7 @@ export class TranscriptFile implements TranscriptStore {
     this.#options = { days, bytes, now }
   }
 
-  /** Opens or creates a file for appending. Rejects if that fails, or another file is in its place. */
+  /** Opens or creates a file for appending. Rejects if that fails or the file is not a transcript. */
   static async open(path: string, options: TranscriptFileOptions = {}): Promise<TranscriptFile> {
     const Sqlite = await loadSqlite()
     const folder = dirname(path)
@@ -175,7 +175,7 @@ export class TranscriptFile implements TranscriptStore {
       .immediate()
   }
 
-  /** Oldest first. */
+  /** Lists commits, oldest first. */
   entries({ turn, type, last = -1 }: EntryFilter = {}): KeptEntry[] {
     const given = Object.entries({ turn, type }).filter(([, value]) => value !== undefined)
     const where = given.map(([column]) => `${column} = ?`).join(' AND ') || 'TRUE'
@@ -185,7 +185,10 @@ export class TranscriptFile implements TranscriptStore {
     return rows.reverse().map((row) => this.#toEntry(row))
   }
 
-  /** The commit with this hash prefix, or of an envelope, or the last one of a turn. `'several'` = ambiguous. */
+  /**
+   * Finds a commit by hash prefix, by the id of an envelope, or by the id of a turn (its last commit).
+   * `'several'` = ambiguous.
+   */
   find(name: string): KeptEntry | 'several' | undefined {
     const byHash = /^[\da-f]{4,64}$/.test(name)
       ? this.#prepare<[string, string], Row>(
@@ -261,7 +264,7 @@ export class TranscriptFile implements TranscriptStore {
     return row ?? { number: 0, hash: null }
   }
 
-  /** Removes some commits beyond the limits; later commits remove the rest. */
+  /** Removes at most `pruneBatch` commits beyond the limits; later prunings remove the rest. */
   #prune(through: number): void {
     const { days, bytes, now } = this.#options
     const since = now() - days * dayMs
@@ -309,7 +312,7 @@ export class TranscriptFile implements TranscriptStore {
     return { number, commit, priority, envelopes, ...(usage && { usage }) }
   }
 
-  /** Compiles a statement once. */
+  /** Prepares each statement once. */
   #prepare<Parameters extends unknown[], Result = unknown>(
     sql: string,
   ): Database.Statement<Parameters, Result> {
@@ -328,7 +331,7 @@ function create(db: Database.Database): void {
   db.pragma(`user_version = ${format}`)
 }
 
-/** SQLite does not wait for another process that creates the file at the same time. */
+/** Retries while another process creates the file: SQLite itself does not wait then. */
 async function whenFree(attempt: () => void): Promise<void> {
   for (const begin = Date.now(); ; ) {
     try {
@@ -348,7 +351,7 @@ function mustBeTranscript(db: Database.Database, path: string): void {
   throw new Error(`${path} is not a transcript of this version`)
 }
 
-/** Time and turn of a commit, from its metadata. */
+/** Reads the time and the turn of a commit from its metadata. */
 function readPlace(metadata: Commit['metadata']): { readonly at: number; readonly turn: string | null } {
   const { at, turn } = metadata ?? {}
   const time = typeof at === 'string' ? Date.parse(at) : Number.NaN
@@ -369,10 +372,13 @@ function findProblem(row: Row, parent: string | null, number: number): string | 
   }
 }
 
-/** Referenced forever: garbage-collecting a database aborts Node 24.19 and newer if better-sqlite3 12 was compiled for it. */
+/**
+ * Kept referenced: garbage-collecting a database aborts Node 24.19 and newer if better-sqlite3 12 was
+ * compiled for it.
+ */
 let first: Database.Database | undefined
 
-/** Version 13 has prebuilt addons, but they need Node-API 10 and crash Node 20. */
+/** Whether better-sqlite3 13 can be used: its prebuilt addons need Node-API 10 and crash Node 20. */
 const isCompiled = Number(process.versions.napi) >= 10
 
 async function importSqlite(): Promise<unknown> {
@@ -381,7 +387,7 @@ async function importSqlite(): Promise<unknown> {
     try {
       return await import(compiled)
     } catch {
-      // Not installed.
+      // better-sqlite3 13 is not installed.
     }
   }
   return import('better-sqlite3')

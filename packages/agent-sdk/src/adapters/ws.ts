@@ -5,7 +5,7 @@ import { WebSocket } from 'ws'
 import { ConnectionError, createHandshakeError } from '../client/errors.js'
 import { type Dial, socketUrl } from '../client/transport.js'
 
-/** Bytes that are read of a refusal. */
+/** Maximum bytes read of a refusal's body. */
 const maxRefusalBytes = 64 * 1024
 
 /** Connects with the `ws` package; a response other than 101 becomes an error. */
@@ -44,7 +44,7 @@ export const dialWs: Dial = (request, events, signal) =>
     })
   })
 
-/** A response longer than `maxRefusalBytes` is not a refusal. */
+/** Reads the body of a refusal, only the beginning if it is longer than `maxRefusalBytes`. */
 async function readBody(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -1,45 +1,54 @@
 import { ConnectionError } from '../client/errors.js'
 import { setLongTimeout } from '../client/wait.js'
 
-/** Minimum milliseconds between two requests to a participant that announces changes; the last announcement counts. */
+/**
+ * Minimum milliseconds between two requests to a participant that announces changes. Announcements in between
+ * lead to one request.
+ */
 const minIntervalMs = 1000
-/** Milliseconds for which a participant that timed out is not awaited; doubles up to the maximum. */
+/**
+ * Milliseconds during which requests to a participant that timed out are not awaited: the first, and the
+ * maximum; they double each time.
+ */
 const [firstBackoffMs, maxBackoffMs] = [10_000, 600_000]
-/** Milliseconds to wait for a newer answer before the previous one is used. */
+/** Milliseconds to wait for a new answer before the cached one is used. */
 const refreshMs = 1000
 
 interface Asked<Value> {
-  /** Its last answer. */
+  /** The cached answer. */
   value: Value
   hasAnswered: boolean
-  /** The answer may have changed. */
+  /** The participant's answer may have changed since. */
   isStale: boolean
-  /** The participant announced the change. */
+  /** The participant announced the change itself. */
   isAnnounced: boolean
-  /** The last request got no answer. */
+  /** The last request failed. */
   hasFailed: boolean
-  /** Time of the last request, or of the scheduled one, by `performance.now`. */
+  /** Time by `performance.now` of the last request; in the future if it is scheduled. */
   askedAt: number
   /** The pending request. */
   pending: Promise<void> | undefined
-  /** Number of timeouts. Never reset, so that a participant cannot gain patience by reconnecting. */
+  /** Number of timeouts. Never reset: otherwise a participant could make turns wait again by reconnecting. */
   silences: number
-  /** Time by `performance.now` before which it is asked, but not awaited. */
+  /** Until this time by `performance.now`, requests to the participant are sent but not awaited. */
   backoffUntil: number
 }
 
 interface AnswersOptions<Value> {
-  /** Rejects with a timeout if there is no answer in time. */
+  /** Sends the request to a participant. Rejects with a timeout if it does not answer in time. */
   readonly ask: (id: string) => Promise<Value>
-  /** Used until there is an answer. */
+  /** The value of a participant that has not answered yet. */
   readonly none: Value
-  /** Called with errors except timeouts and absence. */
+  /** Called with errors other than timeouts, absence and a closed connection. */
   readonly onError: (error: unknown) => void
-  /** Called when an answer arrives that is no longer awaited. */
+  /** Called when a request succeeds after a failure, or later than `refreshMs`. */
   readonly onLate?: (id: string) => void
 }
 
-/** Caches the answers of participants to one request, and repeats it when an answer may have changed. */
+/**
+ * Caches the answers of participants to one kind of request, and repeats the request when an answer may have
+ * changed.
+ */
 export class Answers<Value> {
   readonly #options: AnswersOptions<Value>
   readonly #known = new Map<string, Asked<Value>>()
@@ -48,13 +57,18 @@ export class Answers<Value> {
     this.#options = options
   }
 
-  /** The last answers in the order of `ids`; requests missing ones, and waits while there is patience. */
+  /**
+   * Returns the cached answers in the order of `ids`. Requests missing and stale ones, and waits for them
+   * while `patience` lasts.
+   */
   async read(ids: readonly string[], patience: Patience): Promise<readonly Value[]> {
     await patience.wait(ids.flatMap((id) => this.#refresh(id) ?? []))
     return ids.map((id) => this.#known.get(id)?.value ?? this.#options.none)
   }
 
-  /** Marks an answer as stale, and requests it again, at once if the participant announced the change. */
+  /**
+   * Marks an answer as stale, and requests a new one; immediately if the participant announced the change.
+   */
   expire(id: string, { isAnnounced = false } = {}): void {
     const known = this.#known.get(id)
     if (known === undefined) return
@@ -63,7 +77,9 @@ export class Answers<Value> {
     if (isAnnounced && known.hasFailed) this.#begin(id, known)
   }
 
-  /** The participant has sent an envelope: asks one without an answer again, with growing intervals. */
+  /**
+   * Called when a participant sends an envelope: if its last request failed, repeats it at growing intervals.
+   */
   onSent(id: string): void {
     const known = this.#known.get(id)
     if (known?.hasFailed !== true) return
@@ -75,16 +91,16 @@ export class Answers<Value> {
     for (const known of this.#known.values()) if (test(known.value)) known.isStale = true
   }
 
-  /** Forgets a participant that will not return. */
+  /** Removes the answer of a participant that will not return. */
   delete(id: string): void {
     this.#known.delete(id)
   }
 
-  /** The request to wait for, if any. */
+  /** Starts a request if the answer is stale. Returns the promise to wait for, if any. */
   #refresh(id: string): Promise<void> | undefined {
     const known = this.#known.get(id) ?? this.#add(id)
     const now = performance.now()
-    // A participant that leaves when asked and returns is asked at most once a second.
+    // Limits a participant that times out, leaves and returns again to one request per second.
     if (known.isStale && (known.silences === 0 || now >= known.askedAt + minIntervalMs))
       this.#begin(id, known)
     const { pending, hasAnswered, askedAt, backoffUntil } = known
@@ -122,7 +138,7 @@ export class Answers<Value> {
     })
   }
 
-  /** Never rejects. */
+  /** Sends the request and caches the answer. Never rejects. */
   async #ask(id: string, known: Asked<Value>): Promise<void> {
     const begin = performance.now()
     known.isStale = false
@@ -140,7 +156,7 @@ export class Answers<Value> {
       known.isStale = true
       known.hasFailed = true
       const code = error instanceof ConnectionError ? error.code : undefined
-      // A participant that leaves has not answered either.
+      // A participant that leaves during the request counts like a timeout.
       if (code === 'timeout' || code === 'participant_away') backOff(known)
       else if (code !== 'closed') this.#options.onError(error)
     }
@@ -153,7 +169,7 @@ function backOff(known: Asked<unknown>): void {
   known.silences++
 }
 
-/** The total time to wait for answers, however many requests: the steps of a turn share it. */
+/** A time budget for waiting on any number of requests, shared by the steps of a turn. */
 export class Patience {
   #leftMs: number
 
@@ -161,7 +177,7 @@ export class Patience {
     this.#leftMs = ms
   }
 
-  /** Resolves when all are settled, or the time is used up. None may reject. */
+  /** Resolves when all promises are settled or the budget is used up. The promises must not reject. */
   async wait(pending: readonly Promise<void>[]): Promise<void> {
     if (pending.length === 0 || this.#leftMs <= 0) return
     const begin = performance.now()

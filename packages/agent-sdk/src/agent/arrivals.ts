@@ -11,18 +11,18 @@ type Receive = (envelope: AnyEnvelope) => void
 interface Kept {
   readonly chat: Chat
   readonly chars: number
-  /** Arrived after this client, and asks it. */
+  /** Sent after this client connected, and expects an answer of it. */
   readonly isQuestion: boolean
 }
 
-/** Messages that are kept, and characters of their frames; the oldest are dropped. */
+/** Maximum number of kept messages, and maximum characters of their frames; the oldest are dropped. */
 const [maxKept, maxKeptChars] = [1000, 8_000_000]
-/** Milliseconds for a program to register handlers. */
+/** Milliseconds within which a program is expected to register handlers. */
 const setUpMs = 10_000
 
 interface Parts {
   readonly isAsked: (chat: Chat) => boolean
-  /** Answers the held requests with errors, and stops holding. Returns their number. */
+  /** Answers held requests with errors, and holds no more. Returns their number. */
   declineRequests(): number
   onUnhandled(unhandled: Unhandled): void
   onError(error: unknown, envelope: AnyEnvelope): void
@@ -55,12 +55,15 @@ export class Arrivals implements ClientHandler {
     this.#parts = parts
   }
 
-  /** Whether there is a handler for questions. */
+  /** Whether a handler for chats is registered. */
   get isAnswered(): boolean {
     return this.#receivers.size > 0
   }
 
-  /** Passes chats and cancellations to a handler, kept ones first. Returns a function that removes it. */
+  /**
+   * Adds a handler for chats and cancellations, and passes kept messages to it. Returns a function that
+   * removes it.
+   */
   take(receive: Receive): () => void {
     this.#receivers.add(receive)
     if (this.#kept.size === 0) this.#isTaken = true
@@ -71,7 +74,7 @@ export class Arrivals implements ClientHandler {
     return () => this.#receivers.delete(receive)
   }
 
-  /** A request arrived that waits for a handler. */
+  /** Called when a request arrives that has to wait for a handler. */
   onWaiting(): void {
     if (this.#hasReported) return
     this.#cancelReport ??= setLongTimeout(setUpMs, () => this.#report())
@@ -83,7 +86,7 @@ export class Arrivals implements ClientHandler {
     this.#replay.onWelcome(welcome)
     if (this.#head === undefined) {
       this.#head = space.head
-      // Messages to a human are only displayed.
+      // A human's client only displays messages, so none are kept.
       if (participants.find(({ id }) => id === you.id)?.kind === 'human') this.#isTaken = true
     }
     this.#passKept()
@@ -98,7 +101,7 @@ export class Arrivals implements ClientHandler {
   #onMessage(envelope: Chat | EnvelopeOf<typeof Kind.chatCancel>, frame: string): void {
     if (envelope.kind === Kind.chatCancel) {
       this.#forget(correlations(envelope), envelope.from)
-      // A cancellation in the replay may concern a turn that began before it.
+      // A cancellation in the replay may concern a turn from before the replay.
       if (this.#isTaken) this.#pass(envelope)
     } else if (this.#isTaken && !this.#replay.isReplaying) this.#pass(envelope)
     else if (envelope.from === this.#space.id) {
@@ -123,7 +126,7 @@ export class Arrivals implements ClientHandler {
     }
   }
 
-  /** `from`: absent = answered by this participant. */
+  /** Drops kept messages with these ids: those sent by `from`, or all if it is absent. */
   #forget(ids: readonly string[], from?: string): void {
     for (const id of ids) {
       if (from === undefined || this.#kept.get(id)?.chat.from === from) this.#drop(id)
@@ -154,7 +157,10 @@ export class Arrivals implements ClientHandler {
     for (const { chat } of kept) this.#pass(chat)
   }
 
-  /** An exception comes from a callback of the program, such as `trigger`, and is reported. */
+  /**
+   * Passes a message to one handler. Reports exceptions, which come from callbacks of the program such as
+   * `trigger`.
+   */
   pass(envelope: AnyEnvelope, receive: Receive): void {
     try {
       receive(envelope)
@@ -170,7 +176,7 @@ export class Arrivals implements ClientHandler {
   #report(): void {
     this.#hasReported = true
     const requests = this.#parts.declineRequests()
-    // A program that listens to envelopes may answer without handlers.
+    // A program that listens to `envelope` events may answer without handlers.
     const answersByHand = this.#space.listenerCount('envelope') > 0
     const questions =
       answersByHand || this.#isTaken
@@ -184,7 +190,7 @@ export class Arrivals implements ClientHandler {
   }
 }
 
-/** Lists the missing handlers. */
+/** Formats the report of messages for which no handler is registered. */
 export function formatUnhandled(id: string, { questions, requests }: Unhandled): string {
   const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`
   const parts = [

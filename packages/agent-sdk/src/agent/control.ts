@@ -11,38 +11,38 @@ type Hook = (request: AnyEnvelope) => unknown
  * `requestError` reports the reason.
  */
 export interface ControlHooks {
-  /** Fields that only the agent knows, such as its tokens; they override those of the SDK. */
+  /** Fields that only the agent knows, such as its token counts; they override those of the SDK. */
   readonly status?: (request: AnyEnvelope) => Status | Promise<Status>
-  /** Forgets what the payload describes; the participants agree on its format. */
+  /** Forgets the memories named in the payload; the participants agree on its format. */
   readonly forget?: Hook
-  /** Compacts the memory; then the sender gets `participant.compact-done`. */
+  /** Compacts the memory; afterwards the SDK sends `participant.compact-done` to the requester. */
   readonly compact?: Hook
   /** Clears the memory; then the counts of the SDK restart. */
   readonly clear?: Hook
-  /** Restarts: called after the running turns were aborted, before the connection is renewed. */
+  /** Called for a restart, after the running turns were aborted and before the SDK reconnects. */
   readonly restart?: Hook
   /** Called before running turns are aborted and the connection is closed. The SDK does not end the process. */
   readonly shutdown?: Hook
 }
 
-/** The actions of control requests on the client. */
+/** Methods of the client that control requests call. */
 interface ClientActions {
   reconnect(): void
   leave(): Promise<void>
   onError(error: unknown, request: AnyEnvelope): void
 }
 
-/** Milliseconds for aborted turns to end. */
+/** Milliseconds that aborted turns get to end. */
 const stopGraceMs = 2000
 
-/** Handles `participant.*` requests for an agent, with the state of the SDK and the hooks of the agent. */
+/** Handles `participant.*` requests for an agent, using the state of the SDK and the hooks of the agent. */
 export class Control implements ClientHandler {
   readonly #client: BaseClient
   readonly #workload: Workload
   readonly #actions: ClientActions
   #hooks: ControlHooks | undefined
   #defaults: ControlHooks = {}
-  /** Requests up to this seq are historical. */
+  /** Last seq of the log when this client connected. Requests up to it are historical, and not handled. */
   #head: number | undefined
 
   constructor(client: BaseClient, workload: Workload, actions: ClientActions) {
@@ -51,7 +51,7 @@ export class Control implements ClientHandler {
     this.#actions = actions
   }
 
-  /** Starts to handle control requests. */
+  /** Starts handling control requests. */
   enable(hooks: ControlHooks = {}): void {
     this.#hooks = { ...this.#hooks, ...hooks }
   }
@@ -112,7 +112,7 @@ export class Control implements ClientHandler {
     return Object.fromEntries(Object.entries(all).filter(([field]) => fields.includes(field)))
   }
 
-  /** Aborts the running turns, and ends the runs of those that do not end in time. */
+  /** Aborts the running turns. Closes the reasoning runs of turns that do not end in time. */
   async #stop(request: AnyEnvelope, reason: string): Promise<void> {
     this.#workload.abort(reason)
     await this.#workload.idle(stopGraceMs)
@@ -129,12 +129,12 @@ export class Control implements ClientHandler {
   }
 }
 
-/** A turn. */
+/** A running turn. */
 interface Abortable {
   abort(reason: string): void
 }
 
-/** Recent turns that count for the average duration. */
+/** Number of recent turns in the average duration. */
 const recent = 20
 
 /** The running turns of an agent, with statistics. */
@@ -164,7 +164,7 @@ export class Workload implements ClientHandler {
     if (this.#turns.size === 0) for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
-  /** Messages outside of turns count as well. */
+  /** Counts own messages outside of turns as well. */
   onEnvelope({ kind, from }: AnyEnvelope): void {
     if (kind === Kind.chat && from === this.#client.id) this.#messages++
   }
@@ -173,7 +173,7 @@ export class Workload implements ClientHandler {
     return this.#turns.size === 0
   }
 
-  /** Triggers of turns, and messages of this participant. */
+  /** Number of turns started, plus messages sent by this participant. */
   get messages(): number {
     return this.#messages
   }
@@ -185,7 +185,7 @@ export class Workload implements ClientHandler {
     return Math.round(this.#durations.reduce((sum, each) => sum + each, 0) / length)
   }
 
-  /** No further turn starts. */
+  /** Set when no further turns may start. */
   get isClosed(): boolean {
     return this.#isClosed
   }
@@ -198,7 +198,7 @@ export class Workload implements ClientHandler {
     for (const turn of this.#turns.keys()) turn.abort(reason)
   }
 
-  /** Resolves when no turn is running, or after `withinMs`. */
+  /** Resolves when no turn is running, at the latest after `withinMs`. */
   async idle(withinMs: number): Promise<void> {
     if (this.isIdle) return
     await new Promise<void>((resolve) => {

@@ -16,42 +16,45 @@ import { audienceOf } from './delegation.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 
-/** Kinds that change the memory: messages, cancellations, erasures, prunings, and requests to clear it. */
+/**
+ * Kinds that change the conversation: messages, cancellations, erasures, prunings, and requests to clear the
+ * memory.
+ */
 const kinds = [Kind.chat, Kind.chatCancel, Kind.participantClear, Kind.systemSpace]
-/** Milliseconds until reading the log is retried after a failure; turns wait for it. */
+/** Milliseconds after a failure until the log is read again. Turns wait for such reads. */
 const retryMs = 60_000
-/** Envelopes per request, and requests per call; each scans at most 10,000 envelopes of the log. */
+/** Envelopes per page, and pages per call. For each page the gateway scans at most 10,000 envelopes. */
 const [pageSize, maxPages] = [200, 10]
-/** Characters of kept messages, and the size of an envelope besides its text. */
+/** Maximum characters of kept messages, and the characters counted per envelope in addition to its text. */
 const [maxChars, envelopeChars] = [1_000_000, 500]
 
 interface Parts {
   readonly http: Pick<HttpClient, 'readLogPage'>
-  /** Learns which questions this participant asked earlier. */
+  /** Records which questions this participant asked earlier. */
   readonly questions: Questions
   /** Called once per failure, until the log can be read again. */
   onError(error: unknown): void
 }
 
 /**
- * The main conversation as far as this participant may read it: messages since the first use, and older ones read from the log
- * on demand.
+ * The main conversation, as far as this participant may read it: messages received since the first use, and
+ * older ones read from the log on demand.
  */
 export class ConversationLog implements ClientHandler {
   readonly #client: BaseClient
   readonly #parts: Parts
-  /** Envelopes by seq, in log order; `undefined` = not used yet, so nothing is kept. */
+  /** Envelopes by seq, in log order; `undefined` = not used yet, so nothing is recorded. */
   #known: Map<number, AnyEnvelope> | undefined
   #chars = 0
-  /** Older messages would be dropped again. */
+  /** Set when `maxChars` is reached: older messages would be dropped immediately. */
   #isFull = false
-  /** Everything from this seq on is known. */
+  /** All messages from this seq on are in `#known`. */
   #from = Number.POSITIVE_INFINITY
   /** Envelopes before this seq are forgotten, after a request to clear the memory. */
   #cleared = 0
   #reading: Promise<unknown> = Promise.resolve()
   #looking: Promise<unknown> = Promise.resolve()
-  /** When the log may be read again, in ms since 1970. */
+  /** After a failure, the log is not read before this time, in ms since 1970. */
   #readableAt = 0
   #hasFailed = false
 
@@ -60,7 +63,7 @@ export class ConversationLog implements ClientHandler {
     this.#parts = parts
   }
 
-  /** Everything from this seq on is known; `Infinity` = nothing was read yet. */
+  /** All messages from this seq on are known; `Infinity` = none was read yet. */
   get knownFrom(): number {
     return this.#from <= this.#cleared ? 0 : this.#from
   }
@@ -70,7 +73,7 @@ export class ConversationLog implements ClientHandler {
     return [...(this.#known?.keys() ?? [])].at(-1) ?? 0
   }
 
-  /** Keeps messages from now on. */
+  /** Starts recording messages. */
   listen(): void {
     this.#known ??= new Map()
   }
@@ -89,7 +92,7 @@ export class ConversationLog implements ClientHandler {
     if (this.#known !== undefined) this.#add(envelope)
   }
 
-  /** Reads until there is enough or no more, and returns the messages that a turn may recall, oldest first. */
+  /** Reads older messages until `isEnough`, then returns those that a turn may recall, oldest first. */
   async recall(
     trigger: Chat | undefined,
     isEnough: (messages: readonly TranscriptMessage[]) => boolean,
@@ -99,8 +102,8 @@ export class ConversationLog implements ClientHandler {
   }
 
   /**
-   * The known messages before this one, or before now if there is none, oldest first. A private message is recalled only if all readers of
-   * the answer know it.
+   * The known messages before `trigger` (default: all), oldest first. A private message is included only if
+   * all readers of the answer may read it.
    */
   before(trigger: Chat | undefined): readonly TranscriptMessage[] {
     const { to: audience } = trigger === undefined ? {} : audienceOf(trigger, this.#client.id)
@@ -113,8 +116,8 @@ export class ConversationLog implements ClientHandler {
   }
 
   /**
-   * Whether what was known as of `asOf` of the messages up to `through` is unchanged: none was retracted, erased or forgotten
-   * since. False if uncertain.
+   * Whether the messages up to `through`, as known at seq `asOf`, are unchanged: none was retracted, erased
+   * or forgotten since. False if uncertain.
    */
   holds({ through, asOf }: { readonly through: number; readonly asOf: number }): boolean {
     if (this.knownFrom > asOf + 1 || this.#cleared > asOf) return false
@@ -130,13 +133,16 @@ export class ConversationLog implements ClientHandler {
         })
       }
       const { event, through: pruned } = envelope.payload as { event?: unknown; through?: unknown }
-      // A pruning removes the records of earlier erasures.
+      // A pruning also removes the records of earlier erasures, so they would be missed.
       if (kind === Kind.systemSpace && event === 'pruned') return Number(pruned) <= asOf
       return (getErasure(envelope)?.seq ?? Number.POSITIVE_INFINITY) > through
     })
   }
 
-  /** Messages of others in the last `ms`, oldest first, without those that this participant is known to have answered. */
+  /**
+   * Messages of other participants in the last `ms`, oldest first, without those that this participant is
+   * known to have answered.
+   */
   async findMissed(ms: number): Promise<readonly Chat[]> {
     const since = this.#client.gatewayTime() - ms
     const isOld = ({ ts }: TranscriptMessage): boolean => Date.parse(ts) < since
@@ -152,9 +158,12 @@ export class ConversationLog implements ClientHandler {
     })
   }
 
-  /** Returns whether an envelope of this participant correlates with a question. Rejects if the log cannot be read. */
+  /**
+   * Returns whether this participant has already answered a question, from any of its clients. Rejects if the
+   * log cannot be read.
+   */
   isTaken(question: Chat): Promise<boolean> {
-    // Sequential, because a gateway limits concurrent requests.
+    // One lookup at a time, because the gateway limits concurrent requests.
     const found = this.#looking.then(() => this.#isTaken(question))
     this.#looking = found.catch(() => {})
     return found
@@ -172,7 +181,7 @@ export class ConversationLog implements ClientHandler {
     return true // Better no answer than two.
   }
 
-  /** The texts of the messages: views also show other fields of a chat, such as mentions. */
+  /** The messages with their own text only: views add other fields of a chat, such as mentions. */
   #messages(): readonly TranscriptMessage[] {
     const transcript = createTranscript(Number.POSITIVE_INFINITY)
     const known = this.#known ?? new Map<number, AnyEnvelope>()
@@ -187,7 +196,7 @@ export class ConversationLog implements ClientHandler {
     })
   }
 
-  /** Reads page by page, the latest first, one call after another. Never rejects. */
+  /** Reads pages of the log, latest first. Concurrent calls run one after another. Never rejects. */
   async #load(isEnough: () => boolean): Promise<void> {
     this.listen()
     const reading = this.#reading.then(() => this.#readUntil(isEnough))

@@ -21,13 +21,13 @@ export interface Delegator {
   readonly space: BaseClient
   readonly trigger: Chat
   readonly signal: AbortSignal
-  /** The run that shows the delegated work; absent = none. */
+  /** The run that reports the delegated work; absent: it is not reported. */
   readonly run: Reasoning | undefined
 }
 
-/** Milliseconds for another agent to answer. */
+/** Default milliseconds to wait for another agent's answer. */
 const askMs = 300_000
-/** Milliseconds for an absent agent, or one whose program is starting, to connect. */
+/** Milliseconds to wait for an absent agent to connect, and for one whose program is starting. */
 const [awayMs, startingMs] = [2000, 120_000]
 /** Limits: quoted thoughts of another agent, and characters of a thought, of its answer, and of a handed-over question. */
 const [maxThoughts, maxThoughtChars, maxAnswerChars, maxQuestionChars] = [50, 300, 2000, 200_000]
@@ -55,7 +55,7 @@ export async function askAgent(
     await report.end(answer)
     return answer
   } catch (error) {
-    // A refused question is not in the log.
+    // Without a refusal, the question may be in the log.
     if (!(error instanceof ProtocolError))
       await takeBack(space, { correlationId: id, ...(trigger.to && { to: [agent] }) })
     throw error
@@ -78,7 +78,7 @@ async function whenHere(space: BaseClient, agent: string, signal: AbortSignal): 
   }
 }
 
-/** Cancels a question whose answer is no longer awaited. */
+/** Cancels a question whose answer is no longer needed. */
 async function takeBack(space: BaseClient, about: Pick<Draft, 'to' | 'correlationId'>): Promise<void> {
   if (space.ended !== undefined) return
   const cancel = {
@@ -128,13 +128,13 @@ class Report {
     this.#think(`${this.#agent}: ${cut(said, maxThoughtChars)}`, id)
   }
 
-  /** Resolves once everything is in the run. */
+  /** Resolves once all reports are in the run. */
   async end({ id, text }: Answer): Promise<void> {
     this.#think(`${this.#agent} answered: ${cut(text, maxAnswerChars)}`, id, this.#cost)
     await this.#sent
   }
 
-  /** A closed run shows nothing more, which does not fail the answer. */
+  /** Adds a thought to the run. Ignores a closed run, so that the answer does not fail. */
   #think(message: string, reference: string, metadata?: object): void {
     const run = this.#run
     if (run === undefined || run.isClosed) return
@@ -170,13 +170,16 @@ export function createHandOver(trigger: Chat, self: string, agent: string, note 
   }
 }
 
-/** The ids that an answer to a chat correlates to: the chat, and the original question if the chat hands it over. */
+/**
+ * The ids that an answer to a chat correlates with: the chat, and the original question if the chat hands one
+ * over.
+ */
 export const questionsOf = (chat: Chat): string[] =>
   isHandOver(chat) ? [chat.id, ...correlations(chat).slice(-1)] : [chat.id]
 
 /**
- * The audience of an answer to a chat; absent = everyone. Readers of a private question who were not addressed read the answer
- * too.
+ * The recipients of an answer to a chat; absent = everyone. Everyone who may read a private question may read
+ * its answer too.
  */
 export function audienceOf(chat: Chat, self: string): Pick<Draft, 'to'> {
   const { from, to } = chat
@@ -192,7 +195,7 @@ export interface ReviewOptions extends WaitOptions {
   readonly rounds?: number
 }
 
-/** A draft, or a function that writes one: `remarks` = the reviewer's on the previous draft. */
+/** A draft, or a function that writes one; `remarks`: the reviewer's remarks on the previous draft. */
 export type Draftable = string | ((remarks: string | undefined) => string | Promise<string>)
 
 export interface Review {

@@ -5,11 +5,14 @@ import type { Draft } from '../client/types.js'
 import { setLongTimeout } from '../client/wait.js'
 import { guardText } from './guard-text.js'
 
-/** Milliseconds between two deltas of a client: the space accepts 50 a second [MEUP-13.14]. */
+/** Milliseconds between two deltas of a client: the space accepts 50 per second [MEUP-13.14]. */
 const intervalMs = 25
-/** Characters of preceding text that are scanned with a piece, because a secret is recognized by its context. */
+/**
+ * Characters of preceding text that are scanned with each delta, because secrets are recognized by their
+ * context.
+ */
 const guardedChars = 200
-/** Characters of one delta: with the preceding ones at most one scan. */
+/** Maximum characters of a delta, so that the delta and its context fit in one scan. */
 const maxDeltaChars = 4000
 
 interface About {
@@ -20,12 +23,15 @@ interface About {
 /** An answer in progress, for viewers. The final `chat` is the answer, whatever happens to its deltas. */
 export class LiveText {
   #text = ''
-  /** Characters that were sent, and number of deltas. */
+  /** Number of characters sent, and number of deltas. */
   #sent = 0
   #index = 0
   readonly #about: About
   readonly #deltas: Deltas
-  /** The text may turn out to be a thought, so it is masked like one, and not sent while thoughts are hidden. */
+  /**
+   * Set if the text may turn out to be a thought: it is masked like one, and not sent while thoughts are
+   * hidden.
+   */
   readonly #isHidden: (() => boolean) | undefined
 
   constructor(about: About, isHidden: (() => boolean) | undefined, deltas: Deltas) {
@@ -46,7 +52,7 @@ export class LiveText {
     this.repeat()
   }
 
-  /** Sends the whole text again, because a delta was lost. */
+  /** Sends the whole text again after a lost delta. */
   repeat(): void {
     const isShown = this.#index > 0
     this.#sent = 0
@@ -54,12 +60,12 @@ export class LiveText {
     if (isShown) this.#deltas.schedule(this)
   }
 
-  /** Stops sending. */
+  /** Sends no further deltas. */
   close(): void {
     this.#deltas.remove(this)
   }
 
-  /** The next delta, if any. An empty one retracts the shown text. `isLast`: nothing else waits. */
+  /** The next delta, if any; an empty one retracts the shown text. `isLast`: no more text is waiting. */
   next(): { readonly draft: Draft; readonly isLast: boolean } | undefined {
     if (this.#isHidden?.()) return undefined
     const end = this.#sendableEnd()
@@ -82,7 +88,10 @@ export class LiveText {
     return { draft: { kind: Kind.chatDelta, ...this.#about, payload }, isLast: end === this.#text.length }
   }
 
-  /** End of the sendable text: not within a character, nor within a word that may be a secret. */
+  /**
+   * Index up to which the text can be sent: not within a character, nor within a word that may be part of a
+   * secret.
+   */
   #sendableEnd(): number {
     let end = Math.min(this.#text.length, this.#sent + maxDeltaChars)
     if (this.#isHidden !== undefined && end === this.#text.length) {
@@ -96,11 +105,11 @@ export class LiveText {
 const isOfWord = (unit: number): boolean => unit > 0x20 && unit < 0x7f
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
 
-/** Sends the deltas of a client, round robin if it writes several answers. */
+/** Sends the deltas of a client, taking turns if it writes several answers. */
 export class Deltas {
   readonly #client: BaseClient
   readonly #open = new Set<LiveText>()
-  /** Texts with unsent characters. */
+  /** Answers with unsent characters. */
   readonly #waiting = new Set<LiveText>()
   #cancel: (() => void) | undefined
   /** Earliest time of the next delta, in milliseconds since 1970. */
@@ -112,7 +121,7 @@ export class Deltas {
     this.#client = client
   }
 
-  /** A client without the capability for deltas sends none. */
+  /** Opens the live text of an answer. It sends nothing if the client has no capability for deltas. */
   open(about: About, isHidden?: () => boolean): LiveText {
     const text = new LiveText(about, isHidden, this)
     if (!this.#client.can({ kind: Kind.chatDelta, ...about })) return text
@@ -148,7 +157,10 @@ export class Deltas {
     if (other !== undefined) this.schedule(other)
   }
 
-  /** A delta that cannot be sent, such as one beyond the limits of the space, is left to the chat. */
+  /**
+   * Sends a delta. If it fails, such as by exceeding a limit of the space, only the final chat contains that
+   * text.
+   */
   #send(text: LiveText, { draft, isLast }: { readonly draft: Draft; readonly isLast: boolean }): void {
     try {
       this.#client.post(draft)
@@ -158,7 +170,7 @@ export class Deltas {
     }
   }
 
-  /** The refused delta is unknown, so every text restarts, or all stop. */
+  /** A refusal does not say which delta it concerns: restarts every text, or stops all. */
   #onRefused({ kind, payload }: AnyEnvelope): void {
     if (kind !== Kind.systemError || payload.attemptedKind !== Kind.chatDelta) return
     if (payload.code !== 'rate_limited') {

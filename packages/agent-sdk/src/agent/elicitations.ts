@@ -10,19 +10,19 @@ type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
 const decline: OnElicitation = async () => ({ action: 'decline' })
 
-/** Concurrent elicitations per participant; further ones are declined. */
+/** Maximum concurrent elicitations per participant; further ones are declined. */
 const maxOpen = 16
-/** Own messages for which elicitations are declined. */
+/** Number of recent own messages for which elicitations are recognized and declined. */
 const maxOwn = 1000
 
 /**
- * Answers elicitations about the calls of this connection with the handler of the call; declines them without one, and those
- * about messages of a program that answers questions [MEUP-3.26].
+ * Answers elicitations about the calls of this connection with the call's handler, or declines them if it has
+ * none. Also declines those about its chats, if this program answers questions [MEUP-3.26].
  */
 export class AskedElicitations implements ClientHandler {
   readonly #space: Pick<BaseClient, 'id' | 'sendPaced'>
   readonly #requests: Pick<Requests, 'findElicited'>
-  /** Whether messages of this participant are answers of a program. */
+  /** Whether a program, rather than a person, sends this participant's messages. */
   readonly #isAnswering: () => boolean
   readonly #own = new Bounded<true>(maxOwn)
   readonly #onError: (error: unknown, request: Request) => void
@@ -47,7 +47,8 @@ export class AskedElicitations implements ClientHandler {
       this.#requests.findElicited(envelope) ??
       (this.#isAboutAnswer(envelope) ? { onElicitation: decline } : undefined)
     if (elicited !== undefined) {
-      // The proposer of a call that another participant makes also waits for it, but is not asked.
+      // The proposer of a call, if another participant made it, receives the elicitation but is not its
+      // addressee.
       if (!envelope.to?.includes(this.#space.id)) return
       const question = envelope as Request
       const open = [...this.#open.values()].filter((each) => each.question.from === question.from)
@@ -79,7 +80,7 @@ export class AskedElicitations implements ClientHandler {
     if (!abort.signal.aborted) await respond(this.#space, question, { result: { ...result } })
   }
 
-  /** Ends an elicitation that was withdrawn, answered elsewhere, or whose call has ended. */
+  /** Ends an elicitation that was withdrawn or answered elsewhere, or whose call has ended. */
   #end(envelope: AnyEnvelope): void {
     for (const [id, { question, abort }] of this.#open) {
       const why = getEnd(envelope, question)

@@ -1,23 +1,25 @@
 import { sanitize } from '@meup/safety/sanitize'
 
-/** Characters that some program treats as line breaks: those of Unicode and of Python's `splitlines`. */
+/** Characters that some programs treat as line breaks: those of Unicode and of Python's `splitlines`. */
 const breaks = '\\n\\v\\f\\r\\x1c-\\x1e\\x85\\u2028\\u2029'
 const lineBreak = new RegExp(`\\r\\n|[${breaks}]`, 'g')
 const lineOfText = new RegExp(`(^|[${breaks}])([^${breaks}]+)`, 'g')
 
-/** Quotes a text of others line by line. Replaces markers of roles and turns by words, and drops invisible characters. */
+/**
+ * Quotes each line of a foreign text. Replaces role and turn markers by words, and removes invisible
+ * characters.
+ */
 export const quoteText = (text: string): string => `> ${quoteForPrompt(text)}`
 
-/** Quotes only the lines after the first one, for a text that continues a line of ours. */
+/** Quotes all lines but the first, for a text that continues a line of the prompt. */
 export const quoteForPrompt = (text: string): string =>
   sanitize(text.replace(lineBreak, '\n').replace(/\n+$/, '')).replaceAll('\n', '\n> ')
 
-/** The rule for models that corresponds to `frameMessage`. */
+/** The rule in the system prompt that explains the format of `frameMessage`. */
 export const framingRule = 'Messages of others begin with their name; further lines begin with ">".'
 
-/** A message of a participant; a turn is one. */
+/** A chat message or a turn, with its sender. */
 export interface SaidText {
-  /** The sender's id. */
   readonly from: string
   readonly text: string
 }
@@ -28,7 +30,10 @@ export interface SaidText {
  */
 export const frameMessage = ({ from, text }: SaidText): string => `${from}: ${quoteForPrompt(text)}`
 
-/** Beginnings of lines that report the outcome of a call to a model, normalized to lower-case letters and digits. */
+/**
+ * Beginnings of the lines that report the outcome of a call to a model, normalized to lower-case letters and
+ * digits.
+ */
 const ownBeginnings = [
   'approvedby',
   'thisneededanapproval',
@@ -37,7 +42,10 @@ const ownBeginnings = [
   'thetoolfailed',
   'donethetoolgaveback',
 ]
-/** Formats a tool result for a prompt unchanged, so that code and data stay usable. Quotes lines that begin like one of ours. */
+/**
+ * Formats a tool result for a prompt. Code and data stay unchanged; only lines that begin like such a report
+ * are quoted.
+ */
 export const frameResult = (text: string): string =>
   sanitize(text).replace(lineOfText, (_, before: string, line: string) =>
     isLikeOurs(line) ? `${before}> ${line}` : `${before}${line}`,

@@ -5,20 +5,26 @@ import { setLongTimeout } from '../client/wait.js'
 
 type Asker = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'from' | 'session'>
 
-/** Milliseconds after which an absent participant counts as gone, like runs without a session [MEUP-2.16]. */
+/**
+ * Milliseconds after which an absent participant counts as gone; runs without a session have the same limit
+ * [MEUP-2.16].
+ */
 const goneMs = 60_000
 
 interface GoneAskersOptions {
-  /** Whether a participant waits for an answer. */
+  /** Whether a participant is waiting for an answer. */
   readonly isAsking: (id: string) => boolean
-  /** Called with a predicate for askers that can no longer receive an answer. */
+  /** Called with a predicate that selects the askers that are gone. */
   readonly onGone: (isGone: (asker: Asker) => boolean) => void
 }
 
-/** Detects askers that are gone: those of a session when it ends [MEUP-3.29], others after they stay away. */
+/**
+ * Detects askers that can no longer receive an answer: those of a session when it ends [MEUP-3.29], those
+ * without a session after a long absence.
+ */
 export class GoneAskers implements ClientHandler {
   readonly #options: GoneAskersOptions
-  /** Cancels the timers of absent participants. */
+  /** By absent participant, the function that cancels its timer. */
   readonly #left = new Map<string, () => void>()
 
   constructor(options: GoneAskersOptions) {
@@ -35,7 +41,7 @@ export class GoneAskers implements ClientHandler {
     else if (event === 'leave') this.#onLeft(participant.id)
   }
 
-  /** Catches up on events without a connection. */
+  /** Catches up on joins and leaves during a disconnection. */
   onWelcome({ participants }: WelcomePayload): void {
     for (const { id, status } of participants) {
       if (status === 'present') this.#onHere(id)

@@ -25,7 +25,7 @@ import { describeWait } from './retry-after.js'
 import type { ServedModel } from './served-model.js'
 import { StallWatch } from './stall-watch.js'
 
-/** Loads packages that are only installed with models. Rejects if one is missing. */
+/** Imports the optional model packages. Rejects if one is missing. */
 export async function beginDialogues(options: AgentOptions): Promise<Pick<ModelAgent, 'begin' | 'note'>> {
   const [ai, models] = await Promise.all([loadAi(), loadModels(options)])
   return {
@@ -41,7 +41,10 @@ export async function beginDialogues(options: AgentOptions): Promise<Pick<ModelA
   }
 }
 
-/** Continues from earlier messages, with the packages of a folder. Rejects if one is missing. */
+/**
+ * Continues a conversation from stored messages. Imports the model packages from `directory`; rejects if one
+ * is missing.
+ */
 export async function resumeDialogue(
   options: ModelOptions,
   { system, messages }: { readonly system: string; readonly messages: readonly object[] },
@@ -51,22 +54,22 @@ export async function resumeDialogue(
   return new AiDialogue(ai, models, options, { system, messages: messages as ModelMessage[] })
 }
 
-/** The used part of the package, loaded with the first model. */
+/** Functions of the `ai` package, which is imported with the first model. */
 type Ai = Parameters<typeof readFailure>[0] & Pick<typeof import('ai'), 'jsonSchema' | 'streamText' | 'tool'>
 
 interface DialogueStart {
   readonly system: string
-  /** The last message of a person is the question. */
+  /** The last user message is the question. */
   readonly messages: readonly ModelMessage[]
-  /** Thinking level of the model; default: by its settings. */
+  /** Default: as in the model's settings. */
   readonly thinkingLevel?: ThinkingLevel
 }
 
-/** The request of one step. */
+/** The request to the model in one step. */
 interface Request {
   readonly terms: Terms
   readonly system: string
-  /** In stored form; the model gets them as turns. */
+  /** As stored, before `toTurns` makes their roles alternate. */
   readonly messages: readonly ModelMessage[]
   readonly leftOut: number
   readonly tools: ReadonlyMap<string, Pick<SpaceTool, 'name' | 'description' | 'inputSchema'>>
@@ -77,11 +80,13 @@ type Outcome =
   | { readonly step: ModelStep; readonly failure?: undefined }
   | { readonly step: ModelStep; readonly failure: ModelFailure; readonly hasBegun: boolean }
 
-/** Changed requests per step after refusals. */
+/** Maximum times that the request of a step is changed after refusals. */
 const maxAdaptations = 12
-/** Milliseconds before a request is repeated: the default, the maximum, and the wait from which the run mentions it. */
+/**
+ * Milliseconds before a request is repeated: default, maximum, and the wait from which the run announces it.
+ */
 const [firstWaitMs, maxWaitMs, quietWaitMs] = [2000, 60_000, 10_000]
-/** Milliseconds for which other models are preferred to one that failed. */
+/** Milliseconds for which the fallback models are preferred to a model that failed. */
 const restMs = 60_000
 
 /** A conversation with a model of the `ai` package. Each step is one request, repeated if necessary. */
@@ -93,10 +98,10 @@ export class AiDialogue implements Dialogue {
   readonly #system: string
   readonly #level: ThinkingLevel | undefined
   readonly #conversation: ModelConversation
-  /** Notices of the run: each appears once. */
+  /** Notices already sent in this run, so that each is sent once. */
   readonly #notices = new Set<string>()
   #served: ServedModel
-  /** Fallback models, in this order. */
+  /** Remaining fallback models, in order of preference. */
   #others: readonly ServedModel[]
 
   constructor(
@@ -211,7 +216,7 @@ export class AiDialogue implements Dialogue {
     return { terms, system, messages, leftOut, tools: offered }
   }
 
-  /** Whether a changed request may succeed. */
+  /** Adapts the terms to a refusal. Returns whether a retry may succeed. */
   #adapt({ terms, system, messages, tools }: Request, { words }: ModelFailure): boolean {
     if (words === '') return false
     const fixed = countFixed(system, tools)
@@ -224,7 +229,7 @@ export class AiDialogue implements Dialogue {
     })
   }
 
-  /** Makes one request, and returns its answer or failure. Rejects if the model does not end. */
+  /** Makes one request, and returns its answer or failure. Rejects if the model repeats itself endlessly. */
   async #attempt(request: Request, listener: StepListener, signal: AbortSignal): Promise<Outcome> {
     const served = this.#served
     const collector = new Collector(request.tools)
@@ -245,7 +250,7 @@ export class AiDialogue implements Dialogue {
           listener.send(this.#toPrompt(request))
         }
         const text = collector.push(part)
-        // An answer is shown live from its first text or not at all: later parts alone make no sense.
+        // Live text starts with the first text or not at all: a later part alone would make no sense.
         if (text !== '') isLive ??= served.liveness.mayShow
         if (text !== '' && isLive && served.liveness.mayShow) listener.say(text)
         if (part.type === 'text-delta' || part.type === 'reasoning-delta') guard.push(part.text)
@@ -310,7 +315,7 @@ export class AiDialogue implements Dialogue {
     }
   }
 
-  /** Reports once what this model does not get. */
+  /** Sends a notice, once each, about messages and tools that this model does not get. */
   #announceLeftOut(offer: Offer, { terms, tools, leftOut }: Request, listener: StepListener): void {
     const { title } = this.#served
     const without = [...offer.tools].filter(([name]) => !tools.has(name))
@@ -341,7 +346,7 @@ export class AiDialogue implements Dialogue {
   }
 }
 
-/** Parts of a stream before the first output of the model. */
+/** Stream parts that may arrive before the first output of the model. */
 const preludes: ReadonlySet<string> = new Set([
   'start',
   'start-step',
@@ -360,7 +365,7 @@ function stopped(): ModelStep {
 
 const toUserMessage = (said: SaidText): ModelMessage => ({ role: 'user', content: frameMessage(said) })
 
-/** The system prompt and messages of others as one text; errors must not quote it. */
+/** The system prompt and all messages except the model's, as one text; errors must not quote it. */
 const toSentText = ({ system, messages }: Request): string =>
   [system, ...messages.filter(({ role }) => role !== 'assistant').map(toText)].join('\n')
 
@@ -387,7 +392,7 @@ function describeServers(instructions: Offer['instructions']): string[] {
   return [rule, ...[...instructions].map(([id, text]) => `"${id}" says:\n${quoteText(text)}`)]
 }
 
-/** One text first: for some models the provider uses only that as the result of the call. */
+/** The text comes before the files: for some models the provider uses only the first part as the result. */
 function toOutput({ text, media, isError }: CallResult): ToolResultPart['output'] {
   if (media.length === 0) return { type: isError ? 'error-text' : 'text', value: text }
   const said = isError ? `The tool failed.\n${text}` : text // The protocol has no other way to report a failure.

@@ -42,7 +42,7 @@ export class Collector {
   readonly #tools: CallableTools
   readonly #blocks: StepBlock<ProviderMetadata>[] = []
   readonly #open = new Map<string, StepBlock<ProviderMetadata>>()
-  /** Parses events that `ai` refuses. */
+  /** Parses events that `ai` rejects as invalid. */
   readonly #odd = new ReasoningStream()
   #end: ModelStep['end'] = 'broken'
   #reason: string | undefined
@@ -96,7 +96,7 @@ export class Collector {
     this.#end = 'stopped'
   }
 
-  /** `isSummary`: the provider writes its reasoning for readers. */
+  /** `isSummary`: the reasoning is a summary for readers, not raw. */
   step(isSummary: boolean): ModelStep {
     const { items, end } = this.#readStep()
     const texts = items.filter((each) => each.type === 'text')
@@ -202,7 +202,10 @@ export class Collector {
     this.#end = isUnsure ? 'unsure' : ends[ending ?? 'failed']
   }
 
-  /** Parses an event in a form that `ai` does not expect. Rethrows other errors, except that the end is missing. */
+  /**
+   * Parses an event in a form that `ai` does not expect. Ignores a missing end of the stream; rethrows other
+   * errors.
+   */
   #recover(error: unknown): string {
     const { name, value, data } = isRecord(error) ? error : {}
     if (name === 'AI_InvalidResponseDataError' && data === undefined) return ''

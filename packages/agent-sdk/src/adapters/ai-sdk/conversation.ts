@@ -5,7 +5,7 @@ import type { Terms } from './refusals.js'
 /** A message, with the model that wrote it. */
 interface Entry {
   readonly message: ModelMessage
-  /** Absent = a person or a tool, or the model that the message is sent to. */
+  /** Absent: written by a person or a tool, or by the model that the message is sent to. */
   readonly by?: object
 }
 
@@ -26,17 +26,20 @@ interface Selection {
   readonly chars: number
 }
 
-/** Characters that remain of a long result. */
+/** Characters that a shortened result keeps. */
 const minResultChars = 1000
-/** Characters counted for a file of any size. */
+/** Characters that a file counts as, whatever its size. */
 const fileChars = 4000
 
-/** The messages before a question, the question, and the later steps. Selects the part that fits each model. */
+/**
+ * The messages before a question, the question, and the later steps. Selects the part that fits the context
+ * of each model.
+ */
 export class ModelConversation {
   #earlier: readonly Entry[]
   readonly #turn: Entry[]
 
-  /** The last message of a person is the question. */
+  /** The last user message is the question. */
   constructor(messages: readonly ModelMessage[]) {
     const entries = messages.map((message) => ({ message }))
     const question = messages.findLastIndex(({ role }) => role === 'user')
@@ -94,7 +97,7 @@ interface Item {
 
 /** Groups that begin with a message of another participant. */
 const groupExchanges = (items: readonly Item[]): Item[][] => group(items, 'user')
-/** A step is a model's output with the results of its calls. Messages of people are never dropped. */
+/** A step is a model's output with the results of its calls. User messages are never dropped. */
 const groupSteps = (items: readonly Item[]): Item[][] =>
   group(
     items.filter(({ message }) => message.role !== 'user'),
@@ -167,12 +170,15 @@ const measure = (message: ModelMessage): number =>
     key === 'data' && typeof value === 'string' && value.length > fileChars ? '.'.repeat(fileChars) : value,
   ).length
 
-/** Tells the model that messages are omitted. */
+/** Informs the model that messages are omitted. */
 const leftOutLine = '(What was said before this is not shown.)'
-/** Separates a tool result from a following message of a person, for providers that require alternating roles. */
+/** Separates a tool result from a following user message, for providers that require alternating roles. */
 const noted = 'Noted.'
 
-/** The messages in strict alternation, beginning with a person's. `system` is set if the prompt has no message of its own. */
+/**
+ * Merges messages so that roles alternate, beginning with a user message. `system` is set if the prompt is
+ * not sent as a separate message.
+ */
 export function toTurns(
   messages: readonly ModelMessage[],
   { takesUserAfterTool }: Terms,
@@ -206,7 +212,7 @@ function join(first: ModelMessage, second: ModelMessage): ModelMessage | undefin
     return { role: 'assistant', content: `${first.content}\n\n${second.content}` }
   const [before, after] = [toParts(first), toParts(second)]
   const [last, next] = [before.at(-1), after[0]]
-  // Signed texts stay as they are.
+  // Texts with provider metadata may be signed, so they stay unchanged.
   if (last?.type !== 'text' || next?.type !== 'text' || last.providerOptions || next.providerOptions)
     return { role: 'assistant', content: [...before, ...after] }
   const text = { ...last, text: `${last.text}\n\n${next.text}` }

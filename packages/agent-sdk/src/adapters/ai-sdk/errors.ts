@@ -7,7 +7,7 @@ import { findWords, isPage, quoteWords, readStreamError, readWords, toWords } fr
 import { isTooLong } from './refusals.js'
 import { describeWait, findWait, readWait } from './retry-after.js'
 
-/** The used part of the package. */
+/** Functions of the `ai` package that are used here. */
 type Ai = Pick<
   typeof import('ai'),
   | 'APICallError'
@@ -19,10 +19,10 @@ type Ai = Pick<
   | 'UnsupportedModelVersionError'
 >
 
-/** The failed model as its users know it. */
+/** The failed model, as error messages name it. */
 export interface FailingModel {
   readonly name: string
-  /** The name with the address: `qwen3 at http://127.0.0.1:11434/v1`. */
+  /** Name and address, such as `qwen3 at http://127.0.0.1:11434/v1`. */
   readonly title: string
   readonly provider: string
   readonly baseURL: string | undefined
@@ -40,14 +40,14 @@ export interface ModelFailure {
   readonly words: string
   /** Whether the same request may succeed later. */
   readonly isPassing: boolean
-  /** The answer had begun, and ended without a finish reason. */
+  /** The answer had begun, but the stream ended without a finish reason. */
   readonly isBrokenOff: boolean
   /** Milliseconds to wait, according to the provider. */
   readonly waitMs: number | undefined
   readonly cause: unknown
 }
 
-/** The model sent nothing for too long. */
+/** Thrown if the model sends nothing for too long. */
 export class StallError extends Error {
   override readonly name = 'StallError'
 
@@ -56,7 +56,7 @@ export class StallError extends Error {
   }
 }
 
-/** The response ended without content. */
+/** Thrown if the response ends without content. */
 export class NothingSentError extends Error {
   override readonly name = 'NothingSentError'
 }
@@ -68,7 +68,7 @@ interface FailedRequest {
   getSent(): string
 }
 
-/** A failed request to a model. */
+/** A failed request to a model, as input of `kinds`. */
 interface Failed {
   readonly ai: Ai
   readonly error: unknown
@@ -108,7 +108,8 @@ export function readFailure(
 
 /** Kinds of failures; the first match describes the error. */
 const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
-  // The keys that a provider's package reads itself are unknown here.
+  // A provider's package may read an API key from the environment itself, so `credentials` does not contain
+  // it.
   ({ error }) =>
     isBadHeader(error)
       ? {
@@ -277,7 +278,7 @@ function hintAtAddress(address: string | undefined): string {
   return /\/v\d|\/openai\b|\/api\b/.test(path) ? '' : tryAddress(`${origin}${path}/v1`)
 }
 
-/** Advice by Node's connection error. */
+/** Connection errors of Node, with advice. */
 const silences: readonly (readonly [RegExp, Remedy])[] = [
   [/redirect/, () => checkAddress],
   [

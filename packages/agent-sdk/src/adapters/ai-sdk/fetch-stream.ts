@@ -12,11 +12,11 @@ export class NoStreamError extends Error {
   }
 }
 
-/** Characters of a response that is not a stream. */
+/** Maximum characters read of a response that is not a stream. */
 const maxChars = 4_000_000
-/** The beginning of an event stream; an empty body is one as well. */
+/** Matches the beginning of an event stream. An empty body counts as a stream. */
 const isStream = /^(?:$|:|data\b|event\b|id\b|retry\b)/
-/** Characters that are needed to recognize it. */
+/** Characters that `isStream` needs. */
 const shownChars = 6
 
 /**
@@ -32,7 +32,7 @@ export const fetchStream: typeof fetch = async (input, init) => {
   return new Response(bytes, { headers: { 'content-type': 'text/event-stream' } })
 }
 
-/** The text of a body with a `peek` at its beginning. */
+/** The text of a response body; `peek` reads its beginning without consuming it. */
 class TextBody {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>
   readonly #decoder = new TextDecoder()
@@ -109,21 +109,21 @@ function toStream(text: string): string {
   return `data: ${toUsualEvent(text)}\n\ndata: [DONE]\n\n`
 }
 
-/** Normalizes lines to the form of OpenAI's servers. */
+/** Normalizes server-sent events to the form of OpenAI's servers. */
 function toUsualLines(text: string): string {
   const lines = text.split(/\r\n|\n|\r/)
   if (lines.at(-1) === '') lines.pop()
   return lines.map(toUsualLine).join('')
 }
 
-/** One normalized line with its end. Some servers omit the blank line after an event, or `data:` before it. */
+/** Normalizes one line. Some servers omit the blank line after an event, or the `data:` before it. */
 function toUsualLine(line: string): string {
   const data = /^(?:data:|(?=\{))(.*)/.exec(line)?.[1]
   const event = data === undefined ? undefined : toUsualEvent(data)
   return event === undefined ? `${line}\n` : `data: ${event}\n\n`
 }
 
-/** `undefined` = not a complete event. */
+/** Normalizes the JSON of an event; `undefined` = incomplete. */
 function toUsualEvent(data: string): string | undefined {
   const { error, ...event } = record(parseJson(quoteArguments(data))) ?? {}
   if (event.object === 'error') return JSON.stringify({ error: event })
@@ -133,7 +133,7 @@ function toUsualEvent(data: string): string | undefined {
   return Object.keys(whole).length === 0 ? undefined : JSON.stringify(whole)
 }
 
-/** Converts arguments from an object to its text, so that numbers keep their digits. */
+/** Converts call arguments from a JSON object to a string, so that numbers keep their digits. */
 function quoteArguments(json: string): string {
   let quoted = ''
   let from = 0

@@ -11,7 +11,10 @@ import { ServedModel } from './served-model.js'
 export const importFrom = async (directory: string, name: string): Promise<unknown> =>
   import(pathToFileURL(createRequire(join(directory, 'package.json')).resolve(name)).href)
 
-/** Loads the optional `ai` package: the one installed next to this package, otherwise the folder's. Rejects if it is missing. */
+/**
+ * Loads the optional `ai` package: the one installed next to this package, otherwise the one of `directory`.
+ * Rejects if it is missing.
+ */
 export async function loadAi(directory?: string): Promise<typeof import('ai')> {
   try {
     return await import('ai').catch((error: unknown) => {
@@ -31,7 +34,7 @@ export async function loadModels(
 ): Promise<[ServedModel, ...ServedModel[]]> {
   const { baseURL: _, apiKey: __, ...elsewhere } = options
   const others = (options.fallback ?? []).map((model) =>
-    // A model object knows its own address.
+    // A model object already knows its address.
     typeof model === 'string' ? { ...options, model } : { ...elsewhere, model },
   )
   return Promise.all([loadModel(options, directory), ...others.map((each) => loadModel(each, directory))])

@@ -4,11 +4,14 @@ import { getErrorMessage } from '@meup/protocol'
 /** Maximum characters of a provider's message for people, and for programs. */
 const [maxQuoteChars, maxWordsChars] = [300, 1500]
 
-/** Shortens a provider's message for programs to one line, without echoes of the sent conversation. */
+/** Shortens a provider's message to one line, for programs, and removes echoes of the sent conversation. */
 export const toWords = (said: string, getSent: () => string): string =>
   withoutEchoes(onOneLine(said).slice(0, maxWordsChars), getSent)
 
-/** Shortens a provider's message for people, also without texts that look like keys; `''` = nothing is left. */
+/**
+ * Shortens a provider's message for people, and removes echoes of the conversation and texts that look like
+ * keys; `''` = empty.
+ */
 export const quoteWords = (said: string, getSent: () => string): string =>
   cut(toWords(withoutKeyLike(said.slice(0, 2 * maxWordsChars)), getSent), maxQuoteChars).trim()
 
@@ -31,7 +34,7 @@ const wordFields = [
   'title',
   'details',
 ]
-/** Fields that contain such fields; a plain text in them is an answer of a model. */
+/** Fields that may contain `wordFields`. A plain string in them is a model's answer, not an error. */
 const outerFields = ['fault', 'baseresp', 'response', 'data']
 
 const plainName = (name: string): string => name.replace(/[^A-Za-z]/g, '').toLowerCase()

@@ -1,4 +1,4 @@
-/** The terms under which a provider accepts requests for a model. Its refusals change them. */
+/** The features of requests that a provider accepts for a model. Refusals change them. */
 export interface Terms {
   /** Sends bare reasoning back with the calls that it led to. */
   readonly returnsReasoning: boolean
@@ -12,7 +12,9 @@ export interface Terms {
   /** A user message may follow a tool result. */
   readonly takesUserAfterTool: boolean
   readonly takesTools: boolean
-  /** Tools whose schema the provider refuses: they get a plain schema, then none. */
+  /**
+   * Tools whose schema the provider refuses: `plain` = sent with a simplified schema, `none` = not offered.
+   */
   readonly schemas: ReadonlyMap<string, 'plain' | 'none'>
   /** Maximum characters of a request. */
   readonly maxChars: number
@@ -36,7 +38,7 @@ export interface Refused {
   readonly words: string
   readonly terms: Terms
   readonly chars: number
-  /** Minimum characters of this request. */
+  /** Characters of the request if all optional messages are dropped. */
   readonly minChars: number
   /** Names of the tools in order. */
   readonly tools: readonly string[]
@@ -55,7 +57,7 @@ const set =
   ({ terms }) =>
     terms[name] === value ? undefined : { [name]: value }
 
-/** Matches any of these, ignoring case. */
+/** A case-insensitive regular expression that matches any of these. */
 const any = (...patterns: readonly RegExp[]): RegExp =>
   new RegExp(patterns.map(({ source }) => source).join('|'), 'is')
 
@@ -84,7 +86,7 @@ const refusesThoughts = refuses('reasoning_content')
 const rows: readonly Row[] = [
   { says: /stream[_ ]options?|include_usage/i, change: set('asksUsage', false) },
   {
-    // Groq, Cerebras and Mistral refuse it; DeepSeek, Kimi and MiMo require it.
+    // Groq, Cerebras and Mistral refuse this field; DeepSeek, Kimi and MiMo require it.
     says: /reasoning_content/i,
     change: (refused) => set('returnsReasoning', !refusesThoughts.test(refused.words))(refused),
   },
@@ -133,21 +135,24 @@ export function adaptTerms(refused: Refused): Partial<Terms> | undefined {
   return undefined
 }
 
-/** Smaller shares suggest that the numbers are not tokens. */
+/** Minimum ratio of limit to actual size; smaller ratios suggest that the numbers are not tokens. */
 const minShare = 0.1
 
-/** Shortens by the ratio of the limit and the actual tokens, if the message contains both. */
+/** Reduces `maxChars` by the ratio of the limit and the actual tokens, if the message contains both. */
 function shorten({ words, chars, minChars }: Refused): Partial<Terms> | undefined {
   if (minChars >= chars) return undefined
   const counts = [...words.matchAll(/\d[\d,_]*/g)].map(([digits]) => Number(digits.replace(/[,_]/g, '')))
   const tokens = [...new Set(counts.filter((count) => count > 255))]
   const [limit, given] = [Math.min(...tokens), Math.max(...tokens)]
-  // The meaning of more than two numbers is unclear.
+  // With more than two numbers it is unclear which are the limit and the actual size.
   const share = tokens.length === 2 ? Math.max(minShare, (0.95 * limit) / given) : 0.5
   return { maxChars: Math.max(minChars, Math.floor(chars * share)) }
 }
 
-/** A named tool gets a plain schema, then is omitted; without a name all get a plain one. */
+/**
+ * A tool named in the message gets a plain schema, at the next refusal none. If none is named, all get a
+ * plain schema.
+ */
 function simplifyTools({ words, terms: { schemas }, tools }: Refused): Partial<Terms> | undefined {
   const named = findTool(words, tools)
   const changed = new Map(schemas)
@@ -160,7 +165,7 @@ function simplifyTools({ words, terms: { schemas }, tools }: Refused): Partial<T
   return isSame ? undefined : { schemas: changed }
 }
 
-/** Providers name a tool, or give its index: `tools.2.custom.input_schema`. */
+/** Finds the refused tool by its name, or by its index as in `tools.2.custom.input_schema`. */
 function findTool(words: string, tools: readonly string[]): string | undefined {
   const named = tools.filter((tool) => words.includes(tool)).sort((a, b) => b.length - a.length)
   const place = /function_?declarations[[.](\d+)/i.exec(words) ?? /tools[[.](\d+)/i.exec(words)

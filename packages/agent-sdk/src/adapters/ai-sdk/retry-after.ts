@@ -1,16 +1,16 @@
-/** Milliseconds of a unit of time. */
+/** Milliseconds per unit of time. */
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const unit = `(m(?:illi)?s(?:ec(?:ond)?s?)?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)(?![a-z])`
 const number = String.raw`\d+(?:\.\d+)?`
 const piece = new RegExp(String.raw`(${number})\s*${unit}`, 'gi')
-/** Like `20 s`, `1m30s`, `7 minutes and 12 seconds`. */
+/** A duration such as `20 s`, `1m30s`, `7 minutes and 12 seconds`. */
 const duration = String.raw`(?:${number}\s?${unit}\s?(?:, ?|and )?)+`
 const date = String.raw`\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)`
 /** Text between a key and its value, in JSON and in sentences. */
 const gap = String.raw`[^\d"]{0,30}"?[^\d"]{0,4}"?`
 const again = '(?:try again|retry|wait|resets?)'
 
-/** Numbers at or above these are seconds, or milliseconds, since the epoch. */
+/** Larger numbers are not durations but timestamps, in seconds or milliseconds since 1970. */
 const [minEpochSeconds, minEpochMs] = [1e9, 1e12]
 /** Maximum wait in milliseconds; longer ones are considered mistakes. */
 const maxMs = 366 * 86_400_000
@@ -26,7 +26,7 @@ const untilDate = (found: string, now: number): number => Date.parse(found) - no
 /** Forms of `Retry-After`. */
 const headerForms: readonly Form[] = [
   {
-    // Proxies repeat it: `20, 20`.
+    // Some proxies repeat the value: `20, 20`.
     says: new RegExp(`^"?\\+?(${number})"?(?:\\s*[,;].*)?$`),
     read: (found, now) => {
       const count = Number(found)
@@ -84,7 +84,7 @@ function sum(text: string): number {
   }, 0)
 }
 
-/** For people: `in 7 s`, `in 12 minutes`. */
+/** Formats a wait for people: `in 7 s`, `in 12 minutes`. */
 export function describeWait(ms: number): string {
   const seconds = Math.max(1, Math.ceil(ms / 1000))
   if (seconds <= 90) return `in ${seconds} s`

@@ -7,7 +7,7 @@ type Finish = Extract<StreamPart, { type: 'finish' }>
 type Attached = NonNullable<Finish['providerMetadata']>
 export type ModelRequest = Parameters<ModelV4['doStream']>[0]
 
-/** An action of a scripted model: it thinks, speaks, calls a tool, waits for a function, fails, or stops. */
+/** An action of a scripted model: think, write text, call a tool, wait for a function, fail, or stop. */
 export type Deed =
   | { readonly reasoning: string; readonly attached?: Attached }
   | { readonly text: string; readonly attached?: Attached }
@@ -48,7 +48,7 @@ export function scriptedModel(
   return { specificationVersion: 'v4', provider, modelId, supportedUrls: {}, doGenerate, doStream, requests }
 }
 
-/** Maximum pieces of a text; a longer one has more words per piece. */
+/** Maximum deltas of a text; a longer text has more words per delta. */
 const maxDeltas = 1000
 
 /** The parts of one answer. */

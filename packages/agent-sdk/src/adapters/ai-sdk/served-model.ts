@@ -6,7 +6,6 @@ import { adaptTerms, type Refused, type Terms, usualTerms } from './refusals.js'
 
 /** A model at its server, with the terms learned from refusals. Shared by all conversations of an agent. */
 export class ServedModel {
-  /** The name of the model. */
   readonly name: string
   /** Its provider in readable form: `anthropic`, or the address of a server. */
   readonly provider: string
@@ -22,7 +21,7 @@ export class ServedModel {
   /** The model for the `ai` package. */
   readonly model: AgentModel
   #terms: Terms
-  /** Other models are preferred until then, after a failure; milliseconds since the epoch. */
+  /** After a failure, other models are preferred until this time, in milliseconds since 1970. */
   restsUntil = 0
 
   /** `reach`: creates the model for the `ai` package, unless the options contain one. */
@@ -43,9 +42,9 @@ export class ServedModel {
     }
   }
 
-  /** In readable form: `gpt-5 of openai`, `qwen3 at http://127.0.0.1:11434/v1`. */
+  /** Name and server for people: `gpt-5 of openai`, `qwen3 at http://127.0.0.1:11434/v1`. */
   get title(): string {
-    // Names at the AI Gateway include the provider.
+    // The AI Gateway's model names include the provider.
     if (this.name.startsWith(`${this.provider}/`)) return this.name
     return `${this.name} ${this.baseURL === undefined ? 'of' : 'at'} ${this.provider}`
   }
@@ -63,7 +62,7 @@ export class ServedModel {
     return { ...settings, providerOptions }
   }
 
-  /** The thinking level in terms of the `ai` package. */
+  /** The thinking level as the `reasoning` option of `ai`. */
   getEffort(level: ThinkingLevel | undefined): Effort | undefined {
     return level === undefined || !this.#terms.takesEffort ? undefined : efforts[level]
   }
@@ -78,7 +77,7 @@ export class ServedModel {
     const isFree = this.#options.replayReasoning === undefined
     const isChanged = Object.keys(changed).length > 0
     if (!isChanged && (!isFree || returnsReasoning === refused.terms.returnsReasoning)) return false
-    // Another conversation may have changed the terms since.
+    // Another conversation may have lowered the limit in the meantime.
     const maxChars = Math.min(this.#terms.maxChars, changed.maxChars ?? Number.POSITIVE_INFINITY)
     this.#terms = { ...this.#terms, ...changed, maxChars, ...(isFree && { returnsReasoning }) }
     return true
@@ -95,11 +94,11 @@ function withoutKeys(address: string): string {
   return `${origin}${pathname}`
 }
 
-/** Providers that send summaries of reasoning for readers. The reasoning of all others counts as raw. */
+/** Providers whose reasoning is a summary for readers. All other reasoning counts as raw. */
 const summarising = ['anthropic.', 'azure.', 'google.', 'openai.', 'vertex.', 'xai.responses']
-/** Providers that need bare reasoning back with the calls that followed it. */
+/** Providers that require unsigned reasoning back with the calls that followed it. */
 const reasoningReplayers = ['alibaba.', 'deepseek.', 'moonshotai.']
-/** Hosts of OpenAI-compatible servers that need the same. */
+/** Hosts of OpenAI-compatible servers that require it as well. */
 const replayerHosts = /(?:^|\.)(?:deepseek\.com|moonshot\.(?:ai|cn)|kimi\.com|xiaomimimo\.com)$/
 
 /** The provider's own name, such as `openai.responses`; for a model at the AI Gateway, that of its vendor. */
@@ -134,9 +133,9 @@ type Fields = ProviderOptions[string]
 /** Models that hide their reasoning unless asked for it. */
 interface Asking {
   readonly providers: RegExp
-  /** Excludes models that cannot think, refuse the option, or show their reasoning anyway. */
+  /** The models to ask. Others cannot think, refuse the option, or show their reasoning anyway. */
   readonly models: RegExp
-  /** Names of the provider's options; it reads one of them. */
+  /** Keys of `providerOptions`; the provider reads only one of them. */
   readonly names: readonly [string, ...string[]]
   readonly options: Fields
 }
@@ -171,7 +170,7 @@ function askForReasoning(provider: string, model: string, given: ProviderOptions
   return { ...given, [name]: merge(options, given[name] ?? {}) }
 }
 
-/** Merges the fields of both, also one level down. */
+/** Merges two objects, and the objects in their fields; `given` takes precedence. */
 function merge(defaults: Fields, given: Fields): Fields {
   const merged = Object.entries(defaults).map(([name, value]) => {
     const own = given[name]

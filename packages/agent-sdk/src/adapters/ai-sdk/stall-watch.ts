@@ -1,7 +1,7 @@
 import type { Clock } from '../../model/options.js'
 
 interface StallListener {
-  /** Called after half of the time, with its milliseconds. */
+  /** Called once per silence, after half of the limit; `ms` = that half. */
   onQuiet(ms: number): void
   onStall(): void
 }
@@ -33,7 +33,7 @@ export class StallWatch {
     this.#cancel()
   }
 
-  /** One timer serves many parts. */
+  /** Checks the silence and re-arms the timer, so that not every part needs one. */
   #look(): void {
     const silentMs = this.#clock.now() - this.#lastWord
     if (silentMs >= this.#stallMs) {
