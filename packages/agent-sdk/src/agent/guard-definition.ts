@@ -2,23 +2,23 @@ import { cut, isObject } from '@meup/folds'
 import { sanitize } from '@meup/safety/sanitize'
 import { guardText } from './guard-text.js'
 
-/** Characters of one description, and of the name of a tool, in a prompt. */
+/** Maximum characters of a description, and of a tool's name, in a prompt. */
 const [maxDescriptionChars, maxNameChars] = [2000, 128]
-/** Characters of the schema of one tool, as JSON. */
+/** Maximum characters of a tool's schema as JSON. */
 export const maxSchemaChars = 65_536
 
-/** Fields of definitions and schemas with prose. */
+/** Fields of definitions and schemas that contain prose. */
 const prose: ReadonlySet<string> = new Set(['description', 'title', '$comment'])
 
 /**
- * A tool definition that is safe in a prompt: prose is masked and cut; `undefined` if it contains markers of chat templates.
- * Its owner wrote all of it.
+ * Makes a tool definition safe for a prompt, because its owner may not be trustworthy: masks and cuts prose,
+ * and replaces prompt markers in all other texts.
  */
 export const guardDefinition = (
   definition: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> => guardFields(definition, (name) => name !== 'name')
 
-/** Whether the name of a tool can be used in a prompt: the tool cannot be called by a changed name. */
+/** Whether a tool's name can be used in a prompt unchanged: the tool cannot be called by a changed name. */
 export const isPlainName = (name: string): boolean =>
   name.length <= maxNameChars && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(name) && sanitize(name) === name
 

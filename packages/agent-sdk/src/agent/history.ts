@@ -2,11 +2,14 @@ import type { TranscriptMessage } from '@meup/folds'
 import { omitUndefined } from '@meup/protocol'
 import { frameMessage } from './frame-message.js'
 
-/** Bounds of the remembered conversation: the latest messages within both. */
+/** Limits of the remembered conversation. The latest messages within both limits are kept. */
 export interface MemoryBounds {
-  /** Default 40. */
+  /** Maximum messages; default 40. */
   readonly messages?: number
-  /** Estimated tokens of the texts: four characters are one, an East Asian character is one. Default 20,000. */
+  /**
+   * Maximum estimated tokens of the texts: one per four characters, or per East Asian character. Default
+   * 20,000.
+   */
   readonly tokens?: number
 }
 
@@ -18,13 +21,13 @@ export const resolveBounds = (given: number | MemoryBounds = {}): Required<Memor
 
 /** Approximate characters per token, for any model. */
 export const charsPerToken = 4
-/** Characters of about one token each: East Asian scripts, and emoji. */
+/** Characters of about one token each: East Asian scripts and emoji. */
 const wide = /[\u2E80-\uFFFF]/g
 
 const estimateTokens = (text: string): number =>
   Math.ceil((text.length + (charsPerToken - 1) * (text.match(wide)?.length ?? 0)) / charsPerToken)
 
-/** The latest messages within the bounds. */
+/** Returns the latest messages within the bounds. */
 export function takeLatest(
   messages: readonly TranscriptMessage[],
   bounds: Required<MemoryBounds>,
@@ -38,7 +41,10 @@ export function takeLatest(
   return messages.slice(messages.length - count)
 }
 
-/** A message in the form of the `ai` package. Messages of others begin with their name, according to `framingRule`. */
+/**
+ * A message in the form of the `ai` package. A message of another participant begins with the sender's name,
+ * see `framingRule`.
+ */
 export interface HistoryMessage {
   readonly role: 'user' | 'assistant'
   readonly content: string
@@ -47,11 +53,11 @@ export interface HistoryMessage {
 /** The messages before a turn, oldest first. */
 export interface History {
   readonly messages: readonly HistoryMessage[]
-  /** The messages as one text; each begins with its sender, including this participant. */
+  /** The messages as one text. Each begins with its sender, even if that is this participant. */
   readonly text: string
 }
 
-/** `self`: the reading participant, whose own messages get the role of the assistant. */
+/** `self`: the participant whose own messages get the role `assistant`. */
 export const toHistoryMessages = (messages: readonly TranscriptMessage[], self: string): HistoryMessage[] =>
   messages.map(({ source: { from }, text }) =>
     from === self
@@ -59,6 +65,6 @@ export const toHistoryMessages = (messages: readonly TranscriptMessage[], self: 
       : { role: 'user', content: frameMessage({ from, text }) },
   )
 
-/** Names all speakers. */
+/** Formats messages as one text, each with its sender. */
 export const toText = (messages: readonly TranscriptMessage[]): string =>
   messages.map(({ source: { from }, text }) => frameMessage({ from, text })).join('\n')

@@ -14,22 +14,22 @@ type Request = EnvelopeOf<typeof Kind.mcpRequest>
 export type Notification = Pick<McpRequestPayload, 'method' | 'params'>
 
 export const progressMethod = 'notifications/progress'
-/** The sender's list of tools has changed. */
+/** Method of the notification that the sender's list of tools has changed. */
 export const listChangedMethod = 'notifications/tools/list_changed'
 const logMethod = 'notifications/message'
 
-/** Milliseconds between two notifications in the long run, and the number that may be sent at once. */
+/** Milliseconds per notification on average, and the maximum burst. */
 const [intervalMs, burst] = [100, 20]
-/** Queued notifications per call, and their characters; later ones are dropped. */
+/** Maximum queued notifications per call, and their maximum characters; further ones are dropped. */
 const [maxWaiting, maxWaitingChars] = [1000, 256 * 1024]
-/** Notifications beyond the rate that may be sent when a call ends; joined ones need few. */
+/** Maximum notifications beyond the rate that are sent when a call ends; joined log messages need few. */
 const maxLast = 4
-/** Characters of joined log messages in one notification. */
+/** Maximum characters of log messages joined into one notification. */
 const maxJoinedChars = 32 * 1024
 
 interface Waiting {
   readonly request: Request
-  /** Only the latest one is sent. */
+  /** The latest progress; earlier ones are not sent. */
   progress: Notification | undefined
   readonly others: Notification[]
   chars: number
@@ -45,9 +45,9 @@ export class RequestNotifications {
   readonly #client: Pick<BaseClient, 'send'>
   readonly #onError: (error: unknown, request: Request) => void
   readonly #waiting = new Map<Request, Waiting>()
-  /** Requests that get no more notifications. */
+  /** Answered requests, which get no more notifications. */
   readonly #closed = new WeakSet<Request>()
-  /** Time until which the sent notifications have used up the rate. */
+  /** Time in ms at which the rate allows a notification again, not counting the burst. */
   #budgetUntil = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -56,7 +56,7 @@ export class RequestNotifications {
     this.#onError = onError
   }
 
-  /** Sends to the asker only. Drops progress of a request without a progress token. */
+  /** Sends a notification to the asker only. Drops progress if the request has no progress token. */
   notify(request: Request, { method, params }: Notification): void {
     if (this.#closed.has(request)) return
     if (method === progressMethod) {
@@ -70,7 +70,10 @@ export class RequestNotifications {
     this.#flush()
   }
 
-  /** Call before the request is answered; `isAwaited`: the asker still waits for the answer. */
+  /**
+   * Ends the notifications of a request; call it before the request is answered. `isAwaited`: the asker still
+   * waits for the answer.
+   */
   end(request: Request, isAwaited: boolean): void {
     const waiting = this.#waiting.get(request)
     if (waiting !== undefined && isAwaited) this.#finish(waiting)
@@ -96,7 +99,7 @@ export class RequestNotifications {
     }
   }
 
-  /** Sends queued notifications of all requests in turn, within the rate. */
+  /** Sends queued notifications within the rate, alternating between requests. */
   #flush(): void {
     clearTimeout(this.#timer)
     for (;;) {
@@ -113,7 +116,9 @@ export class RequestNotifications {
     }
   }
 
-  /** Drops progress, and counts what exceeds the rate. */
+  /**
+   * Drops progress, sends the other notifications as far as allowed, and reports the number of dropped ones.
+   */
   #finish(waiting: Waiting): void {
     waiting.progress = undefined
     for (let beyond = 0; waiting.others.length > 0; ) {
@@ -175,7 +180,7 @@ const createDraft = ({ id, from, context }: Request, notification: Notification)
 
 const countChars = (notification: Notification): number => JSON.stringify(notification).length
 
-/** Takes the first notification, joined with following log messages that differ only in their text. */
+/** Takes the first notification, merged with following log messages that differ only in their text. */
 function shiftJoined(others: Notification[]): Notification | undefined {
   const first = others.shift()
   if (first === undefined || !isTextLog(first)) return first

@@ -12,7 +12,7 @@ import {
 
 export interface ToolDefinition<Schema extends InputSchema> {
   readonly description?: string
-  /** TypeBox, zod, any Standard Schema, or a JSON Schema; absent = no arguments. */
+  /** A TypeBox, zod or other Standard Schema, or a JSON Schema; absent = no arguments. */
   readonly input?: Schema
   readonly annotations?: ToolAnnotations
 }
@@ -20,7 +20,7 @@ export interface ToolDefinition<Schema extends InputSchema> {
 /** MCP's hints about a tool's behaviour. */
 interface ToolAnnotations {
   readonly title?: string
-  /** Changes nothing: its own participant runs it before the call is logged. */
+  /** The tool changes nothing. Calls by its own participant are executed before they are logged. */
   readonly readOnlyHint?: boolean
   readonly destructiveHint?: boolean
   readonly idempotentHint?: boolean
@@ -43,7 +43,7 @@ export type ToolHandler<Schema extends InputSchema> = (
   context: ToolContext,
 ) => unknown
 
-/** A tool made by `tool`. */
+/** A tool as created by `tool()`. */
 export interface OwnTool {
   readonly name: string
   readonly description: string | undefined
@@ -52,7 +52,10 @@ export interface OwnTool {
   readonly handler: (args: never, context: ToolContext) => unknown
 }
 
-/** Makes a tool for `space.tool` and `space.agent`. Throws `TypeError` if its input is not a schema of an object. */
+/**
+ * Creates a tool for `space.tool` and `space.agent`. Throws `TypeError` if its input is not a schema of an
+ * object.
+ */
 export function tool<Schema extends InputSchema>(
   name: string,
   { description, input, annotations }: ToolDefinition<Schema>,
@@ -85,7 +88,9 @@ const refusal = (name: string, error: unknown): unknown =>
     ? new TypeError(`the tool ${name} cannot be offered: its input ${error.message}`, { cause: error.cause })
     : error
 
-/** MCP requires objects: one schema of another type in a list would hide all other tools of this participant. */
+/**
+ * Requires an object schema, like MCP: clients that find another type in a tool list reject the whole list.
+ */
 function toObjectSchema(schema: JsonSchema): JsonSchema {
   const { type = 'object' } = schema
   if (type !== 'object') throw new TypeError(`is of the type ${JSON.stringify(type)}; it must be an object`)

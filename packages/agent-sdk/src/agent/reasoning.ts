@@ -19,19 +19,19 @@ import type { CallOptions, Draft } from '../client/types.js'
 import type { CallableTool, SpaceTools } from './space-tools.js'
 
 const leftOpen = 'left without a conclusion'
-/** Characters of the reason why a run was left. */
+/** Maximum characters of the reason with which an unfinished run is cancelled. */
 const maxReasonChars = 500
 
 export interface ReasonOptions {
-  /** Ids of earlier envelopes, or names of data, that this is based on. */
+  /** Ids of earlier envelopes, or names of data, that the thought is based on. */
   readonly references?: readonly string[]
-  /** `model`, `approach`, `confidence` and other fields. */
+  /** `model`, `approach`, `confidence`, or any other fields. */
   readonly metadata?: object
 }
 
 export interface ThoughtOptions extends ReasonOptions {
   readonly phase?: Phase
-  /** The thought that this one answers. */
+  /** Id of the thought that this one answers. */
   readonly correlationId?: string
 }
 
@@ -39,11 +39,11 @@ export interface ToolCall {
   /** `participant/tool` */
   readonly tool: string
   readonly args?: object
-  /** The reason for this call; public. */
+  /** The public reason for the call. */
   readonly why: string
 }
 
-/** The message about changed tools. */
+/** The thought that reports changed tool definitions. */
 export const changedText = (tools: readonly string[]): string =>
   `The definition of a tool has changed since I was offered it: ${tools.join(', ')}`
 
@@ -55,7 +55,7 @@ interface Origin {
   readonly to?: readonly string[]
   readonly groups?: ParallelGroups
   readonly signal?: AbortSignal
-  /** Called instead of cancelling a run without a conclusion, because the turn knows the reason. */
+  /** Called instead of cancelling a run that was left without a conclusion: the turn knows the reason. */
   readonly onLeft?: (run: ReasoningContext) => void
   readonly tools: SpaceTools
 }
@@ -63,20 +63,20 @@ interface Origin {
 type ToolCallOptions = Omit<CallOptions, 'context' | 'parallelGroup'> & { readonly why: string }
 
 /**
- * An open context: everyone in its audience sees its thoughts and tool calls [MEUP-2.2]. Conclude it; a context that is
- * disposed without a conclusion is cancelled with a reason. It waits while its participant is paused.
+ * An open context: its audience sees its thoughts and tool calls [MEUP-2.2]. Conclude it; a context that is
+ * disposed without a conclusion is cancelled with a reason. Sending waits while its participant is paused.
  */
 export interface Reasoning extends AsyncDisposable {
   /** Path of this context. */
   readonly context: string
-  /** Aborted when a participant cancels this run or its turn; so are the calls of the run. */
+  /** Aborted when a participant cancels this run or its turn. Calls of the run are aborted too. */
   readonly signal: AbortSignal
   /** Whether it was concluded or cancelled. */
   readonly isClosed: boolean
   thought(message: string, options?: ThoughtOptions): Promise<AnyEnvelope>
   /**
-   * Opens a nested context; this one stays open. With `think` it ends with the returned text or the thrown error, like
-   * `Turn.reason`.
+   * Opens a nested context; this one stays open. With a function, the nested context ends with the returned
+   * text or the thrown error, like `Turn.reason`.
    */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
   reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
@@ -87,8 +87,8 @@ export interface Reasoning extends AsyncDisposable {
   /** Calls a tool within this context. Throws `ToolError` if the tool fails. */
   call(tool: string, args: object, options: ToolCallOptions): Promise<ToolResult>
   /**
-   * The tools that this participant may call or propose within this context: see `SpaceClient.tools`. A thought names tools
-   * whose definition has changed.
+   * The tools that this participant may call or propose within this context, see `SpaceClient.tools`. If the
+   * definition of an offered tool has changed, a thought reports that.
    */
   tools(choices?: readonly string[]): Promise<readonly CallableTool[]>
   /** Calls several tools at once; results are in the order of the calls. */
@@ -137,7 +137,7 @@ export class ReasoningContext implements Reasoning {
     }
   }
 
-  /** Opens a run. The start is sent before anything else happens. */
+  /** Opens a run. Resolves when its start is in the log. */
   static open(
     space: BaseClient,
     origin: Origin,
@@ -253,7 +253,10 @@ export class ReasoningContext implements Reasoning {
     }
   }
 
-  /** Registers the listener first, because an interruption may follow the start at once. */
+  /**
+   * Sends the start of the context. The listener was registered before, because an interruption may follow
+   * immediately.
+   */
   async #start(
     fields: Omit<Draft, 'kind'>,
     message: string | undefined,
@@ -275,7 +278,7 @@ export class ReasoningContext implements Reasoning {
     return this.#end(() => this.#send(kind, payload))
   }
 
-  /** If the end is refused, the context stays open and can be closed again. */
+  /** Closes the context. If that is refused, it stays open and can be closed again. */
   async #end(close: () => Promise<AnyEnvelope>): Promise<AnyEnvelope> {
     this.#isClosed = true
     try {
@@ -299,7 +302,10 @@ export class ReasoningContext implements Reasoning {
     return this.#space.sendWhenAllowed(draft, this.signal)
   }
 
-  /** A cancel by another participant is a request to stop; one by the gateway or this participant has closed the run. */
+  /**
+   * Handles a cancellation. One by another participant is a request to stop; one by the gateway or this
+   * participant has already closed the run.
+   */
   #onCancel(envelope: AnyEnvelope): void {
     if (envelope.kind !== Kind.reasoningCancel || envelope.context !== this.context) return
     const { from, payload } = envelope
@@ -313,10 +319,10 @@ export class ReasoningContext implements Reasoning {
   }
 }
 
-/** Works in a run that is opened for it. */
+/** A function that works in a run opened for it. */
 export type Think<Value> = (run: Reasoning) => Promise<Value> | Value
 
-/** Opens a run; with a function it ends with the returned text or the thrown error. */
+/** Opens a run. With a function, the run ends with the returned text or the thrown error. */
 export async function thinkIn(
   first: ReasonOptions | Think<unknown> | undefined,
   second: ReasonOptions | undefined,
@@ -335,7 +341,7 @@ export async function thinkIn(
   }
 }
 
-/** Numbers the concurrent groups of a turn 0, 1, 2, … across its contexts [MEUP-1.1]. */
+/** Numbers the parallel groups of a turn 0, 1, 2, … across its contexts [MEUP-1.1]. */
 export class ParallelGroups {
   #next = 0
 
@@ -344,7 +350,10 @@ export class ParallelGroups {
   }
 }
 
-/** Ends a context without a result. A participant with only the core kinds concludes it instead, and says so. */
+/**
+ * Cancels a context with a reason. A participant that lacks the capability concludes it instead, marked as
+ * cancelled.
+ */
 export async function endContext(
   client: Pick<BaseClient, 'sendPaced'>,
   context: string,

@@ -14,7 +14,7 @@ import { createResponse } from '../client/frames.js'
 
 type Request = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'id' | 'from' | 'context' | 'payload'>
 
-/** Characters of a refusal in the answer; it may quote the refused result. */
+/** Maximum characters of the gateway's refusal in the answer; it may quote the refused result. */
 const maxReasonChars = 500
 
 export const createErrorResponse = (code: number, message: string): McpResponsePayload => ({
@@ -22,8 +22,8 @@ export const createErrorResponse = (code: number, message: string): McpResponseP
 })
 
 /**
- * Responds to a request. Replaces lone surrogates, and says so. If the gateway refuses the result, sends an error, so that the
- * asker does not wait for its timeout.
+ * Responds to a request. Replaces lone surrogates, with a note. If the gateway refuses the result, sends an
+ * error instead, so that the asker does not have to wait for its timeout.
  */
 export async function respond(
   space: Pick<BaseClient, 'sendPaced'>,
@@ -59,22 +59,23 @@ const isCall = ({ payload }: Request): boolean => payload.method === 'tools/call
 const isTooLarge = (error: unknown): error is ProtocolError =>
   error instanceof ProtocolError && error.code === 'payload_too_large'
 
-/** Whether an error may be accepted where the result was not. */
+/** Whether the gateway may accept an error after it refused the result. */
 function canReplyWithError(error: unknown): boolean {
   if (error instanceof ProtocolError) return error.code !== 'capability_violation'
   return !(error instanceof ConnectionError)
 }
 
-/** Bytes of the excerpt of a result that is too large. */
+/** Maximum bytes of an excerpt from a result that is too large. */
 const maxExcerptBytes = 16 * 1024
-/** JSON-RPC's own code. */
+/** The JSON-RPC code for internal errors. */
 export const internalError = -32603
 
 const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
 
 /**
- * Replaces a response that the space refused as too large [MEUP-1.5] with its size, the limit, and the beginning of its text. A
- * tool result becomes one with `isError`, so that a model reads it; others become a JSON-RPC error.
+ * Replaces a response that the space refused as too large [MEUP-1.5] by its size, the limit, and the
+ * beginning of its text. A tool result becomes one with `isError`, so that a model reads it; other results
+ * become a JSON-RPC error.
  */
 function createExcerpt(
   request: Request,
@@ -93,7 +94,10 @@ function createExcerpt(
     : { error: { code: internalError, message: summary, data: { text: beginning } } }
 }
 
-/** The texts of a tool result, a resource or a prompt; otherwise its structured content, or the whole result, as JSON. */
+/**
+ * Extracts the text of a tool result, a resource or a prompt. Without one, returns the structured content or
+ * the whole result as JSON.
+ */
 function getText(result: Record<string, unknown>): string {
   const blocks = [result.content, result.contents, result.messages].find(Array.isArray)
   if (blocks === undefined) return stringifyExact(result.structuredContent ?? result)
@@ -107,7 +111,7 @@ function getBlockText(block: unknown): unknown {
   return text ?? (Object(content ?? resource) as Record<string, unknown>).text
 }
 
-/** Cuts to at most this many bytes of UTF-8, between two characters. */
+/** Cuts a text to at most `maxBytes` of UTF-8, without splitting a character. */
 function truncateUtf8(text: string, maxBytes: number): string {
   const bytes = encoder.encode(text.slice(0, maxBytes))
   if (bytes.length <= maxBytes) return text.slice(0, maxBytes).toWellFormed()

@@ -8,22 +8,22 @@ import { ThoughtStream } from './thought-stream.js'
 import type { Turn } from './turn.js'
 import { untilAborted } from './turns.js'
 
-/** A streamed event of a framework's agent: reasoning, or text of its answer, in pieces of any size. */
+/** A streamed event of a framework's agent: a piece of its reasoning, or of its answer's text. */
 export type AgentEvent = { readonly thought: string } | { readonly text: string }
 
-/** Characters of a reason taken from the agent's text. */
+/** Maximum characters of a call's reason that is taken from the agent's text. */
 const maxReasonChars = 300
 
 /** The input of a framework's agent for a turn. */
 export interface AgentRun {
-  /** The question in the form for a model: see `frameMessage`. */
+  /** The question, formatted by `frameMessage`. */
   readonly prompt: string
   /**
-   * The tools that it may call or propose, in the form for models: `offerTools`. Calls belong to the run; without `why`, the
-   * preceding text is the reason.
+   * The tools that the agent may call or propose; `offerTools` converts them for models. Calls belong to the
+   * run. The default of `why` is the agent's preceding text.
    */
   readonly tools: readonly CallableTool[]
-  /** Aborted with the turn: pass it to the framework. */
+  /** Aborted with the turn. Pass it to the framework. */
   readonly signal: AbortSignal
   readonly run: Reasoning
 }
@@ -36,8 +36,9 @@ export interface RunAgentOptions {
 }
 
 /**
- * Answers a turn with an agent of any framework: its reasoning becomes thoughts, and its text the answer, shown live. Text
- * before a tool call becomes a thought. Rejects with the error of the agent, and if it returns no text.
+ * Answers a turn with an agent of any framework: its reasoning becomes thoughts, and its text the answer,
+ * shown live. Text before a tool call becomes a thought. Rejects with the error of the agent, or if it
+ * returns no text.
  */
 export async function runAgent(
   turn: Turn,
@@ -70,17 +71,17 @@ interface Followed {
   readonly choices: readonly string[] | undefined
 }
 
-/** The text of the answer. */
+/** Publishes the agent's events. Returns the text of the answer. */
 async function follow(run: Reasoning, { prompt, agent, live, choices }: Followed): Promise<string> {
   const onError = (error: unknown): void => {
     if (!run.signal.aborted) console.error('a thought could not be sent:', error)
   }
   const thoughts = new ThoughtStream((text) => run.thought(text), setLongTimeout, onError)
   let text = ''
-  /** Text before the pending calls, and their number. */
+  /** The text before the pending calls, and the number of these calls. */
   let [said, calls] = ['', 0]
   let telling = Promise.resolve()
-  /** Sends thoughts and text before a call ahead of it, also for concurrent calls. */
+  /** Sends thoughts and text that precede a call before the call itself, also if calls are concurrent. */
   const beforeCall = async (): Promise<void> => {
     await lookAtEvents()
     const written = text.trim()
@@ -123,5 +124,7 @@ async function follow(run: Reasoning, { prompt, agent, live, choices }: Followed
   return text.trim()
 }
 
-/** Frameworks call tools while earlier events are still in promise queues; this lets those through first. */
+/**
+ * Waits until queued promises have settled: frameworks call a tool before earlier events have been delivered.
+ */
 const lookAtEvents = (): Promise<void> => new Promise((resolve) => setLongTimeout(0, resolve))

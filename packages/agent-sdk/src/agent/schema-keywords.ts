@@ -1,6 +1,6 @@
 import { isObject } from '@meup/folds'
 
-/** Keywords that contain schemas: a map, a list, or one. All others contain data. */
+/** Keywords that contain schemas: a map of them, a list, or one. All other keywords contain data. */
 export const holders = new Map<string, 'map' | 'list' | 'one'>([
   ...['properties', 'patternProperties', 'dependentSchemas'].map((name) => [name, 'map'] as const),
   ...['anyOf', 'oneOf', 'allOf', 'prefixItems'].map((name) => [name, 'list'] as const),
@@ -27,11 +27,11 @@ const isPattern: Test = (value) => {
     return false
   }
 }
-/** References into other documents are not resolved. */
+/** References to other documents are not resolved. */
 const isReference: Test = (value, root) =>
   typeof value === 'string' && (!value.startsWith('#/') || findPlace(root, value) !== undefined)
 
-/** Keywords with a check of their value, and its description. */
+/** Keywords whose value is checked, with a description of a valid value. */
 const data = new Map<string, readonly [fits: Test, must: string]>([
   ['type', [isType, `must be one of ${[...types].join(', ')}, or a list of these`]],
   ['required', [isTexts, 'must be a list of names']],
@@ -50,11 +50,14 @@ const data = new Map<string, readonly [fits: Test, must: string]>([
 ])
 const definitions: ReadonlySet<string> = new Set(['$defs', 'definitions'])
 
-/** Whether it has any keyword of JSON Schema, as every intended schema does. */
+/** Whether the object has any keyword of JSON Schema, as every intended schema does. */
 export const hasKeyword = (schema: Json): boolean =>
   Object.keys(schema).some((name) => data.has(name) || holders.has(name) || name === 'const')
 
-/** Why this is not a JSON Schema, with the path of the fault; `undefined` = none found without a validator. */
+/**
+ * Describes why a value is not a JSON Schema, with the path of the fault; `undefined` = no fault that can be
+ * found without a validator.
+ */
 export function findSchemaFault(schema: unknown, path = '', root = schema): string | undefined {
   if (typeof schema === 'boolean') return undefined
   if (!isObject(schema)) return `${path || 'it'} must be an object or a boolean`
@@ -76,7 +79,7 @@ export function findSchemaFault(schema: unknown, path = '', root = schema): stri
   return undefined
 }
 
-/** Resolves a reference within a document: `#/$defs/item`. */
+/** Resolves a reference within a document, such as `#/$defs/item`. */
 export function findPlace(root: Json, reference: string): unknown {
   let place: unknown = root
   for (const part of reference.slice(1).split('/').slice(1)) {

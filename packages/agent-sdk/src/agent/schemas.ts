@@ -4,7 +4,7 @@ import { type Static, type TSchema, Kind as typeBoxKind } from '@sinclair/typebo
 import { compileJsonSchema, describeZod } from '#schemas'
 import { findSchemaFault, hasKeyword } from './schema-keywords.js'
 
-/** The used part of the Standard Schema interface, which zod, valibot and arktype implement. */
+/** The members of Standard Schema that are used here. zod, valibot and arktype implement it. */
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
     readonly version: 1
@@ -21,34 +21,40 @@ type StandardResult<Output> =
       readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[]
     }
 
-/** A JSON Schema, 2020-12 or draft-07, as plain data. Not available in pages: its validator is large, and compiles code. */
+/**
+ * A JSON Schema, 2020-12 or draft-07, as plain data. Not available in web pages: its validator is large and
+ * compiles code.
+ */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** TypeBox; zod and any other Standard Schema with a JSON Schema; or a plain JSON Schema. */
+/** A TypeBox schema, a zod or other Standard Schema that can generate JSON Schema, or a JSON Schema. */
 export type InputSchema = TSchema | StandardSchema | JsonSchema
 
-/** The type of a value that fits the schema. */
+/** The type of the values that a schema describes. */
 export type OutputOf<Schema> = Schema extends TSchema
   ? Static<Schema>
   : Schema extends StandardSchema<infer Output>
     ? Output
     : Readonly<Record<string, unknown>>
 
-/** The parsed value, or the problem. */
+/** The parsed value, or a description of the problem. */
 export type Checked = { readonly value: unknown } | { readonly problem: string }
 
-/** A schema of any library. */
+/** A schema of any supported library, behind one interface. */
 export interface ReadSchema {
-  /** Rejects with a `TypeError` if the library cannot generate it, or the validator refuses it. */
+  /** Rejects with a `TypeError` if the library cannot generate a JSON Schema, or the validator refuses it. */
   readonly jsonSchema: Promise<JsonSchema>
-  /** `what`: names the whole value in messages. */
+  /** Validates a value. `what`: how messages name the value. */
   check(value: unknown, what: string): Promise<Checked>
 }
 
-/** Adapts a JSON Schema to its use. Throws `TypeError` if that is impossible. */
+/** Changes a JSON Schema for its purpose. Throws `TypeError` if that is impossible. */
 type Adapt = (schema: JsonSchema) => JsonSchema
 
-/** Throws `TypeError` for faults that can be found at once, without a subject: `has no JSON Schema` of the input of a tool. */
+/**
+ * Reads a schema. Throws `TypeError` for faults that can be found synchronously. Its message lacks the
+ * subject, such as `has no JSON Schema`, which the caller adds.
+ */
 export function readSchema(schema: unknown, adapt: Adapt = (same) => same): ReadSchema {
   const reader = isStandard(schema)
     ? readStandard(schema, adapt)
@@ -130,7 +136,7 @@ function readPlain(schema: unknown, adapt: Adapt): ReadSchema {
   }
 }
 
-/** The schema as plain data. Throws `TypeError` if it is cyclic, too deep, or not an object. */
+/** Copies a schema as plain data. Throws `TypeError` if it is cyclic, too deep, or not an object. */
 function toData(schema: unknown): JsonSchema {
   const data: unknown = describing(() => JSON.parse(JSON.stringify(schema)))
   if (isObject(data)) return data

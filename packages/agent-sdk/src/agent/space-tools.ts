@@ -12,52 +12,57 @@ import { guardDefinition, isPlainName, maxSchemaChars } from './guard-definition
 import { listChangedMethod } from './notifications.js'
 import { compileChoices, type SpaceTool, type ToolChoice } from './tool-choice.js'
 
-/** A tool of another participant that can be called or proposed. */
+/** A tool of another participant that this one may call or propose. */
 export interface CallableTool extends SpaceTool {
-  /** Like `call` of the client or run that listed it. `why`: the public reason; models may omit it. */
+  /**
+   * Calls or proposes the tool, like `call` of the client or run that listed it. `why`: the public reason;
+   * models may omit it.
+   */
   call(args: object, options?: Pick<CallOptions, 'signal' | 'timeoutMs' | 'why'>): Promise<ToolResult>
 }
 
 type Call = (tool: string, args: object, options?: CallOptions) => Promise<ToolResult>
 
-/** Milliseconds for a participant to list its tools. */
+/** Milliseconds that a participant gets to list its tools. */
 const askMs = 5000
 const initialize = {
   protocolVersion: '2025-06-18',
   capabilities: {},
   clientInfo: { name: 'meup', version: PROTOCOL },
 }
-/** Pages that are read of a participant's list. */
+/** Maximum pages read of a participant's list. */
 const maxPages = 20
-/** Limits per participant: tools, and their characters as JSON. */
+/** Maximum tools per participant, and their maximum characters as JSON. */
 const [maxTools, maxToolChars] = [1000, 8 * 1024 * 1024]
-/** JSON-RPC's own code. */
+/** The JSON-RPC code for unknown methods. */
 const methodNotFound = -32601
 
-/** Characters of remembered definitions. */
+/** Maximum characters of remembered tool definitions. */
 const maxOfferedChars = 4e6
 
-/** The tools of the other participants of a space. Requested once, and again after changes. */
+/** The tools of the other participants of a space. Each list is requested once, and again after changes. */
 export class SpaceTools implements ClientHandler {
   readonly #space: BaseClient
-  /** Reports errors of requests that no caller awaits. */
+  /** Receives errors of requests that no caller awaits. */
   readonly onError: (error: unknown) => void
   readonly #onChange: () => void
   readonly #listOwn: () => Promise<readonly object[]>
-  /** The own tools as last read, and the list they were read from. */
+  /** This participant's own tools, and the list that they were read from. */
   #own: { readonly listed: readonly object[]; readonly tools: readonly SpaceTool[] } = {
     listed: [],
     tools: [],
   }
   readonly #lists: Answers<readonly SpaceTool[]>
   readonly #instructions: Answers<string>
-  /** The definition of each tool at its last offer, as JSON. */
+  /** The definition of each tool when it was last offered, as JSON. */
   readonly #offered = new Bounded<string>(maxOfferedChars, ({ length }) => length)
   readonly #noted = new WeakSet<SpaceTool>()
-  /** Checks what this participant may do with given arguments. */
+  /** The capabilities of this participant, to check which tools it may call. */
   readonly #rights = new OwnCapabilities()
 
-  /** `listOwn`: the tools of this participant as `tools/list` returns them; the same list until it changes. */
+  /**
+   * `listOwn`: returns the tools of this participant as in `tools/list`; the same array until they change.
+   */
   constructor(
     space: BaseClient,
     listOwn: () => Promise<readonly object[]>,
@@ -73,16 +78,19 @@ export class SpaceTools implements ClientHandler {
     this.#instructions = new Answers({ ask: (id) => this.#askInstructions(id), none: '', onError })
   }
 
-  /** Participants whose tools are offered by default: the operator configured them as tool servers. */
+  /**
+   * Selects participants whose tools are offered by default: those that the operator configured as tool
+   * servers.
+   */
   readonly isDefault = (participant: string): boolean => this.#space.getKind(participant) === 'mcp'
 
-  /** The tools of a participant that joins or changes its list may have changed. */
+  /** Marks the tools of a participant as stale when it joins or announces a change. */
   onEnvelope(envelope: AnyEnvelope): void {
     const { from } = envelope
     if (envelope.kind === Kind.systemPresence && envelope.payload.event !== 'update') {
       const { event, participant } = envelope.payload
       this.#expire(participant.id, false)
-      // Guests do not return.
+      // A guest gets another id when it returns, so its answers are dropped.
       if (event === 'leave' && this.#space.getKind(participant.id) === undefined)
         for (const each of [this.#lists, this.#instructions]) each.delete(participant.id)
     } else if (envelope.kind === Kind.systemSpace) {
@@ -93,7 +101,7 @@ export class SpaceTools implements ClientHandler {
     for (const each of [this.#lists, this.#instructions]) each.onSent(from)
   }
 
-  /** The chosen tools that may be called or proposed. */
+  /** The chosen tools that this participant may call or propose. */
   async callable(choices: readonly string[] | undefined, call: Call): Promise<readonly CallableTool[]> {
     await makeCompilable(choices ?? [])
     const isWanted = this.compile(choices, this.isDefault)
@@ -108,7 +116,7 @@ export class SpaceTools implements ClientHandler {
       }))
   }
 
-  /** Like `compileChoices`; `me` is this participant, unless another one has that id. */
+  /** Like `compileChoices`, but `me` means this participant unless another one has that id. */
   compile(
     choices: readonly ToolChoice[] | undefined,
     isDefault: (participant: string) => boolean,
@@ -121,18 +129,18 @@ export class SpaceTools implements ClientHandler {
     )
   }
 
-  /** Present participants with any tool that can be chosen. */
+  /** Ids of present participants that have at least one selectable tool. */
   present(isWanted: (participant: string) => boolean): string[] {
     const here = this.#space.participants.filter(({ id, status }) => status === 'present' && isWanted(id))
     return here.map(({ id }) => id).sort()
   }
 
-  /** The total time to wait for participants, per turn or list. */
+  /** A time budget for the requests of one turn or one list. */
   createPatience(): Patience {
     return new Patience(askMs)
   }
 
-  /** The tools of each participant; empty for one that did not answer in time, or may not be asked. */
+  /** The tools of each participant; empty if it did not answer in time or may not be asked. */
   async list(ids: readonly string[], patience: Patience): Promise<readonly (readonly SpaceTool[])[]> {
     const others = ids.filter((id) => id !== this.#space.id && this.#mayAsk(id, 'tools/list', {}))
     const lists = await this.#lists.read(others, patience)
@@ -151,25 +159,28 @@ export class SpaceTools implements ClientHandler {
     return this.#own.tools
   }
 
-  /** Participants' instructions for their tools. A space is not an MCP session: anyone may ask [MEUP-3.21]. */
+  /**
+   * The participants' instructions for their tools. Asking with `initialize` needs no MCP session
+   * [MEUP-3.21].
+   */
   async instructions(ids: readonly string[], patience: Patience): Promise<ReadonlyMap<string, string>> {
     const asked = ids.filter((id) => id !== this.#space.id && this.#mayAsk(id, 'initialize', initialize))
     const texts = await this.#instructions.read(asked, patience)
     return new Map(asked.map((id, index) => [id, texts[index] ?? '']))
   }
 
-  /** Requests the lists again of participants without tools, which may be starting. */
+  /** Requests the lists of participants without tools again: they may have been starting. */
   expireEmpty(): void {
     this.#lists.expireWhere((tools) => tools.length === 0)
   }
 
   /**
-   * Records the tools offered to a model, and returns those whose definition has changed: `desk/add`. Owners may change them at
-   * any time, even after a person has allowed them permanently.
+   * Records the tools offered to a model. Returns those whose definition has changed since the last offer,
+   * such as `desk/add`: owners may change a tool even after a person has allowed it permanently.
    */
   noteOffered(tools: readonly SpaceTool[]): readonly string[] {
     return tools.flatMap((noted) => {
-      // A list that is read again consists of new objects.
+      // The same object was already compared: a changed list consists of new objects.
       if (this.#noted.has(noted)) return []
       this.#noted.add(noted)
       const { participant, name, definition, ...tool } = noted
@@ -234,7 +245,7 @@ export class SpaceTools implements ClientHandler {
     return [...tools.values()]
   }
 
-  /** A tool of a list; reports one that a prompt cannot contain. */
+  /** Reads a tool of a list. Reports a tool that a prompt cannot contain. */
   #read(participant: string, each: unknown): SpaceTool | undefined {
     const tool = readTool(participant, each)
     const problem = tool && findProblem(tool)
@@ -251,7 +262,10 @@ export class SpaceTools implements ClientHandler {
     this.onError(new Notice(`${id} could not list its tools: ${what}`))
   }
 
-  /** A participant without the method counts as having answered. */
+  /**
+   * Sends a request. If the participant answers with an error, such as for a missing method, returns an empty
+   * object.
+   */
   async #ask(
     id: string,
     method: string,
@@ -268,10 +282,10 @@ export class SpaceTools implements ClientHandler {
   }
 }
 
-/** `me` as the participant of a choice. */
+/** Matches `me` as the participant of a choice. */
 const self = new RegExp(`^(!?)${SELF}(/|$)`)
 
-/** A callable tool of a list, in the form for prompts. */
+/** Reads a callable tool of a list, in the form for prompts. */
 function readTool(participant: string, each: unknown): SpaceTool | undefined {
   if (!isObject(each) || typeof each.name !== 'string') return undefined
   const definition = guardDefinition(dropToolNulls(each))
@@ -294,7 +308,7 @@ function findProblem({ name, inputSchema }: SpaceTool): string | undefined {
     : undefined
 }
 
-/** Whether a tool can be called at all is decided before its arguments are known. */
+/** Removes conditions on arguments, which are not known yet when tools are offered. */
 function withAnyArguments(capability: Capability): Capability {
   if (typeof capability === 'string') return capability
   if ('tool' in capability) return { tool: capability.tool }

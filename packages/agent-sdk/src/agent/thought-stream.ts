@@ -3,14 +3,14 @@ import { cut } from '@meup/folds'
 /** Runs `task` once after `ms`, unless the returned function is called first. */
 type After = (ms: number, task: () => void) => () => void
 
-/** Milliseconds between two thoughts. */
+/** Minimum milliseconds between two thoughts. */
 const thoughtIntervalMs = 400
-/** Characters of one thought; the gateway cuts much longer ones. */
+/** Maximum characters of a thought; the gateway cuts much longer ones. */
 const maxThoughtChars = 8000
 
 /**
- * Turns a model's streamed reasoning into thoughts: whole sentences, at most one envelope per 400 ms, and the rest at the end.
- * Errors go to `onError` without stopping it.
+ * Turns a model's streamed reasoning into thoughts: whole sentences, at most one envelope per 400 ms. Errors
+ * go to `onError` without stopping the stream.
  */
 export class ThoughtStream {
   readonly #sendThought: (text: string) => Promise<unknown>
@@ -33,7 +33,7 @@ export class ThoughtStream {
     this.#isWhole = isWhole
   }
 
-  /** Characters that are not sent yet. */
+  /** Number of characters that are not sent yet. */
   get waitingChars(): number {
     return this.#text.length
   }
@@ -43,7 +43,10 @@ export class ThoughtStream {
     this.#schedule()
   }
 
-  /** Sends the rest: one thought of it, or all of it if it is complete. Resolves when it is in the log. */
+  /**
+   * Sends the remaining text: cut to one thought, or as several if the stream is `isWhole`. Resolves when it
+   * is in the log.
+   */
   async end(): Promise<void> {
     await this.#saying
     this.#cancel?.()
@@ -75,7 +78,7 @@ export class ThoughtStream {
   }
 }
 
-/** Splits a text into thoughts that fit an envelope. */
+/** Splits a text into thoughts that each fit in an envelope. */
 export function splitThoughts(text: string): string[] {
   const pieces: string[] = []
   let rest = text
@@ -92,21 +95,21 @@ function cutThought(text: string): string {
   return left > 0 ? `${cut(text, maxThoughtChars)} (${left} more characters)` : text
 }
 
-/** Characters of the next thought; above 0 once a full one is available. */
+/** Number of characters of the next thought; 0 until there is enough text for a full one. */
 function countNextChars(text: string): number {
   const full = text.slice(0, maxThoughtChars)
   if (text.length <= maxThoughtChars) return countSendableChars(full)
   return countSendableChars(full) || full.replace(/[\ud800-\udbff]$/, '').length
 }
 
-/** Ends of sentences: a mark with what follows it, or a line break. */
+/** Ends of sentences: a punctuation mark with closing quotes and white space, or a line break. */
 const sentenceEnd = /[.!?…]["')\]*_]*\s|[。！？]|\n/g
-/** Shorter pieces, about ten tokens, are not sent alone. */
+/** Minimum characters, about ten tokens, of a thought that is sent before the end. */
 const minPieceChars = 40
 
 /**
- * Length of the sendable part of a growing text: its complete sentences, or the whole words of a long first sentence. 0 =
- * nothing yet.
+ * Length of the part of a growing text that can be sent: its complete sentences, or whole words if the first
+ * sentence is long. 0 = nothing.
  */
 function countSendableChars(text: string): number {
   const ends = [...text.matchAll(sentenceEnd)].map((match) => match.index + match[0].length)

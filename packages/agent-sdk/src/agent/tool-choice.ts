@@ -14,23 +14,24 @@ export interface SpaceTool {
 }
 
 /**
- * Selects tools for a model: `participant/tool`, with patterns like those of capabilities, such as `files/read_*`; `files/*`
- * and `files` are all tools of `files`, `*` those of everyone. `!` excludes: `!files/write_*`; with exclusions only, the
- * default applies to the rest: the tools of participants of kind `mcp`. A known tool may be passed as an object, and is not
- * requested.
+ * Selects tools for a model as `participant/tool`, with patterns like those of capabilities, such as
+ * `files/read_*`. `files/*` and `files` select all tools of `files`; `*` selects those of all participants.
+ * `!` excludes: `!files/write_*`. If there are only exclusions, they apply to the default: the tools of
+ * participants of kind `mcp`. A known tool may be passed as an object, and is not requested.
  */
 export type ToolChoice = string | SpaceTool
 
 interface Rule {
   readonly excludes: boolean
   readonly whose: (participant: string) => boolean
-  /** `undefined` = all. */
+  /** `undefined` = all tools. */
   readonly which: ((tool: string) => boolean) | undefined
 }
 
 /**
- * Compiles choices to a predicate for a tool, or for whether any tool of a participant can be chosen. `isDefault`: participants
- * whose tools are chosen if there are only exclusions. Throws `PatternError`.
+ * Compiles choices to a predicate: whether a tool is chosen or, without `tool`, whether the participant may
+ * have a chosen one. `isDefault`: participants whose tools are chosen if there are only exclusions. Throws
+ * `PatternError`.
  */
 export function compileChoices(
   choices: readonly ToolChoice[] | undefined,

@@ -32,7 +32,10 @@ import type { SpaceTools } from './space-tools.js'
 
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
-/** `notify` sends an MCP notification about this request to its asker, until it is answered. */
+/**
+ * Handles requests that do not call a tool. `notify` sends an MCP notification about the request to its
+ * asker, until it is answered.
+ */
 export type Fallback = (
   request: Request,
   signal: AbortSignal,
@@ -41,40 +44,42 @@ export type Fallback = (
 
 interface Running {
   readonly request: Request
-  /** Characters of its payload as JSON. */
+  /** Characters of the request's payload as JSON. */
   readonly chars: number
   readonly abort: AbortController
   readonly answered: Promise<void>
-  /** The request was logged. */
+  /** Called when the request is in the log. */
   onLogged(): void
 }
 
-/** JSON-RPC's own codes, and one of its free ones. */
+/** Standard codes of JSON-RPC, and one from its implementation-defined range. */
 const [methodNotFound, invalidParams, tooManyOpen] = [-32601, -32602, -32000]
-/** Open calls per asker, and their characters. Further ones are answered with an error. */
+/** Maximum open calls per asker, and their maximum characters. Further calls are answered with an error. */
 const [maxOwnRunning, maxOwnChars] = [1000, 16 * 1024 * 1024]
 
 const cancelledMethod = 'notifications/cancelled'
 
-/** The tools of one participant, served as MCP [MEUP-3.8]. */
+/** The tools of a participant, served as MCP [MEUP-3.8]. */
 export class Tools implements ClientHandler {
   readonly #space: BaseClient
   readonly #requests: Requests
   readonly #replayed: ReplayedRequests
   readonly #others: SpaceTools
   readonly #tools = new Map<string, OwnTool>()
-  /** The tools as `tools/list` gives them, read on demand. */
+  /** The result of `tools/list`, computed on demand. */
   #listing: Promise<readonly object[]> | undefined
-  /** Running calls by request id: JSON-RPC ids are at most unique to a connection of the asker. */
+  /**
+   * Running calls by envelope id: JSON-RPC ids are unique only within a connection of the asker, if at all.
+   */
   readonly #running = new Map<string, Running>()
-  /** Ids of calls by this client to its own participant. */
+  /** Ids of calls that this client sent to its own participant. */
   readonly #ownCalls = new Set<string>()
   readonly #onError: (error: unknown, request: Request) => void
   readonly #notifications: RequestNotifications
-  /** Called when a request is held until there is a handler. */
+  /** Called when a request has to wait for a handler. */
   readonly #onWaiting: () => void
   #cancelListing: (() => void) | undefined
-  /** Readers of the list with their requests: they are notified when it changes. */
+  /** Askers of the tool list with their latest request: they are notified when the list changes. */
   readonly #readers = new Map<string, Request>()
   readonly #gone = new GoneAskers({
     isAsking: (id) => [...this.#running.values()].some(({ request }) => request.from === id),
@@ -87,7 +92,9 @@ export class Tools implements ClientHandler {
   #willRelease = false
   #fallback: Fallback | undefined
 
-  /** `others`: tools of other participants, for runs. `holds`: whether requests wait for the first tool. */
+  /**
+   * `others`: tools of other participants, for runs. `holds`: requests wait until the first tool is added.
+   */
   constructor(
     space: BaseClient,
     requests: Requests,
@@ -111,7 +118,7 @@ export class Tools implements ClientHandler {
     this.#notifications = new RequestNotifications(space, onError)
   }
 
-  /** Throws `TypeError` if another tool has this name. */
+  /** Adds a tool. Throws `TypeError` if another tool has this name. */
   add(tool: OwnTool): void {
     const known = this.#tools.get(tool.name)
     if (known === tool) return
@@ -121,18 +128,18 @@ export class Tools implements ClientHandler {
     this.#onOffered()
   }
 
-  /** Sets the handler of requests that are for no tool. */
+  /** Sets the handler of requests that do not call a tool. */
   serve(handler: Fallback): void {
     this.#fallback = handler
     this.#onOffered()
   }
 
-  /** Answers listings even without tools: the participant has another handler. */
+  /** Answers tool listings even if no tool is added yet. */
   answerListings(): void {
     for (const request of this.#replayed.allow(isListing)) this.#onRequest(request)
   }
 
-  /** Declines the held requests and stops holding. Returns how many had no handler. */
+  /** Answers held requests, and holds no more. Returns the number of requests without a handler. */
   declineHeld(): number {
     const held = this.#replayed.allow(() => true)
     for (const request of held) this.#onRequest(request)
@@ -148,7 +155,7 @@ export class Tools implements ClientHandler {
     for (const { abort } of this.#running.values()) abort.abort('the space was closed')
   }
 
-  /** Waits for tools added in the same tick before it passes held requests. */
+  /** Passes held requests once all tools that are added in the same tick are known. */
   #onOffered(): void {
     if (!this.#willRelease) {
       this.#willRelease = true
@@ -195,7 +202,10 @@ export class Tools implements ClientHandler {
     this.#cancelListing ??= setLongTimeout(listingMs, () => this.answerListings())
   }
 
-  /** A request in any context: requests that a subscription filters from view still need answers [MEUP-8.3]. */
+  /**
+   * Handles a request in any context: a subscription that filters its view does not change which requests
+   * need answers [MEUP-8.3].
+   */
   #onRequest(request: Request): void {
     if (!this.#isMine(request)) return
     const running = this.#running.get(request.id)
@@ -216,7 +226,10 @@ export class Tools implements ClientHandler {
     this.#runAtOnce(call, over)
   }
 
-  /** Runs a read-only tool at once. Its result waits until the call is logged, and is dropped if that is refused. */
+  /**
+   * Runs a read-only tool immediately. Its result is held until the call is in the log, and dropped if the
+   * gateway refuses the call.
+   */
   #runAtOnce({ id, to, context, payload }: OwnCall, over: AbortSignal): void {
     const tool = this.#tools.get(String(payload.params?.name))
     if (payload.method !== 'tools/call' || tool?.annotations?.readOnlyHint !== true) return
@@ -243,7 +256,7 @@ export class Tools implements ClientHandler {
     over.addEventListener('abort', drop)
   }
 
-  /** `logged`: resolves when the request is logged. */
+  /** `logged`: resolves when the request is in the log. */
   #begin(request: Request, logged: Promise<void>, onLogged: () => void): AbortController | undefined {
     const chars = JSON.stringify(request.payload).length
     const hasRoom = this.#hasRoom(request.from, chars)
@@ -256,7 +269,7 @@ export class Tools implements ClientHandler {
     return abort
   }
 
-  /** Leaves room for other askers, even if nothing is answered. */
+  /** Limits the open calls of one asker, so that others can still be served. */
   #hasRoom(asker: string, chars: number): boolean {
     if (this.#running.size === 0) return true
     let [count, sum] = [1, chars]
@@ -279,7 +292,7 @@ export class Tools implements ClientHandler {
     await Promise.all([...this.#running.values()].map(({ answered }) => answered))
   }
 
-  /** The call that its asker cancels. A bare JSON-RPC id must identify it unambiguously. */
+  /** Finds the call that a cancellation refers to. A JSON-RPC id alone must match exactly one call. */
   #cancelled(notification: Request): Running | undefined {
     const ids = correlations(notification)
     const { requestId } = notification.payload.params ?? {}
@@ -291,8 +304,9 @@ export class Tools implements ClientHandler {
   }
 
   /**
-   * A request to everyone is answered by participants that can. A program may log its actions as requests to itself, and answer
-   * them itself: those are not for its tools.
+   * Whether this client answers a request. One addressed to everyone is answered only by participants that
+   * have the tool. One that this participant sent to itself may only be a log entry that it answers itself:
+   * it is answered here only if this client sent it as a call or has the tool.
    */
   #isMine(request: Request): boolean {
     if (!this.#mayConcern(request)) return false
@@ -302,7 +316,10 @@ export class Tools implements ClientHandler {
     return payload.method === cancelledMethod || this.#ownCalls.has(id)
   }
 
-  /** A request to oneself is answered by the same program, if it has named itself [MEUP-2.14]. */
+  /**
+   * Whether a request is addressed to this participant. If it also sent it, the session must be the same, if
+   * given [MEUP-2.14].
+   */
   #mayConcern({ from, to, session }: Request): boolean {
     const { id, welcome } = this.#space
     if (from !== id) return to?.includes(id) !== false
@@ -349,7 +366,7 @@ export class Tools implements ClientHandler {
     return { result: await this.#run(tool, request, signal) }
   }
 
-  /** Initialization is optional [MEUP-3.21]; the asker chooses the MCP revision. */
+  /** Answers `initialize`, which is optional [MEUP-3.21]; the asker chooses the MCP revision. */
   #introduce({ protocolVersion = '2025-06-18' }: Record<string, unknown> = {}): Record<string, unknown> {
     const serverInfo = { name: this.#space.id, version: PROTOCOL }
     return { protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo }
@@ -378,7 +395,7 @@ export class Tools implements ClientHandler {
     }
   }
 
-  /** The tools in the form of `tools/list`; one that cannot be described is omitted and reported. */
+  /** The tools in the form of `tools/list`. A tool that cannot be described is omitted and reported. */
   list(): Promise<readonly object[]> {
     this.#listing ??= Promise.all([...this.#tools.values()].map((tool) => this.#describe(tool))).then(
       (described) => described.flatMap((each) => each ?? []),
@@ -396,7 +413,9 @@ export class Tools implements ClientHandler {
   }
 }
 
-/** Requests about a call concern the connection that made it: see `Elicitations`. */
+/**
+ * Whether a request is an elicitation about a call, which the calling connection handles: see `Elicitations`.
+ */
 const isAboutCall = ({ kind, payload, correlationId }: AnyEnvelope): boolean =>
   kind === Kind.mcpRequest && isElicitation({ ...payload }) && correlationId !== undefined
 
@@ -413,18 +432,21 @@ function toResult(value: unknown): Record<string, unknown> {
   return { content: text(typeof value === 'string' ? value : (stringifyExact(value) ?? '')) }
 }
 
-/** Requests that every new participant gets. They are answered soon, because askers wait five seconds at most. */
+/**
+ * Requests that every participant sends to a new one. They are answered early, because askers wait at most
+ * five seconds.
+ */
 const isListing = ({ payload }: Request): boolean =>
   ['tools/list', 'initialize', 'ping'].includes(payload.method)
-/** Milliseconds that such requests wait for the first tool. */
+/** Milliseconds that listing requests wait for the first tool. */
 const listingMs = 1000
 
-/** Requests that wait for the end of a replay, or for a tool; the oldest are dropped. */
+/** Maximum requests that wait for the end of a replay or for a tool; the oldest are dropped. */
 const maxWaiting = 10_000
 
 /**
- * Waiting requests. Those of a replay wait for its end, because their answer or cancellation may follow [MEUP-13.6]. With
- * `holds` all wait until `allow`.
+ * Holds requests that cannot be handled yet. Those of a replay wait for its end, because their answer or
+ * cancellation may follow [MEUP-13.6]. With `holds`, all wait until `allow`.
  */
 export class ReplayedRequests {
   readonly #concerns: (request: Request) => boolean
@@ -439,12 +461,12 @@ export class ReplayedRequests {
     this.#passes = () => !holds
   }
 
-  /** Whether requests wait outside of a replay. */
+  /** Whether requests are held although no replay is in progress. */
   get isHolding(): boolean {
     return !this.#replay.isReplaying && this.#waiting.size > 0
   }
 
-  /** Lets more requests pass. Returns those to handle now. */
+  /** Adds a predicate for requests that need not wait. Returns those to handle now. */
   allow(passes: (request: Request) => boolean): readonly Request[] {
     const before = this.#passes
     this.#passes = (request) => passes(request) || before(request)
