@@ -6,10 +6,10 @@ import type { DialRequest } from './client/transport.js'
 import { openSpace } from './open-space.js'
 import type { SpaceClient } from './space-client.js'
 
-/** All connections of the page belong to one program. */
+/** One session id for all connections of this page. */
 const ownSession = freshId()
 
-/** The address of the space; a page has no environment to complete it. */
+/** Checks the options: a page has no environment that could complete them. */
 export function readEnvironment(options: ConnectOptions): DialRequest {
   const { as: _, directory: __, openProposals: ___, session = ownSession, url, space, ...given } = options
   if (url === undefined || space === undefined)
@@ -19,11 +19,11 @@ export function readEnvironment(options: ConnectOptions): DialRequest {
   return { ...given, url, space, ...(session !== false && { session }) }
 }
 
-/** Connects to a space from a browser. Address and token have to be given. */
+/** Connects to a space from a browser. Address and token are required. */
 export const connect = async (options: ConnectOptions = {}): Promise<SpaceClient> =>
   openSpace(dialBrowser, readEnvironment(options), options.openProposals)
 
-// Types come from `index.ts`: both entries share one declaration file.
+// Types are exported by `index.ts` only: both entry points share its declaration file.
 
 export { ProtocolError } from '@meup/protocol'
 export { frameMessage, framingRule } from './agent/frame-message.js'

@@ -49,12 +49,12 @@ import {
 import type { SpaceTools } from './space-tools.js'
 import type { Turn } from './turn.js'
 
-/** Characters of a streamed answer: about the limit of an envelope. */
+/** Maximum characters of a streamed answer: about the limit of an envelope. */
 const maxAnswerChars = 250_000
-/** Characters of the reason for a missing answer. */
+/** Maximum characters of the reason for a missing answer. */
 const maxReasonChars = 500
 
-/** The parts that the turns of a client share. */
+/** Parts of a client that its turns share. */
 interface TurnParts {
   readonly deltas: Deltas
   readonly tools: SpaceTools
@@ -62,7 +62,7 @@ interface TurnParts {
   readonly log: ConversationLog
 }
 
-/** A turn with the methods that its client uses. */
+/** A turn, with additional methods for its client. */
 export class ClientTurn implements Turn {
   readonly #abort = new AbortController()
   readonly #groups = new ParallelGroups()
@@ -70,13 +70,13 @@ export class ClientTurn implements Turn {
   readonly #tools: SpaceTools
   readonly #log: ConversationLog
   readonly #runs: ReasoningContext[] = []
-  /** Runs left open, until the reason is known. */
+  /** Runs disposed without a conclusion; they are cancelled once the reason is known. */
   #left: ReasoningContext[] = []
   #leaving: ReturnType<typeof setTimeout> | undefined
   /** Ids of the messages that the reply answers. */
   readonly #asked: string[]
   #isAnswered = false
-  /** The answer that is being sent. */
+  /** Settles when the answer that is being sent is in the log or refused. */
   #answering: Promise<unknown> | undefined
   readonly #live = new Set<LiveText>()
   #isWithdrawn = false
@@ -130,13 +130,13 @@ export class ClientTurn implements Turn {
     return this.#runs.some((run) => run.context === context || isContextAncestor(run.context, context))
   }
 
-  /** The sender has retracted the trigger. */
+  /** Aborts the turn because the sender has retracted the trigger. */
   withdraw(reason: string): void {
     this.#isWithdrawn = true
     this.abort(reason)
   }
 
-  /** Makes the reply answer another message. `false` = it already answers the maximum. */
+  /** Adds a message that the reply answers too. `false` = the maximum is reached. */
   answerAlso(id: string): boolean {
     if (this.#asked.length >= maxCorrelations) return false
     this.#asked.push(id)
@@ -164,7 +164,7 @@ export class ClientTurn implements Turn {
           throw new Error(`the answer is longer than ${maxAnswerChars} characters`)
         live.push(piece)
       }
-      // Deltas must not follow the answer.
+      // Deltas must not be sent after the answer.
       live.close()
       return await this.#send(text, options)
     } finally {
@@ -205,12 +205,12 @@ export class ClientTurn implements Turn {
   }
 
   /**
-   * Ends what is left open: runs are cancelled with the reason, and an unanswered question gets the reason for the missing
-   * answer. `failure`: the error that ended the turn; absent = it completed.
+   * Ends the turn: closes open runs with the reason, and answers an unanswered question with the reason why
+   * there is no answer. `failure`: the error that ended the turn; absent = it completed.
    */
   async settle(failure?: { readonly error: unknown }): Promise<void> {
     const { aborted, reason } = this.signal
-    // Work that continues anyway has no effect.
+    // Aborts work that still runs, so that its results have no effect.
     if (failure) this.abort(getErrorMessage(failure.error))
     for (const live of this.#live) live.close()
     await this.#answering
@@ -225,7 +225,8 @@ export class ClientTurn implements Turn {
         this.space.sendWhenAllowed(createNoAnswer(kind, text, about))
       const [, ...first] = questionsOf(this.trigger)
       await say(this.#about()).catch((error: unknown) => {
-        // After too many hops between agents, the original question of a person may still be answered [MEUP-7.4].
+        // If too many hops between agents are the cause, the original question of a person can still be
+        // answered [MEUP-7.4].
         if (first.length === 0) throw error
         return say({ ...this.#about(), correlationId: first })
       })
@@ -254,7 +255,7 @@ export class ClientTurn implements Turn {
     return answer
   }
 
-  /** The correlation and audience of an answer. */
+  /** The correlation ids and recipients of an answer. */
   #about(): Pick<ChatOptions, 'to' | 'correlationId'> {
     const [first = this.trigger.id, ...more] = this.#asked
     return { ...this.#addressees(), correlationId: more.length === 0 ? first : [first, ...more] }
@@ -291,7 +292,10 @@ export class ClientTurn implements Turn {
     )
   }
 
-  /** An error that leaves a run ends the handler before the next timer, and is the better reason. */
+  /**
+   * Cancels the run in the next tick. If an error ends the handler before, `settle` cancels it with that
+   * error as the reason.
+   */
   #onLeft(run: ReasoningContext): void {
     this.#left.push(run)
     this.#leaving ??= setTimeout(() => {
@@ -302,19 +306,19 @@ export class ClientTurn implements Turn {
   async #endLeft(why?: string): Promise<void> {
     clearTimeout(this.#leaving)
     this.#leaving = undefined
-    // The innermost run was left first.
+    // Innermost run first: runs are disposed in that order.
     const failures: unknown[] = []
     for (const run of this.#left.splice(0)) await run.leave(why).catch((error) => failures.push(error))
     if (failures.length > 0) throw failures[0]
   }
 }
 
-/** Ends a turn from outside of its handler. */
+/** Aborts a turn from outside its handler. */
 export function abortTurn(turn: Turn, reason: string): void {
   if (turn instanceof ClientTurn) turn.abort(reason)
 }
 
-/** Yields values until the signal is aborted, and then throws. */
+/** Yields values until the signal is aborted, then throws the reason. */
 export async function* untilAborted<Value>(
   values: AsyncIterable<Value>,
   signal: AbortSignal,
@@ -335,7 +339,7 @@ export async function* untilAborted<Value>(
     }
   } finally {
     signal.removeEventListener('abort', abort)
-    // The iterator may be waiting forever.
+    // Not awaited, because the iterator may never settle.
     void Promise.resolve(iterator.return?.()).catch(() => {})
   }
 }
@@ -345,7 +349,7 @@ export type AnswersOption =
   | 'all'
   | ((message: EnvelopeOf<typeof Kind.chat>, space: BaseClient) => boolean)
 
-/** The predicate for an option. */
+/** Converts the `answers` option to a predicate. */
 export const toTest = (answers: AnswersOption = 'asked'): Exclude<AnswersOption, string> =>
   typeof answers === 'function'
     ? answers
@@ -353,37 +357,42 @@ export const toTest = (answers: AnswersOption = 'asked'): Exclude<AnswersOption,
 
 export interface TurnOptions {
   /**
-   * Selects the messages that begin a turn. `asked`, the default: messages that ask this participant (`space.isAsked`). `all`:
-   * also messages without addressee in a space with another front desk.
+   * Selects the messages that start a turn. `asked`, the default: messages that ask this participant
+   * (`space.isAsked`). `all`: also messages without addressee in a space where another participant is the
+   * front desk.
    */
   readonly answers?: AnswersOption
-  /** Limits of open turns, waiting ones included; further questions are answered "busy". */
+  /** Limits of open turns, including waiting ones; further questions are answered with "busy". */
   readonly queue?: {
-    /** Turns per asker; default 8. */
+    /** Maximum turns per asker; default 8. */
     readonly asker?: number
-    /** Turns in all; default 64. */
+    /** Maximum turns of all askers; default 64. */
     readonly all?: number
   }
   /**
-   * Answers missed questions of this many recent milliseconds, oldest first: those that `answers` selects and that no run,
-   * answer or acknowledgement of this participant correlates to. Default: `false`.
+   * Also answers questions that were missed in this many recent milliseconds, oldest first: those that
+   * `answers` selects, and that no run, answer or acknowledgement of this participant correlates with.
+   * Default: `false`.
    */
   readonly answerMissed?: number | false
-  /** Called for each turn immediately, before its handler. */
+  /** Called immediately for each turn, before its handler. */
   readonly onOpen?: (turn: Turn) => void
   /**
-   * Called for each thought that another participant adds to a run of a turn with `contribute`; its `correlationId` is the
-   * thought that it answers.
+   * Called for each thought that another participant adds to a run of a turn with `contribute`.
+   * `correlationId` of the thought: the thought that it answers.
    */
   readonly onContribution?: (contribution: EnvelopeOf<typeof Kind.reasoningThought>, turn: Turn) => void
-  /** Called when a turn fails, and when the first message is refused for lack of room; default: prints the error. */
+  /**
+   * Called when a turn fails, and for the first message that is refused because too many turns are open.
+   * Default: prints the error.
+   */
   readonly onError?: (error: unknown, turn: Turn) => void
 }
 
-/** Options within this package. */
+/** Turn options for use within this package. */
 export type OpenTurnOptions = Omit<TurnOptions, 'onOpen'> & { readonly onOpen?: (turn: ClientTurn) => void }
 
-/** Creates turns from messages, and aborts turns whose trigger is retracted. */
+/** Creates turns from messages, and aborts a turn when its trigger is retracted. */
 export class Turns {
   readonly #space: BaseClient
   readonly #options: OpenTurnOptions
@@ -403,12 +412,14 @@ export class Turns {
     })
   }
 
-  /** One turn at a time: a turn ends when the next one is requested. */
+  /** Yields one turn at a time. A turn ends when the next one is requested. */
   sequence(): AsyncIterableIterator<ClientTurn> {
     return this.#oneByOne(this.#arrivals())
   }
 
-  /** Concurrent turns. Resolves when the client is closed and every turn has ended. */
+  /**
+   * Runs a handler for each turn, concurrently. Resolves when the client is closed and all turns have ended.
+   */
   async each(handler: (turn: ClientTurn) => Promise<unknown>, concurrency: number): Promise<void> {
     const running = new Set<Promise<void>>()
     try {
@@ -426,7 +437,7 @@ export class Turns {
     return this.#inTime(streamEvents<ClientTurn>(this.#space, (push) => this.#listen(push)))
   }
 
-  /** Turns wait for the end of a pause, since a paused participant cannot answer. */
+  /** Delays turns until a pause ends, because a paused participant cannot answer. */
   async *#inTime(turns: AsyncIterableIterator<ClientTurn>): AsyncGenerator<ClientTurn, void> {
     for await (const turn of turns) {
       await whenResumed(this.#space)
@@ -458,7 +469,7 @@ export class Turns {
     this.#workload.begin(turn)
     let failure: { readonly error: unknown } | undefined
     try {
-      // A question that was retracted while it waited needs no answer.
+      // A question that was retracted while waiting in the queue needs no answer.
       if (!turn.signal.aborted) await Promise.race([handler(turn), gaveTime(turn.signal)])
     } catch (error) {
       failure = { error }
@@ -467,7 +478,10 @@ export class Turns {
     await this.#settle(turn, failure)
   }
 
-  /** Another program of this participant may have answered a missed question since; its turn then ends here. */
+  /**
+   * Returns true, and ends the turn, if another program of this participant has answered a missed question in
+   * the meantime.
+   */
   async #isTaken(turn: ClientTurn): Promise<boolean> {
     if (!turn.isMissed) return false
     try {
@@ -479,7 +493,7 @@ export class Turns {
     return true
   }
 
-  /** A failure to notify an asker must not fail other turns. */
+  /** Settles a turn. A failure to notify its asker is reported, and does not affect other turns. */
   async #settle(turn: ClientTurn, failure: { readonly error: unknown } | undefined): Promise<void> {
     try {
       await turn.settle(failure)
@@ -505,7 +519,10 @@ export class Turns {
     }
   }
 
-  /** Whether there is room for the turn. Reports the first refusal until there is room again. */
+  /**
+   * Adds a turn if the limits permit it; otherwise the asker is told to retry. Reports the first such
+   * refusal, and then none until a turn ends.
+   */
   #admit(turn: ClientTurn): boolean {
     const { asker = 8, all = 64 } = this.#options.queue ?? {}
     const own = [...this.#open].filter(({ from }) => from === turn.from).length
@@ -540,7 +557,9 @@ export class Turns {
     this.#space.on('envelope', onThought)
     const { arrivals, log } = this.#parts
     const missed = new Set<string>()
-    /** Messages during the search for missed questions; their turns begin after those. */
+    /**
+     * Messages that arrive during the search for missed questions; their turns start after the missed ones.
+     */
     let held: AnyEnvelope[] | undefined = answerMissed ? [] : undefined
     const receive = (envelope: AnyEnvelope): void => {
       if (held !== undefined) held.push(envelope)
@@ -584,7 +603,7 @@ export class Turns {
     for (const turn of this.#open) {
       if (!turn.hasRun(context)) continue
       try {
-        // Unknown reasoning kinds are thoughts as well.
+        // Reasoning kinds unknown to this version count as thoughts.
         onContribution(envelope as EnvelopeOf<typeof Kind.reasoningThought>, turn)
       } catch (error) {
         this.#report(error, turn)
@@ -601,10 +620,10 @@ export class Turns {
   }
 }
 
-/** Milliseconds that the handler of an aborted turn may take to end; after that its result is ignored. */
+/** Milliseconds that the handler of an aborted turn gets to end; after that its result is ignored. */
 const graceMs = 1000
 
-/** Rejects some time after the abort. */
+/** Rejects `graceMs` after the abort. */
 const gaveTime = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     const aborted = (): void => void setTimeout(() => reject(abortedError(signal)), graceMs)
@@ -612,7 +631,7 @@ const gaveTime = (signal: AbortSignal): Promise<never> =>
     else signal.addEventListener('abort', aborted)
   })
 
-/** Whether the error only follows from the closed connection, which `closed` reports. */
+/** Whether an error is only a consequence of the closed connection, which `closed` reports. */
 export function isClosing(
   { ended }: Pick<BaseClient, 'ended'>,
   error: unknown,
@@ -624,14 +643,14 @@ export function isClosing(
   return error === signal.reason || (error instanceof Error && error.name === 'AbortError')
 }
 
-/** Whether the error means that the turn was aborted, which is not a failure of the agent. */
+/** Whether an error is a consequence of aborting the turn, rather than a failure of the agent. */
 export const isAbort = (error: unknown, { signal }: Pick<Turn, 'signal'>): boolean =>
   signal.aborted &&
   (error === signal.reason || (error instanceof Error && (error.name === 'AbortError' || isAborted(error))))
 
 const isAborted = (error: Error): boolean => error instanceof ConnectionError && error.code === 'aborted'
 
-/** Sends no message if the masking rules cannot be loaded. */
+/** Masks an error message; hides it completely if the masking rules cannot be loaded. */
 const guardMessage = (error: unknown): Promise<string> =>
   loadGuards().then(
     ({ guardText }) => guardText(getErrorMessage(error)),
@@ -640,12 +659,15 @@ const guardMessage = (error: unknown): Promise<string> =>
 
 type Message = EnvelopeOf<typeof Kind.chat>
 
-/** Queued replies to refused messages; further messages get none. */
+/** Maximum queued "busy" replies; further refused messages get no reply. */
 const maxQueued = 1000
-/** Milliseconds between two replies to one participant, so that refusals do not exhaust the rate limit. */
+/** Milliseconds between two "busy" replies to one participant, to stay within the rate limit. */
 const refusalIntervalMs = 1000
 
-/** Replies to messages that are refused for lack of room, several in one chat. */
+/**
+ * Replies "busy" to messages that are refused because too many turns are open. One chat answers several
+ * messages.
+ */
 class BusyReplies {
   readonly #client: BaseClient
   readonly #onError: (error: unknown) => void

@@ -1,21 +1,24 @@
 import { ContextStates, getAsked, getEndedSession, isHandOver, isProgramEnd } from '@meup/folds'
 import { type AnyEnvelope, correlations, Kind, type PresencePayload } from '@meup/protocol'
 
-/** The participants that may still answer a question: once all their programs have ended, no answer will come [MEUP-13.26]. */
+/**
+ * Tracks the participants that may still answer a question. When all their programs have ended, no answer
+ * will come [MEUP-13.26].
+ */
 export class Askees {
   /** Ids of the question, and of the chats that hand it over. */
   readonly #questions: Set<string>
-  /** The addressees, or those that it was handed to; `undefined` = anyone may answer. */
+  /** The addressees, updated when the question is handed over; `undefined` = anyone may answer. */
   #named: readonly string[] | undefined
   readonly #isPresent: (id: string) => boolean
   /** Whether the question is in the log. */
   #isAsked = false
   readonly #contexts = new ContextStates({ closed: 0 })
-  /** Open runs about it. */
+  /** Open runs about the question. */
   readonly #thinking = new Set<string>()
-  /** Participants whose program has ended since the question. */
+  /** Participants whose program has ended since the question was asked. */
   readonly #ended = new Set<string>()
-  /** Participants of whom a program has ended; they may have others. */
+  /** Participants with at least one ended program; another one may still be connected. */
   readonly #leaving = new Set<string>()
 
   constructor(question: string, named: readonly string[] | undefined, isPresent: (id: string) => boolean) {
@@ -25,8 +28,8 @@ export class Askees {
   }
 
   /**
-   * Returns the participant whose program was the last to end; `undefined` = an answer may come. Presence has to be as of this
-   * envelope.
+   * Applies an envelope. When no answer can come any more, returns the participant whose program was the last
+   * to end. Call it after presence has been updated with the same envelope.
    */
   apply(envelope: AnyEnvelope): string | undefined {
     this.#isAsked ||= this.#questions.has(envelope.id)
@@ -39,7 +42,7 @@ export class Askees {
     return isOver ? ended : undefined
   }
 
-  /** Returns whether the envelope hands the question over; the new askees replace its sender. */
+  /** If the envelope hands the question over, replaces its sender by the new addressees, and returns true. */
   handOver(envelope: AnyEnvelope): boolean {
     const { id, kind, from } = envelope
     const isOurs = kind === Kind.chat && isHandOver(envelope) && this.#isAbout(envelope)
@@ -66,7 +69,10 @@ export class Askees {
     return undefined
   }
 
-  /** A program that ends without a run also loses what it was asked: its successor does not know of it. */
+  /**
+   * The participant whose program ended without a run about the question: its next program does not receive
+   * the question.
+   */
   #findGone(envelope: AnyEnvelope): string | undefined {
     const { participant, event, session } = envelope.payload as unknown as PresencePayload
     if (this.#named?.includes(participant.id) !== true) return undefined

@@ -5,48 +5,53 @@ import { onAbort } from './on-abort.js'
 import type { CallOptions } from './types.js'
 import { setLongTimeout } from './wait.js'
 
-/** Milliseconds to wait for a participant whose program is starting. */
+/** Default milliseconds to wait for a participant whose program is starting. */
 const defaultWaitForMs = 120_000
-/** Milliseconds for the presence of a participant to arrive: it may be connected before this client knows. */
+/** Milliseconds within which the presence of a participant that has just connected reaches this client. */
 const lagMs = 500
-/** Milliseconds in which a participant that left may return, after a lost connection or before the program's state is reported. */
+/** Milliseconds within which a participant that left may return, or the state of its program is reported. */
 const returnMs = 2000
-/** Milliseconds in which participants may return after this client lost its connection too, and how much earlier they may have left. */
+/**
+ * If this client lost its connection too: milliseconds after its reconnect in which participants may return,
+ * and milliseconds before the loss from which they may have left.
+ */
 const [regroupMs, justBeforeMs] = [30_000, 5000]
 
 type Find = (id: string) => ParticipantDetails | undefined
 
 interface Watch {
   readonly id: string
-  /** Called after each change of the participant, and of the connection. */
+  /** Called after each change of the participant's presence, and after reconnecting. */
   check(): void
-  /** The client was closed. */
+  /** Called when the client is closed. */
   end(reason: Error): void
 }
 
 /**
- * Whether calls can reach their addressees. A call to an absent participant fails in half a second, and an unanswered call soon
- * after the callee has left; waits only for participants that are about to connect.
+ * Decides whether the addressee of a call is reachable. A call to an absent participant fails within half a
+ * second, and an open call soon after the addressee has left. Waits longer only for participants that are
+ * about to connect.
  */
 export class Attendance implements ClientHandler {
   readonly #find: Find
   readonly #watches = new Set<Watch>()
-  /** Absent participants with the time at which this client learned it, in ms since 1970. */
+  /** Absent participants, with the time in ms since 1970 at which this client noticed. */
   readonly #leftAt = new Map<string, number>()
   readonly #here = new Set<string>()
-  /** When the connection was lost; `undefined` = it was never lost. */
+  /** Time of the last connection loss; `undefined` = the connection was never lost. */
   #lostAt: number | undefined
   #restoredAt: number | undefined
   #isClosed = false
 
-  /** `find`: looks up the present state of a participant. */
+  /** `find`: looks up the presence of a participant. */
   constructor(find: Find) {
     this.#find = find
   }
 
   /**
-   * Resolves when a call to these may be sent, with the ms waited: 0 if they are present or unknown. Rejects with
-   * `participant_away`: soon, or, if the program is starting, after `waitForMs` or the shorter `timeoutMs`.
+   * Resolves with the waited ms when a call may be sent: 0 if its addressee is present or unknown. Rejects
+   * with `participant_away`: soon, or if the addressee's program is starting after `waitForMs` or
+   * `timeoutMs`, the shorter one.
    */
   async whenHere(
     to: readonly string[] = [],
@@ -77,7 +82,7 @@ export class Attendance implements ClientHandler {
         else if (leftMs > 0) cancel = setLongTimeout(leftMs, check)
         else if (isRead) end(() => reject(this.#createError(id, 'the call was not sent')))
         else {
-          // Frames that arrived while this process was busy are handled first.
+          // Handles frames first that arrived while this process was busy: they may report presence.
           isRead = true
           cancel = setLongTimeout(0, check)
         }
@@ -92,12 +97,17 @@ export class Attendance implements ClientHandler {
     return waitedMs > lagMs ? waitedMs : 0
   }
 
-  /** Calls `onGone` once an addressee of a call has left and has not returned soon. Returns a function that stops watching. */
+  /**
+   * Calls `onGone` when the addressee of a call has left and has not returned in time. Returns a function
+   * that stops watching.
+   */
   watch(to: readonly string[], onGone: (error: ConnectionError) => void): () => void {
     const [id] = to
     if (id === undefined || to.length > 1) return () => {}
     let cancel = (): void => {}
-    /** Since when it is absent, or a different process than the one that was asked. */
+    /**
+     * Since when the addressee is absent, or its program was restarted and lost the call; in ms since 1970.
+     */
     let goneAt: number | undefined
     let isRestarted = false
     const end = (): void => {
@@ -144,7 +154,7 @@ export class Attendance implements ClientHandler {
     for (const watch of [...this.#watches]) watch.check()
   }
 
-  /** The connection was lost, or a reconnect failed. */
+  /** Called when the connection was lost, and when a reconnect attempt failed. */
   onReconnecting(): void {
     if (!this.#isDown) this.#lostAt = Date.now()
     this.#restoredAt = undefined
@@ -168,19 +178,25 @@ export class Attendance implements ClientHandler {
     if (this.#here.delete(id)) this.#leftAt.set(id, Date.now())
   }
 
-  /** Unknown addressees and unsendable calls are refused elsewhere; without a connection, presence is unknown. */
+  /**
+   * Whether a call can be sent without waiting. True for unknown addressees, which the gateway refuses;
+   * without a connection, presence is unknown, so true as well.
+   */
   isHere(id: string): boolean {
     return this.#isClosed || this.#isDown || this.#find(id)?.status !== 'away'
   }
 
-  /** Until when an absent participant may return, in ms since 1970. */
+  /** Time until which an absent participant may return, in ms since 1970. */
   #expectedUntil(id: string, begunAt: number): number {
     const state = this.#find(id)?.program?.state
     if (state === 'starting' || state === 'restarting') return Number.POSITIVE_INFINITY
     return Math.max(begunAt + (state === 'running' ? returnMs : lagMs), this.#regroupedAt(id))
   }
 
-  /** Until when a participant that lost its connection together with this client may return; 0 = it did not. */
+  /**
+   * Time until which a participant that lost its connection together with this client may return, in ms since
+   * 1970; 0 = it did not.
+   */
   #regroupedAt(id: string): number {
     const leftAt = this.#leftAt.get(id)
     if (leftAt === undefined || this.#lostAt === undefined || this.#restoredAt === undefined) return 0

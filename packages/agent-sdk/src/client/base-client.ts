@@ -64,17 +64,20 @@ export interface Answer {
   readonly text: string
   /** The structured content of the message; absent = none. */
   readonly data?: unknown
-  /** Why this is not an answer: the agent is busy, failed, or was stopped. The text says so, too. */
+  /**
+   * Set if the chat is not an answer, because the agent is busy, failed, or was stopped. Its text says so
+   * too.
+   */
   readonly noAnswer?: NoAnswer
 }
 
-/** Reasons why a chat does not answer what it correlates to [MEUP-13.13]. */
+/** Reasons why a chat that correlates with a question does not answer it [MEUP-13.13]. */
 const noAnswers = ['busy', 'failed', 'stopped'] as const
 export type NoAnswer = (typeof noAnswers)[number]
 
 /**
- * A participant of a space: sends and receives envelopes, makes requests, and decides proposals. Offers no tools and does not
- * mask texts, which keeps pages small; `SpaceClient` adds both.
+ * A participant of a space: sends and receives envelopes, makes requests, and decides proposals. Does not
+ * offer tools or mask texts, which keeps web pages small; `SpaceClient` adds both.
  */
 export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisposable, ClientContext {
   readonly #connection: ClientConnection
@@ -99,7 +102,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   protected readonly requests = new Requests()
   readonly #ownProposals: OwnProposals
   readonly #calls: OwnRequests
-  /** Open proposals of others, and decisions about them. */
+  /** Open proposals of other participants, with methods to decide them. */
   readonly proposals: Proposals
   /** @internal */
   protected readonly handlers: ClientHandler[]
@@ -152,7 +155,10 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     })
   }
 
-  /** Rejects with `ProtocolError` if the gateway refuses, with `ConnectionError` if it is unreachable. */
+  /**
+   * Opens a client. Rejects with `ProtocolError` if the gateway refuses, with `ConnectionError` if it is
+   * unreachable.
+   */
   static async open(dial: Dial, request: Omit<DialRequest, 'safety'>): Promise<BaseClient> {
     const client = new BaseClient(dial, request, undefined)
     await client.connect()
@@ -166,12 +172,11 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return this.#welcome
   }
 
-  /** Why the client was closed; `undefined` while it is open. */
+  /** Set when the client was closed, with the error that caused it, if any. */
   get ended(): { readonly error: Error | undefined } | undefined {
     return this.#ended
   }
 
-  /** This participant's id. */
   get id(): string {
     return this.welcome.you.id
   }
@@ -180,54 +185,60 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return this.#time.now()
   }
 
-  /** The current capabilities of this participant: configured and granted. */
+  /** This participant's current capabilities, configured and granted ones. */
   get capabilities(): readonly Capability[] {
     return this.welcome.you.capabilities
   }
 
-  /** Whether a capability of this participant allows the envelope. The gateway decides. */
+  /**
+   * Whether a capability of this participant allows the envelope, as far as this client knows. The gateway
+   * decides.
+   */
   can({ kind, to, context, payload = {} }: Draft): boolean {
     return this.#capabilities.allow({ kind, to, context, payload })
   }
 
-  /** Whether this participant may grant these capabilities to another one. The gateway decides. */
+  /**
+   * Whether this participant may grant these capabilities, as far as this client knows. The gateway decides.
+   */
   mayGrant(recipient: string, capabilities: readonly Capability[]): boolean {
     const draft = { kind: Kind.capabilityGrant, payload: { recipient, capabilities } }
     return recipient !== this.id && this.can(draft) && this.#capabilities.cover(capabilities)
   }
 
   /**
-   * Whether a message asks this participant: `to` or a mention names it; or it names no one, answers nothing, and this
-   * participant is the front desk or the space has none. An answer to a question of this participant asks nothing [MEUP-13.18].
-   * `frontDesk: false` ignores the front desk.
+   * Whether a message asks this participant: `to` or a mention names it; or it names no participant, does not
+   * answer a message, and this participant is the front desk or the space has none. An answer to a question
+   * of this participant is not a question [MEUP-13.18]. `frontDesk: false` ignores the front desk.
    */
   isAsked(message: EnvelopeOf<typeof Kind.chat>, { frontDesk = true } = {}): boolean {
     const { frontDesk: desk } = this.#participants.fold
     return this.questions.isAsked(message, this.id, frontDesk ? desk : undefined)
   }
 
-  /** The pause of this participant; `undefined` = not paused, as far as known. */
+  /** The current pause of this participant; `undefined` = not paused, as far as known. */
   get paused(): Pause | undefined {
     return this.#pauses.current
   }
 
   /**
-   * All known participants with presence, pause, kick, and the state of their programs. Pauses of others are known from the
-   * welcome; later ones only with the capability `observe.targeted`, or to their sender.
+   * All known participants with presence, pause, kick, and the state of their programs. Pauses of other
+   * participants are those of the welcome; later pauses are only known with the capability
+   * `observe.targeted`, or if this participant sent them.
    */
   get participants(): readonly ParticipantDetails[] {
     return this.#participants.list()
   }
 
   /**
-   * The kind of a participant: as configured (`human`, `agent`, `mcp`, `process`, `acp`), `human` for guests, `agent` for all
-   * others. `undefined` = not in this space.
+   * The kind of a participant as configured (`human`, `agent`, `mcp`, `process`, `acp`); otherwise `human`
+   * for guests, and `agent`. `undefined` = not in this space.
    */
   getKind(id: string): string | undefined {
     return this.#participants.getKind(id)
   }
 
-  /** Resolves when all of these are present. Rejects with `ConnectionError` after `timeoutMs`. */
+  /** Resolves when all these participants are present. Rejects with `ConnectionError` after `timeoutMs`. */
   async whenPresent(ids: readonly string[], options: WaitOptions = {}): Promise<void> {
     this.#checkOpen()
     await this.#participants.whenPresent(ids, options)
@@ -247,8 +258,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Sends an envelope. Resolves with it as accepted by the space, rejects with the gateway's `ProtocolError`. `chat.delta` and
-   * `observe.typing` are not logged and never acknowledged: use `post`.
+   * Sends an envelope. Resolves with the envelope as logged; rejects with the gateway's `ProtocolError`.
+   * `chat.delta` and `observe.typing` are not logged and never acknowledged: use `post`.
    */
   async send(draft: Draft): Promise<AnyEnvelope> {
     if (draft.kind === Kind.chatDelta || draft.kind === Kind.observeTyping)
@@ -258,8 +269,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Like `send`, but an envelope refused as `rate_limited`, `unavailable` or `internal` is queued and resent unchanged; at the
-   * head of the queue for ten seconds at most.
+   * Like `send`, but an envelope refused as `rate_limited`, `unavailable` or `internal` is queued and resent
+   * unchanged. The first in the queue is retried for ten seconds at most.
    */
   sendPaced(draft: Draft, signal?: AbortSignal): Promise<AnyEnvelope> {
     const named = withId(draft)
@@ -272,12 +283,15 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return retryAfterPause(this, () => this.sendPaced(named, signal), signal)
   }
 
-  /** Sends an envelope that is not logged or acknowledged; it is lost while disconnected. */
+  /** Sends an envelope of a kind that is not logged or acknowledged. It is lost while disconnected. */
   post(draft: Draft): void {
     this.#connection.post(draft)
   }
 
-  /** Shows for a few seconds that this participant is typing, to everyone or to `to`; repeat it to continue. */
+  /**
+   * Shows for a few seconds that this participant is typing, to all participants or to `to`. Repeat it to
+   * continue.
+   */
   sendTyping({ to }: Pick<Draft, 'to'> = {}): void {
     this.post({ kind: Kind.observeTyping, ...(to && { to }), payload: {} })
   }
@@ -288,8 +302,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Sends a message and waits for the first chat that answers it. Rejects with `ConnectionError` if there is no answer in time
-   * (default 60,000 ms).
+   * Sends a message, and waits for the first chat that answers it. Rejects with `ConnectionError` if there is
+   * no answer in time (default 60,000 ms).
    */
   async ask(
     message: string,
@@ -304,10 +318,11 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Makes an MCP request to a participant and returns its result; throws `ToolError` for its error. A request that this
-   * participant may only propose is proposed; throws `ProposalError` unless it is approved. Rejects with `ConnectionError`
-   * `participant_away` if the participant is absent, within half a second unless its program is starting (`waitForMs`), and if
-   * it leaves for more than two seconds: it may have carried out the request, which is then cancelled.
+   * Makes an MCP request to a participant and returns its result; throws `ToolError` if the participant
+   * answers with an error. If this participant lacks the capability, the request is proposed; throws
+   * `ProposalError` unless it is approved. Rejects with `ConnectionError` `participant_away` within half a
+   * second if the participant is absent and not starting (`waitForMs`), and if it leaves for more than two
+   * seconds. In that case it may have carried out the request, which is then cancelled.
    */
   async request(to: string, method: string, params: object = {}, options: CallOptions = {}) {
     const { result } = await this.#calls.make(to, method, params, options)
@@ -315,8 +330,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Calls a tool by `participant/tool`, like `request`; `me/tool` is one of this participant's own. Throws `ToolError` if the
-   * tool fails.
+   * Calls a tool by `participant/tool`, like `request`; `me/tool` is a tool of this participant. Throws
+   * `ToolError` if the tool fails.
    */
   async call(tool: string, args: object = {}, options: CallOptions = {}): Promise<ToolResult> {
     const slash = tool.indexOf('/')
@@ -325,17 +340,26 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return readToolResult(await this.#calls.make(tool.slice(0, slash), 'tools/call', params, options))
   }
 
-  /** Proposes a request for others to approve. Resolves once it is logged, rejects with the gateway's refusal. */
+  /**
+   * Proposes a request that another participant may approve. Resolves when the proposal is in the log;
+   * rejects with the gateway's refusal.
+   */
   propose(draft: ProposalDraft, options: ProposeOptions = {}): Promise<Proposal> {
     return this.#ownProposals.propose(draft, options)
   }
 
-  /** Grants capabilities that this participant holds. Rejects with `grant_exceeds_own` for others. */
+  /**
+   * Grants capabilities that this participant holds. Rejects with `grant_exceeds_own` if it does not hold one
+   * of them.
+   */
   grant(recipient: string, capabilities: readonly Capability[], options: GrantOptions = {}): Promise<Grant> {
     return sendGrant(this, recipient, capabilities, options)
   }
 
-  /** Revokes one grant, or all grants to a participant that these capabilities cover. Takes effect immediately. */
+  /**
+   * Revokes one grant, or all grants of a participant that these capabilities cover. Takes effect
+   * immediately.
+   */
   revoke(what: Revocable, reason?: string): Promise<AnyEnvelope> {
     const { recipient } = what
     const which = what.id === undefined ? { capabilities: what.capabilities } : { grantId: what.id }
@@ -344,8 +368,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Adds a participant with capabilities, like `grant`. Only this connection receives the token, which is never logged: if the
-   * connection breaks first, the token is lost.
+   * Adds a participant with capabilities, like `grant`. The token is sent only on this connection and never
+   * logged: if the connection breaks first, the token is lost.
    */
   async invite(
     participantId: string,
@@ -364,7 +388,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return this.send({ kind: Kind.spaceKick, payload: { participantId, ...options } })
   }
 
-  /** Pauses participants: they may only answer. */
+  /** Pauses participants. A paused participant may only answer. */
   pause(ids: readonly string[], options: PauseOptions = {}): Promise<AnyEnvelope> {
     return this.send({ kind: Kind.participantPause, to: ids, payload: options })
   }
@@ -374,7 +398,10 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return this.send({ kind: Kind.participantResume, to: ids, payload })
   }
 
-  /** Requests the status of an agent. Rejects with `ConnectionError` if it is absent, or does not answer in time. */
+  /**
+   * Requests the status of an agent. Rejects with `ConnectionError` if the agent is absent or does not answer
+   * in time.
+   */
   async requestStatus(id: string, { fields, ...waiting }: StatusOptions = {}): Promise<Status> {
     const payload = fields === undefined ? {} : { fields }
     const draft = { kind: Kind.participantRequestStatus, to: [id], payload }
@@ -383,8 +410,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Asks an agent to compact its memory, and resolves when it has. Rejects with `ConnectionError` if it is absent, or takes too
-   * long; compacting may include a request to its model.
+   * Asks an agent to compact its memory, and waits until it has. Rejects with `ConnectionError` if the agent
+   * is absent or does not finish in time; compacting may include a request to its model.
    */
   async requestCompact(id: string, waiting: WaitOptions = {}): Promise<void> {
     const draft = { kind: Kind.participantCompact, to: [id], payload: {} }
@@ -393,9 +420,10 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Hides or shows the thoughts of a run, also given a nested context, from all but their senders: in a run of this participant
-   * its own thoughts, in another run all [MEUP-9.5]. Rejects with `run_not_active` if the run has ended, with `forbidden`
-   * without the capability for runs of others.
+   * Hides or shows the thoughts of a run; `context` may also be a context nested in it. Hidden thoughts are
+   * only sent to their author. In a run of this participant that affects its own thoughts, in another run all
+   * [MEUP-9.5]. Rejects with `run_not_active` if the run has ended; with `forbidden` if the capability for
+   * other runs is missing.
    */
   setVisibility(context: string, reasoningVisible: boolean): Promise<AnyEnvelope> {
     const payload = { context: contextRoot(context), reasoningVisible }
@@ -403,8 +431,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Adds a thought to the run of another participant [MEUP-2.5]. `to`: id of the thought that it answers. Rejects with
-   * `forbidden` if the space has `reasoning.collaborative: false`.
+   * Adds a thought to the run of another participant [MEUP-2.5]. `to`: id of the thought that it answers.
+   * Rejects with `forbidden` if the space has `reasoning.collaborative: false`.
    */
   contribute(
     context: string,
@@ -415,15 +443,15 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return this.send({ kind: Kind.reasoningThought, context, ...about, payload: { message, ...rest } })
   }
 
-  /** Requests the end of a context. Its owner decides. */
+  /** Requests that the owner of a context end it. The owner decides. */
   interrupt(context: string, reason?: string): Promise<AnyEnvelope> {
     const payload = reason === undefined ? {} : { reason }
     return this.send({ kind: Kind.reasoningCancel, context, payload })
   }
 
   /**
-   * Iterates over all envelopes from now on. Ends when the client is closed; throws if it was closed by an error. Leaving a
-   * `for await` loop ends the iteration: to continue later, call `next()`.
+   * Iterates over all envelopes from now on. Ends when the client is closed; throws if an error closed it.
+   * Leaving a `for await` loop ends the iteration: call `next()` instead to continue later.
    */
   envelopes(): AsyncIterableIterator<AnyEnvelope> {
     return streamEvents<AnyEnvelope>(this, (push) => {
@@ -432,15 +460,15 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     })
   }
 
-  /** Changes the subscription of this connection, by which the gateway filters. */
+  /** Changes the subscription of this connection, which is the gateway's filter for its envelopes. */
   async subscribe(wanted: SubscribePayload): Promise<WelcomePayload> {
     this.#checkOpen()
     return this.#subscriptions.change(wanted)
   }
 
   /**
-   * Iterates over the connection status, now and after each change. Ends when the client is closed; throws if it was closed by
-   * an error.
+   * Iterates over the connection status, beginning with the current one. Ends when the client is closed;
+   * throws if an error closed it.
    */
   status(): AsyncIterableIterator<ConnectionStatus> {
     return streamEvents<ConnectionStatus>(this, (push) => {
@@ -459,7 +487,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return new Promise((resolve) => this.once('closed', resolve))
   }
 
-  /** Makes the next reconnect attempt now. */
+  /** Attempts to reconnect immediately instead of at the scheduled time. */
   reconnectNow(): void {
     this.#connection.retryNow()
   }
@@ -496,7 +524,9 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this.emit('envelope', envelope)
   }
 
-  /** Handlers may call code of the program, whose errors must not keep others from an envelope. */
+  /**
+   * Calls a handler and reports its errors: they must not prevent other handlers from receiving the envelope.
+   */
   #guard<Result>(handle: () => Result, envelope?: AnyEnvelope): Result | undefined {
     try {
       return handle()
@@ -523,7 +553,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
 
   readonly #onRightsError = (error: unknown): void => this.reportError(error, undefined)
 
-  /** Until the regular expression compiler is loaded, no capability allows anything. */
+  /** Loads the regular expression compiler. Until then `can` is false for every envelope. */
   async #prepareRights(): Promise<void> {
     const { capabilities } = this
     if (isCompilable(capabilities)) return
@@ -543,10 +573,10 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 }
 
-/** A fixed id identifies a resent envelope. */
+/** Sets the id, so that the envelope can be resent under the same id. */
 const withId = (draft: Draft): Draft => ({ ...draft, id: draft.id ?? freshId() })
 
-/** The message to an asker in place of an answer. */
+/** Creates the message to an asker that there is no answer. */
 export const createNoAnswer = (noAnswer: NoAnswer, message: string, options: ChatOptions): Draft => {
   const chat = createChat(message, options)
   return { ...chat, payload: { ...chat.payload, noAnswer } }

@@ -14,11 +14,11 @@ interface CallAnswer {
   readonly result: Record<string, unknown>
   /** Id of the response. */
   readonly id: string
-  /** The participant that approved and made the request, if it was proposed. */
+  /** The participant that approved the request and thereby sent it, if it was proposed. */
   readonly approvedBy?: string
 }
 
-/** An MCP request, made directly or by approval. */
+/** An MCP request, sent directly or proposed. */
 interface Call {
   readonly to: string
   readonly method: string
@@ -26,14 +26,14 @@ interface Call {
   readonly options: CallOptions
 }
 
-/** The rights of this client as far as it knows. */
+/** The relevant capabilities of this client, as far as it knows. */
 interface Rights {
   readonly mayRequest: boolean
-  /** Whether it may be proposed instead. */
+  /** Whether the gateway should propose the request if it may not be made. */
   readonly orPropose: boolean
 }
 
-/** A call that is no longer awaited. */
+/** A call that the caller stopped waiting for. */
 interface GivenUp {
   readonly id: string
   readonly call: Call
@@ -42,21 +42,21 @@ interface GivenUp {
   readonly reason: string
 }
 
-/** Milliseconds to wait for an approval. */
+/** Default milliseconds to wait for an approval. */
 const defaultApprovalMs = 600_000
 
 interface CallsParts {
   readonly tracing: Pick<Tracing, 'addTraceContext'>
   readonly attendance: Attendance
-  /** Resolves a name: `me` is this participant. */
+  /** Resolves the name `me` to this participant; returns other names unchanged. */
   readonly resolve: (named: string) => string
   /** Called right after a request of this participant to itself is sent. */
   readonly onOwnCall: NonNullable<ClientHandler['onOwnCall']>
-  /** Called with unexpected errors of calls that are no longer awaited. */
+  /** Called with unexpected errors of calls that the caller no longer waits for. */
   readonly onError: (error: unknown) => void
 }
 
-/** MCP requests of this participant. Requests that it may not make are proposed. */
+/** MCP requests of this participant. Requests that it may not make are proposed instead. */
 export class OwnRequests {
   readonly #client: ClientContext
   readonly #requests: Requests
@@ -84,8 +84,9 @@ export class OwnRequests {
   }
 
   /**
-   * Sends `orPropose`, so that the gateway proposes a call that this participant may not make [MEUP-4.21]. It does not for a
-   * correlated call, so that case is decided here.
+   * Makes a request with `orPropose`, so that the gateway proposes it if this participant may not make it
+   * [MEUP-4.21]. The gateway does not do that for a request with a correlation id, so this client then
+   * decides.
    */
   async make(named: string, method: string, params: object, options: CallOptions): Promise<CallAnswer> {
     const to = this.#resolve(named)
@@ -99,7 +100,8 @@ export class OwnRequests {
       const mayPropose = this.#client.can(createDraft(Kind.mcpProposal, call, { method, params }))
       if (mayPropose) return this.#propose(call)
     }
-    // A call that will be refused does not wait. Presence is checked in this tick, so that later calls stay behind this one.
+    // Does not wait if the call will be refused anyway. Checked synchronously, so that calls are sent in the
+    // order in which they are made.
     const isAwaited = mayRequest && !this.#attendance.isHere(to)
     const waitedMs = isAwaited ? await this.#attendance.whenHere([to], { ...options, timeoutMs: maxMs }) : 0
     const waiting = { ...options, timeoutMs: maxMs - waitedMs }
@@ -119,7 +121,8 @@ export class OwnRequests {
     const payload: McpRequestPayload = { jsonrpc: '2.0', id, method, params: { ...params } }
     const { expiresAt, ...terms } = this.#getTerms(call)
     const proposed = orPropose ? this.#ownProposals.expect(id, { ...terms, to: [to], expiresAt }) : undefined
-    // A call that is no longer awaited is not sent late.
+    // If the callee leaves, the response promise rejects, which also prevents a queued request from being
+    // sent.
     const unwatch = mayRequest
       ? this.#attendance.watch([to], (error) => this.#requests.fail(id, error))
       : () => {}
@@ -155,7 +158,10 @@ export class OwnRequests {
     }
   }
 
-  /** Cancels a request at once. If it may have become a proposal, waits for the gateway's answer and withdraws it. */
+  /**
+   * Cancels a request immediately. If it may have become a proposal, waits for the gateway's answer and
+   * withdraws the proposal.
+   */
   async #giveUp({ id, call, mayRequest, proposed, reason }: GivenUp): Promise<void> {
     if (mayRequest) this.#cancel(id, call, reason)
     const proposal = await proposed
@@ -164,7 +170,7 @@ export class OwnRequests {
     else if (!mayRequest) this.#cancel(id, call, reason)
   }
 
-  /** Cancels the request at its receiver. If that is refused, the receiver finishes unneeded work. */
+  /** Sends a cancellation to the callee. If it is refused, the callee only does unneeded work. */
   #cancel(requestId: string, { to, options }: Call, reason: string): void {
     const payload: McpRequestPayload = {
       jsonrpc: '2.0',
@@ -175,7 +181,7 @@ export class OwnRequests {
     this.#client.send({ kind: Kind.mcpRequest, to: [to], ...about, payload }).catch(this.#onLateError)
   }
 
-  /** The caller already has its error; a refusal, or the end of the connection, changes nothing. */
+  /** Ignores refusals and the end of the connection, because the caller already has its error. */
   readonly #onLateError = (error: unknown): void => {
     if (!(error instanceof ProtocolError || error instanceof ConnectionError)) this.#onError(error)
   }
@@ -196,7 +202,7 @@ export class OwnRequests {
     }
   }
 
-  /** The expiry of a proposal, and the time limit of its execution. */
+  /** The expiry of a proposal, and the time limit for its execution. */
   #getTerms({ options }: Call): ProposeOptions & { readonly expiresAt: string | undefined } {
     const { approvalMs = defaultApprovalMs, timeoutMs = defaultTimeoutMs, onProgress } = options
     const hasEnd = approvalMs < Number.POSITIVE_INFINITY
@@ -224,7 +230,7 @@ export class OwnRequests {
   }
 }
 
-/** Names the capability that a participant needs to call its own tools. */
+/** Adds the name of the capability that a participant needs to call its own tools. */
 const explainSelfRefusal = (error: Error, id: string): Error =>
   error instanceof ProtocolError && error.code === 'capability_violation'
     ? new ProtocolError(
@@ -241,7 +247,7 @@ function createDraft(kind: string, { to, options }: Call, payload: object): Draf
   return { kind, to: [to], ...pickPlace(options), ...omitUndefined({ rationale, parallelGroup }), payload }
 }
 
-/** The result of a call to a tool. Throws `ToolError` if the tool failed. */
+/** Returns the result of a tool call. Throws `ToolError` if the tool failed. */
 export function readToolResult({ result, id, approvedBy }: CallAnswer): ToolResult {
   const parsed = { ...parseToolResult(result), id, ...omitUndefined({ approvedBy }) }
   if (result.isError !== true) return parsed
