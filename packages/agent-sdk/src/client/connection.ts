@@ -23,9 +23,11 @@ import { setLongTimeout, type Waiter } from './wait.js'
 interface ConnectionEvents {
   /** `text`: the frame as received. */
   onEnvelope(envelope: AnyEnvelope, text: string): void
-  /** The gateway sent a frame that is not an envelope. It is skipped, or the connection is renewed. */
+  /** The gateway sent a frame that is not an envelope. The frame is skipped. */
   onMalformed(error: ConnectionError): void
-  /** Called in the order of frames, even if a request waits for the error. */
+  /**
+   * Called for each `system.error`, in the order of frames, even if it also rejects the promise of a request.
+   */
   onRefused(error: ErrorPayload): void
   onWelcome(welcome: WelcomePayload, info: WelcomeInfo): void
   /** The connection was lost. The next attempt starts after `inMs`. */
@@ -35,17 +37,17 @@ interface ConnectionEvents {
 }
 
 /**
- * Maximum of `#patience`. A browser sees a large frame only when it is complete, so during a replay it waits up to this many
- * times `silenceMs`.
+ * Maximum of `#patience`. A browser sees a large frame only when it is complete, so during a replay
+ * `silenceMs` is extended up to this many times.
  */
 const maxPatience = 16
-/** More bytes than pings: a welcome is arriving. */
+/** Received bytes that cannot be pings only, so that a large welcome must be arriving. */
 const minWelcomeBytes = 1024
 
-/** One socket. Frames that arrive after it was given up are ignored. */
+/** A socket and its deadline. Frames of a socket other than the current one are ignored. */
 interface Line {
   transport: Transport | undefined
-  /** Stops the current deadline. */
+  /** Cancels the current deadline. */
   unwatch: () => void
 }
 
@@ -68,7 +70,7 @@ export class ClientConnection {
   readonly #policy: ReturnType<typeof resolveReconnect>
   readonly #deadlines: ReturnType<typeof resolveDeadlines>
   #line: Line | undefined
-  /** Aborted when the socket being opened is given up. */
+  /** Aborted when the client stops waiting for the socket that is being opened. */
   #dialling = new AbortController()
   #welcomed: { resolve(): void; reject(error: Error): void } | undefined
   #lastSeq: number | undefined
@@ -78,19 +80,22 @@ export class ClientConnection {
   #failures = 0
   /** Last seq of the replay; 0 = none. */
   #owedTo = 0
-  /** Factor by which a page waits longer than `silenceMs`. */
+  /** In a browser, the factor by which `silenceMs` is extended. */
   #patience = 1
-  /** Why the first frame was not a welcome, to report if the next attempt also gets none. */
+  /** Set if the first frame was not a welcome; the reason for closing the connection. */
   #protocolFailure: ConnectionError | undefined
   /** Cancels the wait for the next attempt; `undefined` = none. */
   #cancelRetry: (() => void) | undefined
-  /** The next attempt starts without a wait. */
+  /** The next reconnect attempt starts immediately. */
   #isHurried = false
   #isClosed = false
-  /** Frames after the first welcome, held until the caller of `open` could add listeners. */
+  /**
+   * Frames that arrived after the first welcome, held until the caller of `open` has been able to add
+   * listeners.
+   */
   #held: string[] | undefined = []
 
-  /** Without `safety` envelopes are sent unchanged. */
+  /** `safety`: masks outgoing envelopes; without it they are sent unchanged. */
   constructor(
     dial: Dial,
     request: DialRequest,
@@ -105,7 +110,7 @@ export class ClientConnection {
     this.#deadlines = resolveDeadlines(request.deadlines)
   }
 
-  /** Resolves after the first welcome and `prepare`, before the following frames. */
+  /** Resolves after the first welcome and `prepare`; the following frames are handled afterwards. */
   async open(prepare: () => Promise<void>): Promise<void> {
     await this.#connect()
     await prepare()
@@ -116,7 +121,7 @@ export class ClientConnection {
     })
   }
 
-  /** Resolves with the envelope as accepted by the space; rejects with the gateway's refusal. */
+  /** Sends an envelope. Resolves with the envelope as logged; rejects with the gateway's refusal. */
   async send(id: string, envelope: object): Promise<AnyEnvelope> {
     if (this.#isClosed) throw new ConnectionError('closed', 'the connection is closed')
     const frame = encodeFrame(envelope, this.#limits)
@@ -129,17 +134,17 @@ export class ClientConnection {
     return acknowledged
   }
 
-  /** Sends an envelope without acknowledgement. */
+  /** Sends an envelope that is not acknowledged. */
   post(envelope: object): void {
     this.#line?.transport?.send(encodeFrame(envelope, this.#limits).text)
   }
 
-  /** Reconnects and resumes, as after a lost connection. */
+  /** Closes the socket, reconnects and resumes. */
   renew(): void {
     this.#line?.transport?.close(1000, 'taken anew')
   }
 
-  /** Makes the next attempt now, also in place of a pending one. */
+  /** Starts the next reconnect attempt immediately, and abandons one in progress. */
   retryNow(): void {
     if (this.#cancelRetry !== undefined) this.#reconnect()
     else if (this.#line !== undefined && this.#line.transport === undefined) {
@@ -153,7 +158,9 @@ export class ClientConnection {
     this.#line?.transport?.close(1000, this.#closeReason)
   }
 
-  /** Announces to the gateway that the program ends, so that it does not wait for it to return. */
+  /**
+   * The close reason that announces the end of the program, so that the gateway does not wait for its return.
+   */
   get #closeReason(): string {
     return this.#request.session === undefined ? '' : BYE
   }
@@ -192,7 +199,7 @@ export class ClientConnection {
     await welcomed
   }
 
-  /** Rejects if the handshake takes too long. A socket that opens later is closed. */
+  /** Opens a socket. Rejects if the handshake takes too long; a socket that opens after that is closed. */
   #dialInTime(request: DialRequest, events: Parameters<Dial>[1]): Promise<Transport> {
     const { handshakeMs } = this.#deadlines
     const dialling = new AbortController()
@@ -215,7 +222,10 @@ export class ClientConnection {
     })
   }
 
-  /** Gives the socket up unless its welcome comes in time; the time doubles while a large one is arriving. */
+  /**
+   * Abandons the socket unless its welcome arrives in time. The deadline is renewed while a large welcome is
+   * arriving.
+   */
   #expectWelcome(line: Line): void {
     const { welcomeMs } = this.#deadlines
     const received = line.transport?.received ?? (() => 0)
@@ -226,14 +236,15 @@ export class ClientConnection {
     })
   }
 
-  /** Gives the socket up once nothing has arrived for too long. */
+  /** Abandons the socket when it has received nothing for too long. */
   #watchSilence(line: Line): void {
     const { transport } = line
     line.unwatch()
     if (transport?.received === undefined) return
     const limitMs = this.#deadlines.silenceMs * (transport.countsFrames ? this.#patience : 1)
     line.unwatch = watchSilence(limitMs, transport.received, () => {
-      // A page sees a large frame only when it is complete.
+      // A browser may be receiving a large frame, which it sees only when it is complete: waits longer next
+      // time.
       if (this.#isOwed) this.#patience = Math.min(2 * this.#patience, maxPatience)
       this.#giveUp(line, `nothing was received for ${limitMs} ms`)
     })
@@ -243,7 +254,10 @@ export class ClientConnection {
     return (this.#lastSeq ?? 0) < this.#owedTo
   }
 
-  /** A dead socket neither reports it nor answers a close. */
+  /**
+   * Abandons the socket without waiting for its `close` event: a dead connection does not answer a close
+   * frame.
+   */
   #giveUp(line: Line, why: string): void {
     const { transport } = line
     this.#endLine()
@@ -292,7 +306,10 @@ export class ClientConnection {
     this.#events.onEnvelope(envelope, text)
   }
 
-  /** Without a welcome the connection is useless; later, a malformed frame is skipped. */
+  /**
+   * Skips a malformed frame. Before the welcome, closes the socket instead, because it is unusable without
+   * one.
+   */
   #onMalformed(error: ConnectionError): void {
     if (this.#welcomed === undefined) this.#events.onMalformed(error)
     else {
@@ -318,7 +335,10 @@ export class ClientConnection {
     first.resolve()
   }
 
-  /** Rejects envelopes over the limits of the new gateway, which would close every connection because of them. */
+  /**
+   * Resends unacknowledged envelopes. Rejects those over the limits of the new gateway, which would close the
+   * connection because of them.
+   */
   #resendPending(): void {
     for (const [id, text] of this.#pending.texts()) {
       try {
@@ -363,7 +383,7 @@ export class ClientConnection {
     this.#events.onReconnecting(waitMs, error.message)
   }
 
-  /** Why the connection is not retried; `undefined` = it is. */
+  /** The error to close the client with; `undefined` = the connection is retried. */
   #getEnd(error: Error, attempt: number): Error | undefined {
     const { retries, shouldRetry } = this.#policy
     try {
@@ -395,19 +415,19 @@ export class ClientConnection {
 const isFinal = (error: unknown): error is ProtocolError => error instanceof ProtocolError && !error.retryable
 
 interface Sent {
-  /** As given by the sender. */
+  /** The envelope as JSON, before masking. */
   readonly original: string
-  /** As sent. */
+  /** The frame as sent. */
   readonly text: string
-  /** Several if the same envelope was sent again. */
+  /** Several if the caller sent the same envelope again. */
   readonly waiters: readonly Waiter<AnyEnvelope>[]
 }
 
-/** The capability that would have allowed it, if the gateway names one. */
+/** Names the missing capability for the message, if the gateway reports one. */
 const lacks = (details: ErrorPayload['details']): string =>
   details?.missing === undefined ? '' : ` It lacks the capability ${JSON.stringify(details.missing)}.`
 
-/** Unacknowledged envelopes; more are rejected. */
+/** Maximum unacknowledged envelopes; further ones are rejected. */
 const maxPending = 10_000
 
 /** Envelopes that were sent and not yet acknowledged, in the order of sending [MEUP-1.11]. */
@@ -418,7 +438,9 @@ class Pending {
     return this.#sent.has(id)
   }
 
-  /** Throws if the queue is full, or another envelope with this id is pending. */
+  /**
+   * Adds an envelope. Throws if there are too many, or a different envelope with this id is unacknowledged.
+   */
   add(id: string, original: string, text = original): Promise<AnyEnvelope> {
     const known = this.#sent.get(id)
     if (known !== undefined && known.original !== original) {
@@ -438,7 +460,7 @@ class Pending {
     for (const { resolve } of this.#removeWaiters(echo.id)) resolve(echo)
   }
 
-  /** Whether the error was about a pending envelope. */
+  /** Rejects an unacknowledged envelope. Returns whether there was one with this id. */
   refuse(id: string, payload: ErrorPayload | ProtocolError): boolean {
     const waiters = this.#removeWaiters(id)
     const { code } = payload
@@ -448,7 +470,10 @@ class Pending {
     return waiters.length > 0
   }
 
-  /** Texts to resend on a new connection. The gateway answers a known id with the original envelope. */
+  /**
+   * Frames to resend on a new connection. For an id already in the log, the gateway answers with the original
+   * envelope.
+   */
   texts(): [id: string, text: string][] {
     return [...this.#sent].map(([id, { text }]) => [id, text])
   }

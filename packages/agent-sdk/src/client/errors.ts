@@ -1,7 +1,10 @@
 import { type ErrorCode, type ErrorPayload, errors, omitUndefined, ProtocolError } from '@meup/protocol'
 import type { ToolResult } from './tool-result.js'
 
-/** Local errors. Refusals of the gateway are `ProtocolError`. `retryable`: a retry can succeed. */
+/**
+ * Errors that this client creates; refusals of the gateway are `ProtocolError`. `retryable`: a retry can
+ * succeed.
+ */
 const localErrors = {
   unreachable: { retryable: true, hint: 'check the address, and that the gateway runs' },
   closed: { retryable: false, hint: 'connect again' },
@@ -22,13 +25,13 @@ const localErrors = {
 
 export type LocalErrorCode = keyof typeof localErrors
 
-/** The values that the message of a `ConnectionError` contains. */
+/** Values that the message of a `ConnectionError` contains, for programs. */
 export interface LocalErrorDetails {
   /** `unreachable`, `timeout`: the address of the gateway. */
   readonly url?: string
-  /** `participant_away`, `program_ended`: the participant that does not answer. */
+  /** `participant_away`, `program_ended`: the participant that cannot answer. */
   readonly participant?: string
-  /** `timeout`: the time that was allowed. */
+  /** `timeout`: the time limit. */
   readonly timeoutMs?: number
   /** `queue_full`: the maximum number of unacknowledged envelopes, or of open turns. */
   readonly limit?: number
@@ -66,15 +69,15 @@ export class ConnectionError extends Error {
     return localErrors[this.code].retryable
   }
 
-  /** Advice for this code. */
+  /** Advice to the developer about an error with this code. */
   get hint(): string {
     return localErrors[this.code].hint
   }
 }
 
 /**
- * Thrown by `thought`, `call`, `conclude` and `reply` of a turn once its `signal` is aborted: the question was retracted, the
- * run interrupted or cancelled, the agent restarted or kicked.
+ * Thrown by `thought`, `call`, `conclude` and `reply` of a turn after its `signal` was aborted: the question
+ * was retracted, the run interrupted or cancelled, the agent restarted or kicked.
  */
 export const abortedError = ({ reason }: Pick<AbortSignal, 'reason'>): ConnectionError =>
   new ConnectionError('aborted', `aborted: ${String(reason)}`)
@@ -103,7 +106,9 @@ export function errorDetails(payload: ErrorPayload): ProtocolError['details'] {
   }
 }
 
-/** The refusal in an HTTP response of a gateway [MEUP-11.1]; `undefined` = not a refusal. */
+/**
+ * Reads the refusal in an HTTP response of a gateway [MEUP-11.1]; `undefined` = the body is not a refusal.
+ */
 export function readRefusal(body: string, details: ProtocolError['details'] = {}): ProtocolError | undefined {
   try {
     const { code = '', detail = '' } = Object(JSON.parse(body)) as { code?: string; detail?: string }
@@ -113,7 +118,7 @@ export function readRefusal(body: string, details: ProtocolError['details'] = {}
   }
 }
 
-/** Statuses after which a retry cannot succeed, even if a proxy answers [MEUP-5.6]. */
+/** HTTP statuses after which a retry cannot succeed, even if a proxy sent them [MEUP-5.6]. */
 const finalStatuses: ReadonlyMap<number, ErrorCode> = new Map([
   [400, 'invalid_request'],
   [401, 'unauthorized'],
@@ -121,7 +126,7 @@ const finalStatuses: ReadonlyMap<number, ErrorCode> = new Map([
   [404, 'not_found'],
 ])
 
-/** The response in place of a socket. */
+/** An HTTP response other than 101 to a WebSocket handshake. */
 interface HandshakeAnswer {
   readonly status: number
   readonly body: string

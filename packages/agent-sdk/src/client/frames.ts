@@ -18,16 +18,16 @@ const encoder = new TextEncoder()
 export interface Frame {
   readonly text: string
   readonly bytes: Uint8Array
-  /** The parsed frame. */
+  /** The frame as a parsed object. */
   readonly object: JsonObject
 }
 
-/** In bytes of a frame, as in the welcome [MEUP-1.5]. */
+/** Maximum bytes of a frame, from the welcome [MEUP-1.5]. */
 export type SizeLimits = Pick<Limits, 'maxEnvelopeBytes'> & Partial<Pick<Limits, 'maxResultBytes'>>
 
 /**
- * Encodes an envelope as a text frame. Throws the `ProtocolError` that the gateway would send for an unreadable frame: without
- * an id, that error could not be matched to the pending request.
+ * Encodes an envelope as a text frame. If the gateway could not read the frame, throws the `ProtocolError`
+ * that it would send: its error would contain no id, so it could not be matched to the request.
  */
 export function encodeFrame(envelope: object, limits: SizeLimits): Frame {
   const text = withWholeCharacters(stringifyExact(envelope))
@@ -49,17 +49,20 @@ export function encodeFrame(envelope: object, limits: SizeLimits): Frame {
   return { text, bytes, object }
 }
 
-/** Results, such as screenshots and files, may be larger than other envelopes. */
+/**
+ * The maximum size of an envelope. Results, such as screenshots and files, may be larger than other
+ * envelopes.
+ */
 function getMaxBytes(envelope: { kind?: unknown }, { maxEnvelopeBytes, maxResultBytes }: SizeLimits): number {
   return envelope.kind === Kind.mcpResponse
     ? Math.max(maxEnvelopeBytes, maxResultBytes ?? 0)
     : maxEnvelopeBytes
 }
 
-/** Escaped surrogates: a pair, or a lone one. */
+/** Matches escaped surrogates: a pair, or a lone one. */
 const surrogates = /(?<!\\)((?:\\\\)*)(?:(\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..)/gi
 
-/** Replaces a lone surrogate, as in a cut text, by U+FFFD, because readers refuse it [MEUP-1.8]. */
+/** Replaces lone surrogates, as in a cut text, by U+FFFD: receivers refuse them [MEUP-1.8]. */
 const withWholeCharacters = (json: string): string =>
   /\\ud/i.test(json)
     ? json.replaceAll(surrogates, (_, before: string, pair = '\\ufffd') => `${before}${pair}`)
@@ -69,8 +72,9 @@ type Json = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean
 
 /**
- * Decodes a frame of the gateway to an envelope, or to an error; `undefined` = a tick, which is for `Transport.received`.
- * Checks only the fields that this package uses: schema validators would double the size of a page.
+ * Decodes a frame of the gateway to an envelope, or to an error; `undefined` = a tick, which
+ * `Transport.received` counts. Checks only the fields that this package uses: schema validators would double
+ * the size of a browser bundle.
  */
 export function decodeFrame(text: string): AnyEnvelope | ConnectionError | undefined {
   let value: unknown
@@ -88,7 +92,9 @@ export function decodeFrame(text: string): AnyEnvelope | ConnectionError | undef
 
 type Request = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'id' | 'payload'>
 
-/** Answers a request with its JSON-RPC id, with the digits as sent [MEUP-13.9]. */
+/**
+ * Creates the response to a request, with its JSON-RPC id and the exact digits of its numbers [MEUP-13.9].
+ */
 export function createResponse({ id, payload }: Request, outcome: object): object {
   return copyNumberTexts({ jsonrpc: '2.0', id: payload.id ?? id, ...outcome }, payload)
 }

@@ -18,7 +18,7 @@ export function createGuard(settings: Partial<SafetySettings>): OutboundGuard {
   return new EnvelopeGuard({ compile, tailOf }, { ...defaultSafety, ...settings })
 }
 
-/** The message may quote the text, so only the name is used. */
+/** Returns only the name of an error, because its message may quote the text. */
 const getErrorName = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
 
 let safety: Safety | undefined

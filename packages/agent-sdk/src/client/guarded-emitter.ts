@@ -1,9 +1,12 @@
 import { EventEmitter } from 'eventemitter3'
 
-/** An emitter that isolates its listeners: an error of one, thrown or rejected, is reported, and the others are called. */
+/**
+ * An event emitter that isolates its listeners: if a listener throws or rejects, the error is reported, and
+ * the other listeners are called.
+ */
 export class GuardedEmitter<Events extends EventEmitter.ValidEventTypes> extends EventEmitter<Events> {
   readonly #onListenerError: (error: unknown, event: PropertyKey) => void
-  /** Events with `once` listeners. */
+  /** Names of events that have `once` listeners. */
   readonly #once = new Set<PropertyKey>()
 
   constructor(onListenerError: (error: unknown, event: PropertyKey) => void) {
@@ -26,7 +29,7 @@ export class GuardedEmitter<Events extends EventEmitter.ValidEventTypes> extends
   ): boolean {
     const listeners = this.listeners(event)
     for (const listener of listeners) {
-      // Does not remove the permanent listener.
+      // Removes only the `once` listener, not the same function added with `on`.
       if (this.#once.has(event)) this.off(event, listener, undefined, true)
       try {
         const result: unknown = Reflect.apply(listener, this, args)
@@ -39,6 +42,6 @@ export class GuardedEmitter<Events extends EventEmitter.ValidEventTypes> extends
   }
 }
 
-/** For the developer: the error is in the program's own code. */
+/** Prints a listener's error for the developer of the program, who has to fix it. */
 export const printListenerError = (error: unknown, event: PropertyKey): void =>
   console.error(`a listener of "${String(event)}" failed:`, error)

@@ -2,7 +2,10 @@ import { type Capability, Kind, omitUndefined } from '@meup/protocol'
 import type { ClientContext } from './types.js'
 import type { WaitOptions } from './wait.js'
 
-/** Granted capabilities. A grant ends when it is revoked, expires, or its grantor loses them. */
+/**
+ * Granted capabilities. A grant ends when it is revoked or expires, or when its grantor loses the
+ * capabilities.
+ */
 export interface Grant {
   readonly id: string
   readonly recipient: string
@@ -12,12 +15,12 @@ export interface Grant {
 }
 
 export interface GrantOptions {
-  /** RFC 3339; default: until it is revoked. */
+  /** RFC 3339; default: until the grant is revoked. */
   readonly expiresAt?: string
   readonly reason?: string
 }
 
-/** One grant, or every grant to a participant that these capabilities cover. */
+/** One grant, or all grants of a participant that these capabilities cover. */
 export type Revocable =
   | Pick<Grant, 'id' | 'recipient'>
   | { readonly id?: never; readonly recipient: string; readonly capabilities: readonly Capability[] }
@@ -34,26 +37,26 @@ export async function sendGrant(
   return { id, recipient, capabilities, ...term }
 }
 
-/** The data that a new participant needs to connect. */
+/** A new participant, with the data that it needs to connect. */
 export interface Invitation {
   readonly participantId: string
-  /** `created`, or `readmitted` for a kicked participant whose configured token is valid again. */
+  /** `created`, or `readmitted`: a kicked participant, whose configured token is valid again. */
   readonly status: string
   /** Absent if the participant already has a token. It is sent once and never logged. */
   readonly token?: string
-  /** Path of the space at the gateway. */
+  /** Path of the space on the gateway. */
   readonly url: string
 }
 
 export interface KickOptions {
   readonly reason?: string
-  /** RFC 3339: when the token becomes valid again; default: at the next invitation. */
+  /** Time, as RFC 3339, when the token becomes valid again; default: at the next invitation. */
   readonly untilTs?: string
 }
 
 export interface PauseOptions {
   readonly reason?: string
-  /** Ends the pause automatically. */
+  /** Seconds after which the pause ends automatically. */
   readonly timeoutSeconds?: number
 }
 
@@ -70,6 +73,6 @@ export interface Status {
 }
 
 export interface StatusOptions extends WaitOptions {
-  /** The fields to return; default: all. */
+  /** Names of the fields to report; default: all. */
   readonly fields?: readonly string[]
 }

@@ -1,13 +1,19 @@
-/** Callbacks for the abort of a signal. */
+/** The listeners for the abort of a signal. */
 interface Aborting {
   readonly listeners: Set<() => void>
   run(): void
 }
 
-/** One listener per signal serves all calls: Node warns of a leak at more than ten, and a turn may make hundreds. */
+/**
+ * By signal, the listeners behind its only `abort` event listener: Node warns of a leak at more than ten, and
+ * a turn may make hundreds of calls.
+ */
 const aborting = new WeakMap<AbortSignal, Aborting>()
 
-/** Calls a listener when the signal is aborted, unless it already is. Returns a function that removes it. */
+/**
+ * Calls a listener when the signal is aborted, but not if it already is. Returns a function that removes the
+ * listener.
+ */
 export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
   if (signal === undefined || signal.aborted) return () => {}
   const { listeners, run } = aborting.get(signal) ?? begin(signal)

@@ -7,9 +7,9 @@ import type { OutboundGuard } from './guard.js'
 
 const decoder = new TextDecoder()
 
-/** An envelope that may contain secrets. */
+/** An envelope whose text has to be masked. */
 interface Guarded {
-  /** All fields but the payload. */
+  /** All fields of the envelope except the payload. */
   readonly fields: Readonly<Record<string, unknown>>
   readonly utterance: Utterance
   readonly payload: Uint8Array
@@ -21,7 +21,7 @@ interface Guarded {
  */
 export class OutboundSafety {
   readonly #settings: Partial<SafetySettings>
-  /** Compiled on first use: the default rules take a while, and clients that only listen need none. */
+  /** Compiled on first use, because the default rules take long and clients that only read need none. */
   #guard: OutboundGuard | undefined
   #loading: Promise<void> | undefined
   #waiting = 0
@@ -31,7 +31,7 @@ export class OutboundSafety {
     this.#settings = settings
   }
 
-  /** Rejects with `SafetyError` for invalid settings. */
+  /** Creates the masking of a client. Rejects with `SafetyError` for invalid settings. */
   static async open(settings: Partial<SafetySettings> | undefined): Promise<OutboundSafety> {
     const safety = new OutboundSafety(settings ?? {})
     if (settings !== undefined) safety.#guard = (await loadGuards()).createGuard(settings)
@@ -39,8 +39,8 @@ export class OutboundSafety {
   }
 
   /**
-   * The masked text of a frame; a promise while the masking module loads, and later frames wait for it as well. Throws, or
-   * rejects with, `ConnectionError` if it cannot be loaded.
+   * Masks the text of a frame. Returns a promise while the masking module is loading; later frames wait for
+   * it too. Throws or rejects with `ConnectionError` if it cannot be loaded.
    */
   filter(frame: Frame): string | Promise<string> {
     const guarded = readGuarded(frame)
@@ -66,7 +66,7 @@ export class OutboundSafety {
     return `${head.slice(0, -1)},"payload":${seen.payload ?? decoder.decode(payload)}}`
   }
 
-  /** All frames wait for the same promise, so that they keep their order. */
+  /** Loads the masking module. All frames wait for the same promise, so that their order is kept. */
   async #load(): Promise<void> {
     this.#waiting++
     this.#loading ??= loadGuards().then(
@@ -81,7 +81,10 @@ export class OutboundSafety {
   }
 }
 
-/** `undefined`: sent unchanged, or refused by the gateway. */
+/**
+ * Reads the text to mask; `undefined`: the frame is sent unchanged, since it has none or the gateway will
+ * refuse it.
+ */
 function readGuarded({ bytes, object }: Frame): Guarded | undefined {
   const normalised = normalise(object, bytes)
   if ('path' in normalised) return undefined
@@ -92,7 +95,7 @@ function readGuarded({ bytes, object }: Frame): Guarded | undefined {
   return { fields, utterance, payload: normalised.payload }
 }
 
-/** The gateway refuses other shapes. */
+/** Whether the fields have the valid types; the gateway refuses other envelopes. */
 const isUtterance = (fields: Partial<Record<keyof Utterance, unknown>>): fields is Utterance =>
   typeof fields.kind === 'string' &&
   typeof fields.payload === 'object' &&

@@ -13,7 +13,7 @@ import type { Tracing } from './tracing.js'
 import type { ClientContext, Draft } from './types.js'
 import { setLongTimeout } from './wait.js'
 
-/** The number that a gateway keeps per space [MEUP-3.11]. */
+/** The maximum of open proposals per space at a gateway [MEUP-3.11]. */
 const maxOpen = 10_000
 
 /** The open proposals of this participant. */
@@ -24,11 +24,11 @@ export class OwnProposals implements ClientHandler {
   readonly #open = new Map<string, OwnProposal>()
   readonly #calls = new Calls<OwnProposal>({
     store: new RecentCalls({ open: maxOpen, over: 1 }),
-    // The gateway's clock decides, and this client withdraws expired ones.
+    // Not by the time of envelopes: a timer withdraws expired proposals, and the gateway then decides.
     expireByLogTime: false,
     reduce: ({ what, call }) => (what === 'asked' ? this.#open.get(call.id) : call.data),
   })
-  /** Calls that may become proposals, until the gateway answers. */
+  /** Calls sent with `orPropose`, until the gateway has logged them as a request or as a proposal. */
   readonly #expected = new Map<string, Expected>()
 
   constructor(client: ClientContext, requests: Requests, tracing: Pick<Tracing, 'addTraceContext'>) {
@@ -37,7 +37,7 @@ export class OwnProposals implements ClientHandler {
     this.#tracing = tracing
   }
 
-  /** Resolves once it is logged; rejects with the gateway's refusal. */
+  /** Sends a proposal. Resolves when it is in the log; rejects with the gateway's refusal. */
   async propose(draft: ProposalDraft, options: ProposeOptions): Promise<Proposal> {
     const { to, method, params, uses, expiresAt, ...fields } = draft
     const id = freshId()
@@ -64,14 +64,17 @@ export class OwnProposals implements ClientHandler {
     return proposal
   }
 
-  /** Resolves once a call is logged: with the proposal that it has become, or `undefined` if it was made. */
+  /**
+   * Registers a call with `orPropose`. When it is in the log, resolves with its proposal, or with `undefined`
+   * if it was logged as a request.
+   */
   expect(id: string, terms: Terms): Promise<Proposal | undefined> {
     return new Promise((resolve) => {
       this.#expected.set(id, { proposal: new OwnProposal(id, this.#client, this.#requests, terms), resolve })
     })
   }
 
-  /** The call was refused, or was not sent. */
+  /** Removes a call that was refused or not sent. */
   unexpect(id: string): void {
     this.#expected.delete(id)
   }
@@ -116,7 +119,7 @@ interface Terms extends ProposeOptions {
   readonly expiresAt?: string | undefined
 }
 
-/** Milliseconds to wait for an approval that was made just before the expiry. */
+/** Milliseconds to wait for an approval that was sent just before the expiry. */
 const expiryGraceMs = 1000
 
 /** An open proposal of this participant [MEUP-4.17]. */
@@ -144,7 +147,7 @@ class OwnProposal implements Proposal {
     this.outcome.catch(() => {}) // A caller that does not await the outcome gets no unhandled rejection.
   }
 
-  /** The proposal is logged; starts its expiry. */
+  /** Starts the expiry of the proposal, which is now in the log. */
   begin(): void {
     const { expiresAt } = this.#terms
     if (expiresAt === undefined || this.#isDecided) return
@@ -182,7 +185,7 @@ class OwnProposal implements Proposal {
     this.#reject(error)
   }
 
-  /** Waits for the response immediately: it may be the next frame. */
+  /** Starts waiting for the response immediately, because it may be the next frame. */
   #onApproved(by: string, requestId: string): void {
     this.#close()
     const { to, onProgress, timeoutMs = Number.POSITIVE_INFINITY } = this.#terms
@@ -194,20 +197,26 @@ class OwnProposal implements Proposal {
     )
   }
 
-  /** The first rejection settles the proposal. It is withdrawn, so that it cannot be approved later. */
+  /** Settles with the first rejection. Withdraws the proposal, so that it cannot be approved later. */
   #onRejected(by: string, reasons: ReturnType<typeof readReasons>): void {
     this.#settle({ state: 'rejected', by, ...reasons })
     this.#tryWithdraw('rejected').catch(() => {}) // It handles its errors: it never rejects.
   }
 
-  /** Approvals precede the echo of the withdrawal. If it is refused, a grace period decides. */
+  /**
+   * Withdraws the proposal: an approval logged before would arrive before the withdrawal's echo. If the
+   * withdrawal is refused, waits for a grace period.
+   */
   async #onExpired(): Promise<void> {
     this.#isLate = true
     if ((await this.#tryWithdraw('expired')) || this.#isDecided) return
     this.#cancelExpiry = setLongTimeout(expiryGraceMs, () => this.#settle({ state: 'expired' }))
   }
 
-  /** Whether the space accepted the withdrawal. If not, the proposal is settled or expires. */
+  /**
+   * Returns whether the gateway accepted the withdrawal. If not, the proposal is already settled or will
+   * expire.
+   */
   async #tryWithdraw(reason: string): Promise<boolean> {
     return this.#client.send(this.#createWithdrawal(reason)).then(
       () => true,

@@ -5,20 +5,23 @@ import { setLongTimeout } from './wait.js'
 
 /** A pause of this participant [MEUP-3.13]. */
 export interface Pause {
-  /** Absent if the pause is known from a refusal only. */
+  /** The participant that sent the pause; absent if only a refusal reported it. */
   readonly by?: string
   readonly reason?: string
-  /** RFC 3339: when it ends automatically. */
+  /** RFC 3339: when the pause ends automatically. */
   readonly until?: string
 }
 
-/** A timer may fire a millisecond early, when the gateway still refuses. */
+/** Added to each timer, which may fire a millisecond early, before the pause has ended at the gateway. */
 const timerSlackMs = 2
 
-/** The maximum time of a `Date`. */
+/** The maximum time of a `Date`, in ms. */
 const maxTime = 8.64e15
 
-/** The pause of this participant, by the list of participants; until that contains it, by a refusal. */
+/**
+ * The pause of this participant, from the list of participants. If a refusal arrives before the list is
+ * updated, from the refusal.
+ */
 export class OwnPause implements ClientHandler {
   readonly #client: { readonly id: string }
   readonly #participants: Pick<ParticipantList, 'find' | 'now'>
@@ -46,7 +49,7 @@ export class OwnPause implements ClientHandler {
     this.#update(isResumed ? undefined : this.#refused)
   }
 
-  /** A refusal may come before the envelope of the pause. */
+  /** Handles a refusal, which may arrive before the envelope of the pause. */
   onRefused({ code, retryAfterMs = Number.POSITIVE_INFINITY }: ErrorPayload): void {
     if (code !== 'participant_paused' || this.current !== undefined) return
     const end = this.#participants.now() + retryAfterMs

@@ -13,7 +13,7 @@ export interface OpenProposal {
   readonly id: string
   readonly seq: number
   readonly from: string
-  /** When it was made, RFC 3339. */
+  /** When the proposal was sent, RFC 3339. */
   readonly ts: string
   /** The addressees of the request; absent = everyone. */
   readonly to?: readonly string[]
@@ -25,13 +25,13 @@ export interface OpenProposal {
   readonly correlationId?: string | readonly string[]
   readonly parallelGroup?: number
   readonly expiresAt?: string
-  /** How often it can still be approved. */
+  /** Number of approvals that are still possible. */
   readonly usesLeft: number
-  /** Participants that rejected it; others may still approve it. */
+  /** Participants that rejected it. Other participants may still approve it. */
   readonly rejectedBy: readonly string[]
-  /** The program that proposed it; absent = unnamed. */
+  /** Session id of the proposing program; absent if it sent none. */
   readonly session?: string
-  /** That program has ended, so that nothing waits for the result. */
+  /** The proposing program has ended, so that no program waits for the result. */
   readonly programEnded?: true
 }
 
@@ -45,24 +45,24 @@ export type Settlement =
 type Approved = Extract<Settlement, { state: 'approved' }>
 type Refused = Exclude<Settlement, Approved>
 
-/** The result for the proposer: the approver and the response, or why there is none. */
+/** The result for the proposer: the approver and the response, or the reason why there is no response. */
 export type ProposalOutcome =
   | (Approved & { readonly response: McpResponsePayload; readonly responseId: string })
   | Refused
 
-/** A request for others to approve. */
+/** A request that other participants may approve. */
 export interface ProposalDraft {
   /** The addressees of the approved request. */
   readonly to: string | readonly string[]
   readonly method: string
   readonly params?: object
-  /** How often it may be approved; default 1. */
+  /** Maximum number of approvals; default 1. */
   readonly uses?: number
   /** RFC 3339; absent = open until it is settled. */
   readonly expiresAt?: string
   readonly context?: string
   readonly correlationId?: string
-  /** The reason, for approvers. */
+  /** The reason shown to approvers. */
   readonly rationale?: string
   readonly parallelGroup?: number
 }
@@ -78,16 +78,18 @@ export interface ProposeOptions {
 export interface Proposal {
   readonly id: string
   /**
-   * Settles with the first decision: the first approval, once its response is there, or the first rejection, after
-   * which the proposal is withdrawn so that it cannot be fulfilled later. Rejects with `ConnectionError` when the client
-   * is closed or the response takes too long.
+   * Settles with the first decision: with the first approval, when its response has arrived; or with the
+   * first rejection, after which the proposal is withdrawn so that it cannot be approved later. Rejects with
+   * `ConnectionError` when the client is closed or the response takes too long.
    */
   readonly outcome: Promise<ProposalOutcome>
-  /** Withdraws the proposal. Rejects with the gateway's `ProtocolError` when it is settled. */
+  /** Withdraws the proposal. Rejects with the gateway's `ProtocolError` if it is already settled. */
   withdraw(reason?: string): Promise<void>
 }
 
-/** A call was proposed, because this participant may not make it, and was not approved. */
+/**
+ * Thrown if a call was proposed, because this participant may not make it, and the proposal was not approved.
+ */
 export class ProposalError extends Error {
   override readonly name = 'ProposalError'
   constructor(

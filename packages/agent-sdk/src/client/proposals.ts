@@ -21,7 +21,7 @@ import type { CallOptions, ClientContext } from './types.js'
 import { setLongTimeout, type WaitOptions } from './wait.js'
 
 export interface ApproveOptions extends WaitOptions, Pick<CallOptions, 'onElicitation' | 'waitForMs'> {
-  /** The reason for the approval; default: none [MEUP-13.11]. */
+  /** The reason for the approval, for the log; default: none [MEUP-13.11]. */
   readonly why?: string
   /** Id of the resulting request; default: a new one. */
   readonly requestId?: string
@@ -34,26 +34,35 @@ export interface Rejection {
 
 export interface ProposalsEvents {
   proposal: [OpenProposal]
-  /** The proposal is no longer open: for everyone, or, after a rejection by this participant, for this one. */
+  /**
+   * The proposal is no longer open: for all participants or, after a rejection by this participant, for this
+   * one.
+   */
   settled: [OpenProposal, Settlement]
-  /** The program that proposed it has ended. The proposal stays open. */
+  /** The program that sent the proposal has ended. The proposal stays open. */
   programEnded: [OpenProposal]
 }
 
 interface AlwaysOptions extends GrantOptions, Pick<ApproveOptions, 'why' | 'onElicitation'> {
-  /** Patterns [MEUP-4.3] for arguments; arguments without a pattern may have any value. */
+  /** Patterns [MEUP-4.3] for arguments. An argument without a pattern may have any value. */
   readonly arguments?: Readonly<Record<string, PayloadPattern>>
 }
 
-/** Beyond these bounds the oldest proposal of the participant with the largest share is dropped. */
+/**
+ * Maximum open proposals, and maximum characters of their params. Above these, the oldest proposal of the
+ * participant with the largest share is dropped.
+ */
 const [maxOpen, maxOpenChars] = [1000, 8_000_000]
 
-/** Open proposals of others that this connection received [MEUP-4.17]. To receive earlier ones, resume with `after` or `tail`. */
+/**
+ * Open proposals of other participants that this connection received [MEUP-4.17]. To receive earlier ones,
+ * resume with `after` or `tail`.
+ */
 export class Proposals extends GuardedEmitter<ProposalsEvents> implements ClientHandler {
   readonly #client: ClientContext
   readonly #requests: Requests
   readonly #attendance: Attendance
-  /** Cancels the timer of each proposal with an expiry. */
+  /** By proposal with an expiry, the function that cancels its timer. */
   readonly #timers = new Map<string, () => void>()
   readonly #store = new FairProposals((id) => this.#cancelExpiry(id))
   readonly fold = new Calls<OpenProposal>({
@@ -63,7 +72,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
       return envelope.kind === Kind.mcpProposal ? toOpenProposal(envelope as ProposalEnvelope) : undefined
     },
   })
-  /** Listed before the connection was opened; added at its first welcome. */
+  /** Proposals that were read over HTTP before the connection was opened; added at its first welcome. */
   #listed: readonly OpenProposal[]
 
   constructor(
@@ -88,7 +97,10 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     return this.#store.get(id)?.data
   }
 
-  /** Whether this participant may make the request itself. The gateway decides. */
+  /**
+   * Whether this participant may make the proposed request itself, as far as this client knows. The gateway
+   * decides.
+   */
   mayApprove(id: string): boolean {
     const proposal = this.get(id)
     if (proposal === undefined || proposal.from === this.#client.id) return false
@@ -97,14 +109,14 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     return this.#client.can({ kind: Kind.mcpRequest, ...omitUndefined({ to, context }), payload })
   }
 
-  /** Rejecting requires the right to approve [MEUP-3.11]. */
+  /** Whether this participant may reject a proposal. That requires the right to approve it [MEUP-3.11]. */
   mayReject(id: string): boolean {
     const from = this.get(id)?.from
     const draft = { kind: Kind.mcpReject, to: [from ?? ''], correlationId: id }
     return this.mayApprove(id) && this.#client.can(draft)
   }
 
-  /** Whether this participant may grant the capability of `allowAlways` without `arguments`. */
+  /** Whether this participant may grant the capability that `allowAlways` would grant without `arguments`. */
   mayAllowAlways(id: string): boolean {
     const proposal = this.get(id)
     const capability = proposal && getAlwaysCapability(proposal)
@@ -113,18 +125,22 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   }
 
   /**
-   * Has the gateway make the proposed request exactly as proposed [MEUP-4.20], and returns its result; throws `ToolError` for
-   * its error. Needs only the id: this connection need not have received the proposal. Rejects with `ProtocolError` if this
-   * participant may not make the request, or the proposal is not open. A timeout does not cancel the request, whose answer is
-   * for the proposer. Rejects with `ConnectionError` `participant_away` like `BaseClient.request`; a request that was not sent
-   * leaves the proposal open.
+   * Approves a proposal: the gateway makes the request exactly as proposed [MEUP-4.20]. Returns the result;
+   * throws `ToolError` if the response is an error. The id suffices: this connection need not have received
+   * the proposal. Rejects with `ProtocolError` if this participant may not make the request, or the proposal
+   * is not open. A timeout does not cancel the request, because its response is for the proposer. Rejects
+   * with `ConnectionError` `participant_away` like `BaseClient.request`; if the request was not sent, the
+   * proposal stays open.
    */
   async approve(id: string, options: ApproveOptions = {}): Promise<Record<string, unknown>> {
     await this.#whenHere(id, options)
     return getResult((await this.#carryOut(id, options).response).payload)
   }
 
-  /** Resolves once the rejection is logged. Others may approve the proposal until it is withdrawn. */
+  /**
+   * Rejects a proposal. Resolves when the rejection is in the log. Other participants may approve the
+   * proposal until it is withdrawn.
+   */
   async reject(id: string, { reason, message }: Rejection): Promise<void> {
     const { from } = this.#find(id)
     const payload = pickReasons({ reason, ...omitUndefined({ message }) })
@@ -132,8 +148,9 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   }
 
   /**
-   * Approves the proposal and grants its proposer the capability for the same method, tool and target, with any or with
-   * matching arguments. Rejects with `TypeError` if there is no such capability: see `getAlwaysCapability`.
+   * Approves the proposal, and grants the proposer the capability for the same method, tool and target, with
+   * any arguments or with those that match `arguments`. Rejects with `TypeError` if there is no such
+   * capability: see `getAlwaysCapability`.
    */
   async allowAlways(id: string, options: AlwaysOptions = {}): Promise<Grant> {
     const { arguments: args, why, onElicitation, ...terms } = options
@@ -197,7 +214,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     return { sent, response }
   }
 
-  /** Adds them, except those that this participant has rejected. */
+  /** Adds the proposals that were read over HTTP, except those that this participant has rejected. */
   #addListed(): void {
     for (const proposal of this.#listed) {
       if (proposal.rejectedBy.includes(this.#client.id)) continue
@@ -249,7 +266,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     }
   }
 
-  /** `proposal`: the last known state, if it is already removed. */
+  /** `proposal`: its last state, if it was already removed from the store. */
   #settle(id: string, settlement: Settlement, proposal = this.get(id)): void {
     this.#store.delete(id)
     if (proposal !== undefined) this.emit('settled', proposal, settlement)
@@ -265,7 +282,10 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   }
 }
 
-/** The open proposals. A participant cannot displace those of others. */
+/**
+ * Stores the open proposals of all participants. A participant with many proposals cannot displace those of
+ * others.
+ */
 class FairProposals implements CallStore<OpenProposal> {
   readonly #onRemoved: (id: string) => void
   readonly #open = new Map<string, Call<OpenProposal>>()
@@ -306,7 +326,7 @@ class FairProposals implements CallStore<OpenProposal> {
     return this.#open.values()
   }
 
-  /** Characters of the proposed params. */
+  /** Number of characters of the proposed params. */
   #measure({ params = {} }: OpenProposal): number {
     const chars = this.#sizes.get(params) ?? JSON.stringify(params).length
     this.#sizes.set(params, chars)
@@ -333,7 +353,7 @@ const getStanding = ({ usesLeft, rejectedBy, programEnded }: Call<unknown>) => (
   ...(programEnded && ({ programEnded } as const)),
 })
 
-/** A proposal listed by the gateway, as if it had just been received. */
+/** Converts a proposal listed by the gateway to the state that its envelope would have led to. */
 function toCall(proposal: OpenProposal): Call<OpenProposal> {
   const {
     id,
@@ -386,7 +406,7 @@ function toOpenProposal(envelope: ProposalEnvelope): OpenProposal {
   }
 }
 
-/** Methods without a target: a capability for one covers only that method. */
+/** Methods without a target: a capability for such a method allows no more than was proposed. */
 const untargeted: ReadonlySet<string> = new Set([
   'initialize',
   'ping',
@@ -395,7 +415,7 @@ const untargeted: ReadonlySet<string> = new Set([
   'resources/list',
   'resources/templates/list',
 ])
-/** The field with the target of other methods. */
+/** By method, the field of its params that contains the target. */
 const targets: ReadonlyMap<string, 'name' | 'uri'> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
@@ -404,7 +424,7 @@ const targets: ReadonlyMap<string, 'name' | 'uri'> = new Map([
   ['resources/unsubscribe', 'uri'],
 ])
 
-/** The request in a proposal. */
+/** The request that a proposal contains. */
 export interface ProposedRequest {
   readonly to?: readonly string[] | undefined
   readonly method: string
@@ -412,9 +432,9 @@ export interface ProposedRequest {
 }
 
 /**
- * The capability that `allowAlways` grants: for the proposed method, tool and addressees, with arguments that match `args`;
- * absent = any. `undefined` if a capability would allow more than was proposed: the proposal has no addressee, its method has
- * no tool, prompt or resource, or it names none.
+ * The capability that `allowAlways` grants: for the proposed method, target and addressees, with arguments
+ * that match `args` (absent = any). `undefined` if the capability would allow more than was proposed: the
+ * proposal has no addressee, or its request names no tool, prompt or resource.
  */
 export function getAlwaysCapability(
   { to, method, params }: ProposedRequest,

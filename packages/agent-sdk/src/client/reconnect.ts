@@ -1,31 +1,40 @@
 import { ConnectionError } from './errors.js'
 
-/** When and how often a lost connection is retried. */
+/** When, and how often, a lost connection is retried. */
 export interface ReconnectOptions {
-  /** The wait before the first attempt is drawn from 0 to this [milliseconds]; default 250. It doubles with each failure. */
+  /**
+   * Milliseconds; default 250. The wait before the first attempt is random between 0 and this. The upper
+   * bound doubles with each failure.
+   */
   readonly minMs?: number
-  /** The longest wait [milliseconds]; default 30,000. */
+  /** Maximum milliseconds of a wait; default 30,000. */
   readonly maxMs?: number
-  /** Attempts in a row that may fail; default `Infinity`. 0 = a lost connection closes the client. */
+  /** Maximum failed attempts in a row; default `Infinity`. 0 = a lost connection closes the client. */
   readonly retries?: number
   /**
-   * Called before each attempt with the error and the number of the attempt since the last welcome, from 1. `false` closes the
-   * client with that error. Not called after final refusals, such as a wrong token.
+   * Called before each attempt with the error, and the number of the attempt since the last welcome, starting
+   * at 1. `false` closes the client with that error. Not called after final refusals, such as an invalid
+   * token.
    */
   readonly shouldRetry?: (error: Error, attempt: number) => boolean
 }
 
-/** Deadlines of a connection in milliseconds, after which it is given up and retried. `Infinity` = never. */
+/**
+ * Deadlines of a connection in milliseconds. When one passes, the connection is closed and retried.
+ * `Infinity` = never.
+ */
 export interface LineDeadlines {
-  /** For TCP, TLS and the handshake of the WebSocket; default 10,000. */
+  /** Time for TCP, TLS and the WebSocket handshake; default 10,000. */
   readonly handshakeMs?: number
-  /** For the welcome after that; default 10,000. */
+  /** Time from the handshake to the welcome; default 10,000. */
   readonly welcomeMs?: number
-  /** Without a byte, pings included; default 50,000. Pages count frames instead of bytes. */
+  /**
+   * Time without a received byte, including pings; default 50,000. Browsers count frames instead of bytes.
+   */
   readonly silenceMs?: number
 }
 
-/** Throws `ConnectionError` `not_configured` for invalid values. */
+/** Checks the options and applies defaults. Throws `ConnectionError` `not_configured` for invalid values. */
 export function resolveReconnect({
   minMs = 250,
   maxMs = 30_000,
@@ -38,7 +47,9 @@ export function resolveReconnect({
   return { minMs, maxMs, retries, shouldRetry }
 }
 
-/** Throws `ConnectionError` `not_configured` for invalid values. */
+/**
+ * Checks the deadlines and applies defaults. Throws `ConnectionError` `not_configured` for invalid values.
+ */
 export function resolveDeadlines({
   handshakeMs = 10_000,
   welcomeMs = 10_000,

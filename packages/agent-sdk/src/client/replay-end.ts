@@ -1,6 +1,6 @@
 import type { WelcomePayload } from '@meup/protocol'
 
-/** Whether a connection is replaying, and when the replay ends [MEUP-13.6]. */
+/** Tracks whether a connection is replaying, and when the replay ends [MEUP-13.6]. */
 export class ReplayEnd {
   /** Last seq of the replay; 0 = none. */
   #to = 0
