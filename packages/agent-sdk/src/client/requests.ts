@@ -23,9 +23,11 @@ type Response = EnvelopeOf<typeof Kind.mcpResponse>
 /** A pending MCP request. */
 export interface PendingRequest {
   readonly id: string
-  /** The progress token: the id of the request, or of the proposal that it fulfils. */
+  /** The progress token: the id of the request, or of its proposal. */
   readonly token: string
-  /** Its addressees, if known: an approval by id learns them from its acknowledgement. */
+  /**
+   * The addressees, if known: those of a request that results from an approval are learned from its envelope.
+   */
   readonly to: readonly string[]
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly onNotification?: ((notification: McpRequestPayload) => void) | undefined
@@ -39,16 +41,16 @@ interface Waiting {
   elicitations: number
 }
 
-/** Maximum ms by which an elicitation of the callee extends the wait of its caller. */
+/** Maximum ms that the caller waits longer because of an elicitation by the callee. */
 const elicitationMs = 300_000
-/** Elicitations per request that extend the wait. */
+/** Maximum elicitations per request that extend the wait. */
 const maxElicitations = 16
 
-/** MCP requests that wait for their response, by the id of the request. */
+/** Pending MCP requests of this participant, by envelope id. */
 export class Requests implements ClientHandler {
   readonly #waiting = new Map<string, Waiting>()
 
-  /** Resolves with the first response. Rejects when it is aborted or takes too long. */
+  /** Waits for the first response. Rejects when the wait is aborted or takes too long. */
   waitForResponse(request: PendingRequest, options: WaitOptions): Promise<Response> {
     return wait(
       'response',
@@ -75,20 +77,23 @@ export class Requests implements ClientHandler {
     for (const waiting of this.#correlated(response)) {
       if (ended === undefined) waiting.waiter.resolve(response)
       else {
-        // Other addressees may still answer.
+        // Another addressee may still answer.
         waiting.to = waiting.to.filter((id) => id !== ended)
         if (waiting.to.length === 0) waiting.waiter.reject(programEndedError(ended))
       }
     }
   }
 
-  /** The pending request that an elicitation of its addressee is about [MEUP-3.26]. */
+  /** Finds the pending request that an elicitation by its callee is about [MEUP-3.26]. */
   findElicited(envelope: AnyEnvelope): PendingRequest | undefined {
     if (envelope.kind !== Kind.mcpRequest || !isElicitation(envelope.payload)) return undefined
     return this.#correlated(envelope).find(({ to }) => to.includes(envelope.from))?.request
   }
 
-  /** Whether this is a notification about a pending request, which is not meant for the tools of this participant. */
+  /**
+   * Whether the envelope is a notification about a pending request. The tools of this participant do not get
+   * these.
+   */
   isNotification(envelope: AnyEnvelope): envelope is EnvelopeOf<typeof Kind.mcpRequest> {
     if (envelope.kind !== Kind.mcpRequest || !envelope.payload.method.startsWith('notifications/'))
       return false
@@ -107,7 +112,7 @@ export class Requests implements ClientHandler {
     return correlations(envelope).flatMap((id) => this.#waiting.get(id) ?? [])
   }
 
-  /** Only the addressees of a request may report its progress. */
+  /** Passes a notification to its request. Ignores senders that are not addressees of the request. */
   #onNotification(envelope: EnvelopeOf<typeof Kind.mcpRequest>): void {
     const { from, payload } = envelope
     const isProgress = payload.method === 'notifications/progress'
@@ -122,7 +127,7 @@ export class Requests implements ClientHandler {
   }
 }
 
-/** Adds the progress token. */
+/** Adds the progress token to the params of a request. */
 export function withProgressToken(params: object, progressToken: string): object {
   const { _meta } = params as { _meta?: object }
   return { ...params, _meta: { ..._meta, progressToken } }
@@ -138,15 +143,15 @@ function readProgress(params: Record<string, unknown> | undefined, token: string
   }
 }
 
-/** The result of a JSON-RPC response; throws `ToolError` for its error. */
+/** Returns the result of a JSON-RPC response. Throws `ToolError` if it is an error. */
 export function getResult({ result, error }: McpResponsePayload): Record<string, unknown> {
   if (error === undefined || error === null) return readResult(result)
-  // The gateway does not validate this field.
+  // The gateway does not validate the error object.
   const { message, code, data } = Object(error) as Partial<NonNullable<McpResponsePayload['error']>>
   throw new ToolError(String(message ?? 'the tool failed without saying why'), code, data)
 }
 
-/** MCP results are objects; some servers send a text. */
+/** Converts a result to an object, as MCP requires: some servers send a string. */
 function readResult(result: unknown): Record<string, unknown> {
   if (isObject(result)) return result
   if (result === undefined || result === null) return {}
@@ -155,11 +160,11 @@ function readResult(result: unknown): Record<string, unknown> {
 
 interface ExpectedReply {
   readonly kind: Kind
-  /** The participant that has to answer; absent = anyone. */
+  /** The only participant whose answer counts; absent = any. */
   readonly from?: string
 }
 
-/** Envelopes awaiting an answer of another kind, by the id of the sent one. */
+/** Sent envelopes that wait for an answer of another kind, by envelope id. */
 export class Replies implements ClientHandler {
   readonly #client: Pick<ClientContext, 'id' | 'sendPaced'>
   readonly #isPresent: (id: string) => boolean
@@ -203,7 +208,10 @@ export class Replies implements ClientHandler {
     return (await answer) as EnvelopeOf<K>
   }
 
-  /** Consumes answers to invitations, which contain a token. */
+  /**
+   * Resolves waiting envelopes. Returns true for answers to invitations, which hides their token from
+   * listeners.
+   */
   onEnvelope(envelope: AnyEnvelope): boolean {
     if (this.#waiting.size === 0) return false
     for (const expected of [...this.#waiting.values()]) {
@@ -231,7 +239,10 @@ interface SubscriptionChange extends Waiter<WelcomePayload> {
   readonly wanted: SubscribePayload
 }
 
-/** The subscription of a client. The gateway drops it with the connection; the client renews it [MEUP-9.1]. */
+/**
+ * The subscription of a client. The gateway forgets it when the connection is lost, so the client renews it
+ * [MEUP-9.1].
+ */
 export class Subscriptions implements ClientHandler {
   readonly #post: (envelope: object) => void
   #current: SubscribePayload | undefined
@@ -245,7 +256,10 @@ export class Subscriptions implements ClientHandler {
     return new Promise((resolve, reject) => this.#request({ id: freshId(), wanted, resolve, reject }))
   }
 
-  /** Renews the subscription on a new connection; otherwise the welcome answers a change. */
+  /**
+   * Renews the subscription if the welcome is the first of a connection; otherwise resolves the change that
+   * it answers.
+   */
   onWelcome(welcome: WelcomePayload, _: unknown, { isFirst, answers = '' }: WelcomeInfo): void {
     if (isFirst) this.#renew()
     const change = isFirst ? undefined : this.#remove(answers)
@@ -254,7 +268,7 @@ export class Subscriptions implements ClientHandler {
     change.resolve(welcome)
   }
 
-  /** Whether this is the refusal of a change. */
+  /** If the envelope refuses a subscription change, rejects that change and returns true. */
   onEnvelope(envelope: AnyEnvelope): boolean {
     if (envelope.kind !== Kind.systemError) return false
     const { correlationId, payload } = envelope

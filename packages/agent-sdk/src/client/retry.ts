@@ -2,9 +2,9 @@ import { namespaceOf, ProtocolError } from '@meup/protocol'
 import { abortedError, getRetryAfterMs } from './errors.js'
 import { onAbort } from './on-abort.js'
 
-/** Milliseconds that one envelope waits in all for transient refusals. */
+/** Maximum milliseconds that an envelope waits in total because of transient refusals. */
 const maxWaitMs = 10_000
-/** Milliseconds before a retry after `unavailable` without `retryAfterMs`. */
+/** Milliseconds until a retry if `unavailable` or `internal` has no `retryAfterMs`. */
 const unavailableMs = 500
 
 /** A client that may be paused. */
@@ -32,7 +32,10 @@ export async function whenResumed(client: Pausable, signal?: AbortSignal): Promi
   }
 }
 
-/** Repeats the action after a pause that refused it. Rejects with `aborted` when the signal is aborted. */
+/**
+ * Runs an action. If it was refused because of a pause, repeats it when the pause has ended. Rejects with
+ * `aborted` when the signal is aborted.
+ */
 export async function retryAfterPause<Value>(
   client: Pausable,
   act: () => Promise<Value>,
@@ -51,12 +54,13 @@ export async function retryAfterPause<Value>(
 }
 
 /**
- * Sends at the rate of the space [MEUP-13.8]: resends an envelope refused as `rate_limited` after its `retryAfterMs`, and after
- * other transient refusals a little later. Envelopes of the same namespace queue behind it, so that a burst is
- * refused once and then sent at the permitted rate. The head of the queue waits ten seconds at most.
+ * Sends at the rate of the space [MEUP-13.8]: resends an envelope refused as `rate_limited` after its
+ * `retryAfterMs`, and after other transient refusals a little later. Envelopes of the same namespace queue
+ * behind it, so that of a burst only the first ones are refused. The first in the queue waits ten seconds at
+ * most.
  */
 export class Pace {
-  /** The tail of the queue by namespace; absent = empty. */
+  /** Last promise in the queue of each namespace; absent = the queue is empty. */
   readonly #lines = new Map<string, Promise<unknown>>()
 
   async send<Value>(kind: string, act: () => Promise<Value>, signal?: AbortSignal): Promise<Value> {
@@ -84,7 +88,7 @@ export class Pace {
   }
 }
 
-/** Repeats the action while refusals are transient; `waitMs`: delay before the first attempt. */
+/** Repeats an action while it is refused with transient errors. `waitMs`: delay before the first attempt. */
 async function retryPassing<Value>(
   act: () => Promise<Value>,
   waitMs: number,
@@ -102,7 +106,10 @@ async function retryPassing<Value>(
   }
 }
 
-/** The wait until the next attempt. Throws final errors, those ended by a resume, and those that would take longer than `maxMs`. */
+/**
+ * Milliseconds until the next attempt. Rethrows errors that a retry does not resolve, or only after more than
+ * `maxMs`.
+ */
 function getWait(error: unknown, maxMs: number): number {
   const code = error instanceof ProtocolError ? error.code : undefined
   const isGatewaysFault = code === 'unavailable' || code === 'internal'
@@ -112,7 +119,7 @@ function getWait(error: unknown, maxMs: number): number {
   return wait
 }
 
-/** Resolves after `ms`, or when it is aborted. */
+/** Resolves after `ms`, or when the signal is aborted. */
 function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

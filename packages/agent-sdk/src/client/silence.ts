@@ -1,13 +1,14 @@
 import { setLongTimeout } from './wait.js'
 
-/** Checks per limit: silence is detected within a tenth more. */
+/** Checks per limit, so that silence is detected with a delay of at most a tenth of the limit. */
 const looks = 10
-/** Delay of the repetition after a late check, in ms. */
+/** Milliseconds until a late check is repeated. */
 const repeatMs = 1000
 
 /**
- * Calls `onSilent` once `received()` has not changed for `limitMs`. Returns a function that stops it. Uses the clock, because
- * timers stop while a machine sleeps. A late check is repeated, because data may have arrived while the process could not run.
+ * Calls `onSilent` when `received()` has not changed for `limitMs`. Returns a function that stops watching.
+ * Measures with the clock, because timers stop while a machine sleeps. A late check is repeated, because data
+ * may have arrived while the process was suspended.
  */
 export function watchSilence(limitMs: number, received: () => number, onSilent: () => void): () => void {
   if (limitMs === Number.POSITIVE_INFINITY) return () => {}
@@ -21,7 +22,7 @@ export function watchSilence(limitMs: number, received: () => number, onSilent: 
     const isLate = !wasLate && now - dueAt > stepMs
     wasLate = isLate
     const heard = received()
-    // An earlier time: the clock was adjusted.
+    // If the time has decreased, the clock was adjusted: starts measuring again.
     if (heard !== count || now < heardAt) [count, heardAt] = [heard, now]
     else if (now - heardAt >= limitMs && !isLate) {
       onSilent()

@@ -23,7 +23,7 @@ import { type Waiter, type WaitOptions, wait } from './wait.js'
 export class ParticipantList implements ClientHandler {
   readonly fold = new Participants()
   readonly #time: GatewayTime
-  /** The ids that each caller waits for. */
+  /** By caller of `whenPresent`, the ids that it waits for. */
   readonly #waiting = new Map<Waiter<void>, readonly string[]>()
 
   constructor(time: GatewayTime) {
@@ -34,7 +34,7 @@ export class ParticipantList implements ClientHandler {
     return this.#time.now()
   }
 
-  /** As of now, because pauses and kicks expire. */
+  /** All participants. Expired pauses and kicks are removed at each call. */
   list(): ParticipantDetails[] {
     return this.fold.all(this.now())
   }
@@ -44,7 +44,7 @@ export class ParticipantList implements ClientHandler {
     return this.find(id)?.kind
   }
 
-  /** As of now; `undefined` = not in this space. */
+  /** A participant. An expired pause or kick is removed at each call; `undefined` = not in this space. */
   find(id: string): ParticipantDetails | undefined {
     return this.fold.get(id, this.now())
   }
@@ -80,10 +80,13 @@ export class ParticipantList implements ClientHandler {
   }
 }
 
-/** An open run and its visibility: the owner hides its own thoughts, others hide all [MEUP-9.6]. */
+/**
+ * An open run and its visibility: its owner can hide its own thoughts, other participants can hide all
+ * thoughts [MEUP-9.6].
+ */
 export type OpenRun = Pick<ContextInfo, 'context' | 'owner' | 'reasoningVisible' | 'hiddenBy'>
 
-/** A run was hidden or shown. */
+/** Emitted when a run was hidden or shown. */
 export interface VisibilityChange {
   /** The context of the run. */
   readonly context: string
@@ -91,11 +94,14 @@ export interface VisibilityChange {
   readonly reasoningVisible: boolean
   /** Participants that hide the run; absent = visible. */
   readonly hiddenBy?: readonly string[]
-  /** Absent if the end of the run showed it, or this happened while disconnected. */
+  /**
+   * The participant that hid or showed the run; absent if its end showed it, or if this happened during a
+   * disconnection.
+   */
   readonly by?: string
 }
 
-/** The open runs, from the welcome and later envelopes. */
+/** The open runs, by the welcome and later envelopes. */
 export class Runs implements ClientHandler {
   readonly #onChange: (change: VisibilityChange) => void
   readonly fold = new ContextStates({ closed: 0 })
@@ -104,7 +110,7 @@ export class Runs implements ClientHandler {
     this.#onChange = onChange
   }
 
-  /** Oldest first. */
+  /** The open runs, oldest first. */
   list(): OpenRun[] {
     return [...this.fold.open()]
       .filter(({ context }) => contextParent(context) === undefined)
@@ -135,12 +141,12 @@ export class Runs implements ClientHandler {
   }
 }
 
-/** The capabilities of this participant in the last welcome. The gateway decides. */
+/** The capabilities of this participant by the last welcome. The gateway has the final decision. */
 export class OwnCapabilities {
   #list: readonly Capability[] = []
   #compiled: readonly Capabilities[] | undefined
 
-  /** Returns whether they changed. */
+  /** Replaces the capabilities. Returns whether they have changed. */
   update(list: readonly Capability[]): boolean {
     const changed = JSON.stringify(list) !== JSON.stringify(this.#list)
     if (changed) {
@@ -154,13 +160,14 @@ export class OwnCapabilities {
     const rule = getKindRule(envelope.kind)
     if (rule?.gateway || namespaceOf(envelope.kind) === namespaceOf(Kind.systemError)) return false
     if (rule?.free) return true
-    // Compiled one by one: configured and granted capabilities together can exceed the limit of a list.
+    // Compiled separately, because configured and granted capabilities together may exceed the limit of one
+    // list.
     const compiled = this.#compiled ?? this.#list.flatMap(tryCompile)
     if (isCompilable(this.#list)) this.#compiled = compiled
     return compiled.some((each) => each.allows(envelope).allowed)
   }
 
-  /** Whether the listed capabilities provably cover each requested one [MEUP-4.12]. */
+  /** Whether these capabilities provably cover every requested one [MEUP-4.12]. */
   cover(asked: readonly Capability[]): boolean {
     try {
       const held = this.#list.map((each) => [each])
@@ -172,7 +179,7 @@ export class OwnCapabilities {
   }
 }
 
-/** A capability that this version cannot parse allows nothing. */
+/** Compiles a capability; empty if this version cannot parse it, so that it allows nothing. */
 function tryCompile(capability: Capability): Capabilities[] {
   try {
     return [compileCapabilities([capability])]
@@ -182,9 +189,9 @@ function tryCompile(capability: Capability): Capabilities[] {
   }
 }
 
-/** The gateway's clock, independent of the local clock. */
+/** The time by the gateway's clock. */
 export class GatewayTime {
-  /** How far the gateway's clock is ahead of the local one. */
+  /** Milliseconds by which the gateway's clock is ahead of the local clock. */
   #ahead = 0
 
   /** `ts`: when the gateway sent the welcome, RFC 3339. */
@@ -193,7 +200,7 @@ export class GatewayTime {
     if (Number.isFinite(ahead)) this.#ahead = ahead
   }
 
-  /** Milliseconds since 1970, behind by the latency of the welcome. */
+  /** Milliseconds since 1970 at the gateway, too low by the latency of the last welcome. */
   now(): number {
     return Date.now() + this.#ahead
   }

@@ -1,9 +1,9 @@
 import { isObject, readBlocks } from '@meup/folds'
 
-/** One content block of an MCP tool result; type `link` is MCP's `resource_link`. */
+/** A content block of an MCP tool result; type `link` is MCP's `resource_link`. */
 export type ResultPart =
   | { readonly type: 'text'; readonly text: string }
-  /** `data` is base64 as sent, unchecked. */
+  /** `data`: base64 as received, not validated. */
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
   | { readonly type: 'resource'; readonly resource: EmbeddedResource }
   | {
@@ -12,11 +12,11 @@ export type ResultPart =
       readonly name?: string
       readonly description?: string
       readonly mimeType?: string
-      /** Bytes. */
+      /** Size in bytes. */
       readonly size?: number
     }
 
-/** A text, or bytes as base64. */
+/** An embedded resource: a text, or bytes as base64. */
 type EmbeddedResource = { readonly uri: string; readonly mimeType?: string } & (
   | { readonly text: string; readonly blob?: undefined }
   | { readonly blob: string; readonly text?: undefined }
@@ -26,19 +26,19 @@ type EmbeddedResource = { readonly uri: string; readonly mimeType?: string } & (
 export interface ToolResult {
   /** The text blocks, joined by newlines. */
   readonly text: string
-  /** Texts, images, audio, resources and links in order; other blocks are omitted. */
+  /** Texts, images, audio, resources and links, in their order. Blocks of other types are omitted. */
   readonly parts: readonly ResultPart[]
-  /** All content blocks. A plain text counts as a text block. */
+  /** All content blocks as received. A plain string counts as a text block. */
   readonly content: readonly Readonly<Record<string, unknown>>[]
-  /** `structuredContent`, if any. */
+  /** `structuredContent` of the result. */
   readonly data: unknown
-  /** Id of the envelope. */
+  /** Envelope id of the response. */
   readonly id: string
   /** The approver, if the call was proposed. */
   readonly approvedBy?: string
 }
 
-/** Reads an MCP tool result leniently. */
+/** Reads an MCP tool result. Tolerates missing fields and a plain string as content. */
 export function parseToolResult(result: Readonly<Record<string, unknown>>): Omit<ToolResult, 'id'> {
   const content = readBlocks(result.content)
   const text = content
@@ -49,7 +49,7 @@ export function parseToolResult(result: Readonly<Record<string, unknown>>): Omit
   return { text, parts, content, data: result.structuredContent ?? undefined }
 }
 
-/** `undefined`: unknown type, or a required field is missing. */
+/** Reads a content block; `undefined` = its type is unknown, or a required field is missing. */
 export function parsePart(block: Readonly<Record<string, unknown>>): ResultPart | undefined {
   const { type, text, data, mimeType, resource, uri } = block
   switch (type) {

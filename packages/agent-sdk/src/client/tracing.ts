@@ -13,7 +13,7 @@ interface Outgoing {
 export class Tracing {
   readonly #traces: Traces | undefined
 
-  /** `getEpoch`: the epoch of the log; absent = no tracing. */
+  /** `getEpoch`: returns the epoch of the log; absent = no tracing. */
   constructor(getEpoch: (() => string) | undefined) {
     this.#traces = getEpoch && new Traces(getEpoch)
   }
@@ -22,7 +22,7 @@ export class Tracing {
     this.#traces?.apply(envelope)
   }
 
-  /** The parameters with a `traceparent` in `_meta`, unless they have one. */
+  /** Adds a `traceparent` to `_meta` of the params, unless they have one. */
   addTraceContext({ id, method, params, context }: Outgoing): object | undefined {
     const payload = { method, params }
     const span = this.#traces?.getCarriedSpan({ id, payload, ...omitUndefined({ context }) })

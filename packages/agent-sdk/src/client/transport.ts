@@ -3,12 +3,12 @@ import { ConnectionError } from './errors.js'
 import type { OpenProposal } from './proposal.js'
 import type { LineDeadlines, ReconnectOptions } from './reconnect.js'
 
-/** The HTTP address of a gateway, and the identity. */
+/** The HTTP address of a gateway, and the token to identify with. */
 export interface HttpTarget {
   /** Base address of the gateway, such as `http://127.0.0.1:8080`. */
   readonly url: string
   readonly space: string
-  /** Absent = a guest, if the space admits guests. */
+  /** Absent = connects as a guest, if the space admits guests. */
   readonly token?: string
   /** Makes the HTTP requests; default: the global `fetch`. */
   readonly fetch?: Fetch
@@ -22,29 +22,42 @@ export interface DialRequest extends HttpTarget {
   readonly epoch?: string
   readonly tail?: number
   /**
-   * The session of the connecting program [MEUP-2.14]: 1 to 64 of A-Z a-z 0-9 _ -. The gateway ends what it leaves open when it
-   * ends; for a participant with a single program, it replaces the previous one. Absent = unnamed.
+   * Session id of the program [MEUP-2.14]: 1 to 64 of A-Z a-z 0-9 _ -. When the program ends, the gateway
+   * closes its open calls and contexts. If the participant may have only one program, it replaces the
+   * previous one. Absent = no session.
    */
   readonly session?: string
-  /** Masking of thoughts and rationales in this process, in addition to the default rules; `false` = only by the gateway. */
+  /**
+   * Masking of thoughts and rationales by this client, in addition to the default rules; `false` = only the
+   * gateway masks.
+   */
   readonly safety?: false | Partial<SafetySettings>
   /** Whether requests carry a `traceparent`, so that their spans join the caller's trace. */
   readonly tracing?: boolean
   /** Folder for transcripts of this participant's models; absent = not stored. */
   readonly transcripts?: string
-  /** Open proposals at the time of connecting, from `HttpClient.readProposals`; initial content of `SpaceClient.proposals`. */
+  /**
+   * Open proposals before connecting, from `HttpClient.readProposals`; initial content of
+   * `SpaceClient.proposals`.
+   */
   readonly proposals?: readonly OpenProposal[]
-  /** How a lost connection is restored. The first attempt is not repeated: `connect` rejects if it fails. */
+  /**
+   * How a lost connection is restored. Does not apply to the first attempt: `connect` rejects if it fails.
+   */
   readonly reconnect?: ReconnectOptions
-  /** Like the event `reconnecting`: the connection was lost, and the next attempt starts after `inMs`. */
+  /**
+   * Like the event `reconnecting`: called when the connection was lost, and the next attempt starts after
+   * `inMs`.
+   */
   readonly onReconnecting?: (inMs: number, reason: string) => void
   /**
-   * Handling of messages and MCP requests without a handler. `keep`, the default: they wait for the first of `answer()`,
-   * `turns()`, `agent()`, `tool()` and `serve()`; requests for ten seconds at most. `decline`, also for humans: requests are
-   * answered at once that nothing is offered, and messages are left to listeners.
+   * Handling of messages and MCP requests that arrive before a handler is registered. `keep`, the default:
+   * they wait for the first call of `answer()`, `turns()`, `agent()`, `tool()` or `serve()`; requests for ten
+   * seconds at most. `decline`, always used for humans: requests are immediately answered with an error, and
+   * messages are only passed to listeners.
    */
   readonly unhandled?: 'keep' | 'decline'
-  /** How long a gateway may be silent. */
+  /** Time limits after which a connection counts as lost. */
   readonly deadlines?: LineDeadlines
 }
 
@@ -57,17 +70,17 @@ export interface TransportEvents {
 export interface Transport {
   send(text: string): void
   close(code: number, reason: string): void
-  /** Ends it without a close frame, because the peer may be gone; absent = use `close`. */
+  /** Ends the connection without a close frame, because the peer may be unreachable; absent = use `close`. */
   terminate?(): void
-  /** Amount received so far, including pings; absent = not watched for silence. */
+  /** Number of bytes or frames received so far, including pings; absent = silence is not detected. */
   readonly received?: () => number
-  /** `received` counts frames instead of bytes; a single frame may take long. */
+  /** `received` counts frames instead of bytes, so it does not change while a large frame arrives. */
   readonly countsFrames?: boolean
 }
 
 /**
- * Opens a socket. Rejects with `ProtocolError` if the gateway refuses, `ConnectionError` if it is unreachable. An abort of the
- * signal cancels it.
+ * Opens a socket. Rejects with `ProtocolError` if the gateway refuses, with `ConnectionError` if it is
+ * unreachable. The signal cancels the attempt.
  */
 export type Dial = (request: DialRequest, events: TransportEvents, signal?: AbortSignal) => Promise<Transport>
 
@@ -82,8 +95,8 @@ export function socketUrl({ url, space, after, epoch, tail, session }: DialReque
 }
 
 /**
- * The HTTP URL of a path below the base address of a gateway; accepts its WebSocket address. Throws `ConnectionError`
- * `not_configured` for an invalid `url`.
+ * The HTTP URL of a path below the base address of a gateway. `url` may also be its WebSocket address. Throws
+ * `ConnectionError` `not_configured` for an invalid `url`.
  */
 export function buildGatewayUrl(url: string, path: string): URL {
   if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {

@@ -9,18 +9,21 @@ export interface WaitOptions {
 
 export const defaultTimeoutMs = 60_000
 
-/** The settlers of a promise; only the first call counts. */
+/** Resolves or rejects a promise; only the first call has an effect. */
 export interface Waiter<Value> {
   resolve(value: Value): void
   reject(error: Error): void
 }
 
 export interface TimedWaiter<Value> extends Waiter<Value> {
-  /** Extends the wait to this many ms from now beyond `timeoutMs`, unless it already is longer. */
+  /** Extends the deadline to `timeoutMs` plus this many ms from now, unless it is already later. */
   allowMore(ms: number): void
 }
 
-/** A promise that is rejected when it is aborted or takes too long. `begin` gets its settlers; `end` is called once it is settled. */
+/**
+ * Creates a promise that rejects when the signal is aborted or the time is over. `begin`: gets the functions
+ * that settle it. `end`: called when it is settled.
+ */
 export function wait<Value>(
   what: string,
   { signal, timeoutMs = defaultTimeoutMs }: WaitOptions,
@@ -62,10 +65,10 @@ export function wait<Value>(
   })
 }
 
-/** The longest delay of `setTimeout`; a longer one fires immediately. */
+/** The maximum delay of `setTimeout` in ms; with a longer one it fires immediately. */
 const maxTimerMs = 2 ** 31 - 1
 
-/** `setTimeout` without its limit of 24 days; `Infinity` never fires. Returns the function that cancels it. */
+/** `setTimeout` without its limit of 24 days; `Infinity` never fires. Returns a function that cancels it. */
 export function setLongTimeout(ms: number, callback: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   const arm = (left: number): void => {
@@ -84,8 +87,8 @@ interface Closing {
 }
 
 /**
- * An iterator over pushed values that loses none. Ends when its source closes, throws if an error closed it, and stops
- * listening when the loop is left.
+ * Iterates over pushed values, and queues them in between. Ends when the source is closed; throws if an error
+ * closed it. Stops listening when the loop is left.
  */
 export function streamEvents<Value>(source: Closing, listen: (push: (value: Value) => void) => () => void) {
   const values: Value[] = []

@@ -3,11 +3,11 @@ import { isFilled, type Json, record, records, string } from './json.js'
 
 interface Block {
   readonly index: string
-  /** The block as it began; completed with the text of thoughts. */
+  /** The content block as it began, to which the text of thoughts is appended. */
   readonly content: Record<string, unknown>
 }
 
-/** Anthropic's messages. A complete one is read like a stream whose blocks arrive at once. */
+/** Reads responses of Anthropic's Messages API. A complete response is read like a stream. */
 export function anthropicReader(collector: StepCollector): (chunk: Json) => void {
   let blocks = new Map<unknown, Block>()
   let begun = 0
@@ -22,7 +22,7 @@ export function anthropicReader(collector: StepCollector): (chunk: Json) => void
   function readMessage(message: Json): void {
     blocks = new Map()
     for (const content of records(message.content ?? [])) {
-      // Thoughts may have this form even if the answer has another one.
+      // Responses in OpenAI's form may contain thoughts in this form; their other content is read elsewhere.
       if (content.type === 'thinking' || !('choices' in message))
         endBlock(begin(undefined, content), collector)
     }
@@ -48,7 +48,7 @@ export function anthropicReader(collector: StepCollector): (chunk: Json) => void
   }
 }
 
-/** The start of a block whose first event was lost. */
+/** Returns the start of a block whose first event is missing. */
 function getBlockStart(delta: Json): Json {
   const isThought = 'thinking' in delta || 'signature' in delta
   return isThought ? { type: 'thinking', thinking: '', signature: '' } : {}
@@ -80,7 +80,7 @@ function appendTo({ index, content }: Block, delta: Json, collector: StepCollect
   else if (typeof json === 'string' && content.type === 'tool_use') collector.callPart(index, { json })
 }
 
-/** Even empty thoughts have to be sent back; incomplete ones are refused. */
+/** Ends a block. A thought has to be sent back even if it is empty, but never incomplete. */
 function endBlock({ index, content }: Block, collector: StepCollector): void {
   if (content.type === 'thinking') {
     collector.endThought()

@@ -6,7 +6,10 @@ interface Thought {
   signature: string
 }
 
-/** Amazon Bedrock's Converse. The AWS SDK wraps an event of the stream in a field with its name; on the wire it is bare. */
+/**
+ * Reads responses of Amazon Bedrock's Converse API. In streams of the AWS SDK, each event is wrapped in a
+ * field with its name; over HTTP it is not.
+ */
 export function bedrockReader(collector: StepCollector): (chunk: Json) => void {
   const thoughts = new Map<unknown, Thought>()
 
@@ -75,7 +78,7 @@ function unwrapEvent(chunk: Json): Json | undefined {
   return named ?? (marks.some((mark) => mark in chunk) ? chunk : undefined)
 }
 
-/** A complete response has the whole input; a stream has it in pieces of JSON. */
+/** Reads a tool call. A complete response has its input as a value, a stream has pieces of its JSON. */
 function readCall(key: string, { toolUseId, name, input }: Json, collector: StepCollector): void {
   const given = typeof input === 'string' ? { json: input } : { value: input }
   collector.callPart(key, { id: string(toolUseId), name: string(name), ...given })

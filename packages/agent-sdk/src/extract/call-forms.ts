@@ -6,28 +6,28 @@ import { findJsonEnd, parseJson, splitJson } from './json-text.js'
 export interface TextCall {
   /** The name as the model wrote it. */
   readonly name: string
-  /** The arguments as JSON, or as texts whose types the tool's schema defines. */
+  /** The arguments as JSON, or as pairs of name and text if the types depend on the tool's schema. */
   readonly args: string | readonly (readonly [name: string, text: string])[]
 }
 
-/** One or several calls, and the position after them. */
+/** The parsed calls, and the position after them. */
 interface Found {
   readonly calls: readonly TextCall[]
   readonly end: number
 }
 
-/** Tries to parse calls at a position of the text. */
+/** Parses calls at a position of a text; `undefined` = there are none. */
 type Reader = (text: string, from: number) => Found | undefined
 
 interface CallForm {
   /** Models that use this form. */
   readonly of: string
-  /** Opening marks of such calls in lower case; also recognized within a thought. */
+  /** Opening marks of such calls in lower case. They are also recognized within a thought. */
   readonly begins: readonly string[]
   readonly read: Reader
 }
 
-/** A name captured by the expression, then the arguments as JSON, then an optional end. */
+/** Reads a call: `head` captures its name, then follow its arguments as JSON, and optionally `tail`. */
 const nameThenJson =
   (head: RegExp, tail: RegExp = /(?:)/y): Reader =>
   (text, from) => {
@@ -39,7 +39,10 @@ const nameThenJson =
     return { calls: [{ name: found.groups.name ?? '', args }], end: matchAt(tail, text, end)?.end ?? end }
   }
 
-/** A name captured by the expression, then fields with a `key` and a `value` each, then an optional end. */
+/**
+ * Reads a call: `head` captures its name, then follow fields that each capture a `key` and a `value`, and
+ * `tail`.
+ */
 const nameThenFields =
   (head: RegExp, field: RegExp, tail: RegExp = /(?:)/y): Reader =>
   (text, from) => {
@@ -55,7 +58,7 @@ const nameThenFields =
     return closed && { calls: [{ name: found.groups.name ?? '', args }], end: closed.end }
   }
 
-/** A JSON object with name and arguments, or a list of such objects. */
+/** Reads a JSON object with the name and arguments of a call, or a list of such objects. */
 const jsonCall: Reader = (text, from) => {
   const end = findJsonEnd(text, from)
   const all = end < 0 ? [] : splitCalls(text.slice(from, end).trim())
@@ -63,7 +66,7 @@ const jsonCall: Reader = (text, from) => {
   return calls.length > 0 && calls.length === all.length ? { calls, end } : undefined
 }
 
-/** The calls in JSON, each as written. */
+/** Splits JSON into the texts of its calls. */
 function splitCalls(json: string): readonly string[] {
   const value = parseJson(json)
   if (Array.isArray(value)) return splitJson(json).map(([, each]) => each)
@@ -90,7 +93,7 @@ function readJsonCall(json: string): TextCall | undefined {
   return { name, args: typeof given === 'string' ? given : (members.get(field) ?? '') }
 }
 
-/** Gemma writes names without quotes, and strings between `<|"|>`. */
+/** Reads a call of Gemma, which writes names without quotes and strings between `<|"|>`. */
 const gemmaCall: Reader = (text, from) => {
   const found = matchAt(/call:(?<name>[\w.:/-]+)\s*(?<given>\{[\s\S]*?\})\s*(?:<tool_call\|>|$)/y, text, from)
   if (found === undefined) return undefined
@@ -102,7 +105,7 @@ const gemmaCall: Reader = (text, from) => {
   return record(parseJson(args)) && { calls: [{ name, args }], end: found.end }
 }
 
-/** JSON with the arguments of each call under its name. */
+/** Reads JSON with the arguments of each call under the name of its tool. */
 const namedArguments: Reader = (text, from) => {
   const mark = matchAt(/<\|tools_prefix\|>\s*/y, text, from)
   const end = mark === undefined ? -1 : findJsonEnd(text, mark.end)
@@ -111,14 +114,14 @@ const namedArguments: Reader = (text, from) => {
   return calls.length > 0 && calls.length === all.length ? { calls, end } : undefined
 }
 
-/** Python literals for JSON values. */
+/** Literals of Python with their equivalent in JSON. */
 export const pythonWords: Readonly<Record<string, string>> = { True: 'true', False: 'false', None: 'null' }
 
 const pythonString = String.raw`"[^"\\]*(?:\\[\s\S][^"\\]*)*"|'(?<single>[^'\\]*(?:\\[\s\S][^'\\]*)*)'`
 const pythonEnd = new RegExp(String.raw`${pythonString}|\)\s*\]?`, 'g')
 const pythonPart = new RegExp(String.raw`${pythonString}|\b(?:True|False|None)\b|(?<key>\w+)\s*=`, 'g')
 
-/** A Python call, or a list of calls. */
+/** Reads a call in Python syntax, or a list of calls. */
 const pythonCall: Reader = (text, from) => {
   const head = matchAt(/\[?\s*(?<name>[A-Za-z_][\w.]*)\(/y, text, from)
   let end = head?.end ?? -1
@@ -138,14 +141,14 @@ const pythonCall: Reader = (text, from) => {
   return record(parseJson(json)) && { calls: [{ name: head.groups.name ?? '', args: json }], end }
 }
 
-/** Prefixes of several models' marks of calls. */
+/** Prefixes of call marks that several models use. */
 const prefix = String.raw`(?:[\w-]+:|｜DSML｜|longcat_)?`
-/** Separators within DeepSeek's marks, which vary. */
+/** Separators within DeepSeek's call marks, which vary. */
 const gap = String.raw`(?:▁|_| |\\_)`
-/** A token of MiniMax M3 before each of its tags. */
+/** A token that MiniMax M3 writes before each of its tags. */
 const m3 = String.raw`(?:\]<\]minimax\[>\[)?`
 
-/** Forms of calls as text. The first match applies. */
+/** The forms of calls in a text, in order of precedence. */
 export const callForms: readonly CallForm[] = [
   {
     of: 'gpt-oss',
@@ -242,7 +245,7 @@ export const callForms: readonly CallForm[] = [
   { of: 'Llama 4, LFM', begins: ['<|python_start|>', '<|tool_call_start|>'], read: pythonCall },
 ]
 
-/** Texts around calls: opening and closing marks, and control tokens. */
+/** Texts that may surround calls: opening and closing marks, and control tokens. */
 const around = new RegExp(
   [
     String.raw`\s+|[,;]|\]<\]minimax\[>\[`,
@@ -255,13 +258,13 @@ const around = new RegExp(
   'iy',
 )
 
-/** Marks of tool results. A model that writes one invents results without calling the tools. */
+/** Marks of tool results. A model that writes one has invented the results instead of waiting for them. */
 const results = new RegExp(
   `<\\|?tool_response>|<${prefix}function_results>|<｜tool${gap}outputs?${gap}begin｜>|\\[TOOL_RESULTS\\]`,
   'iy',
 )
 
-/** The calls in a text that consists of calls, up to invented results; `undefined` = it contains other text. */
+/** Reads a text that consists of calls, up to invented results; `undefined` = it contains other text. */
 export function readTextCalls(text: string): readonly TextCall[] | undefined {
   const calls: TextCall[] = []
   for (let at = 0; at < text.length; ) {

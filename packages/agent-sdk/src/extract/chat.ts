@@ -2,19 +2,19 @@ import type { StepCollector } from './collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 /**
- * Chat completions as defined by OpenAI: DeepSeek, OpenRouter, vLLM, SGLang, Groq, Cerebras, xAI, Qwen, Z.ai, Mistral and
- * others add a field or two.
+ * Reads chat completions as defined by OpenAI. DeepSeek, OpenRouter, vLLM, SGLang, Groq, Cerebras, xAI, Qwen,
+ * Z.ai, Mistral and others add a few fields.
  */
 export function chatReader(collector: StepCollector): (chunk: Json) => void {
   const readDetails = detailsReader(collector)
   return (chunk) => {
-    // DashScope's own form nests the same below `output`.
+    // DashScope's own API nests the same fields in `output`.
     const choices = chunk.choices ?? record(chunk.output)?.choices
     if (!Array.isArray(choices)) return
-    // Further choices are alternative answers.
+    // Only the first choice is read; the others are alternative answers.
     const [first] = records(choices).filter(({ index }) => (index ?? 0) === 0)
     if (first !== undefined) readChoice(first, collector, readDetails)
-    // Groq uses either field, or both.
+    // Groq sends one of these fields, or both.
     collector.usage(record(chunk.usage) ?? record(chunk.x_groq)?.usage)
   }
 }
@@ -26,12 +26,14 @@ function readChoice(choice: Json, collector: StepCollector, readDetails: Details
   const message = delta ?? record(choice.message) ?? none
   readMessage(message, collector)
   readDetails(message.reasoning_details, delta === undefined)
-  // The text of plain completions, with reasoning in tags only. Together also repeats a delta here.
+  // Plain completions have this field, with reasoning only in tags. Together repeats the delta in it.
   if (typeof choice.text === 'string' && message === none) collector.text(choice.text)
   collector.finish(choice.finish_reason ?? choice.finishReason)
 }
 
-/** A message or delta in the common form: a field for reasoning, text as a string or in parts, tool calls. */
+/**
+ * Reads a message or delta in OpenAI's form: reasoning in a field, text as a string or in parts, tool calls.
+ */
 export function readMessage(message: Json, collector: StepCollector): void {
   collector.reasoning('reasoning', string(message.reasoning) ?? '')
   collector.reasoning('reasoning_content', string(message.reasoning_content) ?? '')
@@ -41,7 +43,7 @@ export function readMessage(message: Json, collector: StepCollector): void {
   readCalls(message.tool_calls ?? message.toolCalls ?? soleCall(message), collector)
 }
 
-/** The single call of older chat completions. */
+/** The only call of a message in the older API of chat completions. */
 function soleCall({ function_call }: Json): Json | undefined {
   return record(function_call) && { index: 0, function: function_call }
 }
@@ -51,7 +53,10 @@ function readContent(content: unknown, collector: StepCollector): void {
   else for (const part of records(content)) readPart(part, collector)
 }
 
-/** Mistral, Cohere and Databricks send thoughts as parts of the content, as texts or lists of texts. */
+/**
+ * Reads a part of the content. Mistral, Cohere and Databricks send thoughts as parts, as a text or a list of
+ * texts.
+ */
 function readPart(part: Json, collector: StepCollector): void {
   const thought = readThought(part)
   if (thought !== undefined) collector.thought('thinking', thought)
@@ -59,7 +64,7 @@ function readPart(part: Json, collector: StepCollector): void {
   else if (typeof part.refusal === 'string') collector.text(part.refusal)
 }
 
-/** The thought in a part of the content; `undefined` = none. */
+/** Returns the thought in a part of the content; `undefined` = the part is not a thought. */
 export function readThought({ type, thinking, summary, text }: Json): string | undefined {
   const isThought = type === 'thinking' || type === 'reasoning'
   const given = thinking ?? (isThought ? (summary ?? text) : undefined)
@@ -72,7 +77,10 @@ export function readThought({ type, thinking, summary, text }: Json): string | u
   )
 }
 
-/** In a stream, `index` identifies the call that continues; arguments that are not strings are complete. */
+/**
+ * Reads tool calls. In a stream, `index` identifies the call that a piece belongs to; arguments that are not
+ * a string are complete.
+ */
 export function readCalls(calls: unknown, collector: StepCollector): void {
   for (const [position, call] of records(calls).entries()) {
     const called = record(call.function) ?? record(call.custom) ?? {}
@@ -87,13 +95,13 @@ export function readCalls(calls: unknown, collector: StepCollector): void {
   }
 }
 
-/** `isWhole`: the details are not pieces. */
+/** `isWhole`: the details are complete rather than pieces of a stream. */
 type DetailsReader = (details: unknown, isWhole: boolean) => void
 type Detail = Record<string, unknown>
 
 /**
- * Reads `reasoning_details`, which OpenRouter wants back unchanged. In a stream each arrives in pieces of equal `type` and
- * `index`; its signature is a separate piece, and may follow the next detail.
+ * Reads `reasoning_details`, which OpenRouter requires back unchanged. In a stream each detail arrives in
+ * pieces of equal `type` and `index`. Its signature is a separate piece, which may follow the next detail.
  */
 function detailsReader(collector: StepCollector): DetailsReader {
   const all: Detail[] = []
@@ -101,7 +109,7 @@ function detailsReader(collector: StepCollector): DetailsReader {
   function findDetail(piece: Json): number {
     const last = all.length - 1
     if (isFilled(piece.data)) return -1
-    // Without an index, a signature ends a detail.
+    // If pieces have no index, a signature ends a detail.
     const isOver = piece.index === undefined && isFilled(all[last]?.signature)
     if (isText(piece)) return !isOver && goesOn(all[last], piece) ? last : -1
     return all.findLastIndex((each) => goesOn(each, piece))
@@ -142,12 +150,12 @@ function append(known: Detail, piece: Json): void {
   }
 }
 
-/** Ollama's own form, the same for a complete response and each line of a stream. */
+/** Reads responses of Ollama's own API; a line of a stream has the same form as a complete response. */
 export function ollamaReader(collector: StepCollector): (chunk: Json) => void {
   return (chunk) => {
     if (!('done' in chunk)) return
     const { message, response, thinking, done, done_reason } = chunk
-    // `/api/generate` has no enclosing message.
+    // Responses of `/api/generate` have the fields of a message at the top level.
     readMessage(record(message) ?? { thinking, content: response }, collector)
     if (done !== true) return
     collector.finish(string(done_reason) ?? 'stop')

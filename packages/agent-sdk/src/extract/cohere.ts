@@ -2,7 +2,7 @@ import { readCalls, readMessage } from './chat.js'
 import type { StepCollector } from './collector.js'
 import { type Json, record, records, string } from './json.js'
 
-/** Cohere's chat, version 2. */
+/** Reads responses of Cohere's chat API, version 2. */
 export function cohereReader(collector: StepCollector): (chunk: Json) => void {
   return (chunk) => {
     const { type, index } = chunk
@@ -25,7 +25,10 @@ const events = new Set([
   'message-end',
 ])
 
-/** In a stream, a single call replaces the list, and the event has its index. */
+/**
+ * Reads a message or delta. In a stream, `tool_calls` is a single call instead of a list, and the event has
+ * its index.
+ */
 function readDelta({ message, finish_reason, usage }: Json, index: number, collector: StepCollector): void {
   const { tool_calls, tool_plan, ...rest } = record(message) ?? {}
   collector.reasoning('tool_plan', string(tool_plan) ?? '')
@@ -36,7 +39,7 @@ function readDelta({ message, finish_reason, usage }: Json, index: number, colle
   collector.usage(usage)
 }
 
-/** Cohere's chat, version 1. A stream repeats the whole response at its end. */
+/** Reads responses of Cohere's chat API, version 1. A stream repeats the whole response at its end. */
 export function cohereV1Reader(collector: StepCollector): (chunk: Json) => void {
   let isHeard = false
   let isCalled = false
