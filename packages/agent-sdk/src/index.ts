@@ -5,8 +5,9 @@ import { openSpace } from './open-space.js'
 import type { SpaceClient } from './space-client.js'
 
 /**
- * Connects to a space. Missing options come from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, or from a `.meup`
- * folder; a browser has neither. Rejects with `ProtocolError` if the gateway refuses, `ConnectionError` if it is unreachable.
+ * Connects to a space. Missing options are read from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT,
+ * or from a `.meup` folder; in a browser there are neither. Rejects with `ProtocolError` if the gateway
+ * refuses, with `ConnectionError` if it is unreachable.
  */
 export async function connect(options: ConnectOptions = {}): Promise<SpaceClient> {
   const enter = options.url === undefined ? takeEntrance() : undefined
@@ -14,7 +15,7 @@ export async function connect(options: ConnectOptions = {}): Promise<SpaceClient
   return openSpace(dialWs, readEnvironment(options), options.openProposals)
 }
 
-// Connect: the client, what it sends, and what it receives.
+// Connections: the client, its options, and types of envelopes and state.
 
 export type { AnyEnvelope } from '@meup/protocol'
 export { type ConnectOptions, readEnvironment } from './adapters/environment.js'
@@ -24,7 +25,7 @@ export type { ChatOptions, Draft, SpaceEvents } from './client/types.js'
 export type { WaitOptions } from './client/wait.js'
 export type { SpaceClient } from './space-client.js'
 
-// Turns and reasoning: questions that are answered, thoughts, and agents of other frameworks.
+// Turns and reasoning: answering questions, publishing thoughts, and running agents of other frameworks.
 
 export type { ControlHooks } from './agent/control.js'
 export type { Review, ReviewOptions } from './agent/delegation.js'
@@ -35,7 +36,7 @@ export type { Turn } from './agent/turn.js'
 export type { TurnOptions } from './agent/turns.js'
 export type { ThinkingLevel } from './client/types.js'
 
-// Tools: those that a participant offers, and calls of those of others.
+// Tools: offering own tools, and calling tools of other participants.
 
 export {
   type OwnTool,
@@ -51,19 +52,19 @@ export type { ToolResult } from './client/tool-result.js'
 export type { CallOptions } from './client/types.js'
 export { offerTools } from './model/offer-tools.js'
 
-// Models: agents with a language model, and prompts.
+// Models: agents with a language model, and formatting of prompts.
 
 export { frameMessage, framingRule } from './agent/frame-message.js'
 export type { ToolChoice } from './agent/tool-choice.js'
 export type { AgentModel, AgentOptions, ModelSettings } from './model/options.js'
 
-// People's decisions: proposals, grants and invitations.
+// Trust: proposals, grants and invitations.
 
 export type { Grant } from './client/management.js'
 export type { OpenProposal, Proposal, ProposalDraft, ProposalOutcome } from './client/proposal.js'
 export type { Proposals } from './client/proposals.js'
 
-// Errors: what is thrown.
+// Errors that methods throw.
 
 export { ProtocolError } from '@meup/protocol'
 export { ConnectionError, type LocalErrorCode, type LocalErrorDetails, ToolError } from './client/errors.js'

@@ -14,14 +14,14 @@ export class StepCollector {
   readonly #opaque: unknown[] = []
   readonly #calls = new ToolCalls()
   #tags: TagReader | undefined
-  /** There is an answer, possibly empty. */
+  /** The response contains an answer, possibly an empty one. */
   #isAnswered = false
   #events: StreamEvent[] = []
   #tokens: number | undefined
   #finish: string | undefined
   #sealed: Origin | undefined
   #isRedacted = false
-  /** The last part is reasoning, which may continue. */
+  /** The latest part is reasoning, and has not been ended explicitly. */
   #isThinking = false
   #endsInThought = false
   /** Number of times that thoughts interrupted the answer. */
@@ -31,7 +31,10 @@ export class StepCollector {
     this.#prefilled = prefilled
   }
 
-  /** `part`: identifies a part of reasoning in several parts, which are separated by blank lines. */
+  /**
+   * Adds a piece of reasoning. `part` identifies the part of the reasoning that it belongs to; parts are
+   * separated by blank lines.
+   */
   reasoning(origin: Origin, text: string, part: string | number = 0): void {
     if (text === '') return
     this.#isThinking = true
@@ -39,7 +42,7 @@ export class StepCollector {
     this.#add(origin, text, part)
   }
 
-  /** One of several thoughts that only the answer separates. */
+  /** Adds a thought in a format that marks the end of a thought only by text of the answer. */
   thought(origin: Origin, text: string): void {
     this.reasoning(origin, text, this.#turn)
   }
@@ -48,7 +51,7 @@ export class StepCollector {
     this.#isThinking = false
   }
 
-  /** A piece of the answer, possibly with thoughts in tags. */
+  /** Adds a piece of the answer, possibly with thoughts in tags. */
   text(text: string): void {
     this.#isAnswered = true
     if (text === '') return
@@ -57,17 +60,17 @@ export class StepCollector {
     this.#onPieces(this.#tags.push(text))
   }
 
-  /** An item that has to be sent back unchanged. */
+  /** Adds an item of the response that has to be sent back unchanged. */
   opaque(item: unknown): void {
     this.#opaque.push(item)
   }
 
-  /** The response contains reasoning that only the provider can read. */
+  /** Records that the response contains reasoning that only the provider can read. */
   sealed(origin: Origin): void {
     this.#sealed ??= origin
   }
 
-  /** Reasoning was replaced by an unreadable text. */
+  /** Records that the provider has replaced reasoning by an unreadable text. */
   redacted(): void {
     this.#isRedacted = true
   }
@@ -77,13 +80,13 @@ export class StepCollector {
     this.#answers()
   }
 
-  /** A call in one piece, which also completes earlier ones. */
+  /** Adds a complete call, and ends earlier ones. */
   call(part: CallPart): void {
     this.callPart(`whole-${this.#calls.size}`, part)
     this.endCalls()
   }
 
-  /** Without `key`: all calls. */
+  /** Ends the call with this key; without a key, ends all calls. */
   endCalls(key?: string | number): void {
     this.#events.push(...this.#calls.close(key).map((call) => ({ type: 'toolCall' as const, ...call })))
   }
@@ -95,7 +98,7 @@ export class StepCollector {
     this.#events.push({ type: 'usage', ...usage })
   }
 
-  /** The provider's finish reason. */
+  /** Ends the answer with the provider's finish reason. */
   finish(reason: unknown): void {
     if (!isFilled(reason) || reason === 'null') return
     this.#finish = reason
@@ -110,8 +113,8 @@ export class StepCollector {
   }
 
   /**
-   * Call once, at the end; `null` = nothing readable was found, not even an empty answer. `isWhole`: the response is complete,
-   * even if it has no finish reason.
+   * Returns the content of the response; call it once, at the end. `null` = nothing readable was found, not
+   * even an empty answer. `isWhole`: the response is complete even if it has no finish reason.
    */
   end(isWhole: boolean): Extraction | null {
     const tagged = this.#tags?.end()
@@ -162,21 +165,24 @@ export class StepCollector {
 
 interface Thought {
   text: string
-  /** The part of the response at the end of the text. */
+  /** The part of the reasoning that the end of the text belongs to. */
   part: string | number
 }
 
-/** The reasoning of a response, by origin. */
+/** The reasoning of a response, by its origin: the field that contained it, or tags. */
 class Thoughts {
   readonly #byOrigin = new Map<Origin, Thought>()
-  /** Rank of the best origin with text. */
+  /** Rank of the preferred origin that has text. */
   #rank = Number.POSITIVE_INFINITY
 
   get isEmpty(): boolean {
     return this.#byOrigin.size === 0
   }
 
-  /** Separates parts by blank lines. Returns the text to stream; `undefined` if a preferred origin has text. */
+  /**
+   * Adds a piece of reasoning, after a blank line if another part begins. Returns the text to stream;
+   * `undefined` if a preferred origin has text.
+   */
   add(origin: Origin, text: string, part: string | number): string | undefined {
     const known = this.#byOrigin.get(origin)
     const more = known === undefined || known.part === part ? text : `\n\n${text}`
@@ -191,7 +197,7 @@ class Thoughts {
     return more
   }
 
-  /** Sets the thoughts in tags, which are certain only at the end. */
+  /** Sets the thoughts in tags, which are only known for certain at the end. */
   settleTags(text: string): void {
     this.#byOrigin.set('tags', { text, part: 0 })
   }
@@ -208,9 +214,9 @@ class Thoughts {
 interface CallPart {
   readonly id?: string | undefined
   readonly name?: string | undefined
-  /** The next piece of the arguments' JSON. */
+  /** A piece of the arguments as JSON. */
   readonly json?: string | undefined
-  /** The arguments, if they arrive in one piece. */
+  /** The complete arguments, parsed. */
   readonly value?: unknown
 }
 
@@ -225,19 +231,19 @@ interface Draft {
 /** Assembles the tool calls of a response from their parts. */
 class ToolCalls {
   readonly #drafts: Draft[] = []
-  /** The latest call of each index. */
+  /** By index, the latest call. */
   readonly #byKey = new Map<string | number, Draft>()
 
   get size(): number {
     return this.#drafts.length
   }
 
-  /** Omits calls without a name, which cannot be made. */
+  /** All calls with a name; the others cannot be made. */
   get all(): ExtractedCall[] {
     return this.#drafts.filter(isNamed).flatMap(readCalls)
   }
 
-  /** Providers reuse indexes: the same one may start another call. */
+  /** Adds a part of a call. Some providers reuse an index for another call. */
   add(key: string | number, part: CallPart): void {
     const known = this.#byKey.get(key)
     const draft = known === undefined || isOther(known, part) ? this.#begin(key) : known
@@ -248,7 +254,7 @@ class ToolCalls {
     draft.value ??= value
   }
 
-  /** Closes one call, or all; returns the calls that are complete now. */
+  /** Ends one call, or all. Returns the calls that are complete now. */
   close(key?: string | number): ExtractedCall[] {
     const drafts = key === undefined ? this.#drafts : [this.#byKey.get(key)]
     const closed = drafts.filter((draft) => draft !== undefined).filter(({ isClosed }) => !isClosed)
@@ -265,9 +271,9 @@ class ToolCalls {
 }
 
 /**
- * Whether a part starts another call. A call starts with its name, except within the arguments of another. Some servers invent
- * an id per part, and some repeat the name; with equal or missing ids, a call ends when its arguments are complete and others
- * begin.
+ * Whether a part starts another call. A call starts with its name, except within the arguments of another.
+ * Some servers invent an id per part, and some repeat the name. If ids are equal or missing, a part starts
+ * another call if the arguments so far are complete and new ones begin.
  */
 function isOther(known: Draft, { id, name, json }: CallPart): boolean {
   if (!isFilled(name)) return false
@@ -282,13 +288,13 @@ const isWhole = (json: string): boolean => json !== '' && parseJson(json) !== un
 
 const isNamed = ({ name }: Draft): boolean => name !== ''
 
-/** Usually one call. */
+/** Returns the call with parsed arguments; several calls if a server has concatenated their arguments. */
 const readCalls = ({ id, name, json, value }: Draft): ExtractedCall[] => {
   const all = value === undefined ? readArguments(json).map((each) => parseJson(each) ?? each) : [value]
   return all.map((given) => ({ id, name: cutName(name), arguments: given }))
 }
 
-/** Origins of reasoning, by preference: if a response has several, the first one is used. */
+/** Origins of reasoning in order of preference. If a response has several, only the first one is used. */
 const chain = [
   { origin: 'reasoning', source: 'reasoning', format: 'parsed' },
   { origin: 'reasoning_content', source: 'reasoning_content', format: 'parsed' },

@@ -1,15 +1,21 @@
-/** In the format of gpt-oss a message has a header, and an end token that answers and thoughts share. */
+/**
+ * Beginnings of messages with an answer in the format of gpt-oss. Answers and thoughts end with the same
+ * token.
+ */
 export const answerHeaders = [
   '<|start|>assistant',
   '<|channel|>final<|message|>',
   '<|channel|>final <|constrain|>json<|message|>',
   '<|channel|>commentary<|message|>',
 ]
-/** The same headers without special tokens, as some servers strip them. */
+/** The same headers without special tokens, which some servers remove. */
 export const bareAnswerHeaders = ['assistantfinal', 'assistantcommentary']
 export const ends = ['<|end|>', '<|return|>']
 
-/** Tokens that control a conversation. They leak into texts if a server does not know how its model ends a turn. */
+/**
+ * Tokens that control a conversation. They remain in texts if a server does not know how its model ends a
+ * turn.
+ */
 export const controls = [
   ...answerHeaders,
   ...ends,
@@ -45,5 +51,5 @@ export const controls = [
   ...['<｜begin▁of▁sentence｜>', '<｜end▁of▁sentence｜>', '<｜assistant｜>', '<｜user｜>'],
 ]
 
-/** Tokens that may also be markup of a document. */
+/** Control tokens that may also be markup of a document. */
 export const wordControls = ['<s>', '</s>', '<bos>', '<eos>', '<pad>', '<unk>', '[/inst]', '[eos]']

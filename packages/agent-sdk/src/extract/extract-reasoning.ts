@@ -9,7 +9,10 @@ import { type Json, record } from './json.js'
 import { EventText } from './json-events.js'
 import { responsesReader } from './responses.js'
 
-/** Reads the complete response of any provider, as parsed JSON. `null` = nothing readable, not even an empty answer. Never throws. */
+/**
+ * Reads the complete response of any provider, as parsed JSON. `null` = it contains nothing readable, not
+ * even an empty answer. Never throws.
+ */
 export function extractReasoning(
   response: unknown,
   { prefilled = false }: ExtractOptions = {},
@@ -44,8 +47,8 @@ export class ReasoningStream {
   }
 
   /**
-   * `chunk`: a parsed event of the provider, or the next piece of the body as bytes or text, split anywhere, as for
-   * `jsonEvents`. Returns the resulting events; none after `end`.
+   * Reads `chunk`: a parsed event of the provider, or the next piece of the body as bytes or text, split
+   * anywhere. Returns the resulting events; none after `end`.
    */
   push(chunk: unknown): StreamEvent[] {
     if (this.#extraction !== undefined) return []
@@ -53,7 +56,10 @@ export class ReasoningStream {
     return this.#collector.drainEvents()
   }
 
-  /** The result, once the stream has ended; repeated calls return the same. */
+  /**
+   * Returns the content of the response; call it when the stream has ended. Repeated calls return the same
+   * object.
+   */
   end(): Extraction {
     if (this.#extraction === undefined) {
       for (const event of this.#text?.end() ?? []) this.#read(event)
@@ -83,8 +89,9 @@ export interface FoundReasoning {
 const formats = ['parsed', 'raw', 'think_tags', 'anthropic'] as const
 
 /**
- * Calls the method `extractReasoning` of a client, if it has one; `null` = no method, or no reasoning. It may return the text,
- * `[text, format]`, `{ text, format }`, or an `Extraction`; the default format is `parsed`. Rethrows its errors.
+ * Calls the method `extractReasoning` of a client. It may return the reasoning as text, `[text, format]`, `{
+ * text, format }`, or an `Extraction`; the default format is `parsed`. `null` = the client has no such
+ * method, or it found no reasoning. Rethrows its errors.
  */
 export function reasoningBy(client: unknown, response: unknown): FoundReasoning | null {
   if (!canExtract(client)) return null
@@ -120,6 +127,8 @@ const families = [
   ollamaReader,
 ]
 
-/** Readers for one response, complete or in chunks. Each one reads its own format, and ignores others. */
+/**
+ * Creates readers for one response, complete or in chunks. Each reader handles one format and ignores others.
+ */
 const readersFor = (collector: StepCollector): ((chunk: Json) => void)[] =>
   families.map((family) => family(collector))

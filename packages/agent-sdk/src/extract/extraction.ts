@@ -1,9 +1,11 @@
-/** How the reasoning was separated from the answer. `raw` means an unseparated response; it is never returned here. */
+/**
+ * How the reasoning was separated from the answer. `raw` = it was not; `extractReasoning` never returns that.
+ */
 export type Format = 'parsed' | 'raw' | 'think_tags' | 'anthropic'
 
 /**
- * The field of the response that contained the reasoning, or, without its text, other information about it. `usage`: only a
- * count. `none`: nothing.
+ * The field of the response with the reasoning or, if its text is withheld, with other information about it.
+ * `usage`: the response only contains a token count. `none`: it does not mention reasoning.
  */
 export type ExtractionSource =
   | 'reasoning'
@@ -20,36 +22,39 @@ export type ExtractionSource =
   | 'none'
 
 export interface ExtractedCall {
-  /** Empty if the provider sends none. */
+  /** Empty if the provider sends no id. */
   readonly id: string
   readonly name: string
-  /** The parsed arguments; their text if it is not JSON, because it was cut off or is free text. */
+  /** The parsed arguments, or their text if it is not JSON, such as free text or incomplete JSON. */
   readonly arguments: unknown
 }
 
 /** The content of a response. */
 export interface Extraction {
-  /** `null` = none, or unreadable. */
+  /** `null` = the response has no reasoning, or its text is withheld. */
   readonly reasoning: string | null
   readonly format: Format
   readonly source: ExtractionSource
   /** The answer, without reasoning. */
   readonly text: string
   readonly toolCalls: readonly ExtractedCall[]
-  /** Items that the provider wants back unchanged in the next request, in order: signed, encrypted and redacted ones. */
+  /**
+   * Signed, encrypted and redacted items, in order. The provider requires them back unchanged in the next
+   * request.
+   */
   readonly opaque: readonly unknown[]
-  /** Some of the reasoning can only be read by the provider. */
+  /** Set if only the provider can read some of the reasoning. */
   readonly redacted?: true
-  /** The reasoning was cut off. */
+  /** Set if the reasoning was cut off. */
   readonly truncated?: true
-  /** Reasoning tokens, shown or not, as counted by the provider. */
+  /** Reasoning tokens as counted by the provider, even if the reasoning is withheld. */
   readonly tokens?: number
 }
 
 export interface ExtractedUsage {
-  /** Reasoning tokens. */
+  /** Number of reasoning tokens. */
   readonly tokens?: number
-  /** All generated tokens including reasoning, whether or not the provider counts it there. */
+  /** All generated tokens. Always includes reasoning, although some providers count it separately. */
   readonly outputTokens?: number
 }
 
@@ -57,10 +62,10 @@ export type StreamEvent =
   | { readonly type: 'reasoning'; readonly text: string }
   | { readonly type: 'text'; readonly text: string }
   | ({ readonly type: 'toolCall' } & ExtractedCall)
-  /** The usage so far; replaces earlier events. */
+  /** The usage so far. Replaces that of earlier events. */
   | ({ readonly type: 'usage' } & ExtractedUsage)
 
 export interface ExtractOptions {
-  /** The model's template opens the thought, so its text has only the closing tag. */
+  /** Set if the chat template already opens a thought, so that the response has only its closing tag. */
   readonly prefilled?: boolean
 }

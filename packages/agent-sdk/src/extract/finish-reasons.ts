@@ -1,7 +1,12 @@
-/** The end of an answer: complete, cut off at a limit, withheld by its provider, or interrupted by a failure. */
+/**
+ * How an answer ended: complete, cut off at a limit, withheld by the provider, or interrupted by a failure.
+ */
 export type Ending = 'whole' | 'cut' | 'refused' | 'failed'
 
-/** Finish reasons of servers, in lower case with `_` between words. All that end in `_error` are failures as well. */
+/**
+ * Finish reasons of providers, in lower case with `_` between words. Reasons that end in `_error` are
+ * failures too.
+ */
 const reasons: Readonly<Record<Ending, readonly string[]>> = {
   whole: [
     ...['stop', 'end_turn', 'stop_sequence', 'eos', 'eos_token', 'end', 'done', 'complete', 'completed'],
@@ -31,7 +36,7 @@ const endings = new Map<string, Ending>(
   ),
 )
 
-/** The meaning of a provider's finish reason, possibly written as one word; `undefined` = unknown. */
+/** Interprets a provider's finish reason, ignoring case and separators of words; `undefined` = unknown. */
 export function readEnding(reason: string): Ending | undefined {
   const words = reason
     .trim()

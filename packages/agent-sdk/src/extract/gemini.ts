@@ -4,17 +4,20 @@ import { isFilled, type Json, record, records, string } from './json.js'
 interface OpenCall {
   readonly key: string
   readonly args: Record<string, unknown>
-  /** The call with all arguments so far. */
+  /** The call, with the arguments received so far. */
   readonly call: Json
 }
 
-/** Gemini: a complete response and each chunk of a stream have the same form. Any part may carry a signature, even an empty one. */
+/**
+ * Reads responses of Gemini. A complete response has the same form as a chunk of a stream. Any part may carry
+ * a signature, even one without text.
+ */
 export function geminiReader(collector: StepCollector): (chunk: Json) => void {
   let begun = 0
-  /** A call whose arguments arrive one by one. */
+  /** A call whose arguments are still arriving, one by one. */
   let open: OpenCall | undefined
 
-  /** Returns the call in one piece, as it has to be sent back. */
+  /** Reads a piece of a call. Returns the call with all its pieces, as it has to be sent back. */
   function readCall(call: Json): Json {
     const { id, name, args, partialArgs, willContinue } = call
     const names = { id: string(id), name: string(name) }
@@ -60,8 +63,8 @@ export function geminiReader(collector: StepCollector): (chunk: Json) => void {
 const steps = /\.([^.[\]]+)|\[(\d+)\]|\[(?:'([^']*)'|"([^"]*)")\]/g
 
 /**
- * Applies a streamed argument at its `jsonPath`, such as `$.recipe.ingredients[0].name`: appends a text, and replaces any other
- * value. Ignores invalid paths.
+ * Applies a streamed argument at its `jsonPath`, such as `$.recipe.ingredients[0].name`: appends a text, or
+ * sets any other value. Ignores invalid paths.
  */
 function placeArgument(args: Record<string, unknown>, part: Json): void {
   const keys = [...(string(part.jsonPath) ?? '').matchAll(steps)].map(
@@ -95,7 +98,10 @@ function inner(at: object, key: Key, empty: object): object | undefined {
 
 const get = (at: object, key: Key): unknown => (Object.hasOwn(at, key) ? (at as Json)[key] : undefined)
 
-/** `false`: invalid position. Lists have no gaps. */
+/**
+ * Sets a value in an object or list. `false`: the position is invalid, such as one that would leave a gap in
+ * a list.
+ */
 function put(at: object, key: Key, value: unknown): boolean {
   const fits = Array.isArray(at) ? typeof key === 'number' && key <= at.length : typeof key === 'string'
   if (fits) Object.defineProperty(at, key, { value, writable: true, enumerable: true, configurable: true })

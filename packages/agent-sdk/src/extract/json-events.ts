@@ -1,6 +1,9 @@
 const notData = /^(?::|event:|id:|retry:)/
 
-/** The events in the text of a streamed response, which arrives in pieces: server-sent events, or JSON lines. */
+/**
+ * Splits the text of a streamed response, which arrives in pieces, into events: server-sent events, or JSON
+ * lines.
+ */
 export class EventText {
   #decoder: InstanceType<typeof TextDecoder> | undefined
   #data: string[] = []
@@ -11,7 +14,7 @@ export class EventText {
     return this.#read(typeof piece === 'string' ? piece : this.#decode(piece))
   }
 
-  /** Returns a last event without a line break. */
+  /** Returns the last event if it has no line break. */
   end(): unknown[] {
     return this.#read(`${this.#decoder?.decode() ?? ''}\n\n`)
   }
@@ -33,7 +36,7 @@ export class EventText {
     return rest.endsWith('}') ? [...events, ...this.#readWholeObject()] : events
   }
 
-  /** The events that a line completes: the previous one, and its own. */
+  /** Returns the events that a line completes: the previous one, the one in this line, or none. */
   #onLine(line: string): unknown[] {
     if (line.startsWith('data:')) {
       this.#data.push(line.slice('data:'.length))
@@ -45,7 +48,7 @@ export class EventText {
     return [...parsedLines(data), ...parsed(line)]
   }
 
-  /** A complete object needs no line break: SDKs pass events without one. */
+  /** Returns a complete object without waiting for a line break: some SDKs pass events without one. */
   #readWholeObject(): unknown[] {
     const json = this.#line.replace(/^data:/, '').trimStart()
     if (this.#data.length > 0 || !json.startsWith('{')) return []
@@ -56,8 +59,8 @@ export class EventText {
 }
 
 /**
- * The events of a streamed response from the bytes of its body: server-sent events, or JSON lines. Bytes may be split anywhere.
- * Skips lines that are not JSON, such as `[DONE]`, or are cut off.
+ * Iterates over the events of a streamed response, given the bytes of its body: server-sent events, or JSON
+ * lines. Bytes may be split anywhere. Skips lines that are not JSON, such as `[DONE]`, or are incomplete.
  */
 export async function* jsonEvents(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -67,13 +70,15 @@ export async function* jsonEvents(
   yield* text.end()
 }
 
-/** One event on several lines, or several events of a server that omits the blank lines between them. */
+/**
+ * Parses consecutive lines: one event, or several events of a server that omits the blank lines between them.
+ */
 function parsedLines(lines: readonly string[]): unknown[] {
   const one = parsed(lines.join('\n'))
   return one.length > 0 ? one : lines.flatMap(parsed)
 }
 
-/** The event in a text, if it is one. */
+/** Parses a text that may be an event. */
 function parsed(text: string): [] | [unknown] {
   if (text.trim() === '') return []
   try {

@@ -1,9 +1,15 @@
-/** Reads JSON of models without parsing it: parsed and written again, an integer over 2^53 would lose digits. */
+/**
+ * Functions that read JSON of models without parsing and encoding it again, which would change integers over
+ * 2^53.
+ */
 
-/** A string, or a token between strings. Strings are unrolled, so that long ones need no deep stack. */
+/**
+ * Matches a string, or a token between strings. The loop for escapes is unrolled, so that long strings do not
+ * overflow the stack.
+ */
 const token = /\s*("[^"\\]*(?:\\[\s\S][^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+)/y
 
-/** The end of the JSON object or list at this position; -1 = incomplete, or none begins there. */
+/** Returns the end of the JSON object or list at a position; -1 = it is incomplete, or none begins there. */
 export function findJsonEnd(text: string, from: number): number {
   let depth = 0
   token.lastIndex = from
@@ -16,7 +22,9 @@ export function findJsonEnd(text: string, from: number): number {
   return -1
 }
 
-/** The members of a well-formed object by name, or the elements of a list, each as written. */
+/**
+ * Splits an object into its members, or a list into its elements, each as written. The JSON must be valid.
+ */
 export function splitJson(json: string): (readonly [name: string, json: string])[] {
   const parts: [string, string][] = []
   let depth = 0
@@ -54,15 +62,16 @@ export const parseJson = (json: string): unknown => {
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Texts that mean no arguments; PHP encodes an empty object as an empty list. */
+/** Texts that mean "no arguments"; PHP encodes an empty object as an empty list. */
 const nothing = /^(?:null|none|undefined|\[\s*\])?$/i
-/** Remnants around arguments: fences, control tokens, marks of calls, unmatched brackets. */
+/** Texts that may surround arguments: fences, control tokens, call marks, unmatched brackets. */
 const around = /[\s,;}\]]+|```(?:json)?|null\b|<[^<>{}]*>|\[\/?[A-Z_]+\]/y
 
 /**
- * The arguments of the calls in a text, each as JSON; usually of one call. No arguments become an empty object. Repairs known
- * faults of servers: concatenated arguments of several calls, a leading `{}`, duplicated arguments, surrounding marks, and JSON
- * within a JSON string. Returns other texts unchanged.
+ * Splits a text into the arguments of its calls, each as JSON; usually there is one call. Converts missing
+ * arguments to an empty object. Repairs known faults of servers: concatenated arguments of several calls, a
+ * leading `{}`, duplicated arguments, surrounding marks, and JSON within a JSON string. Returns any other
+ * text unchanged.
  */
 export function readArguments(text: string): readonly string[] {
   const json = text.trim()

@@ -1,4 +1,4 @@
-/** Untyped JSON from the wire; these functions read it if it has the expected type. */
+/** Untyped JSON from a provider. The functions below return its values if they have the expected type. */
 export type Json = Readonly<Record<string, unknown>>
 
 export const record = (value: unknown): Json | undefined =>
@@ -6,7 +6,7 @@ export const record = (value: unknown): Json | undefined =>
 
 export const string = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** The objects of a list; a single object counts as a list. */
+/** Returns the objects of a list; a single object counts as a list. */
 export const records = (value: unknown): Json[] => {
   const all: readonly unknown[] = Array.isArray(value) ? value : [value]
   return all.map(record).filter((each) => each !== undefined)

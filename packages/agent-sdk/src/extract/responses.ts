@@ -1,7 +1,10 @@
 import type { StepCollector } from './collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
-/** The fields of stream events with text; `at` numbers the texts of an item. */
+/**
+ * By type of a stream event, the kind of text it contains. `at`: its field with the number of the text within
+ * the item.
+ */
 const texts = new Map([
   ['response.reasoning_summary_text', { kind: 'summary', at: 'summary_index' }],
   ['response.reasoning_text', { kind: 'reasoning_text', at: 'content_index' }],
@@ -14,13 +17,13 @@ type Kind = 'summary' | 'reasoning_text' | 'text' | 'arguments'
 const isLast = /^response\.(?:completed|incomplete|failed)$/
 
 /**
- * OpenAI's Responses, and compatible ones. A stream repeats everything: the pieces, then each text, item and the whole
- * response. Repetitions only add what is missing.
+ * Reads responses of OpenAI's Responses API and compatible ones. A stream repeats its content: in pieces,
+ * then as texts, as items and as the whole response. Repetitions only add what is missing.
  */
 export function responsesReader(collector: StepCollector): (chunk: Json) => void {
   const received = new Map<string, string>()
   const ended = new Set<unknown>()
-  /** Keys of the items by id; some proxies change ids between events. */
+  /** Keys of the items, by item id; some proxies change ids between events. */
   let keys = new Map<unknown, string>()
   let responses = 0
 
@@ -103,7 +106,7 @@ export function responsesReader(collector: StepCollector): (chunk: Json) => void
 
 const isCall = ({ type }: Json): boolean => type === 'function_call' || type === 'custom_tool_call'
 
-/** A custom tool's input is free text, complete only at the end. */
+/** Starts a call. A custom tool's input is free text, which is complete only at the end. */
 function beginCall(key: string, item: Json, collector: StepCollector): void {
   if (!isCall(item)) return
   const names = { id: string(item.call_id) ?? string(item.id), name: string(item.name) }

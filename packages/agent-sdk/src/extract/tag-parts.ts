@@ -4,9 +4,12 @@ interface Part {
   raw: string
   isBlank: boolean
   readonly isAfterTag: boolean
-  /** The tag that began a thought within a line, or is an ordinary word. */
+  /**
+   * The opening tag of a thought that may turn out to be text, because the tag is within a line or is an
+   * ordinary word; otherwise empty.
+   */
   readonly opener: string
-  /** The tag that ended a thought. */
+  /** The closing tag of a thought. */
   closer: string
 }
 
@@ -15,7 +18,7 @@ export class Parts {
   readonly #all: Part[] = []
   readonly #trim = new Trim()
   #given: Piece[] = []
-  /** Text of a possible call. Released once nothing can reclassify it. */
+  /** Text of a possible call, held back while it may still turn out to be a thought. */
   #heldCall = ''
   #last: Part
 
@@ -23,22 +26,22 @@ export class Parts {
     this.#last = this.#begin(kind, false, '')
   }
 
-  /** Whether the last part is blank. */
+  /** Whether the current part is blank. */
   get isBlank(): boolean {
     return this.#last.isBlank
   }
 
-  /** Kind of the last part. */
+  /** Kind of the current part. */
   get kind(): Kind {
     return this.#last.kind
   }
 
-  /** Whether the last part, a possible call, ends like one. */
+  /** Whether the current part, a possible call, ends like a call. */
   get looksCalled(): boolean {
     return /[>\])}]\s*$/.test(this.#last.raw)
   }
 
-  /** Characters of the last part. */
+  /** Number of characters of the current part. */
   get length(): number {
     return this.#last.raw.length
   }
@@ -63,7 +66,7 @@ export class Parts {
     this.#last = this.#begin('call', false, '')
   }
 
-  /** `opener`: the tag, if the text may only mention it. */
+  /** Begins a thought. `opener`: its tag, if it may turn out that the text only mentions the tag. */
   beginThought(opener: string): void {
     this.#last = this.#begin('reasoning', false, opener)
   }
@@ -74,7 +77,10 @@ export class Parts {
     this.#last = this.#begin('text', true, '')
   }
 
-  /** Reclassifies the text as a thought, or as more of the previous one; `false` = there is none before it. */
+  /**
+   * Turns the current text into a thought, or into the continuation of the thought before it; `false` = there
+   * is none before it.
+   */
   textWasThought(): boolean {
     const [before, text] = [this.#all.at(-2), this.#last]
     if (text.kind === 'call') this.#trim.begin('reasoning', false)
@@ -87,14 +93,20 @@ export class Parts {
     return true
   }
 
-  /** Moves the end of the thought: the text after the tag at `from` to `to` is not part of it. */
+  /**
+   * Ends the thought at its closing tag, which is at `from` to `to`. The text after the tag is not part of
+   * the thought.
+   */
   thoughtEndedAt(from: number, to: number): void {
     const { raw } = this.#last
     this.#last.raw = raw.slice(0, from)
     this.#begin('text', true, '').raw = raw.slice(to)
   }
 
-  /** Reclassifies the thought as text, because its tag was a word or only mentioned in a sentence; `false` = the tag is certain. */
+  /**
+   * Turns the current thought into text, because its tag was a word or only mentioned in a sentence; `false`
+   * = the tag is certain.
+   */
   thoughtWasText(): boolean {
     const thought = this.#last
     if (bareHeader.test(thought.opener) && gluedWord.test(thought.raw)) return false
@@ -107,7 +119,7 @@ export class Parts {
     return true
   }
 
-  /** Returns the text that can be released since the last call. */
+  /** Returns the pieces that have become certain since the last call. */
   drain(isLast: boolean): Piece[] {
     if (isLast) this.#giveCall()
     const given = isLast ? [...this.#given, ...this.#trim.end()] : this.#given
@@ -115,7 +127,10 @@ export class Parts {
     return given
   }
 
-  /** The final texts. A call is only followed by blanks and thoughts. */
+  /**
+   * Joins the parts to the final texts. `called`: the calls at the end, which only blanks and thoughts
+   * follow.
+   */
   joinTexts(): { readonly reasoning: string; readonly text: string; readonly called: string } {
     const trim = new Trim()
     const end = this.#all.findLastIndex(({ kind, isBlank }) => kind === 'text' && !isBlank)
@@ -142,7 +157,10 @@ export class Parts {
   }
 }
 
-/** A header without marks, and a word that follows it without a space, unless it is part of a name in code. */
+/**
+ * A header of gpt-oss without marks. After it, a word without a space before it starts a thought, unless it
+ * is part of a name in code.
+ */
 const [bareHeader, gluedWord] = [/^(?:assistant)?analysis$/, /^["'“‘«(]?(?![\w$]*[.([_$]\S)\p{L}/u]
 
 type Kind = 'reasoning' | 'text' | 'call'
@@ -153,17 +171,17 @@ export interface Piece {
 }
 
 /**
- * Trims white space around thoughts in a stream, and separates thoughts by a blank line. Leaves a text without thoughts
- * unchanged.
+ * Trims white space around thoughts in a stream, and separates thoughts by a blank line. Does not change a
+ * text without thoughts.
  */
 class Trim {
   reasoning = ''
   text = ''
   call = ''
   #kind: Kind = 'text'
-  /** White space that is kept only if text follows. */
+  /** White space that is released only if text follows. */
   #waiting = ''
-  /** Nothing of this part was released yet. */
+  /** No text of the current part was released yet. */
   #isFresh = true
   #skipsBlank = false
   #endsBlank = true
@@ -179,7 +197,7 @@ class Trim {
     return this.#kind === 'reasoning' ? this.#think(raw) : this.#answer(raw)
   }
 
-  /** End of input: releases white space if it is the whole text. */
+  /** At the end of the input, releases white space if the text has no other content. */
   end(): Piece[] {
     if (this.#kind === 'reasoning' || this.#waiting === '') return []
     return this.#give(this.#kind, this.#waiting)

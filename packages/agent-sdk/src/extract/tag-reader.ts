@@ -4,40 +4,45 @@ import { anyCloser, hasOnlyControls, nextPlace, type Token, tokenAt } from './ta
 export interface TagTexts {
   readonly reasoning: string
   readonly text: string
-  /** The end of the text from the mark of a tool call on. */
+  /** The end of the text, from the first mark of a tool call. */
   readonly called: string
-  /** The last thought has no closing tag. */
+  /** Set if the last thought has no closing tag. */
   readonly isTruncated: boolean
 }
 
-/** Characters to wait for, to decide whether a control token ends the text, and whether backticks close on their line. */
+/**
+ * Maximum characters to wait for before deciding whether a control token ends the text, or whether a backtick
+ * is closed on its line.
+ */
 const [maxBlankChars, maxLineChars] = [64, 400]
 
 /**
- * Separates thoughts in tags, calls and control tokens from the answer in a stream with pieces of any size. A mark counts
- * anywhere except in code and alone between quotation marks. Corrects itself when later text shows that the text was a thought
- * without an opening tag, that a thought ended within an unclosed code fence, that a tag within a sentence was only mentioned,
- * that a word was not a tag, or that a possible call was not one.
+ * Separates thoughts in tags, calls and control tokens from the answer, in a stream with pieces of any size.
+ * Tags in code or quotation marks are ignored. Corrects itself if later text shows that: a text was a thought
+ * without an opening tag; a thought ended within an unclosed code fence; a sentence only mentioned a tag; a
+ * tag was an ordinary word; or a possible call was not a call.
  */
 export class TagReader {
   readonly #parts: Parts
   readonly #findsCalls: boolean
   #code = new Code()
-  /** A possible beginning of a tag. */
+  /** Received characters that may be the beginning of a tag. */
   #held = ''
-  /** Closing tags of this thought; `undefined` = not in a thought. */
+  /** Closing tags of the current thought; `undefined` = not in a thought. */
   #closers: ReadonlySet<string> | undefined
-  /** A tag was recognized, so that tags count that may also be markup. */
+  /** Set after the first tag: from then on, tags that may also be markup are recognized. */
   #counts: boolean
   #isUnmarked = false
-  /** This text mentions thoughts that begin. */
+  /** The current text mentions an opening tag, such as in code or quotation marks. */
   #isMentioned = false
-  /** Closing tags of the thought in which this call began. */
+  /** Closing tags of the thought in which the current call began. */
   #outer: ReadonlySet<string> | undefined
-  /** A closing tag of this thought within a code fence. */
+  /**
+   * Position of a closing tag within a code fence of the current thought. It is used if no other one follows.
+   */
   #spare: { readonly from: number; readonly to: number } | undefined
 
-  /** Without `findsCalls`, marks of calls count as text. */
+  /** Without `findsCalls`, marks of calls are treated as text. */
   constructor({
     prefilled,
     findsCalls = true,
@@ -53,7 +58,7 @@ export class TagReader {
     return this.#parts.drain(false)
   }
 
-  /** Returns what was held back, except for an incomplete closing tag. */
+  /** Processes held characters, unless they are an incomplete closing tag. Returns the resulting pieces. */
   flush(): Piece[] {
     const half = this.#held.toLowerCase()
     const mayBeEnd = !/^\w{1,4}$/.test(half) // More likely a word than a cut-off tag.
@@ -63,7 +68,7 @@ export class TagReader {
     return this.#parts.drain(!this.#isHalfCall)
   }
 
-  /** Call once. */
+  /** Returns the final texts; call it once. */
   end(): TagTexts {
     this.flush()
     const isHalfCall = this.#isHalfCall
@@ -74,17 +79,17 @@ export class TagReader {
     return { ...this.#parts.joinTexts(), isTruncated }
   }
 
-  /** Thoughts verbatim; call after the end. */
+  /** The thoughts as received, without their tags; available after `end`. */
   get thoughts(): readonly string[] {
     return this.#parts.thoughts
   }
 
-  /** A thought without an opening mark was already released as text. */
+  /** Set if a thought without an opening tag was already released as text. */
   get isUnmarked(): boolean {
     return this.#isUnmarked
   }
 
-  /** The thought that contains the mark of a call continued. */
+  /** Whether the call in a thought turned out to be part of the thought. */
   get #isHalfCall(): boolean {
     return this.#outer !== undefined && !this.#parts.looksCalled
   }
@@ -131,18 +136,21 @@ export class TagReader {
     )
   }
 
-  /** The quotation mark that closes here. The last words of a thought may be quoted, and so may the first of an answer. */
+  /**
+   * The quotation mark around the current position. Within a thought only backticks count, because its last
+   * words may be quoted.
+   */
   get #quote(): string | undefined {
     return this.#closers === undefined ? this.#code.quote : this.#code.tick
   }
 
-  /** Applies a token; `false` = it counts as text. */
+  /** Applies a token. `false` = the token is text. */
   #apply(token: Token, tag: string, rest: string): boolean {
     if (token.type === 'call' && !this.#findsCalls) return false
     const isQuoted = this.#quote !== undefined && rest.startsWith(this.#quote)
     if (this.#closers !== undefined) return this.#readInThought(token, tag, isQuoted)
     if (this.#parts.kind === 'call') return this.#readInCall(token, tag)
-    // A backtick that is not closed on its line does not begin code.
+    // A backtick without a second one on the same line does not begin code.
     const isInCode = this.#code.isFenced || (this.#code.hasOpenTick && /^[^\n]*`/.test(rest))
     return this.#readInText(token, tag, isQuoted || isInCode, rest)
   }
@@ -163,14 +171,20 @@ export class TagReader {
     return !isFenced
   }
 
-  /** Models repeat opening tags that their template already wrote. */
+  /**
+   * Handles another opening tag at the beginning of a thought: some models repeat the tag that the chat
+   * template wrote.
+   */
   #opensAgain({ closers }: Token): boolean {
     if (!this.#parts.isBlank) return false
     this.#closers = closers
     return true
   }
 
-  /** Handles the end of the thought in which a call began: if text other than calls came before it, the thought had continued. */
+  /**
+   * Handles the end of the thought in which a call began. If other text came before the end, the thought had
+   * continued.
+   */
   #readInCall(token: Token, tag: string): boolean {
     if (!this.#outer?.has(token.name)) return false
     if (!this.#parts.looksCalled) this.#parts.textWasThought()
@@ -202,7 +216,7 @@ export class TagReader {
     return type === 'control' || /^[^\s.,:;]/.test(rest)
   }
 
-  /** Handles a closing tag without an opening one: the text before it was a thought. */
+  /** Handles a closing tag without an opening one: the text before the tag was a thought. */
   #endsUnmarked(tag: string): boolean {
     if (this.#isMentioned) return false
     if (this.#parts.isBlank) return true
@@ -239,11 +253,16 @@ export class TagReader {
   }
 }
 
-/** Limits the lookahead to the text that is awaited, so that the result does not depend on the pieces. */
+/**
+ * Whether only control tokens follow. Looks at a limited number of characters, so that the result does not
+ * depend on how the stream is split.
+ */
 const endsText = (rest: string): boolean => hasOnlyControls(rest.slice(0, maxBlankChars), true) === true
 
 const pieces = /\n|`+|~+|[^\n`~]+/g
-/** Characters that rule out a fence on this line: all but the marks of quotes and lists. */
+/**
+ * Characters that rule out that a code fence begins on this line: all except the marks of quotes and lists.
+ */
 const beyondMarks = /[^\s>*+\-.\d)]/
 
 const quotes = new Map([
@@ -255,13 +274,13 @@ const quotes = new Map([
   ['«', '»'],
 ])
 
-/** Tracks Markdown code in a stream. */
+/** Tracks code in a Markdown stream. */
 class Code {
-  /** The trailing run of backticks or tildes, whose meaning depends on what follows. */
+  /** Backticks or tildes at the end of the input; later characters decide what they mean. */
   #mark = ''
   #length = 0
   #fence: { readonly mark: string; readonly length: number } | undefined
-  /** Length of the run that opened code on this line; 0 = not in code. */
+  /** Number of backticks that opened code on this line; 0 = not in code. */
   #ticks = 0
   #isLineBlank = true
   #last = ''
@@ -271,17 +290,20 @@ class Code {
     for (const [piece] of text.matchAll(pieces)) this.#see(piece, piece.charAt(0))
   }
 
-  /** The closing mark if this position is in backticks; `undefined` = not in backticks. */
+  /** A backtick if the last character is one, since it may open a quotation; otherwise `undefined`. */
   get tick(): string | undefined {
     return this.#mark === '`' ? '`' : undefined
   }
 
-  /** Like `tick`, also for quotation marks. */
+  /**
+   * The mark that would close a quotation opened by the last character, including backticks; `undefined` = it
+   * does not open one.
+   */
   get quote(): string | undefined {
     return this.tick ?? quotes.get(this.#last)
   }
 
-  /** The line so far has only marks. */
+  /** Whether the line so far only contains marks of quotes and lists. */
   get isLineBlank(): boolean {
     return this.#mark === '' && this.#isLineBlank
   }
@@ -291,7 +313,7 @@ class Code {
     return this.#fence !== undefined
   }
 
-  /** An opening run of backticks on this line is not closed yet. */
+  /** Whether backticks on this line have opened code that is not closed yet. */
   get hasOpenTick(): boolean {
     this.#settle()
     return this.#ticks > 0
@@ -307,7 +329,7 @@ class Code {
       this.#mark = first
       this.#length = piece.length
     } else if (first === '\n') {
-      // Models also open fences within a line.
+      // A fence may also be opened within a line.
       if (this.#ticks >= 3) this.#fence = { mark: '`', length: this.#ticks }
       this.#isLineBlank = true
       this.#ticks = 0

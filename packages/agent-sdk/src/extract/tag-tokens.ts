@@ -1,21 +1,21 @@
 import { callForms } from './call-forms.js'
 import { answerHeaders, bareAnswerHeaders, controls, ends, wordControls } from './control-tokens.js'
 
-/** A token in a model's text: beginning or end of a thought, beginning of a call, or control token. */
+/** A token in a model's text: opening or closing tag of a thought, mark of a call, or control token. */
 export interface Token {
   readonly type: 'open' | 'close' | 'call' | 'control'
   /** In lower case. */
   readonly name: string
-  /** For a beginning: the tokens that close it. */
+  /** The tags that close this opening tag. */
   readonly closers: ReadonlySet<string>
   /**
-   * A token without special characters. It counts in lower case if text follows without a space. The beginning that is an
-   * ordinary word counts only at the very start.
+   * A token without special characters. It is only recognized in lower case and directly before text, without
+   * a space. An opening one that is an ordinary word is only recognized at the beginning of the text.
    */
   readonly isBare: boolean
   /**
-   * It may also be markup of a document. Such a beginning counts at the start of a line, or after another thought; such a
-   * control token counts at the start or end of the text.
+   * The token may also be markup of a document. Such an opening tag is recognized at the start of a line, or
+   * after another thought; such a control token at the start or end of the text.
    */
   readonly isWord: boolean
 }
@@ -23,7 +23,7 @@ export interface Token {
 const tags = (...names: readonly string[]): (readonly [string, string])[] =>
   names.map((name) => [`<${name}>`, `</${name}>`])
 
-/** Marks that only thoughts have; they count anywhere. */
+/** Tags that only thoughts have, so they are recognized anywhere. */
 const thoughts: readonly (readonly [open: string, close: string])[] = [
   ...tags(
     'think',
@@ -44,21 +44,27 @@ const thoughts: readonly (readonly [open: string, close: string])[] = [
   ['<|inner_prefix|>', '<|inner_suffix|>'], // Apertus
 ]
 
-/** Marks of thoughts that may also be elements of a document. */
+/** Tags of thoughts that may also be elements of a document. */
 const wordThoughts = tags('reason', 'reasoning', 'thought', 'thoughts')
 
-/** Beginnings of thoughts in the format of gpt-oss, also if the template wrote the first token. */
+/** Headers of thoughts in the format of gpt-oss; the template may have written the first token. */
 const headers = ['<|channel|>analysis<|message|>', 'analysis<|message|>']
-/** The same without special tokens. */
+/** The same headers without special tokens. */
 const bareHeaders = ['analysis', 'assistantanalysis']
 
-/** Closing tags of thoughts whose opening tag was written by the template, and so is not in the response. */
+/**
+ * Closing tags of a thought whose opening tag the chat template wrote, so that the response does not contain
+ * it.
+ */
 export const anyCloser: ReadonlySet<string> = new Set([
   ...[...thoughts, ...wordThoughts].map(([, close]) => close),
   ...ends,
 ])
 
-/** Closing tags that count without an opening one. Not `<|end|>`: some models end every message with it. */
+/**
+ * Closing tags that are recognized without an opening one. Excludes `<|end|>`, with which some models end
+ * every message.
+ */
 const loneClosers: ReadonlySet<string> = new Set([...anyCloser].filter((each) => !ends.includes(each)))
 
 const none: ReadonlySet<string> = new Set()
@@ -83,23 +89,26 @@ function token(type: Token['type'], name: string, closers = none, isWord = false
   return { type, name, closers, isWord, isBare: false }
 }
 
-/** Tokens by their first two characters; the longest first. */
+/** By first two characters, the tokens that begin with them, longest first. */
 const byBeginning = new Map<string, Token[]>()
 for (const each of [...tokens].sort((a, b) => b.name.length - a.name.length)) {
   const beginning = each.name.slice(0, 2)
   byBeginning.set(beginning, [...(byBeginning.get(beginning) ?? []), each])
 }
 const longest = Math.max(...tokens.map(({ name }) => name.length))
-/** Matches as few characters of words as suffice to skip almost all others. */
+/** Matches the possible beginnings of tokens, and few other places, so that most text is skipped quickly. */
 const mayBegin = /[<[\]◁]|a(?:$|n(?:$|a(?:$|l))|s(?:$|s(?:$|i)))/g
 
-/** The next position of a possible token from `from` on; -1 = none. */
+/** Returns the next position from `from` on where a token may begin; -1 = none. */
 export function nextPlace(text: string, from: number): number {
   mayBegin.lastIndex = from
   return mayBegin.exec(text)?.index ?? -1
 }
 
-/** The token at such a position; `undefined` = none, `'unsure'` = depends on text that has not arrived. */
+/**
+ * Returns the token at a position; `undefined` = none, `'unsure'` = that depends on text that has not
+ * arrived.
+ */
 export function tokenAt(text: string, index: number, isLast: boolean): Token | 'unsure' | undefined {
   const rest = text.slice(index, index + longest).toLowerCase()
   const isOver = isLast || rest.length === longest
@@ -111,7 +120,7 @@ export function tokenAt(text: string, index: number, isLast: boolean): Token | '
   return undefined
 }
 
-/** Whether a text has only control tokens and blanks; `'unsure'` = so far, but more may follow. */
+/** Whether a text consists of control tokens and blanks; `'unsure'` = it does so far, but more may follow. */
 export function hasOnlyControls(text: string, isLast: boolean): boolean | 'unsure' {
   for (let at = 0; ; ) {
     at = text.length - text.slice(at).trimStart().length
@@ -123,10 +132,13 @@ export function hasOnlyControls(text: string, isLast: boolean): boolean | 'unsur
   }
 }
 
-/** Remnants of a call's header that some servers leave before the name of a tool: `<|channel|>commentary to=`, `<tool_call>`. */
+/**
+ * Remnants of a call's header that some servers leave before the name of the tool: `<|channel|>commentary
+ * to=`, `<tool_call>`.
+ */
 const beforeName = /^.*\bto=|^(?:\s*<[^<>]*>)+/s
 
-/** The name of a tool without surrounding control tokens that some servers leave. */
+/** Removes control tokens around the name of a tool, which some servers leave. */
 export const cutName = (name: string): string =>
   name
     .replace(beforeName, '')

@@ -1,7 +1,7 @@
 import type { ExtractedUsage } from './extraction.js'
 import { countMatches, type Json, record } from './json.js'
 
-/** Token counts from the usage record of any provider. */
+/** Reads token counts from the usage object of any provider. */
 export function readProviderUsage(usage: Json): ExtractedUsage {
   const tokens = reasoningTokens(usage)
   const output = outputTokens(usage, tokens ?? 0)
@@ -29,7 +29,10 @@ function outputTokens(usage: Json, reasoning: number): number | undefined {
   return answer + (countsApart(usage, answer, reasoning) ? reasoning : 0)
 }
 
-/** Gemini counts reasoning in addition to the answer; so does xAI chat, as the total shows, or more reasoning than answer tokens. */
+/**
+ * Whether reasoning tokens are not part of the answer's tokens: so at Gemini and in xAI's chat API, as the
+ * total shows, or more reasoning than answer tokens.
+ */
 function countsApart(usage: Json, answer: number, reasoning: number): boolean {
   if ('thoughtsTokenCount' in usage) return true
   const [prompt, total] = [countMatches(usage.prompt_tokens), countMatches(usage.total_tokens)]

@@ -28,21 +28,24 @@ import type {
   WhyQuery,
 } from './types.js'
 
-/** Maximum envelopes in one response of a gateway. */
+/** Maximum envelopes that a gateway returns per page. */
 const envelopesPerPage = 1000
 const defaultTimeoutMs = 30_000
 
 export interface HttpClientOptions {
-  /** Milliseconds for each JSON answer; default 30,000; `Infinity` = no limit. */
+  /** Milliseconds for each JSON response; default 30,000; `Infinity` = no limit. */
   readonly timeoutMs?: number
-  /** Calls `send` once per attempt to read JSON; default: a single attempt. Posts and exports are not retried. */
+  /**
+   * Calls `send`, and repeats it as often as it wants to, to read JSON; default: calls it once. Posts and
+   * exports are not retried.
+   */
   readonly retry?: <Answer>(send: () => Promise<Answer>) => Promise<Answer>
 }
 
 /**
- * Reads a space over HTTP, without appearing as present. Every method rejects with `ProtocolError` if the gateway refuses, and
- * with `ConnectionError` if it is unreachable (`unreachable`), too slow (`timeout`), or the request is aborted (`aborted`).
- * Iterators request pages on demand.
+ * Reads a space over HTTP, without being shown as present. Every method rejects with `ProtocolError` if the
+ * gateway refuses, and with `ConnectionError` if it is unreachable (`unreachable`), too slow (`timeout`), or
+ * the request is aborted (`aborted`). Iterators request pages on demand.
  */
 export class HttpClient {
   readonly target: HttpTarget
@@ -56,7 +59,7 @@ export class HttpClient {
     this.#options = { timeoutMs, retry }
   }
 
-  /** Reads the JSON at a path below that of the space, such as `turns`. */
+  /** Gets JSON from a path below that of the space, such as `turns`. */
   getJson<Answer>(path: string, query: QueryFields = {}, options: RequestOptions = {}): Promise<Answer> {
     return this.#options.retry(() =>
       this.#request(
@@ -74,12 +77,12 @@ export class HttpClient {
     )
   }
 
-  /** One page of the log, as readable for this token. */
+  /** Reads one page of the log, with the envelopes that this token may read. */
   readLogPage(query: LogQuery = {}, options?: RequestOptions): Promise<LogPage> {
     return this.getJson<LogPage>('envelopes', { limit: envelopesPerPage, ...query }, options)
   }
 
-  /** Pages of the log up to its present end. */
+  /** Iterates over pages of the log, up to its end at the time of the last request. */
   async *readLogPages(query: LogQuery = {}, options?: RequestOptions): AsyncGenerator<LogPage, void> {
     for (let asked = query; ; ) {
       const page = await this.readLogPage(asked, options)
@@ -93,17 +96,20 @@ export class HttpClient {
     }
   }
 
-  /** The envelopes of `readLogPages`. */
+  /** Iterates over the envelopes of `readLogPages`. */
   async *readLog(query: LogQuery = {}, options?: RequestOptions): AsyncGenerator<AnyEnvelope, void> {
     for await (const { envelopes } of this.readLogPages(query, options)) yield* envelopes
   }
 
-  /** One envelope by its id, a unique prefix, or `#seq`. Rejects with `not_found`, or lists several matches. */
+  /**
+   * Reads an envelope by its id, a unique prefix of it, or `#seq`. Rejects with `not_found`, or with
+   * `invalid_request` if several envelopes match.
+   */
   readEnvelope(ref: string, options?: RequestOptions): Promise<AnyEnvelope> {
     return this.getJson<AnyEnvelope>(`envelopes/${encodeURIComponent(ref)}`, {}, options)
   }
 
-  /** The open proposals that this token may read, oldest first. */
+  /** Reads the open proposals that this token may read, oldest first. */
   async readProposals(options: RequestOptions = {}): Promise<ProposalList> {
     const proposals: OpenProposal[] = []
     for (let after = 0; ; after = proposals.at(-1)?.seq ?? 0) {
@@ -123,27 +129,27 @@ export class HttpClient {
     }
   }
 
-  /** The members of the space with their capabilities. */
+  /** Reads the members of the space, with their capabilities. */
   readParticipants(options?: RequestOptions): Promise<ParticipantList> {
     return this.getJson<ParticipantList>('participants', {}, options)
   }
 
-  /** The tree of contexts. */
+  /** Reads the tree of contexts. */
   readContexts(options?: RequestOptions): Promise<ContextList> {
     return this.getJson<ContextList>('contexts', {}, options)
   }
 
-  /** One context. Rejects with `not_found` if it has nothing readable. */
+  /** Reads one context. Rejects with `not_found` if this token may not read any of its envelopes. */
   readContext(context: string, options?: RequestOptions): Promise<ContextNode | FreePath> {
     return this.getJson<ContextNode | FreePath>(`contexts/${encodePath(context)}`, {}, options)
   }
 
-  /** The latest turns of an agent, or of a thread. Rejects with `not_found` for an unknown one. */
+  /** Reads the latest turns of an agent or a thread. Rejects with `not_found` if it is unknown. */
   readTurnPage(thread: string, query: TurnQuery = {}, options?: RequestOptions): Promise<TurnPage> {
     return this.getJson<TurnPage>('turns', { thread_id: this.getThreadId(thread), ...query }, options)
   }
 
-  /** All turns of an agent, or of a thread, newest first. Rejects like `readTurnPage`. */
+  /** Iterates over all turns of an agent or a thread, newest first. Rejects like `readTurnPage`. */
   async *readTurns(
     thread: string,
     query: TurnQuery = {},
@@ -156,7 +162,7 @@ export class HttpClient {
     for await (const { turns } of pages) yield* turns.toReversed()
   }
 
-  /** Pages of the audit: the steps of agents. */
+  /** Iterates over pages of the audit, which lists the steps of agents. */
   readAuditPages(
     { thread, ...query }: AuditQuery = {},
     options?: RequestOptions,
@@ -168,7 +174,10 @@ export class HttpClient {
     )
   }
 
-  /** Pages of matching envelopes, newest first. Each page searches a bounded part of the log. */
+  /**
+   * Iterates over pages of matching envelopes, newest first. For each page the gateway searches a limited
+   * part of the log.
+   */
   search(query: SearchQuery = {}, options?: RequestOptions): AsyncGenerator<SearchPage, void> {
     return readPages(
       (before) => this.getJson<SearchPage>('search', { ...query, before }, options),
@@ -176,12 +185,18 @@ export class HttpClient {
     )
   }
 
-  /** The ranked steps that led to an envelope, given by id or seq. Rejects with `not_found` if it is not readable. */
+  /**
+   * Reads the ranked steps that led to an envelope, given by id or seq. Rejects with `not_found` if this
+   * token may not read it.
+   */
   why(ref: string | number, query: WhyQuery = {}, options?: RequestOptions): Promise<WhyAnswer> {
     return this.getJson<WhyAnswer>(`why/${encodeURIComponent(ref)}`, { ...query }, options)
   }
 
-  /** Has the gateway verify the hash chain of the log. Takes time proportional to the log, so there is no timeout. */
+  /**
+   * Has the gateway verify the hash chain of the log. That takes time proportional to the log's length, so
+   * there is no timeout.
+   */
   verifyLog(options?: RequestOptions): Promise<LogVerification> {
     return this.getJson<LogVerification>(
       'audit/verify',
@@ -195,7 +210,10 @@ export class HttpClient {
     return this.postJson<ErasureReceipt>('audit/erase', { seq, reason })
   }
 
-  /** An export in chunks, without a timeout. The iterator rejects with `ConnectionError` `closed` if the export ends early. */
+  /**
+   * Opens an export, which arrives in chunks; without a timeout. Iterating rejects with `ConnectionError`
+   * `closed` if the export ends early.
+   */
   async openExport(
     { format, after, thread, turn, context, limit }: ExportQuery = {},
     { signal }: Pick<RequestOptions, 'signal'> = {},
@@ -216,7 +234,7 @@ export class HttpClient {
     return this.postJson<Link>('links')
   }
 
-  /** The thread of an agent; accepts a thread as well. */
+  /** Returns the thread of an agent. An id of a thread is returned unchanged. */
   getThreadId(agent: string): string {
     return agent.includes('/') ? agent : `${this.target.space}/${agent}`
   }
@@ -236,7 +254,7 @@ export class HttpClient {
 
 const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
 
-/** Pages of a response that gives the `before` of the next page in `next`. */
+/** Iterates over pages; `next` of a page is the `before` of the next one. */
 async function* readPages<Page extends { readonly next?: number }>(
   getPage: (before: number | undefined) => Promise<Page>,
   before: number | undefined,
@@ -249,7 +267,9 @@ async function* readPages<Page extends { readonly next?: number }>(
   } while (next !== undefined)
 }
 
-/** Lists the spaces that a token opens, or that admit guests [MEUP-11.14]. Rejects like `HttpClient`. */
+/**
+ * Lists the spaces that a token is valid for, or that admit guests [MEUP-11.14]. Rejects like `HttpClient`.
+ */
 export const listSpaces = (url: string, token?: string): Promise<readonly string[]> =>
   request({ url, path: 'spaces', token }, async (response) => {
     const { spaces } = (await response.json()) as { spaces: readonly string[] }

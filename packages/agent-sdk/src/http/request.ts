@@ -3,11 +3,13 @@ import { readCredential } from '../client/credential.js'
 import { abortedError, ConnectionError, readRefusal } from '../client/errors.js'
 import { buildGatewayUrl, type Fetch } from '../client/transport.js'
 
-/** Parameters of a request. Lists are sent with commas between their values; `undefined` is not sent. */
+/** Query parameters. Lists are sent with commas between their values; `undefined` is omitted. */
 export type QueryFields = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
 export interface RequestOptions {
-  /** Aborts the request, or the reading of its response, which rejects with `ConnectionError` `aborted`. */
+  /**
+   * Aborts the request or the reading of its response, which then reject with `ConnectionError` `aborted`.
+   */
   readonly signal?: AbortSignal
   /** Milliseconds for the complete response; `Infinity` = no limit. */
   readonly timeoutMs?: number
@@ -16,16 +18,16 @@ export interface RequestOptions {
 interface HttpRequest extends RequestOptions {
   /** Base address of the gateway. */
   readonly url: string
-  /** Below that address. */
+  /** Path relative to the base address. */
   readonly path: string
   readonly query?: QueryFields
   readonly token?: string | undefined
-  /** Default: the global one. */
+  /** Default: the global `fetch`. */
   readonly fetch?: Fetch | undefined
   readonly method?: 'GET' | 'POST'
-  /** Sent as JSON. */
+  /** Request body, sent as JSON. */
   readonly body?: unknown
-  /** Media type of the response; default: that of the route. */
+  /** Media type to request; default: that of the route. */
   readonly accept?: string
 }
 
@@ -74,7 +76,10 @@ export async function request<Answer>(
   }
 }
 
-/** Repeats a GET if Node reused a connection that the gateway was closing. */
+/**
+ * Sends a request. Repeats a GET once if it failed because Node reused a connection that the gateway was
+ * closing.
+ */
 const send = (fetch: Fetch, address: URL, init: RequestInit): Promise<Response> =>
   fetch(address, init).catch((error: Error) => {
     const wasDropped = Object(error.cause).code === 'UND_ERR_SOCKET'
@@ -103,8 +108,9 @@ function toConnectionError(
 }
 
 /**
- * The chunks of an export. Leaving the loop cancels it. Rejects with `ConnectionError` if it ends early (`closed`) or is aborted.
- * Takes the body at once: Node empties that of a response which was garbage collected before a reader locked it.
+ * Iterates over the chunks of an export. Leaving the loop cancels it. Rejects with `ConnectionError` if it
+ * ends early (`closed`) or is aborted. Locks the body immediately: Node empties an unlocked body when its
+ * response is garbage-collected.
  */
 export function readExportBody(
   body: ReadableStream<Uint8Array>,

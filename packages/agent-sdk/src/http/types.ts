@@ -17,36 +17,39 @@ export interface LogPosition {
   readonly head: number
 }
 
-/** A part of the log. A list matches any of its values. */
+/** Selects a part of the log. A field with a list matches any of its values. */
 export interface LogQuery {
-  /** Only envelopes with a greater seq. */
+  /** Returns only envelopes with a greater seq. */
   readonly after?: number | undefined
-  /** Only envelopes with a smaller seq. */
+  /** Returns only envelopes with a smaller seq. */
   readonly before?: number | undefined
-  /** Order by seq; default `asc`, the oldest first. */
+  /** Order by seq; default `asc`, oldest first. */
   readonly order?: 'asc' | 'desc'
-  /** Envelopes in one answer, at most 1000; default 1000. */
+  /** Maximum envelopes in the response, at most 1000; default 1000. */
   readonly limit?: number
   readonly kind?: string | readonly string[]
   /** Ids of the senders. */
   readonly from?: string | readonly string[]
-  /** This context, and those nested in it. */
+  /** Path of a context. Selects it and the contexts nested in it. */
   readonly context?: string
-  /** Only envelopes that correlate to this one. */
+  /** Returns only envelopes that correlate with this one, given by id. */
   readonly correlationId?: string
-  /** Amount of reasoning; default `full`. */
+  /** How much reasoning to return; default `full`. */
   readonly reasoning?: Exclude<Detail, 'summary'>
 }
 
-/** A page of the log. A request scans a bounded part of it, so a page may be empty although more follow. */
+/**
+ * A page of the log. The gateway scans a limited part of the log per request, so a page may be empty although
+ * more pages follow.
+ */
 export interface LogPage extends LogPosition {
   readonly envelopes: readonly AnyEnvelope[]
-  /** The `after` of the next page, or its `before` in descending order; absent = last page. */
+  /** `after` of the next page, or its `before` in descending order; absent = last page. */
   readonly next?: number
 }
 
 export interface ProposalList extends LogPosition {
-  /** Oldest first. */
+  /** The proposals, oldest first. */
   readonly proposals: readonly OpenProposal[]
 }
 
@@ -54,9 +57,9 @@ export interface ParticipantList extends LogPosition {
   readonly participants: readonly ParticipantDetails[]
 }
 
-/** A context opened by reasoning, and those nested in it. */
+/** A context opened by reasoning, with the contexts nested in it. */
 export interface ContextNode extends ContextInfo {
-  /** Counts of public envelopes in it and below it. */
+  /** Numbers of public envelopes in this context and those nested in it. */
   readonly counts: ContextCounts
   readonly children: readonly (ContextNode | FreePath)[]
 }
@@ -67,7 +70,7 @@ export interface ContextCounts {
   readonly contributors: number
 }
 
-/** A path that groups envelopes without reasoning that opened it [MEUP-2.5]. */
+/** A context path that groups envelopes, but was not opened by reasoning [MEUP-2.5]. */
 export interface FreePath {
   readonly context: string
   readonly state: 'free'
@@ -77,96 +80,101 @@ export interface FreePath {
 }
 
 export interface ContextList extends LogPosition {
-  /** The roots, oldest first, including the latest free paths. */
+  /** The root contexts, oldest first, including the latest free paths. */
   readonly contexts: readonly (ContextNode | FreePath)[]
 }
 
 export interface TurnQuery {
-  /** Only turns with a smaller number. */
+  /** Returns only turns with a smaller number. */
   readonly before?: number | undefined
-  /** Turns in one answer, at most 1000; default 20. */
+  /** Maximum turns in the response, at most 1000; default 20. */
   readonly limit?: number
-  /** Only turns that contain this envelope: its id, a unique prefix, or `#seq`. */
+  /** Returns only turns that contain this envelope, given by its id, a unique prefix, or `#seq`. */
   readonly of?: string
-  /** Adds the size of the result to each tool decision, and the id of its answer to each turn. */
+  /** Adds to each tool decision the size of its result, and to each turn the id of its answer. */
   readonly sizes?: boolean
 }
 
-/** A turn; with `sizes`, it has an `answer_id` and its decisions a `size`. */
+/** A turn. With the query option `sizes` it has an `answer_id`, and its decisions a `size`. */
 export type Turn = TurnInfo<ToolDecisionInfo & Partial<DetailedDecision>> & Pick<TurnDetail, 'answer_id'>
 
 export interface TurnPage {
   readonly thread_id: string
-  /** Ordered by number. */
+  /** The turns, in order of their numbers. */
   readonly turns: readonly Turn[]
-  /** The `before` of the page of earlier turns; absent = none. */
+  /** `before` of the page with earlier turns; absent = last page. */
   readonly next?: number
 }
 
 export interface AuditQuery {
-  /** Only steps with a smaller seq. */
+  /** Returns only steps with a smaller seq. */
   readonly before?: number | undefined
-  /** Steps in one answer, at most 1000; default 100. */
+  /** Maximum steps in the response, at most 1000; default 100. */
   readonly limit?: number
-  /** An agent, or its thread. */
+  /** Id of an agent, or of its thread. */
   readonly thread?: string | undefined
-  /** Number of a turn in that thread. */
+  /** Number of a turn in `thread`. */
   readonly turn?: number | string | undefined
   readonly phase?: string | undefined
   /** Ids of agents. */
   readonly from?: readonly string[] | undefined
-  /** RFC 3339: start (inclusive) and end (exclusive). */
+  /** RFC 3339; `since` is inclusive, `until` exclusive. */
   readonly since?: string | undefined
   readonly until?: string | undefined
 }
 
-/** A step of the audit, with fields of its turn. The result of a call includes the right that let it pass, if logged. */
+/**
+ * A step of the audit, with fields of its turn. The result of a call includes the capability that allowed the
+ * call, if logged.
+ */
 export interface AuditStep extends Omit<ReasoningStep, 'source'>, RightInfo {
   readonly seq: number
   readonly thread_id: string
-  /** `null` for a job. */
+  /** `null` if the step belongs to a job. */
   readonly turn_number: number | null
-  /** When the turn began. */
+  /** RFC 3339: when the turn began. */
   readonly timestamp: string
-  /** State of the turn. */
   readonly state: string
   readonly input_source: string
-  /** Sender of the trigger of the turn; `null` = none, or unreadable. */
+  /** Sender of the message that triggered the turn; `null` = none, or this token may not read it. */
   readonly asked_by: string | null
-  /** The reason of the call that the step is about; absent = none given. */
+  /** The reason that was given for the call; absent = none. */
   readonly rationale?: string
-  /** The arguments of the call that the step is about, masked and cut. */
+  /** The arguments of the call, masked and shortened. */
   readonly parameters?: unknown
-  /** The rules that masked it: `redaction` of `system.space configured`; absent if it was masked before it was logged. */
+  /**
+   * The rules that masked the arguments now: `redaction` of `system.space configured`; absent if they were
+   * masked before the call was logged.
+   */
   readonly redacted_by?: string
 }
 
 export interface AuditPage {
-  /** Newest first. */
+  /** The steps, newest first. */
   readonly steps: readonly AuditStep[]
-  /** The `before` of the next page; absent = last page. */
+  /** `before` of the next page; absent = last page. */
   readonly next?: number
 }
 
 export interface SearchQuery {
-  /** Words that the envelope contains, ignoring case. */
+  /** Words that the envelope must contain, ignoring case. */
   readonly text?: string | undefined
   /** Ids of the senders. */
   readonly from?: readonly string[] | undefined
   readonly kind?: readonly string[] | undefined
-  /** Name of a tool: its calls, their results, and proposals or refusals of it. */
+  /** Name of a tool. Finds its calls, their results, and proposals and refusals of such calls. */
   readonly tool?: string | undefined
   readonly outcome?: SearchOutcome | undefined
-  /** RFC 3339: start (inclusive) and end (exclusive). */
+  /** RFC 3339; `since` is inclusive, `until` exclusive. */
   readonly since?: string | undefined
   readonly until?: string | undefined
-  /** Only envelopes with a smaller seq. */
+  /** Returns only envelopes with a smaller seq. */
   readonly before?: number | undefined
-  /** Hits in one answer, at most 1000; default 20. */
+  /** Maximum hits in the response, at most 1000; default 20. */
   readonly limit?: number
 }
 
-/** `rejected`: rejected proposals, and refusals of the gateway. */
+/** `rejected` = proposals that were rejected, and calls that the gateway refused. */
 export type SearchOutcome = 'success' | 'error' | 'rejected'
 
 /** A matching envelope. */
@@ -177,26 +185,29 @@ export interface SearchHit extends Match {
   readonly from: string
   readonly kind: string
   readonly context?: string
-  /** The called, proposed or refused tool, or that of the answered call. */
+  /** Name of the tool that was called, proposed or refused. For a result, the tool of its call. */
   readonly tool?: string
 }
 
-/** A page searches a bounded part of the log, so it may be empty although more follow. */
+/**
+ * A page of hits. The gateway searches a limited part of the log per request, so a page may be empty although
+ * more pages follow.
+ */
 export interface SearchPage {
-  /** Newest first. */
+  /** The hits, newest first. */
   readonly hits: readonly SearchHit[]
   /** Time of the oldest searched envelope. */
   readonly searched_to: string | null
-  /** The `before` of the next page; absent = last page. */
+  /** `before` of the next page; absent = last page. */
   readonly next?: number
 }
 
-/** The erased envelope, and its record. */
+/** The erased envelope, and the envelope that records the erasure. */
 export interface ErasureReceipt {
   readonly seq: number
-  /** Seq of the record. */
+  /** Seq of the envelope that records the erasure. */
   readonly recordedAt: number
-  /** Whether the bytes are removed; otherwise they are once the log can do so. */
+  /** Whether the bytes are already removed; otherwise the log removes them as soon as it can. */
   readonly removed: boolean
 }
 
@@ -205,39 +216,42 @@ export interface LogVerification extends LogPosition {
   readonly ok: boolean
   /** Hexadecimal hash of the last valid row. */
   readonly hash: string
-  /** Number of valid rows, from the oldest on. */
+  /** Number of valid rows, starting from the oldest. */
   readonly checked: number
   /** Seq of the first row that is missing or does not match its hash. */
   readonly brokenAt?: number
-  /** The column of that row that differs from its body. */
+  /** The column of the broken row that differs from its body. */
   readonly column?: string
-  /** Rows with a smaller seq have been pruned. */
+  /** Rows with a smaller seq were pruned. */
   readonly prunedBefore?: number
-  /** The latest records of erasures. */
+  /** The latest erasures. */
   readonly erased?: readonly Erasure[]
 }
 
-/** The content and format of an export. */
+/** The range and format of an export. */
 export interface ExportQuery {
-  /** `jsonl` can be verified; `markdown` is for reading. Default `jsonl`. */
+  /** `jsonl` can be verified, `markdown` is for reading; default `jsonl`. */
   readonly format?: 'jsonl' | 'markdown'
-  /** Only envelopes after this seq; `jsonl` only. */
+  /** Exports only envelopes after this seq; only for `jsonl`. */
   readonly after?: number
-  /** `markdown` only: an agent or its thread, a turn of it, or a context, and the number of latest turns. */
+  /**
+   * Only for `markdown`: selects an agent or its thread, one of its turns, or a context, and the number of
+   * latest turns.
+   */
   readonly thread?: string
   readonly turn?: number | string
   readonly context?: string
   readonly limit?: number
 }
 
-/** A one-time code for the token of the client that made it. */
+/** A one-time code that stands for the token of the client that created it. */
 export interface Link {
   readonly code: string
   /** RFC 3339. */
   readonly expiresAt: string
 }
 
-/** The token of a one-time code. */
+/** The token that a one-time code was exchanged for. */
 export interface ExchangedLink {
   readonly space: string
   readonly participant: string
@@ -245,12 +259,15 @@ export interface ExchangedLink {
 }
 
 export interface WhyQuery {
-  /** Maximum steps, by rank; at most 200, default 200. */
+  /** Maximum steps, highest rank first; at most 200, default 200. */
   readonly limit?: number
 }
 
 /** The steps that led to an envelope, across agents. */
 export interface WhyAnswer extends Why {
-  /** The place of the envelope in the hash chain, to compare with `meup audit verify`; `head`: the last seq of the log. */
+  /**
+   * The position of the envelope in the hash chain, to compare with `meup audit verify`. `head`: the last seq
+   * of the log.
+   */
   readonly proof: { readonly seq: number; readonly hash: string; readonly head: number }
 }

@@ -24,10 +24,10 @@ import { summaryInstructions, writeSummary } from './summarize.js'
 import { ModelThinking, openThinkingRun, type ThinkingRun } from './thinking.js'
 import type { Offer, OfferedTool, Toolbox } from './toolbox.js'
 
-/** Characters of an answer: about the limit of an envelope. */
+/** Maximum characters of an answer, well below the limit of an envelope. */
 const maxAnswerChars = 60_000
 
-/** The parts for one answer. */
+/** Objects that the steps of one answer share. */
 interface Parts {
   readonly run: ThinkingRun
   readonly live: LiveText
@@ -36,19 +36,19 @@ interface Parts {
 
 interface Answerer {
   readonly dialogue: Dialogue
-  /** A model has hidden its reasoning. */
+  /** Called when raw reasoning of a model was not shown to participants. */
   onUnseen(model: string): void
   readonly memory: Memory
-  /** Begins a separate request, such as for a summary. */
+  /** Starts a separate conversation with the model, such as for a summary. */
   note(system: string, text: string): Dialogue
   readonly steering: Steering
   readonly toolbox: Toolbox
-  /** Absent = no transcript. */
+  /** Absent: no transcript is recorded. */
   readonly recorder: Recorder | undefined
-  /** Absent = any text is an answer. */
+  /** The required form of answers; absent: any text is an answer. */
   readonly output: Output | undefined
   readonly options: ResolvedOptions
-  /** The budget of all turns of the agent. */
+  /** The token budget that all turns of the agent share. */
   readonly day: DayBudget
 }
 
@@ -58,14 +58,14 @@ interface Said {
   readonly data?: unknown
 }
 
-/** Answers one turn with a model, from the start of the run to the chat. */
+/** Answers one turn with a model: opens a run, talks to the model, and sends the answer. */
 export class Answering {
   readonly #steering: Steering
   readonly #turn: Turn
   readonly #parts: Answerer
   readonly #groups = new ParallelGroups()
   readonly #budget: TurnBudget
-  /** How much of the reasoning was visible, in all steps. */
+  /** How much reasoning was visible in each step so far. */
   readonly #shown = new Set<ReasoningVisibility | undefined>()
 
   constructor(turn: Turn, parts: Answerer) {
@@ -75,7 +75,10 @@ export class Answering {
     this.#budget = new TurnBudget(parts.options.limits, parts.day)
   }
 
-  /** Resolves when the turn is answered. Rejects with the reason for a missing answer, which the asker gets. */
+  /**
+   * Resolves when the turn is answered. Rejects with the reason why there is no answer, which is sent to the
+   * asker.
+   */
   async run(): Promise<void> {
     const { space, trigger } = this.#turn
     await this.#parts.day.open()
@@ -107,7 +110,7 @@ export class Answering {
     }
   }
 
-  /** Metadata of a conclusion. `transcript`: the hash of the commit that covers the answer. */
+  /** The metadata of a run's conclusion. `transcript`: the hash of a commit that covers the whole turn. */
   #describe(transcript: string | undefined): object {
     const reasoning = shownReasoning.find((each) => this.#shown.has(each))
     return {
@@ -118,7 +121,10 @@ export class Answering {
     }
   }
 
-  /** The answer within the time limit; `undefined` = another agent answers. Rejects with the reason for a missing one. */
+  /**
+   * Returns the answer; `undefined` = the question was handed to another agent. Rejects with the reason why
+   * there is no answer, such as the time limit.
+   */
   async #answer(run: ThinkingRun, record: TurnRecorder | undefined): Promise<Said | undefined> {
     const { clock, limits } = this.#parts.options
     const time = new AbortController()
@@ -139,7 +145,10 @@ export class Answering {
     }
   }
 
-  /** Requests answers of the model until one is for the asker; `undefined` = another agent answers. */
+  /**
+   * Makes steps until the model answers without calling a tool; `undefined` = the question was handed to
+   * another agent.
+   */
   async #converse({ run, live, record }: Parts, signal: AbortSignal): Promise<Said | undefined> {
     const { dialogue, toolbox, output, options } = this.#parts
     const { space } = this.#turn
@@ -211,7 +220,7 @@ export class Answering {
     }
   }
 
-  /** The earlier messages. A summary of them counts toward this turn. */
+  /** Returns earlier messages for the model. The tokens for summarizing them count toward this turn. */
   #recall(run: ThinkingRun, signal: AbortSignal): Promise<readonly HistoryMessage[]> {
     const { memory, note, options } = this.#parts
     const announce = (text: string): void => void this.#announce(run, text)
@@ -229,7 +238,7 @@ export class Answering {
     })
   }
 
-  /** Informs the asker and the operator, besides the answer. Never rejects. */
+  /** Publishes a notice in the run, and reports it to the operator. Never rejects. */
   async #announce(run: ThinkingRun, text: string): Promise<void> {
     const onError = (error: unknown): void => this.#parts.options.onError(error, this.#turn)
     onError(new Notice(text))
@@ -252,7 +261,7 @@ export class Answering {
     }
   }
 
-  /** Sends the text of the step as a thought right before its calls: the narrative [MEUP-11.5]. */
+  /** Makes the calls of a step. Its text is sent before them as a thought, the narrative [MEUP-11.5]. */
   async #act(
     run: ThinkingRun,
     { text, calls }: ModelStep,
@@ -274,7 +283,10 @@ export class Answering {
   }
 }
 
-/** Whether this participant has sent the envelope in its run; in an unpublished run, as one of its calls. */
+/**
+ * Whether the envelope was sent by this participant in its run. If the run is not published: whether it is
+ * one of its calls.
+ */
 const isOf = ({ context, place }: ThinkingRun, envelope: AnyEnvelope, self: string): boolean => {
   if (envelope.from !== self) return false
   if (context !== undefined) return envelope.context === context
@@ -284,16 +296,16 @@ const isOf = ({ context, place }: ThinkingRun, envelope: AnyEnvelope, self: stri
 const askAgain = 'Answer again with one JSON value that fits it, and nothing else.'
 const isCut = '\n\n(The answer ends here: the model reached its limit of tokens.)'
 const isUnsure = (reason: string) => `\n\n(The answer may not be whole: the server ended it with ${reason}.)`
-/** Characters of an incomplete answer, and of a finish reason. */
+/** Maximum characters of an incomplete answer and of a finish reason, as quoted in an error. */
 const [maxHalfChars, maxReasonChars] = [300, 40]
 
-/** Public, so it omits the address of a server, which concerns its operator only. */
+/** Names the model for everyone, so it omits the address of a server, which is only for the operator. */
 function nameModel({ model, provider: served }: Pick<Dialogue, 'model' | 'provider'>) {
   const provider = served.includes('://') ? 'openai-compatible' : served
   return { model, provider, modelFull: `${provider}/${model}` }
 }
 
-/** The text of the last step. Throws `NoAnswerError` if it is not an answer. */
+/** Returns the text of the last step. Throws `NoAnswerError` if it is not an answer. */
 function getAnswer(step: ModelStep, { model, provider }: Pick<Dialogue, 'model' | 'provider'>): string {
   const { end, reason } = step
   const title = `${model} ${provider.includes('://') ? 'at' : 'of'} ${provider}`

@@ -4,23 +4,23 @@ import type { HttpClient } from '../http/http-client.js'
 import type { Spent } from './dialogue.js'
 import type { AgentLimits, Clock } from './options.js'
 
-/** The public reason for a missing answer. */
+/** A reason for a missing answer that may be shown to the asker. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
 }
 
-/** One answer of a model. */
+/** The cost of one step. */
 interface SpentStep {
   readonly model: string
   readonly tokens: Spent
-  /** Milliseconds from the request to the end of the answer. */
+  /** Milliseconds from the request to the end of the model's output. */
   readonly ms: number
 }
 
-/** Steps that a conclusion lists individually. */
+/** Maximum steps that a conclusion lists individually. */
 const maxListedSteps = 100
 
-/** The consumed part of a turn's limits. */
+/** Counts the steps and tokens of a turn, and enforces their limits. */
 export class TurnBudget {
   readonly #limits: Pick<Required<AgentLimits>, 'steps' | 'tokens'>
   readonly #day: DayBudget
@@ -33,7 +33,7 @@ export class TurnBudget {
     this.#day = day
   }
 
-  /** Throws `NoAnswerError` if another answer of the model would exceed the limit. */
+  /** Counts a step. Throws `NoAnswerError` if it would exceed the limit. */
   step(): void {
     const { steps } = this.#limits
     if (this.#steps === steps) throw new NoAnswerError(`no answer after ${steps} steps`)
@@ -52,7 +52,7 @@ export class TurnBudget {
     }
   }
 
-  /** Throws `NoAnswerError` if the tokens are used up. */
+  /** Throws `NoAnswerError` if the tokens of the turn or of the day are used up. */
   checkTokens(): void {
     const { input, output } = this.#spent
     const { tokens } = this.#limits
@@ -68,18 +68,21 @@ export class TurnBudget {
 const dayMs = 86_400_000
 
 interface DayBudgetParts {
-  /** `Infinity` = no limit. */
+  /** Maximum tokens in 24 hours; `Infinity` = no limit. */
   readonly tokensPerDay: number
-  /** The participant whose runs count. */
+  /** Id of the agent. */
   readonly id: string
   readonly http: Pick<HttpClient, 'readLogPages'>
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** The tokens of an agent in the last 24 hours. Those from before its start are those that conclusions in the log report. */
+/**
+ * Counts the tokens of an agent in the last 24 hours. Those from before its start are read from conclusions
+ * in the log.
+ */
 export class DayBudget {
   readonly #parts: DayBudgetParts
-  /** Oldest first. */
+  /** The tokens of each step, oldest first. */
   #spent: { readonly at: number; readonly tokens: number }[] = []
   #opened: Promise<void> | undefined
 
@@ -103,7 +106,7 @@ export class DayBudget {
       this.#spent.push({ at: this.#parts.clock.now(), tokens })
   }
 
-  /** Throws `NoAnswerError` if the tokens are used up. */
+  /** Throws `NoAnswerError` if the tokens of the last 24 hours are used up. */
   check(): void {
     const { tokensPerDay, clock } = this.#parts
     const now = clock.now()

@@ -16,38 +16,38 @@ import { chooseRationale, isRecord, splitRationale } from './rationale.js'
 import { cutMiddle, type ShownResult, type ShowOptions, showResult } from './results.js'
 import type { OfferedTool } from './toolbox.js'
 
-/** JSON-RPC's own code for invalid params. */
+/** The JSON-RPC code for invalid params. */
 const invalidParams = -32602
 
 export interface CallToolsOptions {
   readonly client: BaseClient
   readonly tools: ReadonlyMap<string, OfferedTool | Act>
   readonly groups: ParallelGroups
-  /** The text and thoughts of the step that made the calls. */
+  /** Text of the step, apart from the calls; a possible reason for them. */
   readonly commentary: string
   readonly summary: string
-  /** Options for formatting results for the model. */
+  /** How results are formatted for the model. */
   readonly show: ShowOptions
   readonly options: Pick<CallOptions, 'context' | 'correlationId' | 'signal' | 'timeoutMs' | 'approvalMs'>
 }
 
 export interface CallOutcome {
   readonly results: readonly CallResult[]
-  /** Errors of calls that no tool could have answered. */
+  /** Messages of calls that were invalid, such as calls of unknown tools. */
   readonly misuses: readonly string[]
 }
 
 interface Call {
   readonly tool: string
-  /** The agent's own function; absent = a call in the space. */
+  /** Carries out the call if the tool belongs to the agent itself; absent = the call is sent to the space. */
   readonly act: Act['act'] | undefined
   readonly args: Readonly<Record<string, unknown>>
   readonly why: string | undefined
 }
 
 /**
- * Makes the calls of one step concurrently, and returns their results in order. Failures become results for the model. Rejects
- * only when it is aborted, or the connection is closed.
+ * Makes the calls of one step concurrently. Returns their results in the order of the calls. The results of
+ * failed calls are texts for the model. Rejects only if it is aborted or the connection is closed.
  */
 export async function callTools(
   wanted: readonly WantedCall[],
@@ -71,7 +71,7 @@ export async function callTools(
   return { results: await Promise.all(results), misuses }
 }
 
-/** The call, or why it is invalid. Arguments are validated by the tool. */
+/** Returns the call, or the reason why it is invalid. The tool itself validates its arguments. */
 function checkCall({ name, json }: WantedCall, parts: CallToolsOptions): Call | string {
   const tool = parts.tools.get(name)
   if (tool === undefined) return `there is no tool ${name}`
@@ -100,7 +100,7 @@ function makeCall(
   return retryAfterPause(client, call, options.signal)
 }
 
-/** An error in the form for the model. Unexpected errors are rethrown. */
+/** Formats an error for the model. Rethrows errors that do not come from the call. */
 export function showError(error: unknown, show: ShowOptions): ShownResult {
   const result = error instanceof ToolError ? error.result : undefined
   if (result !== undefined && result.content.length > 0) return showResult(result, show)

@@ -2,19 +2,19 @@ import type { Turn } from '../agent/turn.js'
 import { parseToolResult, type ToolResult } from '../client/tool-result.js'
 import type { OfferedTool } from './toolbox.js'
 
-/** A tool of the agent itself, which makes no call in the space. */
+/** A function of the agent itself that a model can call like a tool. */
 export interface Act extends OfferedTool {
   act(args: Readonly<Record<string, unknown>>, signal: AbortSignal | undefined): Promise<ToolResult>
 }
 
-/** Characters of an agent's description. */
+/** Maximum characters of an agent's description. */
 const maxDescriptionChars = 200
 
 const propertyNames: ReadonlyMap<string, string> = new Map()
 
 /**
- * Tools with which a model may ask other agents, or hand questions over; for agents with a description. `chosen`: their ids;
- * default: all.
+ * Creates tools with which a model may ask other agents, or hand the question over to them. Only agents with
+ * a description are offered. `chosen`: ids of agents; default: all.
  */
 export function offerColleagues(turn: Turn, chosen: readonly string[] | undefined): ReadonlyMap<string, Act> {
   const { space } = turn

@@ -7,7 +7,7 @@ import type { Offer } from './toolbox.js'
 /** A streamed piece of reasoning. */
 export interface ThinkingDelta {
   readonly text: string
-  /** A summary by the provider for readers; otherwise the raw chain of thought. */
+  /** Set if the provider wrote a summary for readers; otherwise this is raw reasoning. */
   readonly isSummary: boolean
 }
 
@@ -15,11 +15,16 @@ export interface ThinkingDelta {
 export interface WantedCall {
   /** Unique within a step. */
   readonly id: string
-  /** The name of an offered tool; otherwise the model's text, in characters that every provider accepts. */
+  /**
+   * The name of an offered tool. For an unknown tool the model's text, with only the characters that every
+   * provider accepts.
+   */
   readonly name: string
-  /** The arguments as the model wrote them: a JSON object, unless it made a mistake. */
+  /** The arguments as the model wrote them; JSON, unless the model made a mistake. */
   readonly json: string
-  /** The parsed arguments, with integers beyond the range of numbers as texts; their text if it is not JSON. */
+  /**
+   * The parsed arguments, with integers beyond the safe range as strings. If they are not JSON, their text.
+   */
   readonly input: unknown
 }
 
@@ -30,56 +35,59 @@ export interface CallResult extends ShownResult {
   readonly isError: boolean
 }
 
-/** Token counts. */
+/** Token counts of a step. */
 export interface Spent {
   readonly input: number
   readonly output: number
-  /** Part of the output; absent if the provider does not report it. */
+  /** Included in `output`. 0 if the provider does not report it. */
   readonly reasoning: number
 }
 
 /**
- * How much of a model's reasoning is visible, from most to least: all, a summary, only the provider can read it, only the fact
- * that it reasoned.
+ * How much of a model's reasoning is visible, from most to least: all; a summary; only encrypted, for the
+ * provider; only the fact that there was reasoning.
  */
 export const shownReasoning = ['full', 'summary', 'encrypted', 'omitted'] as const
 export type ReasoningVisibility = (typeof shownReasoning)[number]
 
-/** A request in the form that the model gets. */
+/** A request to a model, as sent. */
 export interface SentPrompt {
   readonly model: string
   readonly provider: string
   readonly baseURL?: string
   readonly settings: ModelSettings & Pick<ModelOptions, 'reasoningIsSummary' | 'replayReasoning'>
-  /** The system prompt first. Adjacent messages of one role are separate here, although they are sent as one. */
+  /**
+   * The system prompt, then the conversation. Adjacent messages of one role are separate here, although they
+   * are sent as one.
+   */
   readonly messages: readonly { readonly role: string; readonly content: unknown }[]
   readonly tools: readonly object[]
 }
 
 /** One thought of a model. */
 export interface Thought {
-  /** Verbatim. */
+  /** The text as received. */
   readonly text: string
   readonly format: Format
-  /** Metadata of its provider: a signature, or encrypted content. */
+  /** The provider's metadata of the thought: a signature, or encrypted content. */
   readonly attached?: object
 }
 
-/** One answer of the model: a text, or calls to make first. */
+/** One output of the model: an answer, or tool calls with an optional text. */
 export interface ModelStep {
-  /** The text without thoughts in tags. */
+  /** The text, without thoughts in tags. */
   readonly text: string
-  /** The thoughts in tags, which are raw reasoning. */
+  /** The thoughts that were in tags within the text. */
   readonly tagged: string
   /** All thoughts, including those in tags. */
   readonly thoughts: readonly Thought[]
   readonly calls: readonly WantedCall[]
   readonly spent: Spent
-  /** `undefined` = no sign of reasoning. */
+  /** `undefined` = the response does not indicate any reasoning. */
   readonly shown: ReasoningVisibility | undefined
   /**
-   * `length`: reached a token limit; `filtered`: withheld by the provider; `broken`: the stream ended early; `unsure`: unknown
-   * finish reason; `stopped`: stopped by this client.
+   * How the output ended. `length`: at a token limit; `filtered`: withheld by the provider; `broken`: the
+   * stream ended early; `unsure`: with an unknown finish reason; `stopped`: aborted by this client.
    */
   readonly end: 'done' | 'length' | 'filtered' | 'broken' | 'unsure' | 'stopped'
   /** The provider's finish reason. */
@@ -88,28 +96,28 @@ export interface ModelStep {
 
 /** Receives the progress of a step. */
 export interface StepListener {
-  /** Called right before a request is sent. */
+  /** Called when the request has been sent. */
   send(prompt: SentPrompt): void
-  /** Called with the partial step when the provider fails. */
+  /** Called with the partial output when the provider fails. */
   fail(step: ModelStep): void
   think(delta: ThinkingDelta): void
-  /** A piece of the text, without thoughts in tags as far as they are recognized. */
+  /** Called with each piece of the text, without thoughts in tags as far as they are recognized. */
   say(text: string): void
-  /** The text of this step so far is void, because another model answers. */
+  /** Called when another attempt or model starts: the text of this step so far is discarded. */
   restart(): void
-  /** Information for the asker about the request, such as a silent model. */
+  /** Called with information for the asker about the request, such as that the model is not responding. */
   notice(text: string): void
 }
 
-/** A conversation with a model, stored in the provider's own form. */
+/** A conversation with a model. */
 export interface Dialogue {
-  /** Name of the model that is answering. */
+  /** Name of the current model. */
   readonly model: string
-  /** Readable name of its provider. */
+  /** The provider's name or address, for people. */
   readonly provider: string
   /** Whether a failed request may be repeated. */
   readonly mayRetry: boolean
-  /** Adds earlier messages in front of the question. */
+  /** Inserts earlier messages before the question. */
   recall(earlier: readonly HistoryMessage[]): void
   /** Adds a message of a participant to the conversation. */
   addUserMessage(from: string, text: string): void
@@ -117,6 +125,9 @@ export interface Dialogue {
   takes(mediaType: string): boolean
   /** Adds the results of all calls of the last step. */
   addToolResults(results: readonly CallResult[]): void
-  /** Requests an answer. Rejects if the provider fails; when stopped, resolves with the partial answer. */
+  /**
+   * Makes a request to the model. Rejects if the provider fails. If it is aborted, resolves with the partial
+   * output.
+   */
   step(offer: Offer, listener: StepListener, signal: AbortSignal): Promise<ModelStep>
 }

@@ -1,6 +1,6 @@
 import { getNumberText, parseExact } from '@meup/protocol'
 
-/** Numbers keep their digits. `undefined` = not JSON. */
+/** Parses JSON without changing large integers; `undefined` = the text is not JSON. */
 export const parseExactJson = (json: string): unknown => {
   try {
     return parseExact(json)
@@ -9,7 +9,10 @@ export const parseExactJson = (json: string): unknown => {
   }
 }
 
-/** Converts integers of a `parseExactJson` value that exceed the range of numbers to texts, for consumers that parse JSON themselves. */
+/**
+ * Converts integers of a `parseExactJson` value that exceed the safe range to strings, for consumers that
+ * cannot represent them.
+ */
 export function toDigits(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const withDigits = (key: string | number, each: unknown): unknown => {

@@ -4,33 +4,37 @@ import { findPlace, holders } from '../agent/schema-keywords.js'
 import { splitJson } from '../extract/json-text.js'
 
 type Schema = Readonly<Record<string, unknown>>
-/** Schemas by the names of properties. */
+/** Schemas by property name. */
 export type Schemas = Readonly<Record<string, object | boolean>>
 
 interface FittedSchema {
   readonly schema: Schema & { readonly properties: Schemas }
-  /** The tool's names of properties, by the names that the model gets. */
+  /** By property name in the schema for the model, the tool's own name of the property. */
   readonly names: ReadonlyMap<string, string>
 }
 
-/** Property names that Anthropic accepts, as the strictest provider. */
+/** Property names that Anthropic, the strictest provider, accepts. */
 const plainKey = /^[\w.-]{1,64}$/
-/** Subschemas that are inlined for references; a schema with more is unusable for models. */
+/** Maximum references that are resolved by inlining. A schema with more would be too large for a model. */
 const maxInlined = 2000
 
-/** Keywords for documents, unnecessary once references are resolved. */
+/** Keywords that are not needed once references are resolved. */
 const documentKeywords: ReadonlySet<string> = new Set([
   ...['$schema', '$id', '$anchor', '$comment', '$defs', 'definitions', '$ref'],
 ])
-/** Keywords whose value may be `null`. */
+/** Keywords whose value may legitimately be `null`. */
 const dataKeywords: ReadonlySet<string> = new Set(['const', 'default', 'example'])
-/** Keywords that OpenAI and Anthropic refuse at the top level, besides alternatives, which are merged. */
+/**
+ * Keywords that OpenAI and Anthropic refuse at the top level of a schema. They also refuse alternatives,
+ * which are merged instead.
+ */
 const refusedAtTop: ReadonlySet<string> = new Set(['not', 'enum', 'const', 'if', 'then', 'else'])
 
 /**
- * Converts the schema of a tool's arguments to a form that all providers accept: resolves references, merges alternatives at
- * the top level, simplifies property names, and drops empty keywords. A single refused schema would fail the whole request.
- * Tools validate their arguments themselves.
+ * Converts the schema of a tool's arguments to a form that all providers accept: resolves references, merges
+ * alternatives at the top level, simplifies property names, and removes empty keywords. Otherwise one refused
+ * schema would fail the whole request. Arguments need not be validated with the result, since tools validate
+ * them.
  */
 export function fitSchema(schema: Schema): FittedSchema {
   const fitter = new Fitter(schema)
@@ -41,7 +45,7 @@ export function fitSchema(schema: Schema): FittedSchema {
   }
 }
 
-/** Only the valid schemas, because providers refuse anything else. */
+/** Keeps only valid schemas, because providers refuse all other values. */
 const schemasIn = (properties: Schema): Schemas =>
   Object.fromEntries(
     Object.entries(properties).flatMap(([name, schema]) =>
@@ -49,7 +53,7 @@ const schemasIn = (properties: Schema): Schemas =>
     ),
   )
 
-/** Renames properties of arguments back to the tool's names. */
+/** Renames the properties of arguments back to the tool's names. */
 export function restoreNames<Value extends object>(args: Value, names: ReadonlyMap<string, string>): Value {
   return names.size === 0 ? args : (parseExact(restoreNamesIn(stringifyExact(args), names)) as Value)
 }
@@ -76,7 +80,7 @@ class Fitter {
     this.#json = JSON.stringify(root)
   }
 
-  /** `within`: the enclosing references; a recursive schema is cut there. */
+  /** `within`: the references being resolved. A recursive schema ends at the second occurrence. */
   fit(schema: Schema, within: readonly string[] = []): Schema {
     const { $ref } = schema
     if (typeof $ref === 'string') {
@@ -109,7 +113,7 @@ class Fitter {
       )
     }
     if (holder !== 'one') return value
-    // The item schemas of a tuple in earlier drafts.
+    // In earlier drafts, a list in `items` describes a tuple.
     if (Array.isArray(value)) return alternatives(value.map(fit))
     return typeof value === 'boolean' && keyword !== 'items' ? value : fit(value)
   }
@@ -141,13 +145,16 @@ class Fitter {
   }
 }
 
-/** OpenAI and Google require a schema of the items of every list. */
+/** Adds `items` to the schema of a list: OpenAI and Google require it. */
 function fitItems({ type, items }: Schema): Schema {
   const isList = type === 'array' || (Array.isArray(type) && type.includes('array'))
   return isList && !isObject(items) ? { items: {} } : {}
 }
 
-/** Merges alternatives at the top level into one object with all their properties; the description explains the combinations. */
+/**
+ * Merges the alternatives at the top level into one object with all their properties. Its description
+ * explains which combinations are valid.
+ */
 function mergeAlternatives(schema: Schema): Schema {
   const { anyOf, oneOf, allOf, dependentSchemas, ...own } = schema
   const rest = Object.fromEntries(Object.entries(own).filter(([keyword]) => !refusedAtTop.has(keyword)))
@@ -199,7 +206,9 @@ function describeChoice(choice: readonly Schema[]): string {
   return sets.length < 2 ? '' : `Give either ${sets.join(', or ')}.`
 }
 
-/** Drops names without a property, and an empty list: some providers refuse both. */
+/**
+ * Returns `required` without names that are not properties; omits an empty list. Some providers refuse both.
+ */
 function requiring(keys: readonly unknown[], properties: unknown): Schema {
   const known = isObject(properties) ? properties : {}
   const required = [...new Set(keys)].filter((key) => typeof key === 'string' && Object.hasOwn(known, key))
@@ -211,7 +220,7 @@ const getRequired = (schema: Schema | undefined): string[] =>
 
 const list = (value: unknown): Schema[] => (Array.isArray(value) ? value.filter(isObject) : [])
 
-/** Merges alternatives into one schema. */
+/** Combines schemas with `anyOf`, unless they are equal. */
 function alternatives(schemas: readonly unknown[]): unknown {
   const different = [...new Map(schemas.map((each) => [JSON.stringify(each), each])).values()]
   return different.length === 1 ? different[0] : different.length === 0 ? {} : { anyOf: different }
@@ -228,7 +237,10 @@ const plainTypes: ReadonlySet<unknown> = new Set([
   'object',
 ])
 
-/** A schema for providers that refuse the fitted one: only common keywords, one type per value, and enums of strings. */
+/**
+ * Simplifies a schema for providers that refuse the fitted one: keeps only common keywords, one type per
+ * value, and enums of strings.
+ */
 export function toPlainSchema(schema: Schema): Schema {
   const { anyOf, oneOf } = schema
   const choice = [schema, ...list(anyOf), ...list(oneOf)]

@@ -1,16 +1,21 @@
-/** Characters of one answer with thoughts and calls, beyond any legitimate answer. */
+/**
+ * Maximum characters of a model's output, including thoughts and calls; far more than any legitimate output.
+ */
 const maxChars = 4_000_000
-/** Repetitions of a piece up to `maxPieceChars` over this many characters count as a loop. */
+/**
+ * The output is a loop if its last `loopChars` characters repeat a piece of at most `maxPieceChars`
+ * characters.
+ */
 const [loopChars, maxPieceChars] = [8000, 400]
 /** Characters between two checks. */
 const stepChars = 1000
 
-/** A model repeats itself endlessly. */
+/** Thrown if a model repeats itself endlessly. */
 export class LoopError extends Error {
   override readonly name = 'LoopError'
 }
 
-/** Detects endless repetition, as small models produce it. */
+/** Detects endless repetition, which small models are prone to. */
 export class LoopGuard {
   #total = 0
   #looked = 0

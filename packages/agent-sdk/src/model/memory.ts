@@ -24,31 +24,31 @@ interface MemoryOptions {
   readonly space: { readonly id: string; readonly welcome: { readonly space: { readonly epoch: string } } }
 }
 
-/** Has a model write a summary. Rejects if it fails. */
+/** Requests a summary of a text from a model. Rejects if the model does not write one. */
 export type Summarize = (text: string) => Promise<{ readonly text: string; readonly spent: Spent }>
 
 interface Recalling {
   readonly summarize: Summarize
   /** Aborted when the summary is no longer needed. */
   readonly signal: AbortSignal
-  /** Called if a summary fails; the oldest messages are then omitted. */
+  /** Called if no summary could be written; the oldest messages are then omitted. */
   onFailure(error: unknown): void
 }
 
-/** Multiple of the memory that is read for the first summary. */
+/** The first summary covers up to this multiple of the memory's size. */
 const lookBack = 4
-/** Characters of a summary: maximum, and maximum part of the memory. */
+/** Maximum characters of a summary, and its maximum part of the memory. */
 const [maxSummaryChars, summaryPart] = [8000, 1 / 2]
 
-/** Introduces the summary to the model. */
+/** The line before the summary in the prompt. */
 const summaryLine = 'Notes on what was said before this:'
 
-/** The memory of a model: a summary of older messages, and the latest ones verbatim. */
+/** The memory of a model: a summary of older messages, followed by the latest messages verbatim. */
 export class Memory {
   readonly #options: MemoryOptions
   #recorder: Recorder | undefined
   #summary: Summary | undefined
-  /** Public messages up to this seq are summarized or dropped. */
+  /** Public messages up to this seq are summarized or omitted. */
   #through = 0
   #last: Promise<unknown> = Promise.resolve()
 
@@ -57,7 +57,10 @@ export class Memory {
     if (!isEmpty(options.bounds)) options.log.listen()
   }
 
-  /** Reads ahead for the first turn. `recorder`: stores summaries, and may contain one of this log. */
+  /**
+   * Reads the log before the first turn. `recorder`: stores summaries, and may already contain one of this
+   * log.
+   */
   async open(recorder: Recorder | undefined): Promise<void> {
     const { space, bounds } = this.#options
     this.#recorder = recorder
@@ -65,7 +68,7 @@ export class Memory {
     if (!isEmpty(bounds)) await this.#alone(() => this.#read(undefined))
   }
 
-  /** Returns the messages before a turn for its model. Rejects if it is aborted. */
+  /** Returns the messages before a turn, for its model. Rejects if the signal is aborted. */
   async recall(trigger: Chat, recalling: Recalling): Promise<readonly HistoryMessage[]> {
     const { bounds, compact, space } = this.#options
     if (isEmpty(bounds)) return []
@@ -90,14 +93,14 @@ export class Memory {
     })
   }
 
-  /** Runs one at a time, so that concurrent turns make one summary. */
+  /** Runs tasks one after another, so that concurrent turns do not summarize the same messages. */
   #alone<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(work)
     this.#last = result.catch(() => {})
     return result
   }
 
-  /** Summarizes the older half of a memory that exceeds its bounds. */
+  /** If the memory exceeds its bounds, summarizes the messages that do not fit in half of them. */
   async #fit(trigger: Chat, { summarize, signal, onFailure }: Recalling): Promise<void> {
     const { bounds } = this.#options
     signal.throwIfAborted()
@@ -116,7 +119,7 @@ export class Memory {
 
   async #summarize(out: readonly TranscriptMessage[], summarize: Summarize): Promise<void> {
     const { log, bounds, space } = this.#options
-    // Without the log, a summary cannot be checked for erasures.
+    // Without the log it is unknown whether summarized messages were erased.
     if (!Number.isFinite(log.knownFrom)) throw new Error('the log of the space cannot be read')
     const { epoch } = space.welcome.space
     const place = { epoch, through: out.at(-1)?.source.seq ?? 0, asOf: log.head }
@@ -125,7 +128,7 @@ export class Memory {
     const { text, spent } = await summarize(`${earlier ?? ''}${said}`)
     const maxChars = Math.min(maxSummaryChars, bounds.tokens * charsPerToken * summaryPart)
     const summary = { ...place, text: cut(text, maxChars) }
-    // Messages may have been erased while the summary was written.
+    // Discards the new summary if messages were erased while it was written.
     if (epoch !== space.welcome.space.epoch || !log.holds(summary)) return
     this.#setSummary(summary)
     this.#recorder?.keepSummary(summary, spent)
@@ -135,7 +138,10 @@ export class Memory {
     return messages.filter((message) => isPublic(message) && message.source.seq > this.#through)
   }
 
-  /** Discards an outdated summary, and reads its messages again. */
+  /**
+   * Reads the messages before a turn. If the summary is outdated, discards it and reads the summarized
+   * messages again.
+   */
   async #read(trigger: Chat | undefined): Promise<readonly TranscriptMessage[]> {
     const { log, bounds } = this.#options
     const wanted = { messages: lookBack * bounds.messages, tokens: lookBack * bounds.tokens }
@@ -149,7 +155,7 @@ export class Memory {
     return log.recall(trigger, isEnough)
   }
 
-  /** Discards the summary, such as of a replaced log. */
+  /** Discards the summary, for example when the log was replaced. */
   forget(): void {
     this.#setSummary(undefined)
   }
