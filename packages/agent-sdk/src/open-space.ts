@@ -2,7 +2,7 @@ import type { Dial, DialRequest } from './client/transport.js'
 import { HttpClient } from './http/http-client.js'
 import { SpaceClient } from './space-client.js'
 
-/** Connects; with `openProposals`, reads the open proposals for the client first. */
+/** Connects to a space. With `openProposals`, reads the open proposals over HTTP first. */
 export async function openSpace(
   dial: Dial,
   request: DialRequest,

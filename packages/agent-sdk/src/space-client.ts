@@ -29,8 +29,8 @@ import { type AgentOptions, isOwnTool, resolveOptions } from './model/options.js
 import type { ModelAgent } from './model/run-model-agent.js'
 
 /**
- * Milliseconds for reading one page of the log over HTTP: less than the client's default, because an agent waits for its history
- * before it answers.
+ * Milliseconds for reading a page of the log over HTTP. Less than the default of `HttpClient`, because an
+ * agent waits for it before it answers.
  */
 const readTimeoutMs = 10_000
 
@@ -94,7 +94,10 @@ export class SpaceClient extends BaseClient {
     )
   }
 
-  /** Rejects with `ProtocolError` if the gateway refuses, `ConnectionError` if it is unreachable. */
+  /**
+   * Opens a client. Rejects with `ProtocolError` if the gateway refuses, with `ConnectionError` if it is
+   * unreachable.
+   */
   static override async open(dial: Dial, request: DialRequest): Promise<SpaceClient> {
     const { safety } = request
     const client = new SpaceClient(
@@ -106,7 +109,10 @@ export class SpaceClient extends BaseClient {
     return client
   }
 
-  /** Offers a tool to the space. It is served in every context, whatever this connection subscribes to. */
+  /**
+   * Offers a tool to the space. Calls are answered in every context, independently of this connection's
+   * subscription.
+   */
   tool<Schema extends InputSchema>(
     name: string,
     definition: ToolDefinition<Schema>,
@@ -123,21 +129,22 @@ export class SpaceClient extends BaseClient {
   }
 
   /**
-   * The tools that this participant may call or propose, as plain objects. `choices`: patterns of `participant/tool`, such as
-   * `['files/read_*', '!files/read_secret', 'me/*']`; default: all of participants of kind `mcp`. The event `tools` announces
-   * possible changes. Within a run use `tools` of the run, so that the calls belong to it.
+   * The tools that this participant may call or propose. `choices`: patterns of `participant/tool`, such as
+   * `['files/read_*', '!files/read_secret', 'me/*']`; default: all tools of participants of kind `mcp`. The
+   * event `tools` announces possible changes. Within a run, use `tools` of the run instead, so that the calls
+   * belong to it.
    */
   tools(choices?: readonly string[]): Promise<readonly CallableTool[]> {
     return this.#spaceTools.callable(choices, (tool, args, options) => this.call(tool, args, options))
   }
 
-  /** Handles every MCP request to this participant that is not for one of its tools. */
+  /** Handles MCP requests to this participant that do not call one of its tools. */
   serve(handler: Fallback): this {
     this.#tools.serve(handler)
     return this
   }
 
-  /** Opens a run without a trigger. With `think` it ends automatically, like `Turn.reason`. */
+  /** Opens a run without a trigger. With a function, the run ends automatically, like `Turn.reason`. */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
   reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
   reason(message?: string, first?: ReasonOptions | Think<unknown>, second?: ReasonOptions): Promise<unknown> {
@@ -147,9 +154,9 @@ export class SpaceClient extends BaseClient {
   }
 
   /**
-   * Answers questions: `handler` gets a turn for each. If one fails or is aborted, its asker gets the reason ("I could not
-   * answer: …"), its runs are cancelled with it, `onError` gets the error, and others continue. Resolves when the client is
-   * closed.
+   * Answers questions: calls `handler` with a turn for each. If a turn fails or is aborted, its asker gets
+   * the reason ("I could not answer: …"), its runs are cancelled with the reason, `onError` gets the error,
+   * and other turns continue. Resolves when the client is closed.
    */
   answer(
     handler: (turn: Turn) => Promise<unknown>,
@@ -159,8 +166,8 @@ export class SpaceClient extends BaseClient {
   }
 
   /**
-   * Iterates over the turns of this participant, one after another. Ends when the client is closed. An exception in the loop
-   * ends it, and the asker of that turn is notified of the missing answer.
+   * Iterates over the turns of this participant, one after another. Ends when the client is closed. An
+   * exception in the loop ends it, and the asker is notified that there is no answer.
    */
   turns(options: TurnOptions = {}): AsyncIterableIterator<Turn> {
     return this.#turns(options).sequence()
@@ -183,21 +190,25 @@ export class SpaceClient extends BaseClient {
     })
   }
 
-  /** Handles control requests: status, forget, compact, clear, restart, shutdown. `turns` handles them without hooks. */
+  /**
+   * Handles control requests with hooks: status, forget, compact, clear, restart, shutdown. `turns` and
+   * `answer` handle them without hooks.
+   */
   control(hooks: ControlHooks): this {
     this.#control.enable(hooks)
     return this
   }
 
   /**
-   * Reads the steps that led to an envelope, across agents: `ref` is its id or seq; look at the step of rank 1 first. Rejects
-   * with `ProtocolError` `not_found` if this participant may read none.
+   * Reads the steps that led to an envelope, across agents; the step of rank 1 explains most. `ref`: the
+   * envelope's id or seq. Rejects with `ProtocolError` `not_found` if this participant may not read the
+   * envelope.
    */
   why(ref: string | number, query: WhyQuery = {}): Promise<WhyAnswer> {
     return new HttpClient(this.#request).why(ref, query)
   }
 
-  /** Waits up to `withinMs` for running tool calls, then closes the client. */
+  /** Waits at most `withinMs` until running tool calls are answered, then closes the client. */
   async leave(withinMs = 2000): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<void>((resolve) => {
@@ -241,7 +252,7 @@ export class SpaceClient extends BaseClient {
     if (!this.emit('unhandled', unhandled)) console.warn(formatUnhandled(this.id, unhandled))
   }
 
-  /** `closed` reports a closed connection. */
+  /** Reports an error, unless it follows from the closed connection, which the event `closed` reports. */
   #onRequestError(error: unknown, request: AnyEnvelope): void {
     if (!(error instanceof ConnectionError)) this.reportError(error, request)
   }

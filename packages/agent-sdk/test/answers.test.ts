@@ -5,10 +5,10 @@ import { Answers, Patience } from '../src/agent/answers.js'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** Milliseconds within which an answer is required. */
+/** Milliseconds after which a request times out. */
 const askMs = 5000
 
-/** Participants that answer after this many milliseconds; `Infinity`: never. */
+/** Participants that answer after `delays` milliseconds; `Infinity`: never. */
 function participants(delays: Record<string, number>) {
   const asked: string[] = []
   const errors: unknown[] = []
@@ -28,7 +28,9 @@ function participants(delays: Record<string, number>) {
     onError: (error) => errors.push(error),
     onLate: (id) => late.push(id),
   })
-  /** Known answers, and the time that it took; later calls are `advanceMs` later. */
+  /**
+   * Reads the answers. Returns them with the milliseconds that it took, then lets `advanceMs` pass in total.
+   */
   const read = async (ids: readonly string[], patience = new Patience(askMs), advanceMs = 20_000) => {
     const begin = performance.now()
     const reading = answers.read(ids, patience).then((values) => ({ values, ms: performance.now() - begin }))
@@ -67,7 +69,7 @@ test('one that does not answer is waited for once, however often it comes anew',
     answers.expire('eve') // It takes 20 s until the next one.
     waits.push((await read(['eve', 'files'])).ms)
   }
-  // Ten minutes: at 20, 40 … it is waited for once more; it is asked each time.
+  // Within these ten minutes it is requested each time, but only awaited after 20 s, 40 s, 80 s, …
   expect(waits.filter((ms) => ms > 0).length).toBeLessThanOrEqual(5)
   expect(asked.filter((id) => id === 'eve')).toHaveLength(31)
 })

@@ -22,7 +22,7 @@ async function pair(how: Parameters<Awaited<ReturnType<typeof createTestSpace>>[
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Resolves once the client has read what is in the log. */
+/** Resolves when the client has received all envelopes in the log. */
 const read = async (ana: SpaceClient, bot: SpaceClient): Promise<void> => caughtUp(ana, recordEnvelopes(bot))
 
 describe('before anything answers', () => {
@@ -139,7 +139,7 @@ describe('before anything answers', () => {
   })
 })
 
-/** A client with the clock of the test. */
+/** A client whose clock the test controls. */
 async function timed(kind = 'agent') {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
   const line = scriptedDial('bot')

@@ -2,7 +2,7 @@ import type { Turn } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
-/** A space in which bot fails in one of its callbacks, and what it reports. */
+/** A space in which callbacks of bot can fail, with the errors that bot reports. */
 async function stage() {
   const space = await createTestSpace({ participants: { ana: ['*'], bot: ['*'], desk: ['*'] } })
   onTestFinished(() => space.close())

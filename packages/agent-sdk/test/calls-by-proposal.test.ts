@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { deferred } from './support/deferred.js'
 import { byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
-/** Bot may propose, and take back what it has proposed; it may request of `free` alone. */
+/** Bot may send and withdraw proposals, and may send requests to `free` only. */
 const participants: Record<string, Capability[]> = {
   ana: ['*'],
   bot: ['mcp.proposal', 'reasoning.*', 'test.*', { kind: 'mcp.request', to: 'free' }],
@@ -30,7 +30,7 @@ const catchFailure = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-/** Approves the next proposal as any client may: with a request of the same content that names it. */
+/** Approves a proposal without the SDK's method: sends the same request, correlated with the proposal. */
 async function approveByHand(ana: SpaceClient, proposal: AnyEnvelope): Promise<void> {
   if (proposal.kind !== 'mcp.proposal') throw new TypeError(`${proposal.kind} is no proposal`)
   const { id: correlationId, to = [], payload } = proposal
@@ -38,7 +38,7 @@ async function approveByHand(ana: SpaceClient, proposal: AnyEnvelope): Promise<v
   await ana.send({ kind: 'mcp.request', to, correlationId, payload: { method, params } })
 }
 
-/** Time passes by itself, and faster on request. */
+/** Fakes timers, which advance with real time and additionally when the test advances them. */
 const takeOverTime = () =>
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], shouldAdvanceTime: true })
 afterEach(() => void vi.useRealTimers())

@@ -16,7 +16,7 @@ async function cast() {
 const ask = (ana: SpaceClient, what: string, payload = {}, to = ['bot']) =>
   ana.send({ kind: `participant.${what}`, to, payload })
 
-/** An agent that works on its question until its turn is aborted; resolves with the turn it works on. */
+/** Starts an agent that works on a question until its turn is aborted. `begun` resolves with the turn. */
 function busy(bot: SpaceClient) {
   const begun = deferred<Turn>()
   const reasons: unknown[] = []

@@ -14,7 +14,7 @@ import { standing } from './support/standing.js'
 
 const participants = { ana: ['*'], bob: ['*'], bot: ['*'] }
 
-/** The waits between attempts are drawn between nothing and a bound. */
+/** Waits between reconnect attempts are random, so this makes them short. */
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0.01))
 afterEach(() => void vi.restoreAllMocks())
 
@@ -24,7 +24,7 @@ const enter = (url: string, as: string, how: Partial<DialRequest> = {}): Promise
 const texts = (all: readonly AnyEnvelope[]): string[] =>
   all.flatMap((e) => (e.kind === Kind.chat ? [e.payload.message] : []))
 
-/** Accepts connections, and says nothing on them. */
+/** A server that accepts connections and never sends data. */
 async function mute(port = 0) {
   const sockets = new Set<Socket>()
   const server: Server = createServer((socket) => {
@@ -88,7 +88,7 @@ test('a client comes back after its gateway was a far end that answered nothing'
   expect(texts(heard.all)).toEqual(['anybody?'])
 })
 
-/** A gateway that pings often, and a line to it. */
+/** A gateway with a short heartbeat interval, and a client that is connected through a proxy. */
 async function pinged(silenceMs: number, pace?: Pace, heartbeatMs = 300) {
   const gateway = await standing({ participants, heartbeatMs })
   const line = await proxy(gateway.port, 0, pace)
@@ -135,7 +135,7 @@ test('pings alone keep a quiet line', async () => {
 })
 
 test('a large frame that trickles in for longer than the limit is not cut', async () => {
-  // The gateway's pings wait behind the frame, and so do the answers to them.
+  // Pings of the gateway, and the pongs, wait behind the large frame.
   await using here = await pinged(4000, { chunkBytes: 16 * 1024, everyMs: 20 }, 5000)
   const { ana, gateway } = here
   await using bot = await enter(gateway.url, 'bot')
@@ -156,7 +156,7 @@ test('reconnectNow takes the place of an attempt that has no answer', async () =
   line.cut()
   await attempt
   const again = new Promise<void>((resolve) => ana.once('connected', () => resolve()))
-  // The attempt has begun, and its far end says nothing.
+  // Lets the attempt begin; its handshake is not answered.
   await new Promise((resolve) => setTimeout(resolve, 200))
   line.thaw()
   ana.reconnectNow()

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 
 type Handler = (turn: Turn) => Promise<unknown>
 
-/** A space of people and agents; each agent answers its questions. */
+/** A space with two people and several agents. Each agent answers with its handler. */
 async function team(agents: Readonly<Record<string, Handler>>, options: Partial<TestSpaceOptions> = {}) {
   const ids = ['ana', 'eve', ...Object.keys(agents)]
   const participants = Object.fromEntries(ids.map((id) => [id, ['*']]))
@@ -40,7 +40,7 @@ function read(client: SpaceClient): AnyEnvelope[] {
   return all
 }
 
-/** Waits until a reader has received everything that the sender has sent. */
+/** Waits until a reader has received all envelopes of a sender. */
 async function caughtUp(sender: SpaceClient, reader: readonly AnyEnvelope[]): Promise<void> {
   const { id } = await sender.send({ kind: 'test.fence' })
   await expect.poll(() => reader.some((each) => each.id === id)).toBe(true)

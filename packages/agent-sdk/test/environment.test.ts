@@ -32,7 +32,7 @@ function write(path: string, text: string): void {
 
 const running = (spaces = ['test']): void => write('gateway.json', JSON.stringify({ url: one?.url, spaces }))
 
-/** The resulting identity. */
+/** Connects, and returns the space and the participant id. */
 async function enter(options: ConnectOptions = {}): Promise<string> {
   await using space = await connect({ directory, ...options })
   return `${space.welcome.space.id}/${space.id}`

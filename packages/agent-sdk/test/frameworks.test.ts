@@ -37,7 +37,7 @@ test('lists what may be called or proposed, as plain objects, and tells when tha
   expect((await tools[0]?.call({ a: 2, b: 3 }, { why: 'to know' }))?.text).toBe('5')
   expect(at.heard.all.find(({ rationale }) => rationale === 'to know')).toMatchObject({ to: ['desk'] })
   expect(await at.bot.tools(['!desk/add'])).toEqual([])
-  // Proposable tools are listed as well once it may propose.
+  // With the capability to propose, tools that require an approval are listed too.
   await at.ana.grant('bot', ['mcp.proposal'])
   await eventually(() => expect(at.bot.capabilities).toContain('mcp.proposal'))
   expect((await at.bot.tools(['desk/*'])).map(({ name }) => name)).toEqual(['add', 'burn'])
@@ -106,7 +106,7 @@ test.for<[name: string, agent: () => AsyncGenerator<AgentEvent>, answer: string]
   expect((await at.ana.ask('What is 2 + 3?', { to: ['bot'] })).text).toBe(answer)
 })
 
-/** The output of a queue for `values` that is read later than it is filled, as in many frameworks. */
+/** Yields values from a queue that is filled faster than it is read, as in many frameworks. */
 async function* queued<Value>(
   values: (push: (value: Value) => void) => Promise<void>,
 ): AsyncGenerator<Value> {

@@ -11,74 +11,90 @@ import { setLongTimeout } from '../client/wait.js'
 import type { TranscriptStore } from '../transcript/store.js'
 
 /**
- * How much reasoning others see. `summary`: the text with calls and their reasons. `thoughts`: also the reasoning summary of
- * the provider. `trace`: also the raw chain of thought, visible only to this participant and holders of `observe.targeted`.
+ * How much reasoning other participants see. `summary`: only the text that precedes calls, and the reasons of
+ * calls. `thoughts`: also the provider's summary of the reasoning. `trace`: also the raw reasoning, visible
+ * only to this participant and holders of `observe.targeted`.
  */
 export type ReasoningDetail = 'summary' | 'thoughts' | 'trace'
 
-/** The treatment of messages that no longer fit into the memory. */
+/** Handling of messages that no longer fit in the memory. */
 export type Compaction = 'summary' | 'drop'
 
 export interface AgentLimits {
-  /** Answers of the model per turn; default 20. */
+  /** Maximum steps (outputs of the model) per turn; default 20. */
   readonly steps?: number
-  /** Tokens of all requests and answers of a turn, checked before tools are called; default 1,000,000. */
+  /**
+   * Maximum tokens of all requests and outputs of a turn, checked before tools are called; default 1,000,000.
+   */
   readonly tokens?: number
-  /** Tokens of all turns in 24 hours, also of those before a restart; default: no limit. */
+  /** Maximum tokens of all turns in 24 hours, including those before a restart; default: no limit. */
   readonly tokensPerDay?: number
-  /** Milliseconds per turn, including waits for approvals; default 900,000. */
+  /** Maximum milliseconds per turn, including waits for approvals; default 900,000. */
   readonly turnMs?: number
-  /** Milliseconds of silence after which a model is given up; default 120,000. The run mentions the silence after half of them. */
+  /**
+   * Milliseconds without data after which a request to the model is aborted; default 120,000. After half of
+   * that time, a thought reports the silence.
+   */
   readonly stallMs?: number
-  /** Milliseconds for a tool to answer; default 60,000. */
+  /** Milliseconds that a tool gets to answer; default 60,000. */
   readonly toolMs?: number
-  /** Characters of a tool result for the model; the middle of a longer one is cut. Default 65,536. */
+  /**
+   * Maximum characters of a tool result for the model; the middle of a longer result is cut. Default 65,536.
+   */
   readonly resultChars?: number
   /** Milliseconds that a proposal stays open for approval; default 600,000. */
   readonly approvalMs?: number
 }
 
 /**
- * Content of the transcript. `on`: reasoning, answers, calls and results, tokens, settings and errors, and of prompts roles,
- * sizes and hashes. `full`: also complete prompts. `off`: nothing.
+ * The content of the transcript. `on`: reasoning, answers, calls and results, tokens, settings and errors; of
+ * prompts only roles, sizes and hashes. `full`: also complete prompts. `off`: no transcript.
  */
 export type TranscriptMode = (typeof transcriptModes)[number]
 export const transcriptModes = ['on', 'full', 'off'] as const
 
 export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' | 'queue'> {
   /**
-   * The tools of the model: patterns such as `['files/read_*', '!files/write_*']`, and own tools made by `tool`, which are
-   * offered to the space as well; `me/*` are those already offered. Default: own tools, and those of participants of kind
-   * `mcp`.
+   * The tools of the model: patterns such as `['files/read_*', '!files/write_*']`, and tools created with
+   * `tool()`, which are also offered to the space. `me/*` selects the tools that this participant already
+   * offers. Default: own tools, and those of participants of kind `mcp`.
    */
   readonly tools?: readonly (ToolChoice | OwnTool)[]
-  /** A schema for answers, like `input` of a tool; the parsed answer becomes their `data`. */
+  /**
+   * A schema for answers, in the same form as `input` of a tool; the parsed answer becomes `data` of the
+   * chat.
+   */
   readonly output?: InputSchema
-  /** Agents that the model may ask, or hand questions over to; default: all with a description. */
+  /**
+   * Ids of agents that the model may ask, or hand questions over to; default: all agents with a description.
+   */
   readonly colleagues?: readonly string[]
   /** Default: `thoughts`. */
   readonly reasoningDetail?: ReasoningDetail
   readonly limits?: AgentLimits
   /**
-   * How much of the earlier conversation the model gets verbatim: a number of messages, or bounds. Default: `{ messages: 40,
-   * tokens: 20_000 }`; 0 = nothing.
+   * How much of the earlier conversation the model gets verbatim: a number of messages, or bounds. Default:
+   * `{ messages: 40, tokens: 20_000 }`; 0 = no earlier messages.
    */
   readonly memory?: number | MemoryBounds
   /**
-   * Handling of older messages. `summary`, the default: the model summarizes them, with a request per half of the memory.
-   * `drop`: omitted.
+   * Handling of older messages. `summary`, the default: the model summarizes them, with one request whenever
+   * half of the memory is replaced. `drop`: they are omitted.
    */
   readonly compact?: Compaction
-  /** Like in `TurnOptions`; default 600,000. */
+  /** As in `TurnOptions`; default 600,000. */
   readonly answerMissed?: number | false
-  /** Concurrent turns; default: all. */
+  /** Maximum concurrent turns; default: no limit. */
   readonly concurrency?: number
   readonly clock?: Clock
-  /** Content of the transcript; default: MEUP_TRANSCRIPT, otherwise `on`. */
+  /** The content of the transcript; default: MEUP_TRANSCRIPT, otherwise `on`. */
   readonly transcript?: TranscriptMode
-  /** The store of the transcript; default: `.meup/transcripts/<participant>.db`. */
+  /** Stores the transcript; default: the file `.meup/transcripts/<participant>.db`. */
   readonly transcriptStore?: TranscriptStore
-  /** Called with errors that do not fail the answer, such as an unsent thought; default: prints them. */
+  /**
+   * Called with errors that do not prevent the answer, such as a thought that could not be sent; default:
+   * prints them.
+   */
   readonly onError?: (error: unknown, turn: Turn | undefined) => void
 }
 
@@ -105,13 +121,16 @@ export type ResolvedOptions = Required<
   readonly colleagues: AgentOptions['colleagues'] | undefined
 }
 
-/** Errors with an explaining message, like those of providers, are printed without a stack. */
+/** Prints an error; without its stack if its message is an explanation, like those of providers. */
 function printError(error: unknown): void {
   const isExplained = error instanceof Notice || (error instanceof Error && error.cause !== undefined)
   console.error('agent error:', isExplained ? error.message : error)
 }
 
-/** A closed connection is not reported as an error: the agent's promise and the event `closed` do. */
+/**
+ * Applies defaults. `onError` ignores errors that follow from a closed connection, which the agent's promise
+ * and the event `closed` report.
+ */
 export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, 'ended'>): ResolvedOptions => {
   const { reasoningDetail = 'thoughts', concurrency = Number.POSITIVE_INFINITY } = options
   const { compact = 'summary', answerMissed = 600_000 } = options
@@ -142,13 +161,13 @@ export const resolveLimits = (limits: AgentLimits = {}): Required<AgentLimits> =
 })
 
 /**
- * A model of any provider of the `ai` package, version 7, or its name at the AI Gateway: `vendor/model`. Declared structurally,
- * so that these types need no other package.
+ * A model of any provider of the `ai` package, version 7, or its name at the AI Gateway: `vendor/model`.
+ * Declared structurally, so that these types do not depend on other packages.
  */
 export type AgentModel =
   | string
   | {
-      /** `v4` are models of version 7 of the package, which accepts the others as well. */
+      /** Version 7 of the package creates `v4`, and also accepts older ones. */
       readonly specificationVersion: 'v2' | 'v3' | 'v4'
       /** For example `openai.responses`. */
       readonly provider: string
@@ -159,10 +178,10 @@ export type AgentModel =
 type JsonValue = null | string | number | boolean | readonly JsonValue[] | JsonObject
 type JsonObject = { readonly [key: string]: JsonValue | undefined }
 
-/** Settings that `ai` passes to the provider. */
+/** Settings for each request, which `ai` passes to the provider. */
 export interface ModelSettings {
   readonly maxOutputTokens?: number
-  /** Retries of a failed request; default 2. */
+  /** Maximum retries of a failed request; default 2. */
   readonly maxRetries?: number
   readonly temperature?: number
   readonly topP?: number
@@ -176,35 +195,43 @@ export interface ModelSettings {
 export interface ModelOptions {
   readonly model: AgentModel
   /**
-   * The address of a server as OpenAI's, such as `http://127.0.0.1:11434/v1`; `model` is the name of a model there. Needs
-   * the package `@ai-sdk/openai-compatible`.
+   * Base address of a server with OpenAI's API, such as `http://127.0.0.1:11434/v1`; `model` is then the name
+   * of a model there. Requires the package `@ai-sdk/openai-compatible`.
    */
   readonly baseURL?: string | undefined
-  /** The key for `baseURL`; default: none. */
+  /** The API key for `baseURL`; default: none. */
   readonly apiKey?: string | undefined
   /**
-   * Fallback models in this order, for when `model` is down, over its limit, or refuses its input. With a `baseURL`, names of
-   * models there.
+   * Fallback models in order of preference, used when `model` is unavailable, over its limit, or refuses its
+   * input. With a `baseURL`, names of models there.
    */
   readonly fallback?: readonly AgentModel[]
-  /** The purpose and instructions of the agent. */
+  /** The system prompt: purpose and instructions of the agent. */
   readonly instructions?: string
   readonly settings?: ModelSettings
-  /** Whether the provider's reasoning is a summary for readers; default: if known to be. */
+  /**
+   * Whether the provider's reasoning is a summary for readers; default: only at providers where it is known
+   * to be.
+   */
   readonly reasoningIsSummary?: boolean
   /**
-   * Whether the answer is shown while it is written; default: `true`; at a `baseURL` once its server has separated a thought
-   * from a text, or given an answer.
+   * Whether the answer is shown while it is written; default: `true`. At a `baseURL`, only after its server
+   * has sent reasoning in a separate field, or a complete answer.
    */
   readonly live?: boolean
-  /** Whether bare reasoning is sent back to the provider with the calls; default: for providers that require it. */
+  /**
+   * Whether unsigned reasoning is sent back to the provider with the calls; default: to providers that
+   * require it.
+   */
   readonly replayReasoning?: boolean
-  /** Whether the model gets images and PDFs in tool results; default: if the provider is known to accept them. */
+  /**
+   * Whether the model gets images and PDFs of tool results; default: if its provider is known to accept them.
+   */
   readonly showMedia?: boolean
 }
 
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   now(): number
   /** Runs `task` once after `ms`, unless the returned function is called first. */
   after(ms: number, task: () => void): () => void

@@ -2,15 +2,15 @@ import { type InputSchema, readSchema } from '../agent/schemas.js'
 import { findJsonEnd } from '../extract/json-text.js'
 import { parseExactJson } from './exact-arguments.js'
 
-/** The required form of answers. */
+/** The required form of answers, for agents with the option `output`. */
 export interface Output {
-  /** Instructions for the model. */
+  /** The part of the system prompt that describes the form. */
   readonly instructions: string
-  /** The data in the text of an answer, or the problem. */
+  /** Reads the data from the text of an answer, or describes why it does not fit. */
   read(text: string): Promise<{ readonly data: unknown } | { readonly problem: string }>
 }
 
-/** Rejects with a `TypeError` for an invalid schema. */
+/** Creates an `Output`. Rejects with a `TypeError` for an invalid schema. */
 export async function readOutput(schema: InputSchema): Promise<Output> {
   const { jsonSchema, check } = await describeOutput(schema)
   return {
@@ -39,10 +39,12 @@ async function describeOutput(schema: InputSchema) {
 
 const fence = /^```[^\n]*\n([\s\S]*?)\n?```\s*$/m
 
-/** Positions at which a value may begin; a text with more does not hold a single value. */
+/** Maximum positions at which JSON is looked for; a text with more of them is not a single value. */
 const maxBeginnings = 20
 
-/** The JSON in a text: all of it, the content of a code fence, or the only object or list in it. */
+/**
+ * Finds the JSON in a text: the whole text, the content of a code fence, or the only object or list in it.
+ */
 function findJson(text: string): string | undefined {
   const whole = [text, fence.exec(text)?.[1]].flatMap((each) => each?.trim() ?? [])
   const found = whole.find((each) => parseExactJson(each) !== undefined)

@@ -5,21 +5,24 @@ import { fitSchema, type Schemas } from './fit-schema.js'
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** The schema of a tool's arguments in the form for a model. */
+/** The schema of a tool's arguments, in the form for a model. */
 export interface AskedArguments {
   readonly inputSchema: Schema & { readonly type: 'object'; readonly properties: Schemas }
-  /** The name of the argument that asks for a reason. */
+  /** The name of the property that asks for a reason. */
   readonly rationaleKey: string
-  /** The tool's names of properties, by the names that the model gets. */
+  /** By property name in the schema for the model, the tool's own name of the property. */
   readonly propertyNames: ReadonlyMap<string, string>
 }
 
 const description =
   'Why this call is needed now, in one sentence, for the people who follow along. It is not passed to the tool.'
-/** Characters; a reason is one sentence. */
+/** Maximum characters of a reason, which is meant to be one sentence. */
 const maxRationaleChars = 300
 
-/** The schema of a tool's arguments for providers, with an optional first argument for the reason. */
+/**
+ * Fits the schema of a tool's arguments for providers, and adds an optional first property that asks for a
+ * reason.
+ */
 export function askArguments(inputSchema: Schema): AskedArguments {
   const { schema, names } = fitSchema(inputSchema)
   const rationaleKey = freeKey(schema.properties)
@@ -42,7 +45,7 @@ export function splitRationale(
 interface Reasons {
   /** The reason that the model gave for this call. */
   readonly given: string | undefined
-  /** The tool's arguments; some of them describe the action. */
+  /** The arguments for the tool; some have a `description` of the action. */
   readonly args: Schema
   /** The text that the model wrote in the step that made the calls. */
   readonly commentary: string
@@ -50,7 +53,9 @@ interface Reasons {
   readonly summary: string
 }
 
-/** The reason for a call: the best of the available texts, if any. The model is not asked again. */
+/**
+ * Chooses the reason for a call from the available texts; `undefined` = none. The model is not asked again.
+ */
 export function chooseRationale({ given, args, commentary, summary }: Reasons): string | undefined {
   const described = typeof args.description === 'string' ? args.description : ''
   const said = [given ?? '', described, commentary, summary].map((text) =>
@@ -70,7 +75,7 @@ function freeKey(properties: Schema): string {
   }
 }
 
-/** Separates thoughts in tags such as `<think>` from a model's text. */
+/** Separates thoughts in tags, such as `<think>`, from a model's text. */
 function splitTaggedThoughts(text: string): TagTexts {
   const reader = new TagReader({ prefilled: false })
   reader.push(text)

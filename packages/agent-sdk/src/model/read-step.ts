@@ -5,26 +5,26 @@ import type { ModelStep, WantedCall } from './dialogue.js'
 import { isRecord } from './rationale.js'
 import { type CallableTools, findWrittenCalls, normaliseCall } from './wanted-calls.js'
 
-/** A decoded block of one step: a text, a thought, or the arguments of a call. */
+/** A block of a model's output: a text, a thought, or a call with its arguments as text. */
 export interface StepBlock<Attached> {
   readonly type: 'text' | 'reasoning' | 'call'
   readonly id: string
-  /** The name of the called tool. */
+  /** The name of the called tool; empty for other blocks. */
   readonly name: string
   text: string
-  /** Metadata that the provider wants back with the block, unchanged. */
+  /** Metadata of the block. The provider requires it back unchanged. */
   attached: Attached | undefined
   isWhole: boolean
   /** Separates thoughts from the text as it streams in. */
   readonly reader: TagReader
 }
 
-/** A block after separation and normalization. */
+/** A block after thoughts were separated and calls normalized. */
 export type Item<Attached> =
   | {
       readonly type: 'text'
       readonly text: string
-      /** The thoughts in tags, joined and verbatim. */
+      /** The thoughts in tags as received, joined. */
       readonly tagged: string
       readonly thoughts: readonly string[]
       readonly attached: Attached | undefined
@@ -40,7 +40,10 @@ export interface ReadStep<Attached> extends Pick<ModelStep, 'end'> {
   readonly items: readonly Item<Attached>[]
 }
 
-/** Interprets a model's output: separates texts, normalizes calls, and decides whether the model answers or calls. */
+/**
+ * Interprets a model's output: separates thoughts from texts, normalizes calls, and determines how the output
+ * ended.
+ */
 export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: CallableTools): ReadStep<Attached> {
   const { blocks } = decoded
   const calls = blocks.filter(({ type }) => type === 'call')
@@ -54,7 +57,7 @@ export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Callab
   const items = separated.map(({ block, ...said }): Item<Attached> => {
     const { type, text, attached, isWhole } = block
     if (type === 'reasoning') return { type, text, attached, isWhole }
-    // Incomplete calls are not sent back.
+    // Incomplete calls are neither made nor sent back to the model.
     if (type === 'text')
       return { type, ...(mayCall ? toAnswer(said, isCalling, written.length > 0) : said), attached }
     return { type, attached, calls: mayCall && isWholeCall(block) ? normaliseCall(block, tools, ids) : [] }
@@ -63,11 +66,14 @@ export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Callab
   return { end, items: written.length === 0 ? items : [...items, added] }
 }
 
-/** A connection may break before the end of a call is announced. */
+/** Whether a call is complete. If the connection broke before its end was announced, valid JSON suffices. */
 const isWholeCall = ({ isWhole, text }: Pick<StepBlock<unknown>, 'isWhole' | 'text'>): boolean =>
   isWhole || isRecord(parseJson(text))
 
-/** A missing end of the step is acceptable if its calls are complete. */
+/**
+ * Determines how the output ended. If only the end of the stream is missing and all calls are complete, it
+ * counts as complete.
+ */
 function decideEnd(
   { end, reason }: Pick<ModelStep, 'end' | 'reason'>,
   calls: readonly Pick<StepBlock<unknown>, 'text'>[],
@@ -76,7 +82,7 @@ function decideEnd(
   return end === 'broken' && reason === undefined && areWhole ? 'done' : end
 }
 
-/** A block with its separated parts. */
+/** A text block with its parts. */
 interface Separated<Attached> extends Said {
   readonly block: StepBlock<Attached>
 }
@@ -85,7 +91,7 @@ interface Said {
   readonly text: string
   readonly tagged: string
   readonly thoughts: readonly string[]
-  /** The end of the text from the mark of a call on. */
+  /** The end of the text, from the first mark of a call. */
   readonly called: string
 }
 
@@ -95,7 +101,10 @@ function separate<Attached>(block: StepBlock<Attached>): Separated<Attached> {
   return { block, text, tagged, thoughts: reader.thoughts, called }
 }
 
-/** Calls that a model wrote as text: at the end of its answer, or of its thoughts if there is no answer. */
+/**
+ * Finds calls that a model wrote as text: at the end of its answer or, if there is no answer, of its
+ * thoughts.
+ */
 function findWritten<Attached>(
   separated: readonly Separated<Attached>[],
   tools: CallableTools,
@@ -113,7 +122,7 @@ function findWritten<Attached>(
   return called === '' ? [] : findWrittenCalls(`${reasoning}…`, called, tools)
 }
 
-/** Removes calls and their marks if calls are made; otherwise restores them as text. */
+/** Removes the text of calls if they are made; otherwise treats it as part of the answer. */
 function toAnswer(
   { text, tagged, thoughts, called }: Said,
   isCalling: boolean,

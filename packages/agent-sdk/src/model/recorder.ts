@@ -22,20 +22,23 @@ interface RecorderOptions {
   readonly mode: Exclude<TranscriptMode, 'off'>
   readonly mask: Mask
   readonly now: () => number
-  /** Called once, when the transcript cannot continue. */
+  /** Called once, if storing fails and the transcript ends. */
   readonly onError: (error: unknown) => void
 }
 
-/** Turns without an answer whose notice to the asker is awaited. */
+/** Maximum turns without an answer that wait for their notice to the asker, to link it. */
 const maxFailed = 100
-/** Milliseconds for which links are batched. */
+/** Milliseconds for which links are collected before they are stored. */
 const linkMs = 100
 
-/** Stores prompts, reasoning and answers of a model. If that fails, the agent continues without. */
+/**
+ * Stores prompts, reasoning and answers of a model. If storing fails, the agent continues without a
+ * transcript.
+ */
 export class Recorder {
   readonly #store: TranscriptStore
   readonly #options: RecorderOptions
-  /** Turns without an answer, by trigger, until the notice to their askers is sent. */
+  /** By trigger, turns without an answer whose notice to the asker has not been sent yet. */
   readonly #failed = new Map<string, TurnRecorder>()
   #isOver = false
 
@@ -44,7 +47,7 @@ export class Recorder {
     this.#options = options
   }
 
-  /** `trigger`: id of the answered message; `context`: the run about it. */
+  /** Starts the record of a turn. `trigger`: id of the message to answer. `context`: its run. */
   begin(trigger: string, context: string | undefined): TurnRecorder {
     const place = { turn: trigger, ...omitUndefined({ context }) }
     return new TurnRecorder(this.#options, place, {
@@ -56,7 +59,7 @@ export class Recorder {
     })
   }
 
-  /** The latest summary of a log. */
+  /** Returns the latest summary of the log with this epoch. */
   findSummary(epoch: string): Summary | undefined {
     return this.#attempt((store) => {
       for (const { content } of store.summaries?.() ?? []) {
@@ -74,7 +77,7 @@ export class Recorder {
     this.#attempt((store) => store.append([{ content, metadata, usage }]))
   }
 
-  /** Receives every envelope of this participant, such as the notice of a missing answer. */
+  /** Links the notice about a missing answer to its turn. Called with every envelope of this participant. */
   onOwnEnvelope(envelope: AnyEnvelope): void {
     if (envelope.kind !== Kind.chat || this.#failed.size === 0) return
     for (const id of correlations(envelope)) {
@@ -109,12 +112,15 @@ interface Place {
 }
 
 interface TurnKeeper {
-  /** Does nothing once the transcript has ended. */
+  /** Runs an operation on the store; does nothing once the transcript has ended. */
   attempt<Result>(work: (store: TranscriptStore) => Result): Result | undefined
   onFailure(turn: TurnRecorder): void
 }
 
-/** Stores one turn. Works while the agent waits for others, and completes the rest when the turn ends. */
+/**
+ * Records one turn. Its jobs run while the agent waits for the model or a tool; `settle` runs the remaining
+ * ones.
+ */
 export class TurnRecorder {
   readonly #options: RecorderOptions
   readonly #keeper: TurnKeeper
@@ -123,18 +129,18 @@ export class TurnRecorder {
   #timer: ReturnType<typeof setTimeout> | undefined
   readonly #links: CommitLink[] = []
   #linkTimer: ReturnType<typeof setTimeout> | undefined
-  /** Step within this turn, from 1. */
+  /** Number of the step within this turn, starting at 1. */
   #step = 0
-  /** Whether an answer of the model is pending. */
+  /** Whether the model's output for the last prompt is still expected. */
   #isAsking = false
-  /** The last prompt: its messages and tools as JSON, and the hash of those. */
+  /** Messages and tools of the last prompt as JSON, and the hash of the tools. */
   #sent: { readonly messages: readonly string[]; readonly tools: string; readonly hash: string } = {
     messages: [],
     tools: '',
     hash: '',
   }
   #head: string | undefined
-  /** Envelopes that were sent before their commit. */
+  /** Envelopes that were sent before the commit they belong to. */
   #early: EnvelopeLink[] = []
 
   constructor(options: RecorderOptions, place: Place, keeper: TurnKeeper) {
@@ -151,7 +157,7 @@ export class TurnRecorder {
     })
   }
 
-  /** Commits thoughts before text, in the order they arrived. */
+  /** Commits the thoughts of a step, then its text and calls. */
   answered(step: ModelStep, ms: number): void {
     this.#do(() => {
       const { text, calls, thoughts, spent, shown, end, reason } = step
@@ -206,7 +212,7 @@ export class TurnRecorder {
     this.#keeper.onFailure(this)
   }
 
-  /** Links an envelope of this turn to the last answer, or to the pending one. */
+  /** Links an envelope of this turn to the last commit, or to the expected output of the model. */
   link({ id, kind }: AnyEnvelope): void {
     this.#do(() => {
       const isEarly = this.#head === undefined || (this.#isAsking && isThought(kind))
@@ -215,7 +221,7 @@ export class TurnRecorder {
     })
   }
 
-  /** Completes pending work; returns the hash of the turn's last commit, which covers all earlier ones. */
+  /** Runs the remaining jobs. Returns the hash of the turn's last commit, which covers all earlier ones. */
   settle(): string | undefined {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -229,7 +235,7 @@ export class TurnRecorder {
     this.#timer ??= setTimeout(() => this.#work())
   }
 
-  /** Runs one job at a time, to keep pauses short. */
+  /** Runs one job, and schedules the next one, so that other work is not delayed for long. */
   #work(): void {
     this.#timer = undefined
     const job = this.#jobs.shift()
@@ -237,7 +243,10 @@ export class TurnRecorder {
     if (this.#jobs.length > 0) this.#timer ??= setTimeout(() => this.#work())
   }
 
-  /** A job may fail on a model's output, such as arguments nested a thousand levels deep; the others continue. */
+  /**
+   * Runs a job. It may fail because of a model's output, such as arguments nested a thousand levels deep; the
+   * other jobs are still run.
+   */
   #try(job: () => void): void {
     try {
       job()
@@ -256,12 +265,12 @@ export class TurnRecorder {
     const whole = drafts.map((draft) => ({ ...draft, metadata: { ...place, ...draft.metadata } }))
     const commits = this.#keeper.attempt((store) => store.append(whole))
     const last = commits?.at(-1)
-    // The hash would not cover the missing entry, and so prove too little.
+    // `undefined` if storing failed: an earlier hash would not cover the missing entry.
     this.#head = last?.hash
     if (last !== undefined && last.content.content_type !== 'prompt') this.#link(this.#early.splice(0))
   }
 
-  /** Links them to the last commit. */
+  /** Links envelopes to the last commit. */
   #link(envelopes: readonly EnvelopeLink[]): void {
     const hash = this.#head
     if (hash === undefined || envelopes.length === 0) return
@@ -285,7 +294,8 @@ export class TurnRecorder {
     const hash = areSameTools ? last.hash : measureText(offered).hash
     const all = messages.map((message) => JSON.stringify(message))
     this.#sent = { messages: all, tools: offered, hash }
-    // Messages that no longer fit are dropped from the middle.
+    // The common beginning is not stored again. It may end early, because messages that no longer fit are
+    // dropped from the middle.
     const firstNew = all.findIndex((json, index) => json !== last.messages[index])
     const earlier = firstNew < 0 ? all.length : firstNew
     const added = messages.slice(earlier).map((message, index): SentMessage => {

@@ -9,25 +9,31 @@ interface Media {
   readonly data: string
 }
 
-/** A result in the form for a model. The text names all media in place; accepted ones follow it in this order. */
+/**
+ * A result for a model. The text mentions each file at its place; files that the model accepts are attached
+ * in the same order.
+ */
 export interface ShownResult {
   readonly text: string
   readonly media: readonly Media[]
 }
 
 export interface ShowOptions {
-  /** Characters of text. */
+  /** Maximum characters of the text. */
   readonly maxChars: number
   /** Whether the model accepts files of this type in tool results. */
   takes(mediaType: string): boolean
 }
 
-/** Files per result for a model. */
+/** Maximum files attached to a result. */
 const maxMedia = 20
-/** Characters of a name, and of an address, in a result. */
+/** Maximum characters of a name, and of a URI, in a result. */
 const [maxNameChars, maxUriChars] = [200, 2048]
 
-/** Formats a result for a model. A line names unreadable content, with the envelope that contains it. */
+/**
+ * Formats a result for a model. Content that the model cannot read is replaced by a line with its type and
+ * envelope id.
+ */
 export function showResult(result: ToolResult, { maxChars, takes }: ShowOptions): ShownResult {
   const { id, text, content, data, approvedBy } = result
   const media: Media[] = []
@@ -72,10 +78,12 @@ export function showResult(result: ToolResult, { maxChars, takes }: ShowOptions)
   return { text: `${leave}${shown}`, media }
 }
 
-/** Values of a result that are searched in its text. */
+/** Maximum values of structured content that are searched in the text. */
 const maxValues = 1000
 
-/** Whether a text contains all values of the data in any form; otherwise it is a summary. */
+/**
+ * Whether a text contains all values of the structured content, in any form, so that it need not be added.
+ */
 function tells(text: string, data: unknown): boolean {
   if (text === '') return false
   const values: string[] = []
@@ -90,11 +98,11 @@ function tells(text: string, data: unknown): boolean {
   if (values.length > maxValues) return text.length >= JSON.stringify(data).length
   const words = new Set(text.split(notOfWord))
   const has = (value: string): boolean => (notOfWord.test(value) ? text.includes(value) : words.has(value))
-  // JSON escapes line breaks and quotes.
+  // A text may also contain the value as JSON, with escaped line breaks and quotes.
   return values.every((value) => has(value) || has(JSON.stringify(value).slice(1, -1)))
 }
 
-/** Separates words, so that 5 does not match 2025. */
+/** Matches the characters between words, so that 5 is not found in 2025. */
 const notOfWord = /[^\p{L}\p{N}]+/u
 const isEmpty = (data: unknown): boolean => Object.keys(Object(data)).length === 0
 
@@ -105,11 +113,11 @@ function describeLink(link: Extract<ResultPart, { type: 'link' }>): string {
   return `[link ${what.join(', ')}]`
 }
 
-/** A name from a tool; untyped. */
+/** Shortens a name from a tool result; empty if it is not a string. */
 const name = (value: unknown): string =>
   typeof value === 'string' ? cut(onOneLine(value), maxNameChars) : ''
 
-/** Cuts the middle of a longer text, and inserts the number of omitted characters. */
+/** Cuts the middle of a long text, and inserts the number of omitted characters. */
 export function cutMiddle(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text
   const beginning = head(text, Math.ceil(maxChars / 2))
@@ -126,7 +134,10 @@ function formatBytes(bytes: number): string {
   return bytes < 1024 ** 2 ? `${Math.round(bytes / 1024)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 }
 
-/** Signatures of files in base64: providers refuse the whole request for a file of another type than declared. */
+/**
+ * By media type, the beginning of such files in base64. Declared types are not trusted: providers refuse the
+ * whole request if one is wrong.
+ */
 const signatures: readonly (readonly [string, RegExp])[] = [
   ['image/png', /^iVBORw0KGgo/],
   ['image/jpeg', /^\/9j\//],

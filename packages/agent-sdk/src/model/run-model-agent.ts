@@ -19,15 +19,15 @@ import { Toolbox } from './toolbox.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 
-/** The parts that answers by a model need. */
+/** The model and the stores that a model agent uses. */
 export interface ModelAgent {
-  /** Begins a conversation about a turn. */
+  /** Starts a conversation with the model about a turn. */
   begin(turn: Turn): Dialogue
-  /** Begins a conversation about a text, without other participants. */
+  /** Starts a conversation with the model about a text, such as for a summary. */
   note(system: string, text: string): Dialogue
-  /** Absent = no transcript. */
+  /** Absent: no transcript is recorded. */
   readonly recorder: Recorder | undefined
-  /** Absent = any text is an answer. */
+  /** The required form of answers; absent: any text is an answer. */
   readonly output?: Output | undefined
 }
 
@@ -39,15 +39,16 @@ interface ClientParts {
   ): Promise<void>
   readonly log: ConversationLog
   readonly http: Pick<HttpClient, 'readLogPages'>
-  /** The tools of this participant in the form of `tools/list`. */
+  /** Lists the tools of this participant as in `tools/list`. */
   listOwn(): Promise<readonly object[]>
-  /** Sets hooks to use if the program has none. */
+  /** Sets hooks that are used if the program defines none. */
   setDefaultHooks(hooks: ControlHooks): void
 }
 
 /**
- * Answers the turns of this participant with a model; turns wait until `opened` resolves. Resolves when the client is closed,
- * rejects if `opened` does. Further messages of an asker steer the running answer instead of beginning a turn.
+ * Answers the turns of this participant with a model. Turns wait until `opened` resolves. Resolves when the
+ * client is closed; rejects if `opened` does. Further messages of an asker are passed to the running turn
+ * instead of starting a new one.
  */
 export async function runModelAgent(
   space: BaseClient,
@@ -64,9 +65,9 @@ export async function runModelAgent(
     ...{ id: space.id, http },
   })
   const toolbox = new Toolbox(space, options.tools, listOwn, (error) => resolved.onError(error, undefined))
-  /** The open turns, and those that wait to begin. */
+  /** Turns that are running or wait in the queue. */
   const open = new Map<ClientTurn, Steering>()
-  /** Never resolves: ends `answerWith` if the start fails. */
+  /** Rejects if the start fails, to end `answerWith`; otherwise never settles. */
   const failed = new Promise<never>((_, reject) => {
     opened.catch(reject)
   })
@@ -106,15 +107,18 @@ export async function runModelAgent(
     }
   }
   /**
-   * Gives a message to the open turn of its sender, which interrupts the model. Returns whether there is one. A message about an
-   * envelope, such as a thought, is a separate question.
+   * Passes a message to the open turn of its sender, and interrupts the model. Returns false if there is
+   * none. A message that correlates with an envelope, such as a thought, is a separate question.
    */
   const passToOpenTurn = (message: Chat): boolean =>
     message.correlationId === undefined && [...open.values()].some((each) => each.redirect(message))
-  /** Called once for each message. */
+  /** Whether a message starts a turn. Has side effects, so it must be called only once per message. */
   const beginsTurn: AnswersOption = (message, client) =>
     !isOver && isAsked(message, client) && !passToOpenTurn(message)
-  /** Another program may answer a missed question before its turn begins, so nothing is announced before. */
+  /**
+   * Adds a turn to `open` before it starts. Not for a missed question, because another program may still
+   * answer it.
+   */
   const onOpen: OpenTurnOptions['onOpen'] = (turn) => {
     if (!turn.isMissed) open.set(turn, new Steering(turn))
   }
@@ -130,11 +134,11 @@ export async function runModelAgent(
   space.on('lost', forget)
   space.on('requestError', report)
   const { concurrency, answerMissed } = resolved
-  /** The asker is notified of a missing answer. */
+  /** Reports errors, except the reason of a missing answer, which is sent to the asker. */
   const onError: OpenTurnOptions['onError'] = (error, turn) => {
     if (!(error instanceof NoAnswerError)) resolved.onError(error, turn)
   }
-  // `failed` reports a failed start.
+  // Ignored here: `failed` reports a failed start.
   ready.then(
     () => toolbox.prepare().catch(report),
     () => {},

@@ -4,13 +4,13 @@ import type { ClientTurn } from '../agent/turns.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 
-/** A message or thought about a turn, in the form for its model. */
+/** A message or thought about a turn, to be added to the conversation with its model. */
 interface Remark {
   readonly from: string
   readonly text: string
 }
 
-/** Messages of others about a turn while a model works on it. */
+/** Collects messages of other participants that concern a turn while a model works on it. */
 export class Steering {
   readonly #turn: ClientTurn
   #unread: Remark[] = []
@@ -21,23 +21,29 @@ export class Steering {
     this.#turn = turn
   }
 
-  /** A message has arrived that the model has not seen. */
+  /** Whether there are messages that the model has not read yet. */
   get isWaiting(): boolean {
     return this.#unread.length > 0
   }
 
-  /** Later messages are not about this turn. */
+  /** From now on, messages do not concern this turn. */
   close(): void {
     this.#isOpen = false
   }
 
-  /** Adds a message of the asker, and interrupts the model. Returns whether the message is about this turn. */
+  /**
+   * Adds a message of the asker, and interrupts the model. Returns false if the message does not concern this
+   * turn.
+   */
   redirect(message: Chat): boolean {
     const isMine = this.#isOpen && message.from === this.#turn.from && !this.#turn.signal.aborted
     return isMine && this.#steer(message)
   }
 
-  /** An envelope of another participant while the run in this context is open. */
+  /**
+   * Handles an envelope of another participant. Only messages and thoughts in the context `run` concern the
+   * turn.
+   */
   onEnvelope(envelope: AnyEnvelope, run: string | undefined): void {
     const { from, context } = envelope
     if (from === this.#turn.space.id) return
@@ -48,19 +54,19 @@ export class Steering {
     else if (isThought(envelope.kind)) this.#contribute(envelope)
   }
 
-  /** A contributed thought is read before the next step; it does not interrupt the model. */
+  /** Adds a contributed thought. The model reads it in the next step and is not interrupted. */
   #contribute({ from, payload }: AnyEnvelope): void {
     const text = getMessage({ ...payload })
     if (text !== '') this.#unread.push({ from, text: `A thought about your reasoning: ${text}` })
   }
 
-  /** Messages since the last call, and a signal that is aborted when another arrives. */
+  /** Returns the messages since the last call, and a signal that is aborted when another message arrives. */
   listen(): { readonly messages: readonly Remark[]; readonly signal: AbortSignal } {
     this.#interrupt = new AbortController()
     return { messages: this.#unread.splice(0), signal: this.#interrupt.signal }
   }
 
-  /** Returns `false` if the answer cannot correlate to another message. */
+  /** Adds a message. Returns `false` if the answer already correlates with the maximum number of messages. */
   #steer(message: Chat): boolean {
     if (!this.#turn.answerAlso(message.id)) return false
     this.#unread.push({ from: message.from, text: message.payload.message })

@@ -2,7 +2,7 @@ import { framingRule } from '../agent/frame-message.js'
 import type { Dialogue, Spent } from './dialogue.js'
 import type { Offer } from './toolbox.js'
 
-/** The instructions for the summary of older messages. */
+/** The system prompt for the summary of older messages. */
 export const summaryInstructions = (self: string): string =>
   [
     `You are "${self}", and keep notes on a conversation, as its older messages will not be shown to you again.`,
@@ -14,7 +14,7 @@ export const summaryInstructions = (self: string): string =>
 const nothing = (): void => {}
 const noTools: Offer = { tools: new Map(), instructions: new Map() }
 
-/** Has a model answer a text with a text, without tools. Rejects if it does not. */
+/** Has a model summarize a text. Rejects if it does not write a summary. */
 export async function writeSummary(
   dialogue: Dialogue,
   { signal, notice = nothing }: { readonly signal: AbortSignal; notice?(text: string): void },

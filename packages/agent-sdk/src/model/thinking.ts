@@ -7,17 +7,17 @@ import type { CallOptions } from '../client/types.js'
 import type { ThinkingDelta } from './dialogue.js'
 import type { Clock, ReasoningDetail } from './options.js'
 
-/** The part of a run that an answer uses. */
+/** The run of an answer. */
 export interface ThinkingRun extends Pick<Reasoning, 'signal' | typeof Symbol.asyncDispose> {
   /** `undefined` = the reasoning is not published. */
   readonly context: string | undefined
-  /** The position of its calls. */
+  /** Fields that assign calls to the run. */
   readonly place: Pick<CallOptions, 'context' | 'correlationId'>
   thought(text: string): Promise<unknown>
   conclude(message: string | undefined, options: { readonly metadata: object }): Promise<unknown>
 }
 
-/** Opens a run for a turn. If the gateway refuses it, the error is reported and the reasoning is not published. */
+/** Opens a run for a turn. If the gateway refuses, reports the error; the reasoning is then not published. */
 export async function openThinkingRun(
   turn: Turn,
   metadata: object,
@@ -44,11 +44,11 @@ const silent = ({ signal, trigger }: Turn): ThinkingRun => ({
 
 const nothing = (): Promise<void> => Promise.resolve()
 
-/** Publishes a model's reasoning to its permitted readers [MEUP-6.10]. */
+/** Publishes a model's reasoning to the participants that may read it [MEUP-6.10]. */
 export class ModelThinking {
   readonly #detail: ReasoningDetail
   readonly #aloud: ThoughtStream
-  /** For this participant and holders of `observe.targeted`. */
+  /** Sends raw reasoning, which only this participant and holders of `observe.targeted` may read. */
   readonly #aside: ThoughtStream
   #summary = ''
 
@@ -78,7 +78,7 @@ export class ModelThinking {
     this.#aside = new ThoughtStream(whisper, after, onError)
   }
 
-  /** The reasoning summary of this step so far. */
+  /** The provider's summary of the reasoning in this step so far. */
   get summary(): string {
     return this.#detail === 'summary' ? '' : this.#summary
   }

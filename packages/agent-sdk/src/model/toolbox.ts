@@ -12,39 +12,39 @@ import { type AskedArguments, askArguments } from './rationale.js'
 /** A tool as it is offered to a model. */
 export type OfferedTool = Omit<SpaceTool, 'inputSchema'> & AskedArguments
 
-/** The tools of a model. */
+/** The tools and their instructions in a request to a model. */
 export interface Offer {
-  /** Tools by the names that the model sees. */
+  /** By the name that the model sees, the tool. */
   readonly tools: ReadonlyMap<string, OfferedTool>
-  /** Their owners' instructions, by participant. */
+  /** By participant, its instructions for its tools. */
   readonly instructions: ReadonlyMap<string, string>
 }
 
-/** Maximum tools: some providers refuse requests with more. */
+/** Maximum tools per request: some providers refuse more. */
 const maxOffered = 128
-/** Characters of one participant's tools as JSON, which each request contains. */
+/** Maximum characters of a participant's tools as JSON, since every request contains them. */
 const maxParticipantChars = 256 * 1024
-/** Characters of one participant's instructions, which each request contains. */
+/** Maximum characters of a participant's instructions, since every request contains them. */
 const maxInstructionsChars = 4096
 
-/** The tools of the participants of a space, offered to a model. */
+/** Collects the tools of a space that are offered to a model. */
 export class Toolbox {
   readonly #found: SpaceTools
   readonly #self: string
-  /** Tools of others that were passed as objects. */
+  /** Tools of other participants that were passed as objects. */
   readonly #known: readonly SpaceTool[]
-  /** Names of own tools that were passed as objects, and are always offered. */
+  /** Names of own tools that were passed as objects; they are always offered. */
   readonly #given: ReadonlySet<string>
   readonly #isWanted: ReturnType<typeof compileChoices>
   readonly #onError: (error: unknown) => void
-  /** Converted tools; a model gets the same ones at each step. */
+  /** Tools in the form for the model, cached so that they are the same in each step. */
   readonly #asked = new WeakMap<SpaceTool, OfferedTool>()
   readonly #chars = new WeakMap<SpaceTool, number>()
-  /** Participants with omitted tools. */
+  /** Participants whose tools were reported as too large. */
   readonly #cut = new Set<string>()
   #hasWarned = false
 
-  /** Without choices: own tools, and those of participants of kind `mcp` that may be asked. Throws `PatternError`. */
+  /** Without `choices`: own tools, and those of participants of kind `mcp`. Throws `PatternError`. */
   constructor(
     space: BaseClient,
     choices: AgentOptions['tools'],
@@ -64,18 +64,21 @@ export class Toolbox {
     this.#found.onEnvelope(envelope)
   }
 
-  /** Reads the lists ahead of the first turn, so that too many tools are reported at the start. */
+  /** Requests the tool lists before the first turn, so that too many tools are reported at the start. */
   async prepare(): Promise<void> {
     await this.#find(this.createPatience())
     this.#found.expireEmpty()
   }
 
-  /** The total wait for lists during one turn. */
+  /** Creates the time budget for tool lists during one turn. */
   createPatience(): Patience {
     return this.#found.createPatience()
   }
 
-  /** Omits tools that a participant does not list in time. `changed`: tools with a different definition than before. */
+  /**
+   * The tools for the next request, except those of participants that do not list them in time. `changed`:
+   * tools whose definition has changed since they were last offered.
+   */
   async offered(patience: Patience): Promise<Offer & { readonly changed: readonly string[] }> {
     const { found, kept } = await this.#find(patience)
     const tools = kept.map((tool) => this.#ask(tool))
@@ -96,7 +99,7 @@ export class Toolbox {
     return asked
   }
 
-  /** In stable order, so that a request begins like the previous one (prompt caching). */
+  /** Finds the tools, in a stable order: the prompt cache of providers requires that requests begin alike. */
   async #find(patience: Patience): Promise<Record<'found' | 'kept', readonly SpaceTool[]>> {
     const isGiven = ({ participant, name }: SpaceTool): boolean =>
       participant === this.#self && this.#given.has(name)
@@ -111,7 +114,7 @@ export class Toolbox {
     return { found, kept }
   }
 
-  /** The tools of one participant within the limits. */
+  /** Selects the tools of one participant that fit in the limit. */
   #fit(tools: readonly SpaceTool[]): readonly SpaceTool[] {
     let chars = 0
     const kept = tools.filter((tool) => {
@@ -138,7 +141,10 @@ export class Toolbox {
   }
 }
 
-/** Takes at most `max` tools: the first of each participant, then the second ones, and so on, in their original order. */
+/**
+ * Takes at most `max` tools: the first tool of each participant, then the second ones, and so on. Keeps their
+ * original order.
+ */
 function takeInTurn(tools: readonly SpaceTool[], max: number): readonly SpaceTool[] {
   const counts = new Map<string, number>()
   const ranked = tools.map((tool) => {
@@ -151,13 +157,16 @@ function takeInTurn(tools: readonly SpaceTool[], max: number): readonly SpaceToo
   return tools.filter((tool) => taken.has(tool))
 }
 
-/** Providers accept 64 letters, digits, `_` and `-`; clients prepend a server's name: `mcp__meup__`. */
+/**
+ * Maximum characters of a tool name. Providers accept 64 letters, digits, `_` and `-`; MCP clients add a
+ * prefix such as `mcp__meup__`.
+ */
 const maxNameChars = 48
 
 /**
- * Names of tools for models, MCP clients and coding agents: `participant__tool`. A name that is too long, has other characters,
- * or is ambiguous ends with `--` and a hash of both. A name therefore does not depend on other tools; if two are equal
- * nevertheless, the later one gets a number.
+ * Names tools for models, MCP clients and coding agents: `participant__tool`. If that is too long, has other
+ * characters, or is ambiguous, it ends with `--` and a hash. So a name does not depend on other tools, except
+ * that the second of two equal names gets a number.
  */
 export function nameTools<Tool extends Pick<SpaceTool, 'participant' | 'name'>>(
   tools: readonly Tool[],
@@ -171,7 +180,7 @@ const isHashed = /--[0-9a-z]{7}$/
 
 function createName({ participant, name }: Pick<SpaceTool, 'participant' | 'name'>): string {
   const plain = `${participant}__${name}`
-  // The participant ends at the first `__`.
+  // The name of the participant must end at the first `__`.
   const isUnambiguous = !/__|_$/.test(participant) && !isHashed.test(plain)
   if (isUnambiguous && plain.length <= maxNameChars && /^[A-Za-z][\w-]*$/.test(plain)) return plain
   const safe = plain.replace(/[^\w-]/g, '_').replace(/^(?![A-Za-z])/, '_')
@@ -179,7 +188,7 @@ function createName({ participant, name }: Pick<SpaceTool, 'participant' | 'name
   return `${safe.slice(0, maxNameChars - suffix.length)}${suffix}`
 }
 
-/** FNV-1a, as seven characters of `0-9 a-z`. */
+/** The FNV-1a hash as seven characters of `0-9 a-z`. */
 function hash(text: string): string {
   let value = 0x811c9dc5
   for (const byte of new TextEncoder().encode(text)) value = Math.imul(value ^ byte, 0x01000193) >>> 0

@@ -10,18 +10,21 @@ import { isRecord } from './rationale.js'
 
 export type CallableTools = ReadonlyMap<string, Pick<SpaceTool, 'name' | 'inputSchema'>>
 
-/** A call as received from its provider. */
+/** A call as received from the provider. */
 interface GivenCall {
   readonly id: string
   readonly name: string
-  /** The text of the arguments. */
+  /** The arguments as text. */
   readonly text: string
 }
 
-/** Nine letters and digits: every provider accepts such an id, and Mistral requires it. */
+/** Creates an id of nine letters and digits, which Mistral requires and every other provider accepts. */
 const createCallId = customAlphabet('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 9)
 
-/** Calls by the names of offered tools, with ids not in `ids`; the text may contain the arguments of several calls. */
+/**
+ * Normalizes a call: finds the offered tool, and replaces an id that is missing or in `ids`. Returns several
+ * calls if the text contains the arguments of several.
+ */
 export function normaliseCall(
   { id, name, text }: GivenCall,
   tools: CallableTools,
@@ -41,13 +44,14 @@ const createCall = (id: string, name: string, json: string): WantedCall => ({
   input: parseExactJson(json) ?? json,
 })
 
-/** Namespaces that models prepend to the name of a tool, and the number of a call that they append. */
+/** Prefixes that models add to the name of a tool, and the number of a call that they append. */
 const [namespace, number] = [/^(?:(?:functions?|tools?|default_api)[.:/]+|mcp__)/i, /:\d+$/]
 const maxNameChars = 64
 
 /**
- * The tool that a model means: an exact match, or the only one that differs only in case, punctuation, namespace, control
- * tokens and further words, or the only one of that name at any participant.
+ * Finds the tool that a model means: the one with this name; otherwise the only one that differs in case,
+ * punctuation, prefix, control tokens or additional words; otherwise the only one with this name, without its
+ * participant.
  */
 function findTool(name: string, tools: CallableTools): string | undefined {
   if (tools.has(name)) return name
@@ -67,16 +71,16 @@ function findAlike(name: string, tools: CallableTools): string | undefined {
 
 const toKey = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
 
-/** A name that every provider accepts in the history. */
+/** Converts a name to one that every provider accepts in the conversation. */
 const safeName = (name: string): string =>
   cutName(name)
     .replace(/[^\w-]/g, '_')
     .slice(0, maxNameChars) || 'unnamed'
 
 /**
- * Calls that a model wrote as text at its end, unrecognized by its server: each of an offered tool with valid arguments. If the
- * text consists of marked calls only, unknown tools and unparsable calls count as well, and the model gets an error. `called`:
- * the end of the text, from the first mark of a call on.
+ * Finds calls that a model wrote as text, because its server did not recognize them. Every call must be of an
+ * offered tool, with valid arguments. If the text only consists of marked calls, invalid ones are returned
+ * too, so that the model gets an error. `called`: the end of the text, from the first mark of a call.
  */
 export function findWrittenCalls(text: string, called: string, tools: CallableTools): WantedCall[] {
   if (tools.size === 0) return []
@@ -89,13 +93,13 @@ export function findWrittenCalls(text: string, called: string, tools: CallableTo
   return isAlone ? written.map(({ name, args }, at) => calls[at] ?? createUnfit(name, args, tools)) : []
 }
 
-/** An unparsable call of the tool that it names. */
+/** Returns a call that cannot be parsed, of the tool whose name it contains. */
 function findBroken(called: string, tools: CallableTools): WantedCall[] {
   const [name] = [...tools.keys()].filter((each) => called.includes(each)).sort((a, b) => b.length - a.length)
   return name !== undefined && /[>\])}]$/.test(called) ? [createCall(createCallId(), name, called)] : []
 }
 
-/** The text, if it is only JSON. */
+/** Returns the text if it begins like JSON, otherwise `''`. */
 const bareJson = (text: string): string => (/^\s*[[{]/.test(text) ? text : '')
 
 function fitCall({ name, args }: TextCall, tools: CallableTools): WantedCall | undefined {
@@ -121,7 +125,7 @@ const createUnfit = (name: string, args: TextCall['args'], tools: CallableTools)
     typeof args === 'string' ? args : toJson(args, {}),
   )
 
-/** Encodes fields with plain texts by the types in their schema. */
+/** Converts arguments given as texts to JSON, with the types in the tool's schema. */
 function toJson(
   fields: readonly (readonly [string, string])[],
   properties: Readonly<Record<string, unknown>>,

@@ -10,7 +10,7 @@ import type { Dial, DialRequest } from '../client/transport.js'
 import { SpaceClient } from '../space-client.js'
 
 export interface TestSpace extends AsyncDisposable {
-  /** Joins as one of the participants; an invited one needs its token. */
+  /** Connects as a configured participant; an invited participant needs its token. */
   join(
     participant: string,
     how?: Pick<
@@ -30,17 +30,18 @@ export interface TestSpace extends AsyncDisposable {
     >,
   ): Promise<SpaceClient>
   /**
-   * Runs a program that connects itself: `() => import('./agent.js')`. Its `connect()` joins this space as the participant,
-   * unless it names a gateway. Resolves once it has; rejects if the program ends before. A module runs once per process.
+   * Runs a program that calls `connect()` itself, such as `() => import('./agent.js')`. If that call names no
+   * gateway, it connects to this space as the participant. Resolves when it has connected; rejects if the
+   * program ends before. Node runs a module only once per process.
    */
   run(participant: string, program: () => Promise<unknown>): Promise<void>
-  /** Stops the gateway, then closes every client, so that none reconnects. */
+  /** Stops the gateway, then closes every client, so that none tries to reconnect. */
   close(): Promise<void>
 }
 
 /**
- * A space in this process: a real gateway with a log in memory and connections without sockets. Rates and `agentHops` do not
- * limit unless given.
+ * Creates a space in this process: a real gateway, with a log in memory and connections without sockets.
+ * Rates and `agentHops` are not limited unless given.
  */
 export async function createTestSpace(options: TestSpaceOptions): Promise<TestSpace> {
   const limits = { agentHops: 1_000_000, ...options.limits }

@@ -15,17 +15,17 @@ import { TranscriptError } from './errors.js'
 /** A commit with its annotations. */
 export interface LogEntry {
   readonly commit: Commit
-  /** Its priority in prompts: as annotated, otherwise by its type. */
+  /** The commit's priority in prompts: as annotated, otherwise the default of its type. */
   readonly priority: Priority
-  /** The latest annotation. */
+  /** The latest annotation of the commit. */
   readonly annotation?: Annotation
-  /** Tokens of its call. */
+  /** Token counts of the model call that produced the commit. */
   readonly usage?: Usage
 }
 
 export interface ChainFilter {
   readonly type?: ContentType
-  /** Only from this speaker, among named ones. */
+  /** Selects commits of this named speaker. */
   readonly from?: string
   /** Hash of the last excluded commit. */
   readonly after?: string
@@ -33,14 +33,17 @@ export interface ChainFilter {
   readonly through?: string
 }
 
-/** Commits, each linked to the previous one; append-only. Annotations are outside of the hashes. */
+/**
+ * An append-only list of commits, each linked to the previous one by its hash. Hashes do not cover
+ * annotations.
+ */
 export class Chain {
   readonly #commits: Commit[] = []
   readonly #places = new Map<string, number>()
   readonly #annotations = new Map<string, Annotation>()
   readonly #usage = new Map<string, Usage>()
 
-  /** Oldest first. */
+  /** All commits, oldest first. */
   get commits(): readonly Commit[] {
     return this.#commits
   }
@@ -55,7 +58,7 @@ export class Chain {
     return commit
   }
 
-  /** Adds a sealed commit, trusting its hash. */
+  /** Adds a sealed commit. Does not verify its hash. */
   add(commit: Commit): void {
     this.#places.set(commit.hash, this.#commits.length)
     this.#commits.push(commit)
@@ -72,7 +75,7 @@ export class Chain {
     this.#usage.set(hash, Object.freeze({ ...usage }))
   }
 
-  /** Oldest first. */
+  /** The selected commits, oldest first. */
   log({ type, from, after, through }: ChainFilter = {}): LogEntry[] {
     const first = after === undefined ? 0 : this.#findPlace(after) + 1
     const end = through === undefined ? this.#commits.length : this.#findPlace(through) + 1
@@ -111,7 +114,7 @@ const CommitRecord = Type.Object(
   closed,
 )
 
-/** A transcript as JSON. No hash covers the annotations. */
+/** A transcript as JSON. Hashes do not cover its notes. */
 const TranscriptRecord = Type.Object(
   {
     head: link,
@@ -132,7 +135,7 @@ export function toRecord(chain: Chain): TranscriptRecord {
   return { head: chain.head, commits: [...chain.commits], notes }
 }
 
-/** Throws `invalid_record` if it is malformed or was changed. */
+/** Creates a chain from a record. Throws `invalid_record` if the record is malformed or was changed. */
 export function toChain(record: TranscriptRecord): Chain {
   mustFit(TranscriptRecord, record, 'record', 'invalid_record')
   const { head, commits, notes } = frozenJson(record)

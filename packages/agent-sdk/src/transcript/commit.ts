@@ -6,28 +6,28 @@ import type { ExtractedCall } from '../extract/index.js'
 import { type Content, checkContent } from './content.js'
 import { TranscriptError } from './errors.js'
 
-/** One entry of a transcript. Frozen. */
+/** An entry of a transcript; deeply frozen. */
 export interface Commit<C extends Content = Content> {
   /** SHA-256 of all other fields, in hex. */
   readonly hash: string
   /** Hash of the previous commit; `null` = this is the first. */
   readonly parent: string | null
   readonly content: Readonly<C>
-  /** A one-line description. */
+  /** A description in one line. */
   readonly message: string
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
 export interface CommitOptions {
-  /** A one-line description; default: the beginning of its text. */
+  /** A description in one line; default: the beginning of the text. */
   readonly message?: string
-  /** Other data, not part of prompts. */
+  /** Additional data, which is not part of prompts. */
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
 const maxLineChars = 72
 
-/** Throws `TranscriptError` for invalid content. */
+/** Creates a commit with its hash. Throws `TranscriptError` for invalid content. */
 export function seal<C extends Content>(
   content: C,
   parent: string | null,
@@ -39,7 +39,7 @@ export function seal<C extends Content>(
   return Object.freeze({ hash: hashCommit(body), ...body })
 }
 
-/** Hashes all fields but the hash. */
+/** Hashes all fields of a commit, except its hash. */
 export function hashCommit(commit: Omit<Commit, 'hash'>): string {
   const json = utf8ToBytes(stringifyExact(commit))
   return bytesToHex(sha256(utf8ToBytes(canonicalJson(json, 'hash'))))
@@ -55,7 +55,7 @@ function freezeJson<Value>(value: Value): Value {
   }
 }
 
-/** The beginning of its text, or the called tools without text. */
+/** Describes content in one line: the beginning of its text, otherwise the names of the called tools. */
 function lineOf(content: Content): string {
   const calls = content.content_type === 'assistant' ? (content.toolCalls ?? []) : []
   const isMute = content.text.trim() === '' && calls.length > 0
@@ -65,10 +65,13 @@ function lineOf(content: Content): string {
 
 export type ChainVerdict =
   | { readonly ok: true; readonly commits: number; readonly head: string | null }
-  /** `at`: index of the first invalid commit, or their number for a wrong head. */
+  /** `at`: index of the first invalid commit; the number of commits if the head is wrong. */
   | { readonly ok: false; readonly at: number; readonly problem: 'parent' | 'hash' | 'head' }
 
-/** Verifies that each commit matches its hash and follows the previous one, up to `head` if given. */
+/**
+ * Verifies that each commit matches its hash and follows the previous one. `head`: if given, the hash that
+ * the last commit must have.
+ */
 export function verifyCommits(commits: readonly Commit[], head?: string | null): ChainVerdict {
   let parent: string | null = null
   for (const [at, commit] of commits.entries()) {
@@ -80,7 +83,7 @@ export function verifyCommits(commits: readonly Commit[], head?: string | null):
   return { ok: true, commits: commits.length, head: parent }
 }
 
-/** Calls of the last answer without a result. */
+/** Calls of the last answer that have no result yet. */
 export function openCalls(commits: readonly Commit[]): readonly ExtractedCall[] {
   const at = commits.findLastIndex(({ content }) => content.content_type !== 'tool')
   const caller = commits[at]?.content
@@ -89,7 +92,7 @@ export function openCalls(commits: readonly Commit[]): readonly ExtractedCall[] 
   return caller.toolCalls.filter(({ id }) => !results.has(id))
 }
 
-/** Throws `out_of_order` if no provider would accept a prompt with this commit here. */
+/** Throws `out_of_order` if providers would not accept a prompt with this commit at the end. */
 export function mustFollow(content: Content, commits: readonly Commit[]): void {
   const open = openCalls(commits)
   if (content.content_type === 'tool') {
@@ -106,8 +109,8 @@ export function mustFollow(content: Content, commits: readonly Commit[]): void {
 }
 
 /**
- * A deeply frozen JSON copy, so that a commit always matches its hash. Bytes become base64, like in providers' JSON. Throws
- * `TypeError` for values that JSON cannot represent.
+ * Copies a value as JSON and freezes it deeply, so that a commit always matches its hash. Bytes become
+ * base64, as in providers' JSON. Throws `TypeError` for values that JSON cannot represent.
  */
 export function frozenJson<Value>(value: Value): Value {
   const copy = parseExact(String(stringifyExact(value, bytesAsBase64)))
@@ -121,7 +124,10 @@ function deepFreeze(value: unknown): void {
   Object.freeze(value)
 }
 
-/** Reads the property itself, because `value` already is the result of `toJSON`, which Node's buffers have. */
+/**
+ * Encodes bytes as base64. Reads the property itself, because `value` is already the result of `toJSON`,
+ * which a `Buffer` has.
+ */
 function bytesAsBase64(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
   const original = this[key]
   if (!(original instanceof Uint8Array)) return value

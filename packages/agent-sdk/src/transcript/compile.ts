@@ -10,23 +10,26 @@ import {
 } from './content.js'
 
 export interface CompileOptions extends ReplayOptions {
-  /** Whether reasoning without an annotation is included; default: false. */
+  /** Whether prompts include reasoning that is not annotated; default: false. */
   readonly includeReasoning?: boolean
   /**
-   * Characters of texts and calls; default: unlimited. Of a longer prompt, earlier commits are omitted: those with the least
-   * `compression_priority` first, oldest first. Pinned commits stay, and everything from the last question on, even if that
-   * alone is longer.
+   * Maximum characters of texts and calls; default: no limit. If they exceed it, commits before the last
+   * question are omitted: lowest `compression_priority` first, then oldest first. Pinned commits are never
+   * omitted. So the prompt may still exceed the limit.
    */
   readonly maxChars?: number
 }
 
-/** The messages for the next call; none without commits. */
+/** The messages for the next call of the model; empty if there are no commits. */
 export function compile(entries: readonly LogEntry[], options: CompileOptions = {}): PromptMessage[] {
   const { maxChars = Number.POSITIVE_INFINITY } = options
   return shorten(entries, maxChars, (without) => compileWithout(without, entries, options))
 }
 
-/** The messages after a turn of an agent: those of its prompt as far as stored, then its answers and results. */
+/**
+ * The messages of a finished turn of an agent: its prompt as far as it is stored, then its answers and
+ * results.
+ */
 export function compileTurn(
   entries: readonly LogEntry[],
   options: Pick<CompileOptions, 'includeReasoning'> = {},
@@ -35,7 +38,7 @@ export function compileTurn(
   const from = Math.max(0, entries.findLastIndex(isFirst))
   return entries.slice(from).flatMap((entry, at) => {
     if (!isPrompt(entry)) return []
-    // Later prompts repeat committed messages, and add those of people.
+    // Later prompts repeat messages that are commits already; only their user messages are new.
     const said = entry.commit.content.messages.filter(({ role }) => at === 0 || role === 'user')
     const next = entries.slice(from + at + 1)
     const end = next.findIndex(isPrompt)
@@ -44,7 +47,7 @@ export function compileTurn(
   })
 }
 
-/** A message as far as it is stored. */
+/** A message, with the parts of it that are stored. */
 interface SaidMessage extends Pick<PromptMessage, 'role' | 'text'> {
   readonly toolCalls?: readonly ExtractedCall[]
 }
@@ -97,16 +100,19 @@ function compileWithout(
   return messages
 }
 
-/** Annotations take precedence. */
+/** Whether a prompt includes a commit. Annotations take precedence over `includeReasoning`. */
 const shows = ({ commit, priority, annotation }: LogEntry, { includeReasoning = false }: CompileOptions) =>
   priority !== 'skip' ||
   (includeReasoning && commit.content.content_type === 'reasoning' && annotation === undefined)
 
-/** An answer of reasoning only: providers refuse empty messages. */
+/** Whether an answer consists of reasoning only: providers refuse such empty messages. */
 const isSilent = ({ text, toolCalls = [] }: Readonly<AssistantContent>): boolean =>
   text.trim() === '' && toolCalls.length === 0
 
-/** Text that the replayed items contain is not repeated: nothing may come between a thought and its calls. */
+/**
+ * Adds an answer. Removes the message before it if the replayed items contain the same thought: no message
+ * may be between a thought and its calls.
+ */
 function answer(
   messages: PromptMessage[],
   hash: string,
@@ -120,12 +126,12 @@ function answer(
   messages.push({ hash, role: contentHints.assistant.default_role, type, text, ...parts })
 }
 
-/** One message to a model, from the commit `hash`. The client decides its form in a request. */
+/** A message to a model; `hash`: its commit. The client determines its form in a request. */
 export type PromptMessage = { readonly hash: string } & (
   | { readonly type: 'user'; readonly role: 'user'; readonly text: string; readonly from?: string }
   | {
       readonly type: 'reasoning'
-      /** Includes the reasoning of other speakers. */
+      /** `user` for reasoning of a named speaker. */
       readonly role: 'assistant' | 'user'
       readonly text: string
       readonly from?: string
@@ -135,7 +141,7 @@ export type PromptMessage = { readonly hash: string } & (
       readonly role: 'assistant'
       readonly text: string
       readonly toolCalls?: readonly ExtractedCall[]
-      /** Send unchanged and in this order, not as text. */
+      /** Items that the client has to send unchanged and in this order, not as text. */
       readonly replay?: Replay
     }
   | {
@@ -149,20 +155,20 @@ export type PromptMessage = { readonly hash: string } & (
 )
 
 /**
- * Which protected items are sent back to their provider. `required`: those of answers with calls. Anthropic, Bedrock, Gemini,
- * OpenAI, OpenRouter and xAI need them until the question is answered, and accept them later; DeepSeek needs them in all later
- * requests. `all`: also those of final answers, if the provider uses them.
+ * Which signed or encrypted items are sent back to their provider. `required`: those of answers with calls.
+ * Anthropic, Bedrock, Gemini, OpenAI, OpenRouter and xAI require them until the question is answered, and
+ * accept them later; DeepSeek requires them in all later requests. `all`: also those of final answers.
  */
 export type ReplayPolicy = 'required' | 'all' | 'none'
 
 interface ReplayOptions {
   /** Default: `required`. */
   readonly replay?: ReplayPolicy
-  /** The provider that gets the prompt; items of other providers are omitted. */
+  /** The provider that the prompt is for; items of other providers are omitted. */
   readonly provider?: string | undefined
 }
 
-/** The items of an answer to send back unchanged. */
+/** Returns the items of an answer that are sent back unchanged. */
 function replayed(
   { replay, toolCalls = [] }: Readonly<AssistantContent>,
   { replay: policy = 'required', provider }: ReplayOptions,
@@ -172,10 +178,10 @@ function replayed(
   return isForeign ? undefined : replay
 }
 
-/** Replaces an omitted result: providers refuse a call without one. */
+/** Replaces the text of an omitted result, because providers refuse a call without a result. */
 const leftOut = '[left out]'
 
-/** Omits as few commits as needed for the limit, or all that may be omitted. */
+/** Omits as few commits as necessary to reach the limit, or all that may be omitted. */
 function shorten(
   entries: readonly LogEntry[],
   maxChars: number,
@@ -194,7 +200,10 @@ function shorten(
   return without(enough)
 }
 
-/** Hashes of commits that may be omitted, in order. The sort is stable, so the oldest come first. */
+/**
+ * Hashes of the commits that may be omitted, in this order. The sort is stable, so that older ones of equal
+ * priority come first.
+ */
 function leastFirst(entries: readonly LogEntry[]): string[] {
   const question = entries.findLastIndex(({ commit }) => commit.content.content_type === 'user')
   return entries

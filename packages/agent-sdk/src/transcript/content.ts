@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value'
 import type { ExtractedCall, Format } from '../extract/index.js'
 import { TranscriptError, type TranscriptErrorCode } from './errors.js'
 
-/** Whether prompts show a commit. `PINNED` commits are also kept when a prompt is shortened. */
+/** Whether prompts include a commit. `PINNED` commits are kept even if a prompt is shortened. */
 export const Priority = { PINNED: 'pinned', NORMAL: 'normal', SKIP: 'skip' } as const
 export type Priority = (typeof Priority)[keyof typeof Priority]
 
@@ -14,17 +14,17 @@ export const Annotation = Type.Object(
 )
 export type Annotation = Static<typeof Annotation>
 
-/** Throws, with the path of the first mismatch. */
+/** Throws if the value does not match the schema, with the path of the first mismatch. */
 export function mustFit(schema: TSchema, value: unknown, what: string, code: TranscriptErrorCode): void {
   const error = Value.Errors(schema, value).First()
   if (error !== undefined) throw new TranscriptError(code, `${what}${error.path}: ${error.message}`)
 }
 
 const closed = { additionalProperties: false }
-/** The speaker, if there are several; absent = the default of the type. */
+/** Name of the speaker; absent = the usual speaker of this content type. */
 const from = Type.Optional(Type.String({ minLength: 1 }))
 
-/** Origin of the reasoning: a field, plain text, tags, or Anthropic's blocks. */
+/** How the reasoning was received: in a field, as plain text, in tags, or in Anthropic's blocks. */
 const format = Type.Unsafe<Format>(
   Type.Union([
     Type.Literal('parsed'),
@@ -39,16 +39,16 @@ const toolCall = Type.Unsafe<ExtractedCall>(
   Type.Object({ id: Type.String(), name: Type.String(), arguments: Type.Unknown() }, closed),
 )
 
-/** Items that a provider requires back verbatim: signed or encrypted thoughts, never displayed. */
+/** Items that a provider requires back unchanged: signed or encrypted thoughts, which are never displayed. */
 const Replay = Type.Object(
   {
-    /** Their field in a response, and so in a request. */
+    /** The field of the response that contained the items; requests have the same one. */
     source: Type.String(),
     /** The provider that can read them. */
     provider: Type.Optional(Type.String()),
-    /** In the order received. */
+    /** The items in the order received. */
     items: Type.Array(Type.Unknown(), { minItems: 1 }),
-    /** Hash of the reasoning commit with the same text. */
+    /** Hash of the reasoning commit with the same thought. */
     carries: Type.Optional(Type.String()),
   },
   closed,
@@ -75,7 +75,7 @@ const AssistantContent = Type.Object(
 )
 export type AssistantContent = Static<typeof AssistantContent>
 
-/** The result of a tool; `name` is the tool's. */
+/** The result of a tool call; `name`: the tool. */
 const ToolContent = Type.Object(
   {
     content_type: Type.Literal('tool'),
@@ -92,9 +92,9 @@ export type ToolContent = Static<typeof ToolContent>
 const SentMessage = Type.Object(
   {
     role: Type.String(),
-    /** Its characters as JSON. */
+    /** Number of characters of the message as JSON. */
     chars: Type.Integer({ minimum: 0 }),
-    /** SHA-256 of its JSON, in hex. */
+    /** SHA-256 of the message as JSON, in hex. */
     hash: Type.String(),
     /** The message itself, if prompts are stored. */
     message: Type.Optional(Type.Unknown()),
@@ -103,25 +103,25 @@ const SentMessage = Type.Object(
 )
 export type SentMessage = Static<typeof SentMessage>
 
-/** The prompt of one request. Prompts of a turn grow: each contains the previous one. */
+/** The prompt of one request. Within a turn, each prompt begins with the previous one. */
 const PromptContent = Type.Object(
   {
     content_type: Type.Literal('prompt'),
-    /** A one-line description. */
+    /** A description in one line. */
     text: Type.String(),
     model: Type.String(),
     provider: Type.Optional(Type.String()),
-    /** Address of the server, if not the provider's own. */
+    /** Base address of the server, unless it is the provider's own. */
     baseURL: Type.Optional(Type.String()),
     settings: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    /** Number of leading messages shared with earlier prompts of the turn. */
+    /** Number of messages at the beginning that the previous prompt of the turn contains too. */
     earlier: Type.Integer({ minimum: 0 }),
     messages: Type.Array(SentMessage),
     tools: Type.Object(
       {
         count: Type.Integer({ minimum: 0 }),
         hash: Type.String(),
-        /** The tools, if prompts are stored and the tools differ from the previous prompt. */
+        /** The tools, if prompts are stored and the tools are not those of the previous prompt. */
         offered: Type.Optional(Type.Array(Type.Unknown())),
       },
       closed,
@@ -131,23 +131,23 @@ const PromptContent = Type.Object(
 )
 export type PromptContent = Static<typeof PromptContent>
 
-/** A summary of messages too old for an agent's prompts. */
+/** A summary of messages that are too old for an agent's prompts. */
 const SummaryContent = Type.Object(
   {
     content_type: Type.Literal('summary'),
     text: Type.String(),
-    /** Epoch of their log. */
+    /** Epoch of the log with the messages. */
     epoch: Type.String(),
     /** Seq of the last summarized message. */
     through: Type.Integer({ minimum: 0 }),
-    /** Seq up to which retractions and erasures are considered. */
+    /** Seq of the log up to which retractions and erasures are considered. */
     asOf: Type.Integer({ minimum: 0 }),
   },
   closed,
 )
 export type SummaryContent = Static<typeof SummaryContent>
 
-/** The reason for a missing answer. */
+/** The reason why a question was not answered. */
 const ErrorContent = Type.Object({ content_type: Type.Literal('error'), text: Type.String() }, closed)
 export type ErrorContent = Static<typeof ErrorContent>
 
@@ -171,7 +171,7 @@ const schemas = {
   error: ErrorContent,
 } as const
 
-/** Throws, with the path. */
+/** Throws if the content is invalid, with the path of the first mismatch. */
 export function checkContent(content: Content, code: TranscriptErrorCode = 'invalid_content'): void {
   const type = content.content_type
   const schema = Object.hasOwn(schemas, type) ? schemas[type] : undefined
@@ -185,11 +185,13 @@ export function checkContent(content: Content, code: TranscriptErrorCode = 'inva
 export interface ContentHints {
   readonly default_priority: Priority
   readonly default_role: 'user' | 'assistant' | 'tool'
-  /** From 0 to 100: lower ones are omitted first from a long prompt. */
+  /** 0 to 100. Content with a lower value is omitted first from a long prompt. */
   readonly compression_priority: number
 }
 
-/** The role of each commit type in prompts. Prompts, summaries and errors are not part of the conversation. */
+/**
+ * The role of each content type in prompts. Prompts, summaries and errors are not part of the conversation.
+ */
 export const contentHints = {
   user: { default_priority: 'normal', default_role: 'user', compression_priority: 50 },
   reasoning: { default_priority: 'skip', default_role: 'assistant', compression_priority: 40 },
@@ -202,7 +204,7 @@ export const contentHints = {
 
 const tokens = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])
 
-/** Tokens of one call; `null` = not reported. */
+/** Token counts of one call of a model; `null` = not reported. */
 export const Usage = Type.Object(
   {
     input: tokens,

@@ -12,7 +12,7 @@ const hints = {
 
 export type TranscriptErrorCode = keyof typeof hints
 
-/** A refused operation. Nothing was committed. */
+/** Thrown if an operation on a transcript is invalid; it has committed nothing. */
 export class TranscriptError extends Error {
   override readonly name = 'TranscriptError'
   constructor(
@@ -23,7 +23,7 @@ export class TranscriptError extends Error {
     super(message, options)
   }
 
-  /** Advice for this code. */
+  /** Advice to the developer about errors with this code. */
   get hint(): string {
     return hints[this.code]
   }

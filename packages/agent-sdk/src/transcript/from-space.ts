@@ -13,17 +13,21 @@ import { Chain } from './chain.js'
 import type { Content } from './content.js'
 import { Transcript, type TranscriptOptions } from './transcript.js'
 
-/** A log that is followed. */
+/** A space whose log is being followed. */
 export interface FollowedSpace extends Disposable {
-  /** A transcript of the conversation so far, to continue from; questions and answers in it are not sent to the space. */
+  /**
+   * A transcript of the conversation so far. It can be continued; its new questions and answers are not sent
+   * to the space.
+   */
   transcript(options?: TranscriptOptions): Transcript
   /** Stops listening. */
   [Symbol.dispose](): void
 }
 
 /**
- * A transcript of a space: chats of `self` are the assistant's, those of others are named users'. It contains the reasoning;
- * `reasoning` selects what prompts include. Withheld, hidden and retracted texts are omitted.
+ * Creates a transcript of a log: chats of `self` get the role `assistant`, those of other participants are
+ * named users. It contains all readable reasoning; `reasoning` selects what prompts include. Omits withheld,
+ * hidden and retracted texts.
  */
 export function fromSpace(
   envelopes: Iterable<Envelope>,
@@ -34,7 +38,10 @@ export function fromSpace(
   return new Transcript(fold.chain(), options)
 }
 
-/** Like `fromSpace`, for what this client receives from now on; including the past if it connected with `after: 0`. */
+/**
+ * Like `fromSpace`, for envelopes that this client receives from now on. They include the past if it
+ * connected with `after: 0`.
+ */
 export function followSpace(space: BaseClient, view: Omit<RecordedSpace, 'self'> = {}): FollowedSpace {
   const begin = (): SpaceFold => new SpaceFold({ ...view, self: space.id })
   let fold = begin()
@@ -51,15 +58,18 @@ export function followSpace(space: BaseClient, view: Omit<RecordedSpace, 'self'>
   }
 }
 
-/** The reasoning in a prompt: none, own, all, or that of these contexts and below. */
+/**
+ * The reasoning that prompts include: none, that of `self`, all, or that in these contexts and those nested
+ * in them.
+ */
 export type ReasoningChoice = 'none' | 'own' | 'all' | readonly string[]
 
 export interface RecordedSpace {
-  /** The participant with the assistant's role. */
+  /** The participant whose chats get the role `assistant`. */
   readonly self: string
   /** Default: `none`. */
   readonly reasoning?: ReasoningChoice
-  /** Characters of chats, and of reasoning, that are kept; default: 4 million each. */
+  /** Maximum characters of chats, and of reasoning, that are kept; default: 4 million each. */
   readonly capacity?: number
 }
 
@@ -67,11 +77,11 @@ interface Thought {
   readonly source: Source
   readonly ts: string
   readonly text: string
-  /** Its context; for a start, the one that it opens. */
+  /** Context of the envelope; for the start of reasoning, the context that it opens. */
   readonly context: string | undefined
 }
 
-/** The main conversation of a space, with reasoning, as far as this reader receives it. */
+/** Collects the main conversation of a space and the reasoning, from the envelopes that a reader receives. */
 class SpaceFold {
   readonly #view: RecordedSpace
   readonly #messages
@@ -92,7 +102,7 @@ class SpaceFold {
     if (hasReasoningText(envelope)) this.#thoughts.set(envelope.id, toThought(envelope))
   }
 
-  /** The transcript so far, in log order. Selected reasoning is annotated, so that prompts include it. */
+  /** The transcript so far, in log order. Chosen reasoning is annotated, so that prompts include it. */
   chain(): Chain {
     const messages = this.#messages.messages().filter(({ isTakenBack }) => !isTakenBack)
     const thoughts = [...this.#thoughts.values()].filter((each) => this.#isVisible(each))
@@ -118,7 +128,9 @@ class SpaceFold {
     return { content_type: 'reasoning', text, format: 'parsed', ...(from !== this.#view.self && { from }) }
   }
 
-  /** In a hidden run, participants see only their own thoughts [MEUP-9.6]. */
+  /**
+   * Whether `self` may read a thought: in a hidden run, participants only see their own thoughts [MEUP-9.6].
+   */
   #isVisible({ source: { from, kind }, context }: Thought): boolean {
     if (context === undefined || from === this.#view.self || !isThought(kind)) return true
     return !this.#contexts.states.withholds(context, from)
@@ -134,7 +146,7 @@ class SpaceFold {
   }
 }
 
-/** Whether it contains reasoning as text; withheld reasoning has none [MEUP-6.6]. */
+/** Whether an envelope contains the text of reasoning; if it is withheld, there is none [MEUP-6.6]. */
 const hasReasoningText = ({ kind, payload }: Envelope): boolean =>
   (isThought(kind) || kind === Kind.reasoningStart || kind === Kind.reasoningConclusion) &&
   payloadText(payload).trim() !== ''

@@ -16,34 +16,34 @@ import type { AssistantContent, ReasoningContent, Replay, Usage } from './conten
 import { TranscriptError } from './errors.js'
 
 export interface GenerateOptions extends Omit<CompileOptions, 'provider'> {
-  /** Whether the reasoning of this call is committed; default: the transcript's setting. */
+  /** Whether the reasoning of this response is committed; default: as set for the transcript. */
   readonly reasoning?: boolean
-  /** Options for the client, in addition to the transcript's. */
+  /** Options for the client, in addition to those of the transcript. */
   readonly config?: GenerationConfig
 }
 
-/** The result of a call. */
+/** The response of a model, and what was committed. */
 export interface ChatResponse {
-  /** The answer without reasoning. */
+  /** The answer, without reasoning. */
   readonly text: string
-  /** The reasoning, committed or not; `null` = none. */
+  /** The reasoning, even if it is not committed; `null` = none. */
   readonly reasoning: string | null
   readonly reasoningCommit: Commit<ReasoningContent> | null
   readonly usage: Usage | null
-  /** The answer. */
+  /** The commit of the answer. */
   readonly commit: Commit<AssistantContent>
   readonly generationConfig: GenerationConfig
   /** The messages that were sent to the model. */
   readonly prompt: readonly PromptMessage[]
-  /** Calls that have to be answered with `tool` first. */
+  /** Tool calls of the answer. Add their results with `tool` before the next call of the model. */
   readonly toolCalls: readonly ExtractedCall[]
-  /** The client's response; not stored. */
+  /** The client's response as received; it is not stored. */
   readonly rawResponse: unknown
 }
 
 type Settings = GenerateOptions & Required<Pick<GenerateOptions, 'reasoning' | 'config'>>
 
-/** One call of a model. On failure, nothing is committed. */
+/** Calls a model and commits its response. If that fails, nothing is committed. */
 export async function generate(
   chain: Chain,
   client: ModelClient,
@@ -66,7 +66,7 @@ export async function generate(
   }
 }
 
-/** Commits reasoning before the answer. Both are sealed before one is added. */
+/** Commits the reasoning, then the answer. Both are validated before either is added. */
 function commitReading(
   chain: Chain,
   { text, toolCalls, reasoning, opaque, usage }: Reading,
@@ -102,19 +102,19 @@ function mustAsk(prompt: readonly PromptMessage[]): void {
   throw new TranscriptError('nothing_to_answer', 'the prompt has no question, or it is answered already')
 }
 
-/** `model`, `temperature` and other options of the client; passed through. */
+/** Options of the client, such as `model` and `temperature`, which are passed on unchanged. */
 export type GenerationConfig = Readonly<Record<string, unknown>>
 
 /** A model for a transcript. */
 export interface ModelClient {
-  /** The provider of the model, so that its encrypted items are sent to no other. */
+  /** The provider of the model. Its encrypted items are not sent to any other provider. */
   readonly provider?: string
   /**
-   * Returns the response: that of a provider, a text, or `{ text, toolCalls, opaque }` if the client has parsed it, such as
-   * from a stream.
+   * Returns the response of the model in its provider's form, as a text, or as `{ text, toolCalls, opaque }`
+   * if the client has already parsed it.
    */
   generate(messages: readonly PromptMessage[], options: GenerationConfig): unknown
-  /** Extracts the reasoning of a response; absent = none is extracted. */
+  /** Extracts the reasoning of a response; absent: no reasoning is committed. */
   extractReasoning?(
     response: unknown,
   ): Extraction | FoundReasoning | readonly [text: string, format: Format] | string | null | undefined
@@ -125,7 +125,7 @@ interface Reading {
   readonly text: string
   readonly toolCalls: readonly ExtractedCall[]
   readonly reasoning: Found | null
-  /** Items that the provider may require back, and their field. */
+  /** Items that the provider may require back, and the field that contained them. */
   readonly opaque: { readonly source: string; readonly items: readonly unknown[] }
   readonly usage: Usage | null
 }
@@ -134,7 +134,10 @@ interface Found extends FoundReasoning {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/** The client decides whether there is reasoning. Throws `unreadable_response`. */
+/**
+ * Reads a response. The client's `extractReasoning` decides whether it has reasoning. Throws
+ * `unreadable_response`.
+ */
 function readResponse(client: ModelClient, response: unknown): Reading {
   const extraction = extractReasoning(response) ?? readAlready(response)
   if (extraction === null) {
@@ -150,11 +153,14 @@ function readResponse(client: ModelClient, response: unknown): Reading {
   }
 }
 
-/** A response that the client has parsed: an extraction, complete or not, or a text, possibly with tags. */
+/**
+ * Reads a response that the client has parsed: an extraction, possibly incomplete, or a text, possibly with
+ * tags.
+ */
 function readAlready(response: unknown): Extraction | null {
   if (typeof response === 'string') return extractReasoning({ choices: [{ message: { content: response } }] })
   const body = record(response) ?? {}
-  // Copies these fields only: others, such as usage, are read later.
+  // Copies only these fields; others, such as usage, are read separately.
   const given = Object.fromEntries(fields.flatMap((name) => (name in body ? [[name, body[name]]] : [])))
   const { text, toolCalls, opaque, ...rest } = { ...nothing, ...(given as Partial<Extraction>) }
   const isRead = typeof text === 'string' && Array.isArray(toolCalls) && Array.isArray(opaque)
@@ -175,7 +181,7 @@ const fields = [
 
 const nothing = { reasoning: null, format: 'parsed', source: 'none', toolCalls: [], opaque: [] } as const
 
-/** Newer models sign thoughts without their text. The origin is known if the same text is found here. */
+/** Adds the origin of the reasoning, if the response itself contains the same text. */
 function described(
   found: FoundReasoning,
   { reasoning, source, redacted, truncated }: Extraction,
@@ -185,7 +191,10 @@ function described(
   return { ...found, metadata: { source, ...(redacted && { redacted }), ...(truncated && { truncated }) } }
 }
 
-/** DeepSeek and similar models require their reasoning before a call back, even an empty one. */
+/**
+ * The items to send back. DeepSeek and similar models require their reasoning back with calls, even if it is
+ * empty.
+ */
 function opaqueIn(
   { opaque, toolCalls, source, reasoning }: Extraction,
   response: unknown,
@@ -197,7 +206,7 @@ function opaqueIn(
   return typeof field === 'string' ? [{ reasoning_content: field }] : []
 }
 
-/** Adds missing ids, because results name their calls; some providers identify them by order only. */
+/** Adds missing ids of calls, because results refer to them; some providers only use the order of calls. */
 function withIds(calls: readonly ExtractedCall[]): ExtractedCall[] {
   const taken = new Set<string>()
   return calls.map((call, index) => {
@@ -217,7 +226,10 @@ const inputNames = [
   'prompt_eval_count',
 ]
 
-/** The token counts of a response; `null` = none. `reasoning`: as counted by its reader. */
+/**
+ * Reads the token counts of a response; `null` = none. `reasoning`: the count of reasoning tokens, if already
+ * read.
+ */
 function readResponseUsage(response: unknown, reasoning: number | undefined): Usage | null {
   const body = record(response) ?? {}
   const counts = record(body.usage) ?? record(body.usageMetadata) ?? body

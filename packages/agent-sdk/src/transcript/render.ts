@@ -4,26 +4,26 @@ import type { LogEntry } from './chain.js'
 import type { SentMessage, Usage } from './content.js'
 
 export interface RenderOptions {
-  /** Default: whether standard output is a terminal and NO_COLOR is not set. */
+  /** Default: whether standard output is a terminal, and NO_COLOR is not set. */
   readonly colour?: boolean
 }
 
-/** One line for each commit. */
+/** Formats each commit as one line. */
 export const renderLog = (entries: readonly LogEntry[], options?: RenderOptions): string =>
   render(entries, (entry) => [`${renderHead(entry)} ${onOneLine(entry.commit.message)}`], options)
 
-/** Commits with their complete texts. */
+/** Formats commits with their complete texts. */
 export const renderFull = (entries: readonly LogEntry[], options?: RenderOptions): string =>
   render(entries, (entry) => [renderHead(entry), ...renderBody(entry).map((line) => `  ${line}`)], options)
 
-/** Lines of context around a change. */
+/** Number of unchanged lines around a change. */
 const contextLines = 3
-/** Milliseconds for a comparison; on timeout, everything is shown. */
+/** Maximum milliseconds for a comparison; if it takes longer, both texts are shown completely. */
 const maxDiffMs = 2000
 
 /**
- * A line diff of two logs: `-` is from the first, `+` from the second. Empty if texts are equal; hashes and tokens are not
- * compared.
+ * Formats the differences of two logs by line: `-` is from the first, `+` from the second. Empty if their
+ * texts are equal; hashes and tokens are not compared.
  */
 export function renderDiff(
   before: readonly LogEntry[],
@@ -80,20 +80,20 @@ const toned = (entry: LogEntry, lines: readonly string[], colour: boolean): stri
 
 const isReasoning = ({ commit }: LogEntry): boolean => commit.content.content_type === 'reasoning'
 
-/** Dim cyan, for secondary text. */
+/** Formats secondary text in dim cyan. */
 const muted = (line: string): string => `\u001B[2;36m${line}\u001B[0m`
 
 const renderHead = (entry: LogEntry): string =>
   `${entry.commit.hash.slice(0, 7)} [${entry.commit.content.content_type}]${renderAside(entry, renderCounts(entry.usage))}`
 
-/** Annotations and speaker of a commit. */
+/** Formats the annotation and speaker of a commit. */
 function renderAside({ commit: { content }, annotation }: LogEntry, counts: readonly string[]): string {
   const from = 'from' in content && content.from !== undefined ? ` ${onOneLine(content.from)}:` : ''
   const notes = [annotation?.priority ?? [], ...counts].flat()
   return `${notes.length === 0 ? '' : ` (${notes.join(', ')})`}${from}`
 }
 
-/** `120 input, 40 output, 30 reasoning`, as far as known. */
+/** Formats token counts: `120 input, 40 output, 30 reasoning`; omits unknown ones. */
 const renderCounts = (usage: Usage | undefined): string[] =>
   Object.entries(usage ?? {}).flatMap(([name, count]) => (count === null ? [] : `${count} ${name}`))
 
@@ -112,7 +112,7 @@ function renderMessage({ role, chars, hash, message }: SentMessage): string[] {
   return [head, ...(message === undefined ? [] : readMessage(message).map((line) => `  ${line}`))]
 }
 
-/** The texts of a message, and its other parts as JSON. */
+/** Returns the texts of a message, and its other parts as JSON. */
 function readMessage(message: unknown): string[] {
   const { content } = message as { content?: unknown }
   const parts: unknown[] = Array.isArray(content) ? content : [content]
@@ -126,7 +126,10 @@ interface Host {
   readonly process?: { readonly env?: { readonly NO_COLOR?: string }; readonly stdout?: { isTTY?: boolean } }
 }
 
-/** Whether stdout is a terminal and `NO_COLOR` is not set (https://no-color.org). A page has no terminal. */
+/**
+ * Whether standard output is a terminal, and `NO_COLOR` is not set (https://no-color.org). Browsers have no
+ * terminal.
+ */
 function wantsColour(): boolean {
   const { process } = globalThis as Host
   return process?.stdout?.isTTY === true && (process.env?.NO_COLOR ?? '') === ''

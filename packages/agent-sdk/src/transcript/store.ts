@@ -5,28 +5,28 @@ import type { Content, SummaryContent, Usage } from './content.js'
 /** A commit before it is sealed. */
 export interface CommitDraft extends CommitOptions {
   readonly content: Content
-  /** Tokens of its call; not hashed. */
+  /** Token counts of the model call that produced the commit; not part of the hash. */
   readonly usage?: Usage
 }
 
-/** An envelope that resulted from a commit. */
+/** An envelope that was sent as a result of a commit. */
 export interface EnvelopeLink {
   readonly id: string
   readonly kind: string
 }
 
-/** A link with the hash of its commit. */
+/** An envelope link, with the hash of its commit. */
 export interface CommitLink extends EnvelopeLink {
   readonly hash: string
 }
 
-/** A store of linked commits. Append-only, except that old commits may be removed. */
+/** Stores commits, each linked to the previous one. Append-only, except that old commits may be removed. */
 export interface TranscriptStore {
-  /** Appends all of them or none. Throws if they cannot be stored. */
+  /** Appends all drafts or none. Throws if they cannot be stored. */
   append(drafts: readonly CommitDraft[]): readonly Commit[]
   /** Links envelopes to their commits. */
   link(links: readonly CommitLink[]): void
-  /** The latest summaries, newest first; absent = they are made again after a restart. */
+  /** The stored summaries, newest first; absent: after a restart, messages are summarized again. */
   summaries?(): Iterable<Commit<SummaryContent>>
   close(): void
 }
@@ -54,7 +54,7 @@ export class MemoryTranscript implements TranscriptStore {
 
   close(): void {}
 
-  /** Oldest first. */
+  /** All commits, oldest first. */
   entries(): LogEntry[] {
     return this.#chain.log()
   }

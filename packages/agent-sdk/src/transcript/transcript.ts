@@ -28,20 +28,20 @@ import {
 } from './generate.js'
 
 export interface TranscriptOptions {
-  /** The answering model; absent = answers are added by hand. */
+  /** The model that answers; absent: add answers with `assistant`. */
   readonly client?: ModelClient
-  /** Whether reasoning of responses is committed; default: true. */
+  /** Whether reasoning is committed; default: true. */
   readonly commitReasoning?: boolean
   /** Options for each call of the client. */
   readonly config?: GenerationConfig
 }
 
 export interface OpenOptions extends TranscriptOptions {
-  /** A result of `toJSON`. */
+  /** A transcript to continue, from `toJSON`. */
   readonly record?: TranscriptRecord
 }
 
-/** A conversation with a model as commits: questions, thoughts, answers, tool results. */
+/** A conversation with a model, stored as commits: questions, thoughts, answers, and tool results. */
 export class Transcript {
   readonly #chain: Chain
   readonly #options: TranscriptOptions
@@ -52,12 +52,12 @@ export class Transcript {
     this.#options = options
   }
 
-  /** Oldest first. */
+  /** All commits, oldest first. */
   get commits(): readonly Commit[] {
     return this.#chain.commits
   }
 
-  /** Hash of the last commit, which covers all earlier ones; `null` = none. */
+  /** Hash of the last commit, which covers all earlier ones; `null` = there are no commits. */
   get head(): string | null {
     return this.#chain.head
   }
@@ -66,7 +66,7 @@ export class Transcript {
     return this.#append({ content_type: 'user', text, ...omitUndefined({ from }) }, options)
   }
 
-  /** Adds the reasoning before the next answer. */
+  /** Adds reasoning; add the answer afterwards. */
   reasoning(
     text: string,
     { format = 'parsed', ...options }: CommitOptions & { format?: Format } = {},
@@ -86,7 +86,7 @@ export class Transcript {
     return this.#append({ content_type: 'assistant', text, ...parts }, options)
   }
 
-  /** Adds the result of a call of the last answer. */
+  /** Adds the result of a tool call of the last answer. */
   tool(
     callId: string,
     text: string,
@@ -96,7 +96,7 @@ export class Transcript {
     return this.#append({ content_type: 'tool', callId, name, text, ...(isError && { isError }) }, options)
   }
 
-  /** Calls the model, and commits its reasoning and answer. On failure, nothing is committed. */
+  /** Calls the model, and commits its reasoning and answer. If that fails, nothing is committed. */
   async generate(options: GenerateOptions = {}): Promise<ChatResponse> {
     const client = this.#freeClient()
     mustFollow({ content_type: 'assistant', text: '' }, this.commits)
@@ -114,7 +114,7 @@ export class Transcript {
     }
   }
 
-  /** Adds a question, then calls `generate`. On failure the question stays: `generate` retries. */
+  /** Adds a question, then calls `generate`. If that fails, the question stays, and `generate` retries. */
   async chat(text: string, options: GenerateOptions = {}): Promise<ChatResponse> {
     this.#freeClient()
     this.user(text)
@@ -122,14 +122,14 @@ export class Transcript {
   }
 
   /**
-   * Sets whether prompts include a commit; the last annotation applies. If its call is shown, a skipped result becomes a
-   * placeholder, because providers refuse a call without a result.
+   * Sets whether prompts include a commit; the latest annotation counts. A skipped result is replaced by a
+   * placeholder if its call is included, because providers refuse a call without a result.
    */
   annotate(hash: string, priority: Priority, reason?: string): void {
     this.#chain.annotate(hash, { priority, ...omitUndefined({ reason }) })
   }
 
-  /** The messages for a call at this point, without reasoning unless requested. */
+  /** The messages for calling a model now; without reasoning unless requested. */
   compile(options: CompileOptions = {}): PromptMessage[] {
     return compile(this.#chain.log(), { provider: this.#options.client?.provider, ...options })
   }
@@ -139,7 +139,7 @@ export class Transcript {
     return this.#chain.log(filter)
   }
 
-  /** Verifies that each commit matches its hash, and, with `head`, that none are missing. */
+  /** Verifies that each commit matches its hash and, with `head`, that none is missing at the end. */
   verify(head?: string): ChainVerdict {
     return verifyCommits(this.commits, head)
   }
@@ -162,12 +162,14 @@ export class Transcript {
     return client
   }
 
-  /** Open calls have to be answered first. */
+  /** Throws if calls have no result yet. */
   #mustBeFree(): void {
     if (this.#isBusy) throw new TranscriptError('busy', 'the model is being asked')
   }
 }
 
-/** A new transcript, or one that continues `record`. Throws `invalid_record` if that is malformed or was changed. */
+/**
+ * Creates a transcript, or continues `record`. Throws `invalid_record` if that is malformed or was changed.
+ */
 export const openTranscript = ({ record, ...options }: OpenOptions = {}): Transcript =>
   new Transcript(record === undefined ? new Chain() : toChain(record), options)

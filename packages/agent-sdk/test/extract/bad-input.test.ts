@@ -61,11 +61,11 @@ describe('no response at all', () => {
 
 const replacements: readonly unknown[] = [undefined, null, 7, 'x', [null], { x: 1 }]
 
-/** The value with each part of it in turn, or by day some, replaced by something that has no place there. */
+/** Variants of a value in which one part has a wrong type; in normal runs, only a sample of the variants. */
 const maimed = (value: unknown): unknown[] =>
   [...maimedAnywhere(value)].filter((_, index) => index % times(47, 1) === 0)
 
-/** A text is not replaced by another. */
+/** Replaces each part of a value in turn. A string is not replaced by another string. */
 function* maimedAnywhere(value: unknown): Generator<unknown> {
   yield* replacements.filter((each) => typeof value !== 'string' || typeof each !== 'string')
   if (typeof value !== 'object' || value === null) return
@@ -101,7 +101,8 @@ describe.each(samples)('$name', ({ whole, stream, expected }) => {
     for (let length = 0; length <= stream.length; length += times(29, 1)) {
       const { extraction } = streamed(stream.slice(0, length))
       const { reasoning, text, toolCalls } = extraction
-      // If both are present, a summary replaces the thought until that has arrived.
+      // The stream may have a summary and the thought. Until the thought arrives, the reasoning is the
+      // summary.
       expect(all.replace(/\n+/g, '\n')).toContain((reasoning ?? '').replace(/\n+/g, '\n'))
       const isHalfTag = text !== '' && '<think>'.startsWith(text)
       expect(isHalfTag || expected.text.startsWith(text)).toBe(true)
@@ -116,7 +117,7 @@ describe.each(samples)('$name', ({ whole, stream, expected }) => {
 
 const countChars = ({ reasoning, text }: Extraction): number => (reasoning ?? '').length + text.length
 
-/** Chunks that differ in their texts alone are alike. */
+/** Returns the chunk without its texts. Chunks that only differ in their texts have the same shape. */
 const getShape = (chunk: unknown): string => JSON.stringify(chunk).replace(/:"[^"]*"/g, ':""')
 
 describe('a thought that is cut off', () => {

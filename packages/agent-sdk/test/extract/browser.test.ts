@@ -21,7 +21,7 @@ test('reasoning is extracted in browsers as well', async () => {
     format: 'iife',
     logLevel: 'silent',
   })
-  // A page that has nothing but the language.
+  // A global object without any browser or Node API.
   const page: Record<string, unknown> = {}
   runInNewContext(outputFiles[0]?.text ?? '', page)
   const found = runInNewContext('extractReasoning({ choices: [{ message: { reasoning: "Hm" } }] })', page)

@@ -39,7 +39,7 @@ const texts = fc.array(bits, { maxLength: 14 }).map((all) => all.join(''))
 const delta = (content: string) => ({ choices: [{ delta: { content } }] })
 const finish = { choices: [{ delta: {}, finish_reason: 'stop' }] }
 
-/** The text in pieces that end at these places, given as parts of its length. */
+/** Splits a text at these places, given as fractions of its length. */
 const split = (text: string, places: readonly number[]): string[] => {
   const ends = [...places.map((place) => Math.floor(place * text.length)), text.length].sort((a, b) => a - b)
   return ends.map((end, index) => text.slice(ends[index - 1] ?? 0, end))
@@ -54,7 +54,7 @@ test('however a text with tags is split, it says the same', () => {
       for (const pieces of [split(content, cuts), content.split('')]) {
         const { extraction, events } = streamed([...pieces.map(delta), finish], { prefilled })
         expect(extraction).toEqual(whole)
-        // Nothing is given out that was not there.
+        // The events contain only characters of the text.
         const characters = [...(said(events, 'reasoning') + said(events, 'text'))].filter(
           (each) => each.trim() !== '',
         )
@@ -65,7 +65,7 @@ test('however a text with tags is split, it says the same', () => {
   )
 })
 
-/** Letters that are in no tag. */
+/** The letters of a text that do not occur in tags. */
 const letters = (text: string): string[] => text.match(/[XYZé🛑]/gu)?.sort() ?? []
 
 test('no letter of a text is lost, or said twice', () => {

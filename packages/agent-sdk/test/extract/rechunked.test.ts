@@ -6,7 +6,7 @@ import { rechunked } from './support/rechunk.js'
 import { unframed, withRecordings } from './support/recordings.js'
 import { asLines, asServerSent, parsed, said, streamed } from './support/streams.js'
 
-/** Calls, and the last word on what was spent. */
+/** The calls, and the final usage. */
 const rest = (events: readonly StreamEvent[]) => [
   ...events.filter(({ type }) => type === 'toolCall'),
   events.findLast(({ type }) => type === 'usage'),
@@ -17,7 +17,7 @@ const joinTexts = (events: readonly StreamEvent[]) => ({
   rest: rest(events),
 })
 
-/** The result of a body that is pushed in pieces between these places. */
+/** Reads a body that is pushed in pieces, split at these places. */
 function pushed(body: string | Uint8Array, places: readonly number[]) {
   const stream = new ReasoningStream()
   const ends = [...places, body.length]

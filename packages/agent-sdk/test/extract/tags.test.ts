@@ -4,7 +4,7 @@ import { type TagCase, tagCases } from './support/tag-cases.js'
 
 const getOptions = ({ prefilled }: TagCase) => (prefilled === undefined ? {} : { prefilled })
 
-/** The expected result of a case, for any split of the text. */
+/** The expected result of a case, however its text is split. */
 const expected = ({ reasoning, text, truncated }: TagCase) => ({
   reasoning,
   format: reasoning === null ? 'parsed' : 'think_tags',

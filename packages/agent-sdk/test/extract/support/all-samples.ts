@@ -17,7 +17,7 @@ export const samples: readonly Sample[] = [
   ...oddCloudSamples,
 ]
 
-/** Throws if there is none of this name. */
+/** Throws if no sample has this name. */
 export function getSample(name: string): Sample {
   const sample = samples.find((each) => each.name.startsWith(name))
   if (sample === undefined) throw new Error(`there is no sample of ${name}`)

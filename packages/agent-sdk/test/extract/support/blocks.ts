@@ -1,6 +1,6 @@
 import { pieces } from './sample.js'
 
-/** Anthropic's: a block of a stream, and messages. */
+/** Anthropic's API: creates a block of a stream, and messages. */
 export const block = (index: number, content_block: object, ...deltas: readonly object[]) => [
   { type: 'content_block_start', index, content_block },
   ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
@@ -36,7 +36,7 @@ export const anthropicStream = (stop_reason: string, ...blocks: readonly (readon
   { type: 'message_stop' },
 ]
 
-/** OpenAI's Responses: an item of a stream, and responses. */
+/** OpenAI's Responses API: creates an item of a stream, and responses. */
 const responsesUsage = { output_tokens: 30, output_tokens_details: { reasoning_tokens: 18 } }
 export const response = (output: readonly object[]) => ({
   object: 'response',

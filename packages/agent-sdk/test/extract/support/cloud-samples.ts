@@ -76,7 +76,7 @@ const converse = {
   usage: { inputTokens: 20, outputTokens: 30, totalTokens: 50 },
 }
 const delta = (contentBlockIndex: number, given: object) => ({ contentBlockIndex, delta: given })
-/** Names of events, and the events as they are over the wire. */
+/** Events of a Converse stream as sent over HTTP, with their names. */
 const events: readonly (readonly [name: string, event: object])[] = [
   ['messageStart', { role: 'assistant' }],
   ...pieces(thought).map((text) => ['contentBlockDelta', delta(0, { reasoningContent: { text } })] as const),

@@ -128,7 +128,7 @@ const completion: Sample = {
   expected: found({ format: 'think_tags', source: 'tags' }),
 }
 
-/** Chat completions with more than a field of their own. */
+/** Chat completions with larger deviations from OpenAI's form. */
 export const extendedSamples: readonly Sample[] = [
   openRouter,
   openRouterSealed,

@@ -1,19 +1,21 @@
-/** The content of a response, read without knowledge of providers: every text is classified by its path. */
+/**
+ * The content of a response, read by a simple independent parser: each text is classified by its path only.
+ */
 export interface Naive {
   readonly reasoning: string | null
   readonly text: string
   readonly toolCalls: readonly { id: string; name: string; arguments: unknown }[]
   readonly tokens: number | undefined
-  /** Data that the provider requires back verbatim. */
+  /** Data that has to be sent back to the provider unchanged. */
   readonly signatures: readonly string[]
 }
 
 interface Leaf {
   readonly path: string
   readonly value: unknown
-  /** The chunk that it is in. */
+  /** The chunk that contains this value. */
   readonly chunk: Chunk
-  /** The object that it is in. */
+  /** The innermost object that contains this value. */
   readonly owner: Chunk
 }
 type Chunk = Readonly<Record<string, unknown>>
@@ -66,7 +68,7 @@ export function naive(chunks: readonly unknown[]): Naive {
 }
 
 function* walkLeaves(value: unknown, path: string, chunk: Chunk, owner: Chunk): Generator<Leaf> {
-  // The end of a stream of OpenAI's says everything again.
+  // The last event of OpenAI's Responses API repeats the whole response; only its usage is new.
   if (path === 'response' && String(chunk.type).startsWith('response.')) {
     yield* walkLeaves((value as Chunk).usage, 'usage', chunk, value as Chunk)
   } else if (typeof value === 'object' && value !== null) {
@@ -92,7 +94,7 @@ const getPart = ({ path, chunk }: Leaf): string =>
     ' ',
   )
 
-/** Calls in OpenAI's two forms, and in Anthropic's: complete, or in a stream with one call at most. */
+/** Collects calls in OpenAI's two forms and Anthropic's. A stream may contain at most one call. */
 function collectCalls(leaves: readonly Leaf[]): Naive['toolCalls'] {
   const owners = [...new Set(leaves.map(({ owner }) => owner))]
   const chunkByOwner = new Map(leaves.map(({ owner, chunk }) => [owner, chunk]))

@@ -158,7 +158,7 @@ const byId: Sample = {
   outputTokens: 30,
 }
 
-/** As a proxy does it. */
+/** Changes the item ids in each event, as some proxies do. */
 const renamed = (events: readonly object[]) =>
   events.map((event, index) =>
     JSON.parse(JSON.stringify(event).replace(/"((?:item_)?id)":"(?:rs|msg|fc)_1"/g, `"$1":"id-${index}"`)),
@@ -188,5 +188,5 @@ const otherIds: Sample = {
   outputTokens: 30,
 }
 
-/** Anthropic's and OpenAI's own forms with more in them. */
+/** Unusual responses in Anthropic's form and in that of OpenAI's Responses API. */
 export const oddBlockSamples: readonly Sample[] = [cutThought, serverTools, cutSummary, byId, otherIds]

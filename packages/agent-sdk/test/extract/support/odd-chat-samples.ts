@@ -300,7 +300,7 @@ const bothFields: Sample = {
   outputTokens: 30,
 }
 
-/** Chat completions as some servers have them, against what one would expect. */
+/** Unusual chat completions of some servers. */
 export const oddChatSamples: readonly Sample[] = [
   ...[choices, cutThought, madeUpIds, noIds, twiceTheSame, soleCall],
   ...[parts, details, sparse, raw, multimodal, together, bothFields],

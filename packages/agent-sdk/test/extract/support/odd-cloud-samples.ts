@@ -210,7 +210,7 @@ const cohereFirst: Sample = {
   outputTokens: 30,
 }
 
-/** Rare output of other providers. */
+/** Unusual responses of other providers. */
 export const oddCloudSamples: readonly Sample[] = [
   ...[cut, streamedCalls, bedrock, ollama, ollamaCut, cohereCut, cohereFirst],
 ]

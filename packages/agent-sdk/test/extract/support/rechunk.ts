@@ -1,4 +1,4 @@
-/** Places of texts in providers' chunks that arrive in pieces. */
+/** Paths of the texts that arrive in pieces in the streams of providers. */
 const texts = [
   /^choices\.0\.delta\.(?:content|reasoning|reasoning_content|function_call\.arguments)$/,
   /^choices\.0\.delta\.content\.\d+\.(?:text|thinking(?:\.\d+\.text)?)$/,
@@ -14,20 +14,23 @@ const texts = [
   /^message\.(?:content|thinking)$/,
   /^(?:text|response|thinking)$/,
 ]
-/** Fields that only occur once: the end, a signature, a call, another answer. */
+/**
+ * Matches chunks with content that must not be repeated: the end, a signature, the name of a call, or another
+ * choice.
+ */
 const isSaidOnce =
   /"(?:finish_reason|done_reason|finishReason|stopReason|thoughtSignature|name)":"(?!null)|"done":true|"choices":\[\{"index":1/
 
 type Path = readonly string[]
 
-/** Splits the chunk into one chunk per character of its text; unchanged if it has no text, or two. */
+/** Splits a chunk into one chunk per character of its text. Unchanged if it has no text, or several. */
 export function rechunked(chunk: unknown): unknown[] {
   const leaves = [...walkLeaves(chunk, [])].filter(({ path }) =>
     texts.some((each) => each.test(path.join('.'))),
   )
   const [text, ...others] = new Set(leaves.map(({ value }) => value))
   if (text === undefined || others.length > 0 || isSaidOnce.test(JSON.stringify(chunk))) return [chunk]
-  // Halves of characters, as well.
+  // Also splits surrogate pairs.
   return text.split('').map((piece) => leaves.reduce((whole, { path }) => put(whole, path, piece), chunk))
 }
 

@@ -4,19 +4,19 @@ import { parse } from 'yaml'
 import { repositoryRoot } from '../../../../../test/support/files.js'
 import { needing } from '../../../../../test/verifies.js'
 
-/** A real answer of a provider: a whole response, or the body of a stream. */
+/** A real response of a provider: complete, or the body of a stream. */
 export interface Recording {
   readonly name: string
   readonly whole?: unknown
   readonly body?: Uint8Array
-  /** The body is in the binary framing of AWS. */
+  /** The body has the binary framing of AWS event streams. */
   readonly isFramed?: true
 }
 
 const folder =
   process.env.MEUP_PROVIDER_RECORDINGS ?? join(repositoryRoot, '..', 'shared', 'fixtures', 'providers')
 
-/** They belong to others, and are kept outside the repository. */
+/** Recordings of other projects, so they are kept outside of the repository. */
 export const withRecordings = needing(
   'recorded responses of providers, in the folder that MEUP_PROVIDER_RECORDINGS names',
   () => existsSync(folder) && recordingsIn(folder),
@@ -39,7 +39,7 @@ interface Interaction {
   }
 }
 
-/** A recorded conversation: one recording for each response in it. */
+/** Reads a file of recorded requests; returns one recording per response. */
 function cassette(file: string, text: string): Recording[] {
   const { interactions }: { interactions: Interaction[] } = parse(text, { schema: 'yaml-1.1' })
   return interactions.map(({ response: { parsed_body: whole, body } }, index) => {
@@ -50,7 +50,10 @@ function cassette(file: string, text: string): Recording[] {
   })
 }
 
-/** The payloads of a stream in AWS's framing: length, length of the headers, checksum, headers, payload, checksum. */
+/**
+ * Returns the payloads of an AWS event stream. Each frame has: length, length of headers, checksum, headers,
+ * payload, checksum.
+ */
 export function unframed(bytes: Uint8Array): unknown[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const events: unknown[] = []

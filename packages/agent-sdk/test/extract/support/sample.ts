@@ -1,12 +1,12 @@
 import type { Extraction } from '@meup/agent-sdk/extract'
 
-/** One response in the form of a provider, whole and as a stream, made up for these tests. */
+/** An invented response in the form of a provider, complete and as a stream. */
 export interface Sample {
   readonly name: string
   readonly whole: unknown
   readonly stream: readonly unknown[]
   readonly expected: Extraction
-  /** Tokens generated in all, thoughts among them, where the provider counts. */
+  /** All generated tokens, including reasoning; absent if the provider does not count them. */
   readonly outputTokens?: number
 }
 
@@ -15,7 +15,7 @@ export const answer = 'Do not deploy: "refresh" fails.'
 export const weather = { id: 'call_1', name: 'weather', arguments: { city: 'Ulm', days: 2 } }
 export const weatherJson = '{"city": "Ulm", "days": 2}'
 
-/** Common parts of most samples. */
+/** The expected extraction of most samples. */
 export const found = (more: Partial<Extraction>): Extraction => ({
   reasoning: thought,
   format: 'parsed',
@@ -26,5 +26,5 @@ export const found = (more: Partial<Extraction>): Extraction => ({
   ...more,
 })
 
-/** A text in the pieces in which a model might write it. */
+/** Splits a text into pieces like those of a stream. */
 export const pieces = (text: string): string[] => text.match(/\s?\S{1,5}/g) ?? []

@@ -5,7 +5,7 @@ export interface TagCase {
   readonly text: string
   readonly truncated?: true
   readonly prefilled?: true
-  /** Its kind is only known after it was emitted. */
+  /** Set if a text is only classified correctly after it was already emitted. */
   readonly late?: true
 }
 
@@ -47,7 +47,7 @@ const kinds: readonly (readonly [open: string, close: string])[] = [
   ['<|inner_prefix|>', '<|inner_suffix|>'],
 ]
 
-/** How models that write tool calls as text begin them. */
+/** Marks with which models begin tool calls that they write as text. */
 const callMarkers = [
   '<tool_calls>',
   '<function_calls>',
