@@ -15,7 +15,7 @@ const safety = {
 
 afterEach(() => void vi.restoreAllMocks())
 
-/** A seat, and what leaves it. */
+/** A connected client, and a function that returns what it sends for a draft. */
 async function seated(options: Pick<DialRequest, 'safety'> = { safety }) {
   const line = scriptedDial()
   const opening = SpaceClient.open(line.dial, { url: 'memory:', space: 'test', ...options })

@@ -9,7 +9,7 @@ async function open(): Promise<{ space: TestSpace; ana: SpaceClient; bob: SpaceC
   return { space, ana: await space.join('ana'), bob: await space.join('bob') }
 }
 
-/** An agent that has just come, and what its turns have as their history. */
+/** Connects an agent. Returns an array with the history of each of its turns. */
 async function listen(space: TestSpace, bounds?: MemoryBounds): Promise<History[]> {
   const seen: History[] = []
   const bot = await space.join('bot')

@@ -24,7 +24,7 @@ afterAll(() => gateway.stop())
 const makeTarget = (id: string) => ({ url: gateway.url, space: 'test', token: testToken(id) })
 const ana = (options?: HttpClientOptions) => new HttpClient(makeTarget('ana'), options)
 
-/** Answers in a gateway's place. */
+/** A client of an HTTP server with this listener in place of a gateway. */
 async function answering(listener: RequestListener, options?: HttpClientOptions): Promise<HttpClient> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -64,7 +64,7 @@ describe('the log', () => {
       response.end(JSON.stringify(asked.length < 3 ? { ...page, next: asked.length } : page))
     })
     for await (const _ of http.readLogPages({ kind: ['chat', 'mcp.request'] })) {
-      // Only the requests count.
+      // Only the requested paths are checked.
     }
     const path = '/spaces/my%20space/envelopes?limit=1000&kind=chat%2Cmcp.request'
     expect(asked).toEqual([path, `${path}&after=1&before=11`, `${path}&after=2&before=11`])
@@ -101,7 +101,7 @@ describe('views', () => {
       setImmediate(() => response.end('two\n'))
     })
     const chunks = await http.openExport()
-    // Node cancels the body of a response that was garbage collected, unless a reader has locked it.
+    // Node cancels the body of a response that was garbage-collected, unless a reader has locked it.
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     for (let round = 0; round < 20; round++) {

@@ -13,11 +13,11 @@ import {
 
 const request: DialRequest = { url: 'memory:', space: 'test' }
 
-/** The waits between tries are drawn between nothing and a bound. */
+/** Waits between reconnect attempts are random, so this makes them 0. */
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
 afterEach(() => void vi.restoreAllMocks())
 
-/** A seat whose gateway is the test. */
+/** A connected client; the test acts as its gateway. */
 async function seated(line = scriptedDial()) {
   const [seat, first] = await Promise.all([
     SpaceClient.open(line.dial, request),

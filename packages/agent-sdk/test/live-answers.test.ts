@@ -52,7 +52,7 @@ test('an answer is shown as it is written, joined for 25 ms, and is one chat in 
   expect(sent.length).toBeLessThan(words.length / 2)
   expect(sent.map(({ payload }) => payload.index)).toEqual(sent.map((_, index) => index))
   expect(sent.every(({ to, seq }) => String(to) === 'ana' && seq === undefined)).toBe(true)
-  // Texts extend the previous one; then the chat has replaced it.
+  // Each shown text extends the previous one. At the end the chat has replaced it.
   expect(at.shown.at(-1)).toBe('')
   for (const [index, each] of at.shown.slice(0, -1).entries()) {
     expect(text.startsWith(each)).toBe(true)
@@ -173,7 +173,7 @@ test('a model writes live: what it says before a call is taken back, and what it
   expect(texts).toContain('It is ')
   expect(texts.join('')).not.toContain('secret')
   const restart = deltas(at).findIndex(({ payload }, index) => index > 0 && payload.index === 0)
-  // It takes back what was shown, with the beginning of the answer if that is there already.
+  // The delta with index 0 retracts the shown text. It may already contain the beginning of the answer.
   expect(deltas(at)[restart]?.payload.text).toMatch(/^(It )?$/)
 })
 

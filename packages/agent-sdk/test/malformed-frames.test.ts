@@ -6,7 +6,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { eventually } from './support/eventually.js'
 import { accepted, fromGateway, makeWelcome } from './support/scripted-line.js'
 
-/** The waits between tries are drawn between nothing and a bound. */
+/** Waits between reconnect attempts are random, so this makes them short. */
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0.01))
 afterEach(() => void vi.restoreAllMocks())
 
@@ -19,7 +19,7 @@ const question = (seq: number, change: object = {}): object => ({
   ...change,
 })
 
-/** A gateway that greets each connection with the next of these frames. */
+/** A gateway that sends one of these frames on each connection, in order. */
 async function fakeGateway(...greetings: readonly Frame[]) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   await once(server, 'listening')
@@ -43,7 +43,7 @@ async function fakeGateway(...greetings: readonly Frame[]) {
   return { url, send, sockets, chats }
 }
 
-/** An agent that answers each question with its id, and the errors that it reports. */
+/** An agent that answers each question with the id of the question, and the errors that it reports. */
 async function answering(url: string) {
   const seat = await connect({ url, space: 'test', token: 'any' })
   onTestFinished(() => seat.close())
@@ -125,7 +125,7 @@ describe.each(greetings)('a first frame that is no welcome: %s', (_, greeting) =
   })
 })
 
-/** The value with each of its parts, at any depth, replaced by each of these. */
+/** Yields variants of a value: each part of it, at any depth, is replaced by values of other types. */
 function* mutations(value: unknown): Generator<unknown> {
   yield* [null, -1, 'x', {}, [], [null], true]
   if (typeof value !== 'object' || value === null) return

@@ -103,7 +103,7 @@ describe('the answer to a question of its own', () => {
         asked.push(turn.text)
         if (turn.text === 'well?') await turn.reply((await bot.ask('and?', options)).text)
       })
-      // As programs in other languages may: it addresses and mentions whom it answers.
+      // Answers like programs in other languages may: with `to` and `mention` of the asker.
       cem.on('envelope', ({ kind, id, from, correlationId }) => {
         if (kind === 'chat' && from === 'bot' && correlationId === undefined)
           void cem.chat('all is well', { to: ['bot'], mention: 'bot', correlationId: id })

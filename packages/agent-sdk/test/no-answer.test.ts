@@ -54,7 +54,7 @@ async function* endless(): AsyncGenerator<string> {
   await never()
 }
 
-/** The actions of a turn, events in the meantime, and the text for its asker. */
+/** A handler of a turn, what happens in the meantime, and the resulting text for the asker. */
 type Case = readonly [
   name: string,
   handler: Handler,
@@ -187,12 +187,12 @@ describe('the asker of a turn reads why there is no answer, where the agent', ()
     const { text } = await answer
     if (typeof expected === 'string') expect(text).toBe(expected)
     else expect(text).toMatch(expected)
-    // Its contexts have ended, with that as their reason.
+    // All runs of the turn are closed, with the same reason.
     await eventually(() => expect(at.ana.runs).toEqual([]))
     const own = ({ kind, from }: AnyEnvelope): boolean => kind === Kind.reasoningCancel && from === 'bot'
     const reason = text.replace(/^I (could not answer|was stopped): /, '')
     for (const { payload } of at.heard.all.filter(own)) expect(payload).toEqual({ reason })
-    // The next turn works.
+    // The failure does not affect the next turn.
     expect((await at.ana.ask('And now?', { to: ['bot'] })).text).toBe('Again.')
   })
 })

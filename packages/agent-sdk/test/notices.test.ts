@@ -6,7 +6,7 @@ import { caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
 type Notify = Parameters<Fallback>[2]
 
-/** Ana, bob who only watches, and a participant that sends the test's notices. */
+/** A space with ana, bob, who only observes, and a participant that sends the notifications of the test. */
 async function working(work: (notify: Notify) => void) {
   const space = await createTestSpace({
     participants: { ana: ['*'], bob: ['*'], files: ['*'] },

@@ -159,7 +159,7 @@ describe('a call of an own tool', () => {
 })
 
 describe('a tool with readOnlyHint', () => {
-  /** Longer than anything takes in this process, and shorter than anything on a socket. */
+  /** Waits longer than any work within the process, but shorter than a network round trip. */
   const microtasks = async (): Promise<void> => {
     for (let n = 0; n < 100; n++) await Promise.resolve()
   }

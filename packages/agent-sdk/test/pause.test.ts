@@ -48,7 +48,7 @@ describe('a participant that is paused', () => {
     await here.bot.chat('hello')
   })
 
-  /** A participant's knowledge of its pause after these envelopes. */
+  /** The pause of a participant as it results from envelopes. */
   function hearing() {
     const changes: (Pause | undefined)[] = []
     const participants = new ParticipantList(new GatewayTime())

@@ -15,7 +15,7 @@ async function here() {
   return { join, ana: await join('ana') }
 }
 
-/** Begins to think about each question, and comes to no end. */
+/** Opens a run for each question, and never ends it. */
 function think(client: SpaceClient): Promise<void> {
   return new Promise((resolve) => {
     const answering = client.answer(async (turn) => {

@@ -19,7 +19,7 @@ async function couple() {
   return { space, ana, files, [Symbol.asyncDispose]: () => space.close() }
 }
 
-/** A tool that does as the test says while it is called. */
+/** Offers a tool that calls a function of the test. */
 const works = (seat: SpaceClient, work: (context: ToolContext) => unknown) =>
   seat.tool('work', {}, (_, context) => work(context))
 
@@ -229,7 +229,7 @@ describe('whoever reports', () => {
       return 'done'
     })
     const heard = recordEnvelopes(here.ana)
-    // An addressee may report progress; here there is none.
+    // The request has no addressee, and only addressees may report progress.
     const params = { name: 'work', _meta: { progressToken: 7 } }
     await here.ana.send({
       kind: 'mcp.request',

@@ -11,9 +11,9 @@ import {
   scriptedDial,
 } from './support/scripted-line.js'
 
-/** Cases that depend on the order of arrival: the test acts as the gateway. */
+/** Cases that depend on the order in which frames arrive, so the test acts as the gateway. */
 
-/** The waits between tries are drawn between nothing and a bound. */
+/** Waits between reconnect attempts are random, so this makes them 0. */
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
 afterEach(() => void vi.restoreAllMocks())
 
@@ -27,7 +27,7 @@ async function seated(...capabilities: string[]) {
   return { ...line, first, seat: await opening }
 }
 
-/** The nth thing that was sent, as soon as it is. */
+/** Resolves with the envelope that was sent at this index. */
 async function sent(line: ScriptedLine, index: number) {
   await eventually(() => expect(line.sent.length).toBeGreaterThan(index))
   const envelope = line.sent[index]
@@ -49,7 +49,7 @@ const response = (seq: number) => {
   )
 }
 
-/** The gateway's proposal for a call that its sender may only propose. */
+/** The proposal into which the gateway turns a call that its sender may not make. */
 const proposed = ({ payload, ...call }: Awaited<ReturnType<typeof sent>>) => {
   const { method, params } = payload as { method: string; params: object }
   expect(call).toMatchObject({ kind: Kind.mcpRequest, orPropose: {} })

@@ -16,7 +16,7 @@ const participants: Record<string, Capability[]> = {
   free: ['*'],
 }
 
-/** Ana watches over bot; `asked` is what the tools were asked. */
+/** A space in which ana approves proposals of bot. `asked`: params of the requests that `tools` received. */
 async function cast() {
   const space = await createTestSpace({ participants })
   const [ana, bot, tools] = await Promise.all([space.join('ana'), space.join('bot'), space.join('tools')])
@@ -30,7 +30,7 @@ async function cast() {
 
 const act = { to: 'tools', method: 'tools/call', params: { name: 'act', arguments: { n: 1 } } }
 
-/** The next proposal in a participant's view. */
+/** Resolves with the next proposal that a client receives. */
 const next = (seat: SpaceClient): Promise<OpenProposal> =>
   new Promise((resolve) => seat.proposals.once('proposal', resolve))
 

@@ -7,7 +7,7 @@ import { verifies } from '../../../test/verifies.js'
 import { foldTurns } from '../../folds/test/support/turns.js'
 import { caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
-/** A model's answer: selected tools with its reasons, or text. */
+/** A tool call that a model selects, with its reason; part of a completion. */
 interface Selection {
   readonly tool: string
   readonly args: object
@@ -26,14 +26,14 @@ const select = (n: number, reasoning: string): Selection => ({
   alternatives: ['tools/other'],
 })
 
-/** Two rounds with tools, then the answer. */
+/** Two completions with tool calls, then one with the answer. */
 const script: readonly Completion[] = [
   { content: 'First I look at both.', selected: [select(1, 'one is needed'), select(2, ' ')] },
   { content: 'Then at the last one.', selected: [select(3, 'three decides')] },
   { content: 'It is three.', selected: [] },
 ]
 
-/** A model that follows the script, and counts what it costs. */
+/** A model that follows the script, and records its prompts. */
 function scripted() {
   const prompts: string[] = []
   return {
@@ -49,7 +49,7 @@ function scripted() {
 
 type Model = ReturnType<typeof scripted>
 
-/** The loop of an agent that thinks aloud: the texts and reasons are those that came with the selections. */
+/** An agent that publishes the texts and reasons of its model. */
 async function thinkAloud(turn: Turn, model: Model): Promise<void> {
   const run = await turn.reason()
   let prompt = turn.text
@@ -67,7 +67,7 @@ async function thinkAloud(turn: Turn, model: Model): Promise<void> {
   }
 }
 
-/** The same without a word of why. */
+/** The same agent, without any reasons. */
 async function keepQuiet(space: SpaceClient, turn: Turn, model: Model): Promise<void> {
   let prompt = turn.text
   for (;;) {
@@ -81,7 +81,7 @@ async function keepQuiet(space: SpaceClient, turn: Turn, model: Model): Promise<
   }
 }
 
-/** Lets bot work on one question; returns the public envelopes, and the turn in the views. */
+/** Lets bot answer one question. Returns the public envelopes, and the turn in the views. */
 async function worked(how: (space: SpaceClient, turn: Turn) => Promise<void>) {
   await using space = await createTestSpace({ participants: { ana: ['*'], bot: ['*'], tools: ['*'] } })
   const [ana, bot, tools] = await Promise.all([space.join('ana'), space.join('bot'), space.join('tools')])

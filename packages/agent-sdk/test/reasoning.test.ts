@@ -23,7 +23,7 @@ const catchFailure = (work: Promise<unknown>): Promise<Error> =>
 const said = (all: readonly { kind: string; context?: string; payload: object }[], context: string) =>
   all.filter((e) => e.context === context).map((e) => [e.kind, e.payload])
 
-/** Works until the signal says stop. */
+/** Offers a tool that runs until its signal is aborted. */
 function endless(tools: SpaceClient) {
   const [begun, stopped] = [deferred(), deferred<string>()]
   tools.tool('wait', {}, async (_, { signal }) => {
@@ -263,12 +263,15 @@ describe('interrupting a run', () => {
   })
 })
 
-/** Delivers the echo of the start and an interruption as a socket does that had both in one packet. */
+/**
+ * Delivers the echo of the start together with an interruption, like a socket that received both in one
+ * packet.
+ */
 async function interruptAtOnce(gateway: ScriptedLine): Promise<void> {
   const [start] = gateway.sent
   if (start === undefined) throw new Error('no start was sent')
   const cancel = { id: 'stop', kind: 'reasoning.cancel', context: start.id, payload: { reason: 'stop' } }
-  // After the turn in which the opener of the line starts to listen.
+  // Waits until the client listens on the connection.
   await new Promise((resolve) => setTimeout(resolve))
   gateway.deliver(accepted('bot', start, 1), accepted('ana', cancel, 2))
 }

@@ -16,7 +16,7 @@ import { lastingMemory, type OpenStore, standing } from './support/standing.js'
 
 const participants = { ana: ['*'], bob: ['*'], bot: ['*'] }
 
-/** The waits between tries are drawn between nothing and a bound. */
+/** Waits between reconnect attempts are random, so this makes them short. */
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0.01))
 afterEach(() => void vi.restoreAllMocks())
 
@@ -31,7 +31,7 @@ const welcomed = (seat: SpaceClient): Promise<unknown> =>
 const texts = (all: readonly AnyEnvelope[]): string[] =>
   all.flatMap((e) => (e.kind === 'chat' ? [e.payload.message] : []))
 
-/** Every seq after the first, each once, in order. */
+/** Expects every seq from the first one on, once and in order. */
 function expectNoGap({ all }: EnvelopeRecorder): void {
   const seqs = all.map(({ seq = 0 }) => seq)
   expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] ?? 0) + index))
@@ -132,7 +132,7 @@ describe('a gateway that restarts', () => {
   })
 })
 
-/** The same address, but another gateway behind it. */
+/** Starts a proxy at the same address, in front of another gateway. */
 const proxyAt = (url: string, port: number) => proxy(port, Number(new URL(url).port))
 
 describe('a bad line', () => {
@@ -188,7 +188,7 @@ describe('a bad line', () => {
 })
 
 describe('a gateway that closes for a reason', () => {
-  /** Accepts all connections, then closes them with this code. */
+  /** A gateway that closes each connection with this code. */
   async function closing(code: number) {
     const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
     let connections = 0

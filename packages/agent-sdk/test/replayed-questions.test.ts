@@ -4,11 +4,11 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { eventually } from './support/eventually.js'
 import { accepted, scriptedDial } from './support/scripted-line.js'
 
-/** The waits between tries are drawn between nothing and a bound. */
+/** Waits between reconnect attempts are random, so this makes them 0. */
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
 afterEach(() => void vi.restoreAllMocks())
 
-/** A participant that answers, over a line that was cut once, and what it was asked. */
+/** An agent whose connection was lost once, and the questions that it received. */
 async function resumed() {
   const line = scriptedDial('bot')
   const opening = SpaceClient.open(line.dial, { url: 'memory:', space: 'test' })

@@ -4,11 +4,11 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { eventually } from './support/eventually.js'
 import { accepted, scriptedDial } from './support/scripted-line.js'
 
-/** The waits between tries are drawn between nothing and a bound. */
+/** Waits between reconnect attempts are random, so this makes them 0. */
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0))
 afterEach(() => void vi.restoreAllMocks())
 
-/** A participant with a tool, and which requests its tool was called for. */
+/** A participant with a tool, and the ids of the calls that ran it. */
 async function serving(query: { after?: number } = {}) {
   const line = scriptedDial('tools')
   const opening = SpaceClient.open(line.dial, { url: 'memory:', space: 'test', ...query })

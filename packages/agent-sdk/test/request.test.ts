@@ -8,7 +8,7 @@ import { byId, byKind, caughtUp, recordEnvelopes } from './support/record-envelo
 
 const participants: Record<string, Capability[]> = { ana: ['*'], bob: ['*'], files: ['*'], mute: ['chat'] }
 
-/** Ana, and a participant with tools. */
+/** A space with ana, and `files`, which offers tools. */
 async function couple() {
   const space = await createTestSpace({ participants })
   const [ana, files] = await Promise.all([space.join('ana'), space.join('files')])
@@ -102,7 +102,7 @@ describe('a request', () => {
   })
 })
 
-/** A tool that works until it is stopped; `stopped` resolves with the reason. */
+/** Offers a tool that runs until its signal is aborted; `stopped` resolves with the reason. */
 function endless(files: SpaceClient) {
   const [begun, stopped] = [deferred(), deferred<unknown>()]
   files.tool('wait', {}, async (_, { signal }) => {

@@ -83,7 +83,7 @@ describe('watching for silence', () => {
   })
 })
 
-/** A client whose lines receive what the test counts. */
+/** A client for which the test sets the number of received bytes or frames. */
 async function seated(how: Pick<Transport, 'countsFrames'> = {}) {
   const line = scriptedDial()
   const heard = { count: 0 }

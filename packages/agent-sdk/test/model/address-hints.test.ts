@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { events, type ModelReply, serveModel } from '../../../../test/support/model-server.js'
 import { stage } from './stage.js'
 
-/** The error for the asker, with `*` for the model and its server. */
+/** Lets a request fail. Returns the asker's error, with `*` in place of the model and its server. */
 async function failAt(
   reply: ModelReply,
   address: (root: string) => string,

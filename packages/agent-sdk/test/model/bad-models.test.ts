@@ -15,7 +15,7 @@ import {
 import { times } from '../../../../test/support/soak.js'
 import { listStory, stage } from './stage.js'
 
-/** Through a provider's own package, and through the one for OpenAI-compatible servers. */
+/** Options for a model via a provider's own package, or via the package for OpenAI-compatible servers. */
 const providers: readonly [name: string, at: (baseURL: string) => Partial<AgentOptions>][] = [
   ['anthropic', (baseURL) => ({ model: createAnthropic({ baseURL, apiKey: 'wrong' })('claude-sonnet-4-5') })],
   ['openai', (baseURL) => ({ model: createOpenAI({ baseURL, apiKey: 'wrong' }).responses('gpt-5') })],

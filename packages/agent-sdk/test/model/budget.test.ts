@@ -5,7 +5,7 @@ import { DayBudget } from '../../src/model/budget.js'
 
 const hour = 3_600_000
 
-/** Conclusions of this many hours ago, the latest first, on a page each. */
+/** A day budget whose log contains conclusions from this many hours ago, latest first, one per page. */
 function budgetAfter(conclusions: readonly (readonly [hoursAgo: number, tokens: object])[], limit = 100) {
   let now = Date.parse('2026-11-29T12:00:00Z')
   const asked: unknown[] = []

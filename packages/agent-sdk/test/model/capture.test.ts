@@ -58,7 +58,7 @@ describe('an agent answers', () => {
   })
 })
 
-/** A store that throws when it should append one of these kinds. */
+/** A store that throws when an envelope of a refused kind is appended. */
 function failing(inner: LogStore, isRefused: (kind: string) => boolean): LogStore {
   const open = async (space: string): Promise<EnvelopeLog> => {
     const log = await inner.open(space)

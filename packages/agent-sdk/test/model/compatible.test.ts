@@ -33,7 +33,7 @@ describe('a model at a baseURL', () => {
     const { payload } = await here.heard.until(({ kind }) => kind === 'reasoning.conclusion')
     expect(payload).toMatchObject({ metadata: { model: 'qwen3', tokens: { input: 10, output: 14 } } })
     const { payload: begun } = await here.heard.until(({ kind }) => kind === 'reasoning.start')
-    // The address of its server is its operator's to know.
+    // The address of the server is not public: only its operator may know it.
     const named = { model: 'qwen3', provider: 'openai-compatible', modelFull: 'openai-compatible/qwen3' }
     expect(begun).toEqual({ metadata: named })
   })
@@ -54,7 +54,9 @@ describe('a model at a baseURL', () => {
     expect(inspect(error)).not.toMatch(/acme|blue/)
   })
 
-  /** A failed request as the asker, the log and the operator see it. */
+  /**
+   * Lets a request fail. Returns the answer to the asker, and everything that the log and the operator get.
+   */
   async function failing(reply: ModelReply, options: Partial<AgentOptions>) {
     const { baseURL } = await serveModel([reply])
     const settings = { maxRetries: 0, ...options.settings }

@@ -13,7 +13,7 @@ const steps: readonly (readonly Deed[])[] = [
   answering('5'),
 ]
 
-/** All that this run says, to ana, who may observe what is targeted, and to bob. */
+/** Runs an agent. Returns the thoughts that ana, who has `observe.targeted`, and bob receive. */
 async function seen(script: readonly (readonly Deed[])[], options: Parameters<typeof stage>[1]) {
   await using here = await stage(script, options)
   const [anas, bobs] = [here.heard, recordEnvelopes(here.bob)]

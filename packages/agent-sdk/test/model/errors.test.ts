@@ -7,7 +7,7 @@ import { adding, answering, getPrompt, listStory, type Script, type Stage, stage
 
 const provider = 'openai.responses'
 
-/** The results of the model's last calls, as it reads them. */
+/** The tool results in a request to the model. */
 const getToolResults = ({ model }: Stage, index: number): unknown[] => {
   const { content = [] } = getPrompt(model, index).at(-1) ?? {}
   return (content as { output?: { value: unknown } }[]).map(({ output }) => output?.value)

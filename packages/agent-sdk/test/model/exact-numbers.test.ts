@@ -41,7 +41,7 @@ const choose = (said: string): string =>
   `{"id":"r","created":1,"model":"m","choices":[{"index":0,${said},"finish_reason":"tool_calls"}]}`
 const done = completion('stop', { content: 'Done.' })
 
-/** How providers stream a call, and an answer. */
+/** By provider, how it streams a call and an answer. */
 const wires: readonly [Wire, ...Wire[]] = [
   [
     'chat completions',
@@ -98,7 +98,10 @@ const wires: readonly [Wire, ...Wire[]] = [
   ],
 ]
 
-/** A model calls a tool with this JSON. Gives the frames that hold the call, and what the model is sent after it. */
+/**
+ * Lets a model call a tool with this JSON. Returns the frames that contain the call, and the next request to
+ * the model.
+ */
 async function keep(json: string, capabilities: readonly Capability[], wire: Wire = wires[0]) {
   const [, calling, answer, at] = wire
   const participants = { ana: ['*'], bot: capabilities, desk: ['*'] }

@@ -16,7 +16,7 @@ import { eventually } from '../support/eventually.js'
 import { listStory, stage } from './stage.js'
 import { block, message } from './wire.js'
 
-/** A server with three models, of which each has a script of its own. */
+/** A server with three models; each has its own script. */
 const serveThree = (scripts: Readonly<Record<string, (body: ChatBody) => ModelReply>>) =>
   serveModel((body) => scripts[body.model]?.(body) ?? failing(404, `no ${body.model}`))
 
@@ -61,7 +61,7 @@ describe('another model answers where one', () => {
     clock.advance(60_000)
     clock.advance(60_000)
     expect(await answer).toBe('It is 5.')
-    // It is not asked again at once; after some time it is.
+    // The failed model is not used for the next question, but again after some time.
     expect(await here.ask()).toBe('It is 5.')
     expect(requests.map(({ body }) => body.model)).toEqual(['first', 'second', 'second'])
     clock.advance(61_000)

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.js'
 import { adding, answering, getPrompt, type Stage, stage } from './stage.js'
 
-/** All that some program takes for a line break. */
+/** Line breaks in the opinion of at least one program. */
 const breaks = ['\n', '\r', '\r\n', '\v', '\f', '\u001c', '\u001d', '\u001e', '\u0085', '\u2028', '\u2029']
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const lines = (text: string): string[] => text.split(/[\n\v\f\r\u001c-\u001e\u0085\u2028\u2029]/)
@@ -71,7 +71,7 @@ test('a question, what was said before it and what is said meanwhile have the sa
   expect(getTexts(here, 1)).toEqual([`${framed}\n\n${framed}`, framed])
 })
 
-/** The result of a call of `give`, as the model reads it. */
+/** The result of a call of `give` in the request to the model. */
 const read = async (give: () => unknown): Promise<string> => {
   await using here = await stage([[{ call: 'desk__give', input: {} }], answering('done')])
   here.desk.tool('give', {}, give)

@@ -23,19 +23,22 @@ import { event } from './wire.js'
 
 const answer = 'It is 5.'
 
-/** A text as the deltas of a stream, in pieces of this many characters. */
+/** Splits a text into the deltas of a stream, with `length` characters each. */
 const inPieces = (text: string, length = times(7, 3)): object[] =>
   (text.match(new RegExp(`[\\s\\S]{1,${length}}`, 'g')) ?? []).map((content) => ({ content }))
 
 const speaking = (text: string): string => completion('stop', ...inPieces(text))
 
-/** An agent that remembers nothing, so that each question is a conversation of its own; its model gives these texts in turn. */
+/**
+ * An agent without memory, so that each question is a separate conversation. Its model answers with these
+ * texts in order.
+ */
 async function conversations(texts: readonly string[]) {
   const { baseURL, requests } = await serveModel(texts.map((text) => ({ body: speaking(text) })))
   const here = await stage([], { model: 'm', baseURL, memory: 0 })
   let [asked, heard] = [0, 0]
   return {
-    /** Asks once; gives what came of it. */
+    /** Asks once. Returns the answer, and the envelopes and requests of that turn. */
     ask: async () => {
       const text = await here.ask()
       const all = here.heard.all.slice(heard)

@@ -14,13 +14,13 @@ import {
 } from '../../../../test/support/model-server.js'
 import { listStory, stage } from './stage.js'
 
-/** Tokens, as far as a server of a test is concerned. */
+/** Estimates tokens as the server of this test does. */
 const countTokens = ({ messages, tools }: ChatBody): number =>
   Math.ceil(JSON.stringify([messages, tools]).length / 4)
 
 const maxTokens = 8192
 
-/** A server of a model with a context of 8,192 tokens; what it says when there are more. */
+/** A server of a model with a context of 8,192 tokens. `explain`: its response to longer requests. */
 const serveSmall = (
   explain: (tokens: number) => ModelReply,
   reply: (body: ChatBody) => ModelReply = () => saying('Noted.'),

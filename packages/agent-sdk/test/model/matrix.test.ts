@@ -39,20 +39,20 @@ const answer = 'It is 5.'
 const thought = 'RAW THOUGHT.'
 const args = { a: 2, b: 3 }
 
-/** The content of an answer; `field` is the place of a thought or a refusal. */
+/** The content of a response. `field`: the name of the field with the thought or the refusal. */
 interface Said {
   readonly field?: string
   readonly thought?: string
   readonly refusal?: string
   readonly text?: string
   readonly call?: typeof args
-  /** Finish reason of the server. */
+  /** The finish reason of the response. */
   readonly ends?: string
 }
 
 interface Protocol {
   connect(baseURL: string): Partial<AgentOptions>
-  /** An answer that breaks off after its first words. */
+  /** A stream that ends after its first words. */
   readonly begin: string
   write(said: Said): string
 }
@@ -63,7 +63,7 @@ const usage = { input_tokens: 5, output_tokens: 7 }
 const part = { item_id: 'msg_1', output_index: 1, content_index: 0 }
 const summaryPart = { item_id: 'rs_1', output_index: 0, summary_index: 0 }
 
-/** Applies `make` to a value, if there is one. */
+/** Applies `make` to a value unless it is `undefined`. */
 const made = <Value, Made>(value: Value | undefined, make: (value: Value) => readonly Made[]) =>
   value === undefined ? [] : make(value)
 
@@ -163,7 +163,7 @@ const protocols: Readonly<Record<Wire, Protocol>> = {
 
 type Script = Parameters<typeof serveModel>[0]
 
-/** Asks once; gives what came of it. */
+/** Asks once. Returns the answer, the requests, and the envelopes of the turn. */
 async function ask(wire: Wire, script: Script, options: Partial<AgentOptions> = {}) {
   const { baseURL, requests } = await serveModel(script)
   await using here = await stage([], { ...protocols[wire].connect(baseURL), ...options })
@@ -202,13 +202,13 @@ async function tryCall(wire: Wire, habit: CallHabit): Promise<void> {
   expect(calls).toEqual([{ name: 'add', arguments: args }])
 }
 
-/** Thoughts in parts of the content. */
+/** Thoughts as parts of the content, in two forms. */
 const parts = {
   thinking: { type: 'thinking', thinking: [{ type: 'text', text: thought }] },
   summary: { type: 'reasoning', summary: [{ type: 'summary_text', text: thought }] },
 }
 
-/** The conclusion's note on the reasoning. */
+/** By treatment of thoughts, `reasoning` in the metadata of the conclusion. */
 const noted: Readonly<Record<ThoughtOutcome, string | undefined>> = {
   shown: 'summary',
   hidden: 'full',
@@ -244,7 +244,7 @@ async function tryThoughts(wire: Wire, habit: ThoughtHabit, outcome: ThoughtOutc
   expect(metadata.reasoning).toBe(noted[outcome])
 }
 
-/** Whether a server that refuses a request takes it after the change. */
+/** By change, whether a request has been changed so that the server accepts it. */
 const isTaken: Readonly<Record<Change, (body: ChatBody) => boolean>> = {
   usage: ({ stream_options }) => stream_options === undefined,
   thoughts: ({ messages }) =>

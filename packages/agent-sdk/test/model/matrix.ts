@@ -1,16 +1,22 @@
 import callForms from '../fixtures/model-habits/calls-as-text.json' with { type: 'json' }
 
-/** The protocol that a server speaks: its own, or Chat Completions as OpenAI's. */
+/** The API of a server; `chat`: Chat Completions as defined by OpenAI. */
 export type Wire = 'chat' | 'responses' | 'anthropic' | 'gemini'
 
-/** How a call comes: in a field, as text in a form, with arguments of an odd kind, or under an odd name. */
+/**
+ * How a server sends tool calls: in a field, as text in one of the known forms, with unusual arguments, or
+ * with an unusual name.
+ */
 export type CallHabit =
   | { readonly field: string }
   | { readonly form: string }
   | { readonly args: string }
   | { readonly name: string }
 
-/** How thoughts come: in a field, in parts of the content, between marks, before a closing mark, as a number of tokens, or not at all. */
+/**
+ * How a server sends thoughts: in a field, in parts of the content, in tags, before a closing tag, as a
+ * number of tokens, or not at all.
+ */
 export type ThoughtHabit =
   | { readonly field: string }
   | { readonly part: 'thinking' | 'summary' }
@@ -19,16 +25,21 @@ export type ThoughtHabit =
   | 'counted'
   | 'none'
 
-/** A change to a request that a server refuses. */
+/** A change to a request that a server has refused. */
 export type Change = keyof typeof changes
 
-/** How a refusal comes: in a field of the answer, as a finish reason, or as a status, which may be answered by a change. */
+/**
+ * How a server sends refusals: in a field of the response, as a finish reason, or as a status. After some,
+ * the request is changed and repeated.
+ */
 export type RefusalHabit =
   | { readonly field: string }
   | { readonly ends: string }
   | { readonly status: number; readonly says: string; readonly change?: Change }
 
-/** How a failure comes: as a status with a body, as a finish reason, or as an event in the midst of the answer. */
+/**
+ * How a server sends failures: as a status with a body, as a finish reason, or as an event within the answer.
+ */
 export type ErrorHabit =
   | { readonly status: number; readonly body: unknown }
   | { readonly ends: string }
@@ -41,7 +52,9 @@ interface Habits {
   readonly errors: ErrorHabit
 }
 
-/** The habits of one server or family of models. In Chat Completions, absent fields are as usual. */
+/**
+ * The habits of a server or a family of models. For Chat Completions, absent fields are as in the first row.
+ */
 export type Row = { readonly of: string } & (
   | ({ readonly wire?: undefined } & Partial<Habits>)
   | ({ readonly wire: Exclude<Wire, 'chat'> } & Habits)
@@ -54,12 +67,15 @@ const changes = {
   tools: 'sent again without tools',
 }
 
-/** The text of each error, whatever its body. */
+/** The message in each error body. */
 export const reason = 'no room for now'
 
 const openai = { error: { message: reason, type: 'server_error', code: null } }
 
-/** The rows of the table in docs/compatibility.md; each cell is tried by `matrix.test.ts`. The first row is what is usual. */
+/**
+ * The rows of the table in docs/compatibility.md, which `matrix.test.ts` tests cell by cell. The first row is
+ * the usual case.
+ */
 export const matrix: readonly Row[] = [
   {
     of: 'Chat Completions',
@@ -287,7 +303,7 @@ export const matrix: readonly Row[] = [
 
 const code = (text: string): string => `\`${text}\``
 
-/** The mark with which a call as text begins, or what kind of text it is. */
+/** The mark with which a call in this form begins; `JSON` if it has none. */
 const formMark = (form: string): string => {
   const text = callForms.find(({ of }) => of === form)?.variants[0]?.text ?? ''
   const mark = /^(?:\]<\]\w+\[>\[|<[^>]*>|\[[A-Z_]+\])/.exec(text)?.[0]
@@ -303,7 +319,7 @@ function describeCall(habit: CallHabit): string {
 
 export type ThoughtOutcome = 'shown' | 'hidden' | 'counted' | 'none'
 
-/** The treatment of thoughts by default. */
+/** How thoughts of this kind are treated by default. */
 export function findThoughtOutcome(habit: ThoughtHabit, { wire }: Row): ThoughtOutcome {
   if (habit === 'none' || habit === 'counted') return habit
   return wire === undefined ? 'hidden' : 'shown'
@@ -325,14 +341,14 @@ function describeRefusal(habit: RefusalHabit): string {
   return `${status} “${says}”: ${change === undefined ? 'quoted' : changes[change]}`
 }
 
-/** The place of the server's words in the body of an error. */
+/** Path of the error message in the body of an error. */
 const findWords = (body: unknown): string =>
   Object.entries(Object(body))
     .filter(([, value]) => JSON.stringify(value)?.includes(reason))
     .map(([key, value]) => (typeof value === 'string' ? key : `${key}.${findWords(value)}`))
     .join()
 
-/** Whether the model is asked again at once. */
+/** Whether the request is repeated immediately. */
 export const isAskedAgain = (habit: ErrorHabit): boolean =>
   'ends' in habit || ('status' in habit && (habit.status === 429 || habit.status >= 500))
 
@@ -343,7 +359,7 @@ function describeError(habit: ErrorHabit): string {
   return `${habit.status}, ${code(findWords(habit.body))}: ${outcome}`
 }
 
-/** The rows of the table: server or model, a call, its thoughts, a refusal, an error. */
+/** The rows of the table, with these columns: server or model, a call, its thoughts, a refusal, an error. */
 export const describeRows = (): string[][] =>
   matrix.map((row) => [
     row.of,

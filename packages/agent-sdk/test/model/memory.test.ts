@@ -5,10 +5,10 @@ import { getPrompt, type Stage, stage } from './stage.js'
 
 const always = () => [{ text: 'noted' }]
 
-/** Templates of models want a person to begin. */
+/** A prompt begins with a user message, because many chat templates require it. */
 const notShown = '(What was said before this is not shown.)'
 
-/** The model's latest prompt, without its instructions. */
+/** The texts of the latest request to the model, without the system prompt. */
 const listPrompt = ({ model }: Stage): string[] =>
   getPrompt(model, model.requests.length - 1)
     .slice(1)

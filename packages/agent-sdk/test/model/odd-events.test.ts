@@ -14,7 +14,7 @@ const json = '{"a":2,"b":3}'
 const named = { name: 'desk__add', arguments: json }
 const call = { index: 0, id: 'c', function: named }
 
-/** The answer of an agent whose model gives these replies. */
+/** Asks an agent whose model sends these replies. */
 async function asked(...replies: readonly ModelReply[]) {
   const { baseURL, requests } = await serveModel(replies)
   await using here = await stage([], { model: 'm', baseURL, settings: { maxRetries: 0 } })

@@ -21,7 +21,7 @@ describe('tools that change in the middle of a turn:', () => {
   const schema = (key: string) => ({ type: 'object', properties: { [key]: { type: 'number' } } })
   const tool = (name: string, key = 'a') => ({ name, inputSchema: schema(key) })
 
-  /** Bob lists other tools while his first one is called. */
+  /** An agent whose model calls two tools of bob; bob changes his tool list during the first call. */
   async function changed(before: readonly object[], after: readonly object[], second: string) {
     const { baseURL, requests } = await serveModel([
       calling('bob__first', { a: 1 }),

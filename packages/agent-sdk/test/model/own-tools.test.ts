@@ -10,7 +10,7 @@ import { answering, getPrompt, getToolCalls, listStory, type Stage, stage } from
 
 const offered = ({ model }: Pick<Stage, 'model'>, index = 0): (string | undefined)[] =>
   model.requests[index]?.tools?.map(({ name }) => name) ?? []
-/** The results of calls, as the model has read them. */
+/** The tool results in the second request to the model. */
 const results = ({ model }: Stage): string => JSON.stringify(getPrompt(model, 1).at(-1))
 const weather = tool(
   'weather',

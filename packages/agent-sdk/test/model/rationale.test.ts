@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../test/verifies.js'
 import { adding, answering, stage } from './stage.js'
 
-/** The public reasons for the calls of one step. */
+/** Runs a step. Returns the rationales of its calls. */
 async function reasonsFor(
   step: readonly Deed[],
   provider = 'openai.responses',

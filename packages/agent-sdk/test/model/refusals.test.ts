@@ -13,7 +13,9 @@ import { listStory, stage } from './stage.js'
 
 type Rule = (body: ChatBody) => boolean
 
-/** A server that takes what the rule allows; all else it refuses with these words. Thinks and calls a tool first. */
+/**
+ * A server that refuses requests unless `isTaken`, with these words. Its model calls a tool, then answers.
+ */
 async function strict(isTaken: Rule, words: string, status = 400) {
   const refused: ChatBody[] = []
   const server = await serveModel((body): ModelReply => {
@@ -29,7 +31,7 @@ async function strict(isTaken: Rule, words: string, status = 400) {
   return { ...server, refused }
 }
 
-/** Two questions: what was refused at the first one is not tried again at the second. */
+/** Asks two questions: a refusal at the first one must not occur again at the second one. */
 async function askTwice(isTaken: Rule, words: string, options: Partial<AgentOptions> = {}, status = 400) {
   const { baseURL, refused, requests } = await strict(isTaken, words, status)
   await using here = await stage([], { model: 'm', baseURL, settings: { maxRetries: 0 }, ...options })
@@ -37,7 +39,7 @@ async function askTwice(isTaken: Rule, words: string, options: Partial<AgentOpti
   return { answers, refused, requests, story: listStory(here.heard), troubles: here.troubles }
 }
 
-/** Has requests to an address answered by a server of the test. */
+/** Redirects requests from an address to a server of the test. */
 function reachAt(address: string, server: string): void {
   const { fetch } = globalThis
   vi.stubGlobal('fetch', (input: string, init: RequestInit) => fetch(input.replace(address, server), init))
@@ -139,7 +141,7 @@ describe('what a provider refuses is sent otherwise, once, and so from then on',
       const asked = await here.ana.ask('Hello?', { to: ['bot'], thinkingLevel: 'low' })
       expect(asked.text).toBe('It is 5.')
     }
-    // Version 6 of the package has no such setting.
+    // Version 6 of the `ai` package never sends the refused setting.
     expect(refused.length).toBeLessThanOrEqual(1)
   })
 
@@ -182,7 +184,7 @@ describe('thoughts go back', () => {
 })
 
 describe('a tool of which the schema is refused', () => {
-  /** Takes tools but `desk__odd`, of which it takes what the rule allows. */
+  /** Asks an agent that has a tool `desk__odd`, at a server that refuses requests unless `isTaken`. */
   const askWith = async (isTaken: Rule, words: string | ((body: ChatBody) => string)) => {
     const refused: ChatBody[] = []
     const { baseURL, requests } = await serveModel((body): ModelReply => {

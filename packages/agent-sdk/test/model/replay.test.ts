@@ -7,7 +7,7 @@ const signed = { anthropic: { signature: 'c2lnbmVk' } }
 const redacted = { anthropic: { redactedData: 'ZW5jcnlwdGVk' } }
 const callSigned = { google: { thoughtSignature: 'Z2VtaW5p' } }
 
-/** The model's first step, as the second request returns it. */
+/** Runs a step. Returns its content as the second request sends it back. */
 async function sentBack(step: readonly Deed[], options: { provider?: string } & Partial<AgentOptions> = {}) {
   await using here = await stage([step, answering('done')], options)
   await here.ask()

@@ -8,7 +8,7 @@ import { recordEnvelopes } from '../support/record-envelopes.js'
 import { promptOf, remembering } from '../support/remembering.js'
 
 const noted = () => [{ text: 'noted' }]
-/** One turn after the other: missed questions come first. */
+/** One turn at a time, so that missed questions are answered before later ones. */
 const oneByOne = { concurrency: 1 }
 
 /** Asks a public question, and returns the answer. */
@@ -83,7 +83,9 @@ test('an agent that cannot read the log says so once, and answers with what it k
 })
 
 describe('a question that was asked while the agent was away', () => {
-  /** Earlier answers, in order, once a later question was answered. */
+  /**
+   * Asks another question. When it is answered, returns the correlation ids of all answers so far, in order.
+   */
   async function answersOf(ana: SpaceClient): Promise<unknown[]> {
     const heard = recordEnvelopes(ana)
     const { id } = await ana.chat('last', { mention: 'bot' })
@@ -130,7 +132,7 @@ describe('a question that was asked while the agent was away', () => {
       expect(heard.all.filter(({ kind, from }) => kind === Kind.chat && from === 'bot')).toHaveLength(40),
     )
     expect(program.troubles).toEqual([])
-    // The latest messages are read at the same time.
+    // Two, because the latest messages are read at the same time as the missed questions are looked up.
     expect(maxAtOnce).toBeLessThanOrEqual(2)
   })
 

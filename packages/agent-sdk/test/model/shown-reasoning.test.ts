@@ -13,13 +13,13 @@ interface Body {
   readonly generationConfig?: { readonly thinkingConfig?: unknown }
 }
 
-/** The reasoning options in a model's first request to its provider. */
+/** The reasoning options in the first request to the provider. */
 async function asked(
   choose: (settings: ReturnType<typeof wire>['settings']) => AgentModel,
   providerOptions?: ModelSettings['providerOptions'],
 ): Promise<unknown> {
   const { bodies, settings } = wire<Body>([''])
-  // The provider answers nothing.
+  // Without retries, because the provider's answer is empty.
   const options = { maxRetries: 0, ...(providerOptions && { providerOptions }) }
   await using here = await stage([], { model: choose(settings), settings: options })
   await here.ask()

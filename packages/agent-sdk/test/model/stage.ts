@@ -14,11 +14,11 @@ export interface Stage extends AsyncDisposable {
   readonly desk: SpaceClient
   readonly heard: EnvelopeRecorder
   readonly model: ScriptedModel
-  /** Errors other than answers. */
+  /** Errors that the agent reported to its operator. */
   readonly troubles: unknown[]
   /** Resolves when the agent has ended. */
   readonly ended: Promise<void>
-  /** Ana asks, and gets the answer. */
+  /** Lets ana ask a question, and returns the answer. */
   ask(question?: string): Promise<string>
 }
 
@@ -26,13 +26,16 @@ interface Options extends Partial<AgentOptions> {
   readonly provider?: string
   readonly capabilities?: readonly Capability[]
   readonly rates?: Partial<Limits['rates']>
-  /** The configured kind of bob and the desk; default: agent. */
+  /** The configured kind of bob and desk; default: agent. */
   readonly kind?: string
   /** Folder of the agent's transcript; default: none. */
   readonly transcripts?: string
 }
 
-/** Ana and Bob, an agent with a scripted model, and a desk with two tools: `add`, and `look`, which fails. */
+/**
+ * A space with ana, bob, an agent `bot` with a scripted model, and `desk` with two tools: `add`, and `look`,
+ * which fails.
+ */
 export async function stage(script: Script, options: Options = {}): Promise<Stage> {
   const { provider, capabilities = ['*'], rates, kind = 'agent', transcripts, ...rest } = options
   const owner = { kind, capabilities: ['*'] }
@@ -72,7 +75,10 @@ export const adding = (input: object, ...before: readonly Deed[]): readonly Deed
   { call: 'desk__add', input },
 ]
 
-/** The public part of the agent's run: kind and text, reason or tool, without lists of tools and deltas of its answer. */
+/**
+ * The public envelopes of the agent, formatted as kind and text, reason or tool. Omits tool lists, responses,
+ * and deltas.
+ */
 export function listStory({ all }: EnvelopeRecorder): string[] {
   const unlisted: ReadonlySet<string> = new Set([Kind.mcpResponse, Kind.chatDelta])
   return all.filter(({ from, kind }) => from === 'bot' && !unlisted.has(kind)).flatMap(formatEnvelope)
@@ -98,5 +104,5 @@ export const getToolCalls = ({ heard }: Pick<Stage, 'heard'>): unknown[] =>
     return [{ name, arguments: args }]
   })
 
-/** The messages of a request, as the model gets them. */
+/** The messages of a request to the model. */
 export const getPrompt = (model: ScriptedModel, index: number) => model.requests[index]?.prompt ?? []

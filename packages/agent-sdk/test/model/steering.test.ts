@@ -7,17 +7,17 @@ import { byKind } from '../support/record-envelopes.js'
 import { answering, getPrompt, listStory, type Stage, stage } from './stage.js'
 
 const provider = 'openai.responses'
-/** A step that thinks, and then nothing comes any more. */
+/** A step that sends a thought and then never ends. */
 const stuck: readonly Deed[] = [
   { text: 'So far' },
   { reasoning: 'Let me see. ' },
   { wait: () => new Promise(() => {}) },
 ]
 
-/** Resolves when the model has been asked so often. */
+/** Resolves when the model has received this many requests. */
 const requested = ({ model }: Stage, times: number) =>
   eventually(() => expect(model.requests).toHaveLength(times))
-/** Resolves when what comes before the wait is read. */
+/** Resolves when the first thought is in the log. */
 const thought = ({ heard }: Stage) => heard.until(byKind(Kind.reasoningThought))
 
 describe('a new message while the model thinks', () => {
@@ -103,7 +103,7 @@ describe('a new message while the model thinks', () => {
     expect(added).toMatchObject({ kind: Kind.reasoningThought, from: 'bob', context, correlationId: to })
     slow.resolve()
     const answer = await here.heard.until(({ from, kind }) => from === 'bot' && kind === Kind.chat)
-    // The answer answers the question, not the thought.
+    // The answer correlates with the question, not with the thought.
     expect(answer).toMatchObject({ correlationId: question.id, payload: { message: 'Seven.' } })
     expect(getPrompt(here.model, 1).at(-1)).toMatchObject({
       content: [{ text: 'bob: A thought about your reasoning: She means 2 + 5' }],
@@ -184,7 +184,7 @@ describe('who stops it', () => {
     await here.bob.send({ kind: Kind.reasoningCancel, context })
     expect(await answer).toBe('I was stopped: interrupted by bob')
     await eventually(() => expect(signal.aborted).toBe(true))
-    // An interruption is not an error: the operator reads no stack.
+    // An interruption is not an error, so it is not printed.
     expect(printed.mock.calls).toEqual([])
   })
 

@@ -11,7 +11,7 @@ import {
 } from '../../../../test/support/model-server.js'
 import { getToolCalls, listStory, stage } from './stage.js'
 
-/** The answer for the asker, with `*` for model and address, and the public text. */
+/** Returns the answer, with `*` in place of model and address, and all public envelopes. */
 async function askAt(reply: ModelReply, path = '/v1') {
   const server = await serveModel(() => reply)
   const baseURL = server.baseURL.replace('/v1', path)

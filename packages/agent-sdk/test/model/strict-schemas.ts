@@ -7,7 +7,7 @@ type Rule = (schema: Schema, isTop: boolean) => string | false
 
 const keysOf = (value: unknown): string[] => (isObject(value) ? Object.keys(value) : [])
 
-/** All providers. */
+/** Rules of all providers. */
 const common: readonly Rule[] = [
   ({ type }, isTop) => isTop && type !== 'object' && 'type must be "object"',
   ({ required }) =>
@@ -15,7 +15,7 @@ const common: readonly Rule[] = [
   ({ properties }) => properties !== undefined && !isObject(properties) && 'properties is no object',
 ]
 
-/** As they say it when they refuse a request. */
+/** By provider, its rules for schemas, with its own error messages. */
 const rules: Readonly<Record<Provider, readonly Rule[]>> = {
   openai: [
     ...common,
@@ -77,7 +77,7 @@ const rules: Readonly<Record<Provider, readonly Rule[]>> = {
   ],
 }
 
-/** Why a provider refuses a schema; `undefined`: it does not. */
+/** The error message with which a provider refuses a schema; `undefined` = it accepts the schema. */
 export function findRefusal(provider: Provider, schema: Schema, isTop = true): string | undefined {
   for (const rule of rules[provider]) {
     const problem = rule(schema, isTop)

@@ -20,7 +20,10 @@ interface OfferedFunction {
 const getTools = ({ tools }: ChatBody): readonly OfferedFunction[] =>
   (tools ?? []) as readonly OfferedFunction[]
 
-/** Why a server refuses a request that has a role out of turn, as templates of Mistral do. */
+/**
+ * The error message for messages that do not alternate, like that of Mistral's template; `undefined` = they
+ * do.
+ */
 function findMisplaced({ messages }: ChatBody): string | undefined {
   const [first, ...others] = messages.filter(({ role }) => role !== 'system')
   if (first?.role !== 'user') return 'Conversation roles must alternate user/assistant/user/assistant/...'
@@ -37,7 +40,7 @@ function findMisplaced({ messages }: ChatBody): string | undefined {
   return undefined
 }
 
-/** Refuses all that OpenAI, Anthropic, Gemini or a strict template would refuse. */
+/** Refuses everything that OpenAI, Anthropic, Gemini or a strict chat template refuses. */
 function refuse(provider: Provider, body: ChatBody): ModelReply | undefined {
   const tokens = Math.ceil(JSON.stringify([body.messages, body.tools]).length / 4)
   if (tokens > maxTokens) {
@@ -55,7 +58,7 @@ function refuse(provider: Provider, body: ChatBody): ModelReply | undefined {
   return undefined
 }
 
-/** A tool with a schema as no provider takes it. */
+/** A tool with a schema that no provider accepts. */
 const odd = (schema: Record<string, unknown>) => ({
   input: {
     '~standard': {
@@ -144,13 +147,13 @@ test('three agents answer fifty questions on strict servers with a small context
       providers[turn % 3] ?? 'openai',
       ...(turn % 5 === 0 ? [providers[(turn + 1) % 3] ?? 'gemini'] : []),
     ]
-    // Unaddressed messages come between the answers.
+    // Adds messages without addressee between the questions.
     if (turn % 4 === 0) await ana.chat(`By the way, ${'and so on '.repeat(30)}`)
     const { text: answer } = await ana.ask(`Question ${turn}: ${'why '.repeat(400)}`, { to: asked })
     expect(answer).toMatch(/ says so/)
   }
   expect(troubles.filter((each) => /could not|answered \d/.test(each))).toEqual([])
-  // Every kind of refusal occurred once, or a few times while the conversation grew.
+  // Refusals occurred, but only once for each reason, or a few times while the conversation grew.
   for (const provider of providers) {
     expect(refused.get(provider)).toBeGreaterThan(2)
     expect(refused.get(provider)).toBeLessThan(20)

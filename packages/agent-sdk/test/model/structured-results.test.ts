@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { adding, answering, getPrompt, stage } from './stage.js'
 
-/** A result, as the model reads it. */
+/** A result with this text and structured content, as the model gets it. */
 async function read(text: string, structuredContent: unknown): Promise<string> {
   await using here = await stage([[{ call: 'desk__give', input: {} }], answering('done')])
   const content = text === '' ? [] : [{ type: 'text', text }]

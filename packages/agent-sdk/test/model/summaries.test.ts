@@ -19,7 +19,7 @@ type Request = Parameters<Extract<Script, (...given: never[]) => unknown>>[0]
 const isNote = ({ prompt }: Request): boolean => JSON.stringify(prompt[0]).includes('keep notes')
 const textOf = ({ prompt }: Request): string => JSON.stringify(prompt.slice(1))
 
-/** Answers "noted", and writes summaries that count them. */
+/** A script that answers "noted", and writes numbered summaries. */
 function noteTaker() {
   let notes = 0
   return (request: Request) => [{ text: isNote(request) ? `summary ${++notes}` : 'noted' }]

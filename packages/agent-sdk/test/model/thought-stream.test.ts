@@ -12,7 +12,7 @@ const provider = 'openai.responses'
 const listThoughts = ({ heard }: Stage): string[] =>
   heard.all.flatMap((each) => (each.kind === Kind.reasoningThought ? [String(each.payload.message)] : []))
 
-/** Advances the time until the check holds, by this many milliseconds at most. */
+/** Advances the clock until the check passes, by at most `ms`. */
 async function passing(clock: FakeClock, ms: number, check: () => void): Promise<void> {
   let left = ms
   await eventually(() => {
@@ -25,7 +25,7 @@ async function passing(clock: FakeClock, ms: number, check: () => void): Promise
 type Part =
   Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer P> ? P : never
 
-/** The mock of the `ai` package itself: its parts come when they are ready. */
+/** The model mock of the `ai` package; its parts arrive when the generator yields them. */
 const mock = (parts: () => AsyncGenerator<Part>): MockLanguageModelV4 =>
   new MockLanguageModelV4({
     provider,
@@ -58,7 +58,7 @@ describe('what a model thinks token by token', () => {
     })
     await using here = await stage([], { model, clock })
     const answer = here.ask()
-    // The packages of models load first, which no clock measures.
+    // Importing the model packages takes real time, which the fake clock does not measure.
     await begun.promise
     await passing(clock, 10_000, () => expect(listThoughts(here)).toEqual(['First this. Then that.']))
     more.resolve()

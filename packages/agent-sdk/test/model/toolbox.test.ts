@@ -133,7 +133,7 @@ test('a tool has the same name whatever else there is', () => {
   expect(new Set(names).size).toBe(tools.length)
   for (const name of names) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,47}$/)
   for (const [at, tool] of tools.entries()) expect([...nameTools([tool]).keys()]).toEqual([names[at]])
-  // None takes the name of another that was made like that.
+  // A tool whose plain name equals a hashed name gets another name.
   const [, hashed = ''] = names
   expect([...nameTools([{ participant: 'a_b', name: hashed.slice('a_b__'.length) }]).keys()]).not.toContain(
     hashed,

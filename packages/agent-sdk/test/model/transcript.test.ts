@@ -26,7 +26,7 @@ const typesOf = (entries: readonly LogEntry[]): string[] =>
 const textOf = (entries: readonly LogEntry[], type: string): string[] =>
   entries.flatMap(({ commit: { content } }) => (content.content_type === type ? [content.text] : []))
 
-/** Everything that is on the disk, as it is. */
+/** The contents of all files in a folder, as one text. */
 const bytesOf = (folder: string): string =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((each) => each.isFile())
@@ -326,7 +326,7 @@ describe('a replay', () => {
   })
 
   describe('of a file that names a server', () => {
-    /** A turn whose prompts say that they were sent to this address. */
+    /** Entries of a turn whose prompts name this address as their server. */
     async function answeredAt(baseURL: string) {
       const transcripts = aFolder()
       await using here = await stage([answering('Five.')], { transcripts, transcript: 'full' })
@@ -453,7 +453,7 @@ describe('a file', () => {
     expect(file.verify()).toMatchObject({ ok: true, first: oldest?.number })
     for (let n = 0; n < 400; n++) file.append([draft('x'.repeat(4000), new Date(now()))])
     const kept = file.entries()
-    // Some more than 400,000 bytes are there until the next look.
+    // More than 400,000 bytes may be stored until the next pruning.
     expect(kept.length).toBeGreaterThan(60)
     expect(kept.length).toBeLessThan(200)
     expect(file.verify()).toMatchObject({ ok: true, commits: kept.length, first: 501 - kept.length })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { byKind } from '../support/record-envelopes.js'
 import { adding, answering, getPrompt, type Stage, stage } from './stage.js'
 
-/** It may look at what tools there are, and ask for calls. */
+/** Bot may list tools and propose calls, but not call. */
 const capabilities = [
   'chat',
   'reasoning.*',

@@ -19,7 +19,10 @@ import { deferred } from '../support/deferred.js'
 import { stage } from './stage.js'
 
 const raw = 'RAW THOUGHT'
-/** Streams of models that think: in marks of their own, in fields, with calls, cut off, and where the template began the thought. */
+/**
+ * Deltas of models that think: with thoughts in fields, in tags, around calls, cut off, or opened by the
+ * template.
+ */
 const fields = ['reasoning_content', 'reasoning'].flatMap((field) => [
   [{ [field]: raw }, { content: 'It is 5.' }],
   [{ content: 'First. ' }, { [field]: raw }, { content: 'It is 5.' }],
@@ -38,7 +41,7 @@ const texts = [
 
 const places = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 })
 
-/** The pieces that end at these places, given as parts of the length. */
+/** Splits a text or bytes at these places, given as fractions of the length. */
 function split<Whole extends string | Uint8Array>(whole: Whole, ends: readonly number[]): Whole[] {
   const at = [...ends.map((end) => Math.floor(end * whole.length)), whole.length].sort((a, b) => a - b)
   return at.map((end, index) => whole.slice(at[index - 1] ?? 0, end) as Whole)
@@ -55,7 +58,7 @@ const fieldStream = fc
   .tuple(fc.constantFrom(...fields), endings)
   .map(([deltas, ending]) => completion(ending, ...deltas))
 
-/** An agent whose model gives these streams, split at these bytes. Gives all that others are shown. */
+/** An agent whose model sends this stream, split at these places. Returns everything that others receive. */
 async function shown(body: string, ends: readonly number[], options: Partial<AgentOptions> = {}) {
   const reply: ModelReply = { body: split(new TextEncoder().encode(body), ends) }
   const { baseURL } = await serveModel(() => reply)
@@ -86,7 +89,7 @@ test('no raw thought is streamed, at any split of the text', () => {
       expect(said(events, 'text')).not.toMatch(/RA|AW|TH|UG/)
       expect(extraction.text).not.toContain(raw)
       expect(extraction).toEqual(
-        // Whether it was cut off a stream does not say.
+        // The field `truncated` is not compared, because the whole text has no finish reason.
         expect.objectContaining({ text: extractReasoning({ choices: [{ message: { content } }] })?.text }),
       )
     }),
@@ -96,7 +99,7 @@ test('no raw thought is streamed, at any split of the text', () => {
 
 test('a server whose template begins the thought is found out by its first answer, which is not shown live', async () => {
   const [unmarked, marked] = [`${raw}\n</think>\n\nIt is `, `<think>${raw}</think>It is `]
-  /** Whether the last of these answers is shown before it is whole. */
+  /** Whether the last of these answers is shown while it is written. */
   const isLive = async (...answers: string[]): Promise<boolean> => {
     const shown = deferred<boolean>()
     async function* body(text: string, isLast: boolean): AsyncGenerator<string> {

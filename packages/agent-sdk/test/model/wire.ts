@@ -4,7 +4,7 @@ interface Event {
 }
 
 export const event = (data: Event): string => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
-/** A block of an answer of Anthropic's. */
+/** Events of a content block in Anthropic's form. */
 export const block = (index: number, content_block: object, ...deltas: object[]): string =>
   [
     event({ type: 'content_block_start', index, content_block }),
@@ -23,7 +23,7 @@ export const begin = event({
   },
 })
 
-/** An answer of Anthropic's. */
+/** A complete stream in Anthropic's form. */
 export const message = (stop_reason: string, ...blocks: string[]): string =>
   [
     begin,
@@ -32,7 +32,7 @@ export const message = (stop_reason: string, ...blocks: string[]): string =>
     event({ type: 'message_stop' }),
   ].join('')
 
-/** A provider without a socket: it gives these answers in turn, and records requests. */
+/** A provider without a socket: sends these responses in order, and records the requests. */
 export function wire<Body>(answers: readonly string[]) {
   const bodies: Body[] = []
   const fetch = async (_: unknown, init?: RequestInit): Promise<Response> => {

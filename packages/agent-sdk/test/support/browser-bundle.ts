@@ -7,7 +7,7 @@ import { WebSocket } from 'ws'
 import { temporaryFolder } from '../../../../test/support/cli.js'
 import { repositoryRoot } from '../../../../test/support/files.js'
 
-/** Browsers do not require listeners for error events. */
+/** A WebSocket like that of browsers, which does not require a listener for errors. */
 class NativeSocket extends WebSocket {
   constructor(url: string, protocols: string[]) {
     super(url, protocols)
@@ -15,17 +15,19 @@ class NativeSocket extends WebSocket {
   }
 }
 
-/** The output of a bundler with code splitting for browsers. */
+/** A browser bundle with code splitting. */
 export interface BrowserBundle {
-  /** Bytes of what a page loads at once: the entry and the files that it imports; gzipped. */
+  /** Gzipped bytes that a page loads immediately: the entry point and its static imports. */
   readonly atOnce: number
-  /** Bytes of what it loads when something of it is needed; gzipped. */
+  /** Gzipped bytes that a page loads on demand. */
   readonly later: number
-  /** Runs it here, with the `WebSocket` that browsers have. `withoutLater`: what is loaded later cannot be. */
+  /**
+   * Loads the bundle in this process, with the `WebSocket` of browsers. `withoutLater`: dynamic imports fail.
+   */
   load<Module>(options?: { readonly withoutLater?: boolean }): Promise<Module>
 }
 
-/** Bundles a script as a developer would: `export { connect } from '@meup/agent-sdk'`. */
+/** Bundles a script as a developer would, such as `export { connect } from '@meup/agent-sdk'`. */
 export async function bundleForBrowsers(contents: string): Promise<BrowserBundle> {
   const { outputFiles, metafile } = await build({
     stdin: { contents, resolveDir: repositoryRoot },

@@ -1,6 +1,6 @@
 import { onTestFinished, vi } from 'vitest'
 
-/** Returns what is written to the console, or warned of, until the test is over. */
+/** Records console output and process warnings until the test ends. Returns a function that lists them. */
 export function watchComplaints(): () => readonly unknown[] {
   const levels = ['debug', 'info', 'log', 'warn', 'error'] as const
   const spies = [

@@ -1,4 +1,4 @@
-/** A promise that is settled from outside. */
+/** A promise with the functions that settle it. */
 export interface Deferred<Value> {
   readonly promise: Promise<Value>
   resolve(value: Value): void

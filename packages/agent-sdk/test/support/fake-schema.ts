@@ -4,7 +4,9 @@ export type FakeSchema<Output> = StandardSchema<Output>
 
 type Checked<Output> = Awaited<ReturnType<StandardSchema<Output>['~standard']['validate']>>
 
-/** The least that a library's schema is made of: a check, and a description of itself; `null`: it has none. */
+/**
+ * A minimal Standard Schema: `validate` checks a value, `describe` generates JSON Schema; `null` = it cannot.
+ */
 export const fakeSchema = <Output>(
   validate: (value: unknown) => Checked<Output> | Promise<Checked<Output>>,
   describe: null | ((options: { target: string }) => Record<string, unknown>) = () => ({ type: 'object' }),

@@ -2,13 +2,13 @@ import type { SpaceClient } from '@meup/agent-sdk'
 import type { AnyEnvelope } from '@meup/protocol'
 
 export interface EnvelopeRecorder {
-  /** Everything the seat was shown since it is listened to, in order. */
+  /** All envelopes received since the recording started, in order. */
   readonly all: readonly AnyEnvelope[]
-  /** The first envelope that fits, heard already or still to come. */
+  /** Resolves with the first matching envelope, recorded or future. */
   until(fits: (envelope: AnyEnvelope) => boolean): Promise<AnyEnvelope>
 }
 
-/** Listens along at a seat. */
+/** Records the envelopes that a client receives. */
 export function recordEnvelopes(seat: SpaceClient): EnvelopeRecorder {
   const all: AnyEnvelope[] = []
   const waiting = new Set<() => void>()
@@ -35,7 +35,7 @@ export function recordEnvelopes(seat: SpaceClient): EnvelopeRecorder {
 export const byId = (id: string) => (envelope: AnyEnvelope) => envelope.id === id
 export const byKind = (kind: string) => (envelope: AnyEnvelope) => envelope.kind === kind
 
-/** Waits until a seat has been shown everything that this one has sent before. */
+/** Waits until a listener has received everything that the sender has sent so far. */
 export async function caughtUp(sender: SpaceClient, listener: EnvelopeRecorder): Promise<void> {
   const { id } = await sender.send({ kind: 'test.fence' })
   await listener.until(byId(id))

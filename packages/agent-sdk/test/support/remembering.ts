@@ -10,16 +10,16 @@ import { type Standing, standing } from './standing.js'
 export interface Program {
   readonly bot: SpaceClient
   readonly model: ScriptedModel
-  /** Errors other than answers. */
+  /** Errors that the agent reported to its operator. */
   readonly troubles: unknown[]
-  /** Paths and queries of the pages that it has read of the log. */
+  /** Paths with queries of its requests for pages of the log. */
   readonly pages: string[]
-  /** As if it were killed. */
+  /** Ends the connection without a goodbye, like a killed process. */
   kill(): void
 }
 
 interface ProgramOptions extends Partial<AgentOptions> {
-  /** Called before each request, and when its answer is there; what it waits for delays that. */
+  /** Called before each HTTP request, and after its response. Returned promises are awaited. */
   readonly onRequest?: (url: URL) => unknown
   readonly onAnswer?: () => unknown
 }
@@ -28,11 +28,14 @@ export interface Remembering {
   readonly gateway: Standing
   readonly ana: SpaceClient
   enter(id: string): Promise<SpaceClient>
-  /** Runs the program of "bot": an agent with a scripted model. It keeps no transcript unless it is given a store. */
+  /**
+   * Starts a program of `bot`: an agent with a scripted model. Without `transcriptStore`, it has no
+   * transcript.
+   */
   run(script: Script, options?: ProgramOptions): Promise<Program>
 }
 
-/** A gateway on a socket with ana, bob and "bot", whose programs come and go. */
+/** A gateway on a socket, with ana, bob and bot. Programs of bot can be started and killed. */
 export async function remembering(
   options: Partial<Parameters<typeof standing>[0]> & Partial<TestSpaceOptions> = {},
 ): Promise<Remembering> {
@@ -72,11 +75,11 @@ export async function remembering(
   }
 }
 
-/** The texts of a request, without what the model is. */
+/** The texts of a request to the model, without the system prompt. */
 export const promptOf = ({ model }: Pick<Program, 'model'>, index = model.requests.length - 1): string[] =>
   (model.requests[index]?.prompt ?? [])
     .slice(1)
     .map(({ content }) => (content as readonly { readonly text: string }[])[0]?.text ?? '')
 
-/** All that a model was sent. */
+/** All requests to a model as JSON. */
 export const allSent = ({ model }: Pick<Program, 'model'>): string => JSON.stringify(model.requests)

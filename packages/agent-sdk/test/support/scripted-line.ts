@@ -1,25 +1,25 @@
 import type { Dial, DialRequest, TransportEvents } from '@meup/agent-sdk/internal'
 import { defaultLimits, type Envelope, PROTOCOL, type WelcomePayload } from '@meup/protocol'
 
-/** An envelope sent over a line. */
+/** An envelope as the client sends it. */
 type Sent = Omit<Envelope, 'protocol' | 'ts' | 'from' | 'seq'>
 
-/** One connection, with the test at the gateway's end. */
+/** A connection; the test acts as the gateway. */
 export interface ScriptedLine {
   readonly request: DialRequest
   readonly sent: Sent[]
-  /** The close code the client's end sent. */
+  /** The close code that the client sent. */
   readonly closed: number | undefined
-  /** `answers`: what was asked for, on this line. */
+  /** Sends a welcome. `answers`: the subscription change that it answers. */
   welcome(change?: Partial<WelcomePayload>, answers?: Sent): void
-  /** Delivers envelopes in one turn of the event loop, as a socket does with what came in one packet. */
+  /** Delivers envelopes in one tick, like a socket that received them in one packet. */
   deliver(...envelopes: object[]): void
-  /** Echoes something sent as if the space had accepted it. */
+  /** Echoes a sent envelope, as if the gateway had accepted it. */
   accept(sent: Sent, seq: number): void
   close(code: number, reason?: string): void
 }
 
-/** A dial whose lines do what the test says. `refuse` makes the next dials fail. */
+/** A `dial` function whose connections the test controls. `refuse`: lets further attempts fail. */
 export function scriptedDial(me = 'me') {
   const lines: ScriptedLine[] = []
   const [ready, awaited]: [ScriptedLine[], ((line: ScriptedLine) => void)[]] = [[], []]
@@ -44,7 +44,7 @@ export function scriptedDial(me = 'me') {
   return {
     dial,
     lines,
-    /** The next line that is opened, at a time when its events may begin. */
+    /** Resolves with the next connection, when frames may be sent on it. */
     next: (): Promise<ScriptedLine> =>
       new Promise((resolve) => {
         awaited.push(resolve)

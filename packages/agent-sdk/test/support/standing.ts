@@ -10,18 +10,18 @@ import { createTestGateway, type TestSpaceOptions } from '@meup/gateway/testing'
 
 export type OpenStore = () => LogStore | Promise<LogStore>
 
-/** A log in memory that outlives the gateways that use it. */
+/** A log in memory that several gateways can use one after another. */
 export function lastingMemory(): OpenStore {
   const spaces: NonNullable<Parameters<typeof memoryStore>[0]> = new Map()
   return () => memoryStore(spaces)
 }
 
-/** A gateway on a real socket that can be stopped and started again at the same address. */
+/** A gateway on a real socket that can be stopped, and started again at the same address. */
 export interface Standing extends AsyncDisposable {
   readonly url: string
   readonly port: number
   stop(): Promise<void>
-  /** Starts with the same log, unless another one is given. */
+  /** Starts the gateway with the same log, unless `open` is given. */
   start(open?: OpenStore): Promise<void>
 }
 

@@ -1,2 +1,2 @@
-/** For tests outside this package, which have no `ws` of their own. */
+/** Re-exported for tests outside of this package, which do not depend on `ws`. */
 export { type WebSocket, WebSocketServer } from 'ws'
