@@ -2,7 +2,7 @@ import { connect } from '@meup/agent-sdk'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { expect, test } from 'vitest'
 
-/** As in a file of its own, which connects where its environment says. */
+/** A program as in a separate file: it connects as its environment specifies. */
 async function greet(): Promise<void> {
   await using space = await connect()
   await space.answer((turn) => turn.reply(`Hello, ${turn.from}`))

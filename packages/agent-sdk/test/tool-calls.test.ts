@@ -8,7 +8,7 @@ import { byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js
 const participants = { ana: ['*'], bot: ['*'], tools: ['*'] }
 const call = (n: number) => ({ tool: 'tools/echo', args: { n }, why: `number ${n}` })
 
-/** A turn of bot's, and a participant whose tool `echo` gives back its number, `fail` fails. */
+/** A running turn of bot, and a participant with two tools: `echo` returns its number, `fail` throws. */
 async function working() {
   const space = await createTestSpace({ participants })
   const [ana, bot, tools] = await Promise.all([space.join('ana'), space.join('bot'), space.join('tools')])

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { z as z3 } from 'zod-3'
 import { fakeSchema } from './support/fake-schema.js'
 
-/** As zod 4.0 and 4.1 have it. */
+/** A zod schema that cannot generate JSON Schema, like those of zod 4.0 and 4.1. */
 function withoutJsonSchema<Schema extends z.ZodType>(schema: Schema): Schema {
   const { jsonSchema: _, ...standard } = schema['~standard'] as StandardSchema['~standard']
   return Object.create(schema, { '~standard': { value: standard } })
@@ -14,7 +14,7 @@ function withoutJsonSchema<Schema extends z.ZodType>(schema: Schema): Schema {
 
 const participants = { ana: ['*'], files: ['*'] }
 
-/** A tool with this input, that gives back what it was given; and a way to call it. */
+/** Offers a tool with this input that returns its arguments. Returns functions that call it. */
 async function tool(input?: InputSchema) {
   const space = await createTestSpace({ participants })
   const [ana, files] = await Promise.all([space.join('ana'), space.join('files')])

@@ -15,7 +15,7 @@ const participants: Record<string, Capability[]> = {
   shy: ['mcp.request'],
 }
 
-/** Ana, and a participant with tools. */
+/** A space with ana, and `files`, which offers tools. */
 async function couple() {
   const space = await createTestSpace({ participants })
   const [ana, files] = await Promise.all([space.join('ana'), space.join('files')])
@@ -191,7 +191,7 @@ describe('the MCP of a participant', () => {
     await using space = await createTestSpace({ participants })
     const [ana, shy] = await Promise.all([space.join('ana'), space.join('shy')])
     shy.tool('now', {}, () => 'now')
-    // An addressee may answer; here there is none.
+    // Without `to`, so that shy is not an addressee, who would be allowed to answer.
     const ask = () =>
       ana.send({
         kind: 'mcp.request',

@@ -23,7 +23,7 @@ const catchFailure = (work: Promise<unknown>): Promise<Error> =>
     (error: Error) => error,
   )
 
-/** The capabilities that a participant has from now on. */
+/** Resolves with a participant's capabilities after their next change. */
 const changed = (seat: SpaceClient): Promise<readonly Capability[]> =>
   new Promise((resolve) => seat.once('capabilities', resolve))
 

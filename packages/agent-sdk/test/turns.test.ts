@@ -5,7 +5,7 @@ import { deferred } from './support/deferred.js'
 import { eventually } from './support/eventually.js'
 import { byKind, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
-/** For machines that do much else. */
+/** A long timeout, for busy machines. */
 const within = { timeout: 15_000 }
 
 const participants = { ana: ['*'], bob: ['*'], bot: ['*'] }

@@ -5,7 +5,7 @@ import { eventually } from './support/eventually.js'
 import { byId, recordEnvelopes } from './support/record-envelopes.js'
 import { standing } from './support/standing.js'
 
-/** Two connections of ana, and a participant whose tool works until it is cancelled. */
+/** Two connections of ana, and `files` with a tool that runs until it is cancelled. */
 async function twice() {
   const gateway = await standing({ participants: { ana: ['*'], files: ['*'] } })
   onTestFinished(() => gateway.stop())
@@ -24,7 +24,9 @@ async function twice() {
   return { one, other, files, running }
 }
 
-/** Clients of JSON-RPC count from 1 on each connection. */
+/**
+ * Calls the tool with a given JSON-RPC id: clients count from 1 on each connection, so ids are not unique.
+ */
 const callAs = (seat: SpaceClient, id: number | string) =>
   seat.send({
     kind: 'mcp.request',

@@ -26,7 +26,7 @@ import type { LanguageModel, streamText } from 'ai'
 import { describe, expectTypeOf, test } from 'vitest'
 import type { FakeSchema } from './support/fake-schema.js'
 
-/** Checked by the compiler: what runs here only shows that the names exist. */
+/** The compiler checks these types. Running the tests only shows that the names exist. */
 describe('comparing `kind` narrows `payload`', () => {
   test('by literal and by constant', () => {
     const read = (envelope: AnyEnvelope): void => {

@@ -8,7 +8,7 @@ import { scriptedDial } from './support/scripted-line.js'
 
 const participants = { ana: ['*'], bot: ['chat', 'reasoning.*', 'test.*'], guest: ['test.*'] }
 
-/** Visibility changes that a seat is notified of. */
+/** Records the visibility changes that a client is notified of. */
 function changesAt(seat: SpaceClient): VisibilityChange[] {
   const changes: VisibilityChange[] = []
   seat.on('visibility', (change) => changes.push(change))

@@ -4,7 +4,7 @@ import { createTestGateway, dialInMemory, FakeClock, testToken } from '@meup/gat
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from './support/eventually.js'
 
-/** A person who watches an agent, and a tool that the agent may not call. */
+/** A space with a person who observes an agent, and a tool that the agent may not call. */
 async function scene(clock?: FakeClock) {
   const gateway = await createTestGateway({
     ...(clock && { clock }),

@@ -9,31 +9,35 @@ import type { RelayElicitation } from './relay/calls.js'
 import { ServerTasks } from './relay/server-tasks.js'
 import { type McpServerOptions, startMcpServer } from './relay/start-mcp-server.js'
 
-/** Characters of a logged notification. */
+/** Maximum characters of a logged notification. */
 const maxLogChars = 1000
 const isListChange = /^notifications\/(?:tools|prompts|resources)\/list_changed$/
 
 export type BridgeOptions = McpServerOptions & {
-  /** Connects as the server's participant; called when the server is ready. */
+  /** Connects as the participant of the server; called when the server is ready. */
   readonly connect: () => Promise<SpaceClient>
 }
 
 export interface Bridge {
-  /** Resolves when the server has ended or the space was closed, and its participant has left. Never rejects. */
+  /**
+   * Resolves when the server has ended or the space was closed, and the participant has left. Never rejects.
+   */
   readonly ended: Promise<{ reason: string }>
-  /** Stops the server. Open calls are answered with an error (-32000), then the participant leaves. */
+  /** Stops the server. Answers open calls with an error (-32000), then leaves the space. */
   close(): Promise<void>
 }
 
 /**
- * Makes an MCP server a participant: relays requests to it and its responses unchanged [MEUP-3.8]. Notifications and
- * elicitations about a call go to its caller, changes of a resource to its subscribers, changes of lists to everyone.
- * Notifications without a certain call are logged; such elicitations are declined. Rejects if the server does not start, with
- * an error naming it, or if `connect` fails, without leaving a process or connection.
+ * Makes an MCP server a participant: relays requests to it, and its responses unchanged [MEUP-3.8].
+ * Notifications and elicitations about a call are sent to its caller, resource updates to subscribers, and
+ * list changes to everyone. If the caller is uncertain, notifications are logged and elicitations declined.
+ * Rejects if the server does not start, with an error that names it, or if `connect` fails; in both cases
+ * without leaving a process or connection behind.
  */
 export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): Promise<Bridge> {
   const log = limitLines(options.log)
-  // Before the participant is connected there are no readers or subscribers, so only log messages matter.
+  // Until the participant has connected, no one has read a list or subscribed, so list changes are ignored
+  // and all else is logged.
   let announce = (payload: McpRequestPayload): void => {
     if (!isListChange.test(payload.method)) log(describeNotification(payload))
   }
@@ -58,7 +62,8 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
     if (payload.method === 'notifications/tools/list_changed') tasks.onListChanged()
     if (isListChange.test(payload.method)) announcements.send(payload)
     else if (payload.method === 'notifications/resources/updated') {
-      // Separate envelopes, because the gateway refuses one with an addressee that has left.
+      // One envelope per subscriber, because the gateway refuses an envelope if one of its addressees has
+      // left.
       for (const each of resources.listSubscribers(payload.params)) announcements.send(payload, each)
     } else if (!callers.notifyOnlyCaller(payload)) {
       log(describeNotification(payload))
@@ -111,7 +116,7 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
     space.on('closed', (error) => resolve({ reason: error?.message ?? 'the space was closed' }))
   })
   const ended = Promise.race([relay.closed, left]).then(async (outcome) => {
-    // First answers the calls that the end of the server interrupted with an error.
+    // Leaves first, so that calls interrupted by the end of the server are answered with an error.
     for (const leave of [() => space.leave(), () => relay.close()])
       await leave().catch((error: unknown) => log(getErrorMessage(error)))
     return outcome
@@ -130,10 +135,13 @@ function describeNotification({ method, params }: McpRequestPayload): string {
 }
 
 const declined = { action: 'decline' } as const
-/** Milliseconds for a caller to answer an elicitation. */
+/** Milliseconds that a caller gets to answer an elicitation. */
 const answerTimeoutMs = 240_000
 
-/** Forwards an elicitation to the caller [MEUP-3.26]. An absent caller, or one without forms, declines. */
+/**
+ * Forwards an elicitation to the caller [MEUP-3.26]. Declines if the caller is absent, or does not support
+ * elicitations.
+ */
 async function askCaller(
   space: SpaceClient,
   { id, from, context }: RelayedRequest,
@@ -153,20 +161,20 @@ async function askCaller(
   }
 }
 
-/** Limits of resource subscriptions: in all, and per participant. */
+/** Maximum subscribed resources of a server, and per participant. */
 const [maxSubscriptions, maxOwnSubscriptions] = [1000, 100]
 /** Maximum characters of a subscribed URI. */
 const maxUriChars = 2048
-/** Milliseconds between two announcements about one resource or list. */
+/** Minimum milliseconds between two announcements about the same resource or list. */
 const minIntervalMs = 1000
 
 const isOk = (response: object): boolean => !('error' in response)
 
-/** The subscribers of the resources of a server. */
+/** The subscribers to the resources of a server, by URI. */
 class ResourceSubscriptions {
   readonly #byUri = new Map<string, Set<string>>()
 
-  /** Updates the subscriptions after an answered subscribe or unsubscribe request. */
+  /** Updates the subscribers when the server has answered a subscribe or unsubscribe request. */
   onAnswered(from: string, { method, params }: McpRequestPayload, response: object): void {
     const uri = params?.uri
     if (typeof uri !== 'string' || !isOk(response)) return
@@ -180,8 +188,8 @@ class ResourceSubscriptions {
   }
 
   /**
-   * Answers an unsubscribe request itself while others are subscribed, because the server knows a single client and would end
-   * all.
+   * Answers an unsubscribe request in place of the server while other participants are subscribed: the server
+   * has only one client, so it would end all subscriptions.
    */
   answer(from: string, { method, params }: McpRequestPayload): McpResponsePayload | undefined {
     if (method !== 'resources/unsubscribe') return undefined
@@ -200,11 +208,14 @@ class ResourceSubscriptions {
   }
 }
 
-/** Announces changes. Of rapid changes to one resource, it sends the first and the last. */
+/**
+ * Sends notifications about changes. If a resource or list changes quickly, sends only the first and the last
+ * one.
+ */
 class Announcements {
   readonly #space: Pick<SpaceClient, 'send'>
   readonly #log: (line: string) => void
-  /** The payload to send next, by method, URI and addressee. */
+  /** By method, URI and addressee, the notification to send after the current one, if any. */
   readonly #sending = new Map<string, McpRequestPayload | undefined>()
 
   constructor(space: Pick<SpaceClient, 'send'>, log: (line: string) => void) {
@@ -212,7 +223,7 @@ class Announcements {
     this.#log = log
   }
 
-  /** `to`: absent = everyone. */
+  /** Sends a notification to a participant; without `to`, to everyone. */
   send(payload: McpRequestPayload, to?: string): void {
     const key = JSON.stringify([payload.method, payload.params?.uri, to])
     const isSending = this.#sending.has(key)

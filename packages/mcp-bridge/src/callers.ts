@@ -6,24 +6,27 @@ export type Notify = (notification: McpRequestPayload) => void
 export interface RelayedCall {
   readonly request: RelayedRequest
   readonly notify: Notify
-  /** Aborted when the call is answered or given up. */
+  /** Aborted when the call is answered or cancelled. */
   readonly over: AbortController
 }
 
-/** Milliseconds in which a server may still send messages about a finished or cancelled call. */
+/** Milliseconds during which a server may still send messages about a finished or cancelled call. */
 const quietMs = 60_000
 
 /**
- * Finds the call that a message without a reference is about, such as a log message over stdio. To keep private calls private,
- * attributes it only if no other participant is possible.
+ * Finds the call that a message belongs to if it does not name one, such as a log message over stdio. To keep
+ * private calls private, a call is found only if no other participant's call could be meant.
  */
 export class Callers {
   readonly #running = new Set<RelayedCall>()
-  /** When the last call of each participant ended, and the last one that was given up, on which the server may still work. */
+  /**
+   * By participant, when its last call ended, and when it last cancelled one, on which the server may still
+   * work.
+   */
   readonly #endedAt = new Map<string, number>()
   readonly #gaveUpAt = new Map<string, number>()
 
-  /** `signal` is aborted when the caller gives up. */
+  /** Registers a call while `work` runs. `signal`: aborted when the caller cancels the call. */
   async run<Value>(
     request: RelayedRequest,
     notify: Notify,
@@ -45,7 +48,7 @@ export class Callers {
     }
   }
 
-  /** Notifies the only possible caller; returns `false` if there is none or several. */
+  /** Sends a notification to the only possible caller; returns `false` if there is none or more than one. */
   notifyOnlyCaller(notification: McpRequestPayload): boolean {
     const [only, ...more] = this.#running
     if (only === undefined || more.length > 0 || hasOthers(this.#endedAt, only.request.from)) return false
@@ -53,7 +56,7 @@ export class Callers {
     return true
   }
 
-  /** The call of an elicitation: the latest one of the only calling participant. */
+  /** Finds the call of an elicitation: the latest one, if all running calls are from the same participant. */
   findElicited(): RelayedCall | undefined {
     const calls = [...this.#running]
     const latest = calls.at(-1)
@@ -70,7 +73,7 @@ function hasOthers(times: Map<string, number>, participant: string): boolean {
   return [...times.keys()].some((id) => id !== participant)
 }
 
-/** Removes expired entries, which come first. */
+/** Removes expired entries. The map is ordered by time. */
 function forgetEarlier(times: Map<string, number>): void {
   for (const [id, at] of times) {
     if (Date.now() - at < quietMs) return

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { isObject } from '@meup/folds'
 import { getNumberText, omitUndefined, parseExact, stringifyExact } from '@meup/protocol'
 
-// SDKs copy what they read and write it with `JSON.stringify`: the digits of numbers go around them.
+// MCP SDKs parse numbers and encode them with `JSON.stringify`, which loses digits of large ones. The
+// functions below preserve them.
 
-/** Key in `_meta` of a call: its arguments as JSON, if the SDK's copy has lost digits. */
+/** Key in `_meta` of a call for its arguments as JSON, used if the SDK's copy has lost digits. */
 const argumentsKey = 'meup/arguments'
 
-/** The parameters of a call with its arguments prepared for `readExactArguments`. */
+/** Prepares the params of a call for `readExactArguments`. */
 export function keepExactArguments(params: Readonly<Record<string, unknown>>, args: object): object {
   const { [argumentsKey]: _, ...meta } = isObject(params._meta) ? params._meta : {}
   const json = stringifyExact(args)
@@ -17,7 +18,7 @@ export function keepExactArguments(params: Readonly<Record<string, unknown>>, ar
     : { ...params, _meta: { ...meta, ...(!isExact && { [argumentsKey]: json }) } }
 }
 
-/** The arguments of a call with exact numbers. */
+/** Returns the arguments of a call with exact numbers. */
 export function readExactArguments<Args extends object>(
   args: Args,
   meta: Readonly<Record<string, unknown>> = {},
@@ -26,14 +27,14 @@ export function readExactArguments<Args extends object>(
   return typeof json === 'string' ? (parseExact(json) as Args) : args
 }
 
-/** Precedes the digits of a number in a string. Random, so that no sender can know it. */
+/** Marks a string that contains the digits of a number. Random, so that no sender can forge it. */
 const mark = `${randomUUID()}:`
-/** Matches such a string, also within JSON in a string. */
+/** Matches a marked string, also within JSON in a string. */
 const marked = new RegExp(`(\\\\*")${mark}([-+.\\deE]+)\\1`, 'g')
 
 /**
- * The response member with the id of a request; an integer beyond 2^53, such as a random 64-bit id, becomes a string for
- * `restoreNumbers`.
+ * Returns the id of a request for its response. An integer beyond 2^53, such as a random 64-bit id, is
+ * converted to a marked string for `restoreNumbers`.
  */
 export function markId(holder: Readonly<Record<string, unknown>>, key: string): unknown {
   const id = holder[key]
@@ -47,7 +48,7 @@ interface ToolResult {
   readonly _meta?: unknown
 }
 
-/** A tool result whose inexact numbers are strings for `restoreNumbers`. */
+/** Converts numbers of a tool result that would lose digits to marked strings for `restoreNumbers`. */
 export function markNumbers<Result extends ToolResult>(result: Result): Result {
   const { structuredContent, _meta } = result
   const [data, meta] = [markMembers(structuredContent), markMembers(_meta)]
@@ -58,7 +59,7 @@ export function markNumbers<Result extends ToolResult>(result: Result): Result {
   }
 }
 
-/** The same value if it contains no such number. */
+/** Marks numbers in a value. Returns the same value if none has to be marked. */
 function markMembers(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const members = Object.entries(value)
@@ -70,11 +71,14 @@ function markMembers(value: unknown): unknown {
   return Array.isArray(value) ? copied : Object.fromEntries(members.map(([key], at) => [key, copied[at]]))
 }
 
-/** Restores the numbers marked by `markNumbers` in JSON. */
+/** Converts marked strings in JSON back to numbers. */
 export const restoreNumbers = (json: string): string =>
   json.includes(mark) ? json.replaceAll(marked, '$2') : json
 
-/** Restores the numbers in a response. JSON contains no line breaks, and each event ends with one. */
+/**
+ * Restores numbers in the body of a response, line by line: JSON contains no line breaks, and events end with
+ * one.
+ */
 export function restoreResponse(response: Response): Response {
   if (response.body === null) return response
   let rest: Buffer = Buffer.alloc(0)

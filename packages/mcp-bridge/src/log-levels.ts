@@ -2,24 +2,24 @@ import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
 import { LOG_LEVEL_META_KEY } from '@modelcontextprotocol/client'
 import type { McpRelay } from './relay/relay.js'
 
-/** From least to most severe. */
+/** Log levels of MCP, from least to most severe. */
 const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
-/** The level of askers without their own, once another asker has set one. */
+/** The default level of participants that have set none, once another participant has set a level. */
 const usual = levels.indexOf('info')
-/** Limit of askers with levels, because guests come and go. */
+/** Maximum participants whose level is stored; limited because guests come and go. */
 const maxAskers = 1000
-/** The first revision with a level in each request. */
+/** The first MCP revision in which each request contains a log level. */
 const perRequest = '2026-07-28'
 
 /**
- * Log levels by asker. A server has a single client and level: it gets the most verbose level of all, and each asker gets
- * messages from its own level on.
+ * The log levels that participants have set. A server has only one client and thus one level: it gets the
+ * most verbose of these, and messages are then filtered for each participant.
  */
 export class LogLevels {
   readonly #isPerRequest: boolean
   readonly #hasLogs: boolean
   readonly #byAsker = new Map<string, number>()
-  /** The level set at the server; `undefined` = its default. */
+  /** The level that was set at the server; `undefined` = none, so its default applies. */
   #serverLevel: number | undefined
 
   constructor({ protocolVersion = '', capabilities }: McpRelay['server']) {
@@ -27,7 +27,7 @@ export class LogLevels {
     this.#hasLogs = 'logging' in capabilities
   }
 
-  /** Stores the level set by this request. Returns the answer if the server need not be notified. */
+  /** Stores the level if a request sets it. Returns the response if the server's level need not change. */
   answer(asker: string, { method, params }: McpRequestPayload): McpResponsePayload | undefined {
     const level = levels.indexOf(params?.level as string)
     if (method !== 'logging/setLevel' || level === -1 || !this.#hasLogs) return undefined
@@ -38,7 +38,10 @@ export class LogLevels {
     return this.#isPerRequest || this.#wanted === (this.#serverLevel ?? usual) ? { result: {} } : undefined
   }
 
-  /** The request for the server: with the common level, or the level of this request. */
+  /**
+   * Changes a request for the server: sets the most verbose level, or adds the participant's level to the
+   * request.
+   */
   prepare(asker: string, request: McpRequestPayload): McpRequestPayload {
     const { method, params } = request
     const own = this.#byAsker.get(asker)
@@ -52,7 +55,7 @@ export class LogLevels {
     return { ...request, params: { ...params, level: levels[this.#serverLevel] } }
   }
 
-  /** Whether an asker wants this notification. */
+  /** Whether a participant's level permits this notification. */
   isWanted(asker: string, { method, params }: Pick<McpRequestPayload, 'method' | 'params'>): boolean {
     const level = method === 'notifications/message' ? levels.indexOf(params?.level as string) : -1
     return (

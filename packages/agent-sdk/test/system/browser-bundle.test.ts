@@ -19,7 +19,7 @@ beforeAll(async () => {
   bundle = await bundleForBrowsers(`export { connect } from '@meup/agent-sdk'`)
 })
 
-/** Connects participants of a real gateway by the bundle. */
+/** Starts a gateway. Returns a function that connects a participant with the bundled SDK. */
 async function enter(
   capabilities: readonly Capability[],
   options: { readonly withoutLater?: boolean } = {},
@@ -67,7 +67,9 @@ describe('a page', () => {
 describe('docs/browsers.md', () => {
   const page = snippetsOf('docs/browsers.md')
 
-  /** Runs a program of the page against a gateway, as a bundle; what it shows is gathered. */
+  /**
+   * Runs a program of the documentation page as a bundle, against a gateway. Returns the texts that it shows.
+   */
   async function run(file: string) {
     const gateway = await createTestGateway({ participants: { page: ['*'], reviewer: ['*'] } })
     const served = await serve({ gateway, host: '127.0.0.1', port: 0 })

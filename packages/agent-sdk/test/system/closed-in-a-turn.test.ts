@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { temporaryFolder } from '../../../../test/support/cli.js'
 import { repositoryRoot } from '../../../../test/support/files.js'
 
-/** Closes its space while a model does not end: `deed` is what that model does. */
+/** A program that closes its space during a turn. `deed`: an action of its model that never ends. */
 const program = (deed: string) => `
 import { scriptedModel } from '@meup/agent-sdk/ai'
 import { createTestSpace } from '@meup/agent-sdk/testing'

@@ -15,7 +15,7 @@ const snippets = snippetsOf('docs/extract.md')
 const snippet = (language: string, file: string): string =>
   snippets.find((each) => each.language === language && each.file === file)?.text ?? ''
 
-/** The output of a snippet. */
+/** Runs a snippet and returns its output. */
 async function run(file: string, source = snippet('ts', file)): Promise<string> {
   const folder = temporaryFolder({ 'package.json': '{"type":"module"}', [file]: source })
   symlinkSync(join(repositoryRoot, 'node_modules'), join(folder, 'node_modules'))

@@ -11,7 +11,7 @@ import { times } from '../../../../test/support/soak.js'
 import { recordEnvelopes } from '../support/record-envelopes.js'
 import { standing } from '../support/standing.js'
 
-/** Adds up numbers, only from its memory of the conversation. */
+/** An agent that adds up numbers and knows earlier ones only from its memory of the conversation. */
 const program = `
 import { connect } from '@meup/agent-sdk'
 import { scriptedModel } from '@meup/agent-sdk/ai'
@@ -28,7 +28,7 @@ const model = scriptedModel((request) => {
 await space.agent({ model, memory: { messages: 4 } })
 `
 
-/** More than its memory holds as they are. */
+/** With the larger number, the memory can no longer hold all questions verbatim. */
 const questions = times(4, 20)
 
 test(`an agent that is killed with kill −9 between each two of ${questions} questions that build on one another answers all of them`, async () => {
@@ -56,7 +56,7 @@ test(`an agent that is killed with kill −9 between each two of ${questions} qu
     const child = spawn(process.execPath, [path], { cwd, env, stdio: ['ignore', 'ignore', 'inherit'] })
     running.add(child)
     sum += number
-    // Half of the questions come before the program does.
+    // Every second question is asked before the program has connected.
     if (number % 2 === 0) await ana.whenPresent(['bot'])
     const { id } = await ana.chat(`Add ${number}.`, { mention: 'bot' })
     const answer = await heard.until(({ kind, correlationId }) => kind === Kind.chat && correlationId === id)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { times } from '../../../../test/support/soak.js'
 import { promptOf, type Remembering, remembering } from '../support/remembering.js'
 
-/** Posts this many envelopes as bob. */
+/** Posts `count` envelopes over HTTP as bob. */
 async function post({ gateway }: Remembering, count: number, make: (n: number) => object): Promise<void> {
   const headers = { authorization: `Bearer ${testToken('bob')}`, 'content-type': 'application/json' }
   for (let done = 0; done < count; done += 500) {

@@ -11,7 +11,10 @@ interface Manifest {
   readonly gypfile?: boolean
 }
 
-/** Packages that are installed with the one in this folder, by their folders. One that this Node cannot run may be missing. */
+/**
+ * By folder, the installed packages that the package in `folder` depends on, directly or indirectly. Optional
+ * packages may be missing.
+ */
 function listInstalled(folder: string, found = new Map<string, Manifest>()): Map<string, Manifest> {
   if (found.has(folder)) return found
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest

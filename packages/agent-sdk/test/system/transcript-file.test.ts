@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../../../test/support/cli.js'
 import { mountSmallDisk } from '../../../../test/support/faults.js'
 import { needing } from '../../../../test/verifies.js'
 
-/** Appends commits, and prints the hash of each when it is kept. */
+/** A program that appends commits, and prints the hash of each commit once it is stored. */
 const program = `
 import { TranscriptFile } from '@meup/agent-sdk/transcript/file'
 const [path, turn, count] = process.argv.slice(2)
@@ -68,7 +68,7 @@ test('after kill −9 in the midst of commits, all that was kept is there, and m
 const onSmallDisk = needing('the right to mount a disk in memory (root)', () => mountSmallDisk(4))
 const long = 'The report says that the token expires. '.repeat(50).trim()
 
-/** An agent whose transcript goes into a folder, and what it reports. */
+/** An agent whose transcript is stored in a folder, and the errors that it reports. */
 async function agentIn(transcripts: string) {
   const space = await createTestSpace({ participants: { ana: ['*'], bot: ['*'] } })
   onTestFinished(() => space.close())

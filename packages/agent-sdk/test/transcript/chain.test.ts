@@ -136,7 +136,7 @@ describe('a record', () => {
   })
 })
 
-/** A record with hashes of an invalid commit. */
+/** A record with a commit of invalid content, but correct hashes. */
 function forged(): object {
   const body = { content: { text: 'O', type: 'poem' }, message: 'O', parent: null }
   const hash = createHash('sha256').update(JSON.stringify(body)).digest('hex')

@@ -5,7 +5,7 @@ import { scripted, types } from './scripted-client.js'
 
 const texts = (prompt: readonly PromptMessage[]): string[] => prompt.map(({ text }) => text)
 
-/** user, reasoning, assistant */
+/** A transcript with three commits: user, reasoning, assistant. */
 function thoughtful() {
   const transcript = openTranscript()
   transcript.user('Deploy?')
@@ -119,7 +119,7 @@ describe('calls and results go together', () => {
 })
 
 describe('a prompt that is too long', () => {
-  /** 12 + 19 + 42 + 13 + 7 characters, and 16 from the question on. */
+  /** Commits with 12, 19, 42, 13 and 7 characters, then 16 from the last question on. */
   function long() {
     const transcript = openTranscript()
     transcript.user('What fails? ')

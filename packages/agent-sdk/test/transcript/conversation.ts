@@ -1,7 +1,7 @@
 import { openTranscript, type Transcript } from '@meup/agent-sdk/transcript'
 import { expect } from 'vitest'
 
-/** Question, thought, call, result, answer. */
+/** A transcript with five commits: question, thought, call, result, answer. */
 export function conversation(): Transcript {
   const transcript = openTranscript()
   transcript.user('What fails?')
@@ -12,7 +12,7 @@ export function conversation(): Transcript {
   return transcript
 }
 
-/** A copy by way of JSON. */
+/** Copies a value by encoding and parsing it as JSON. */
 export const json = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value))
 
 export const refusal = (code: string, message = '') =>

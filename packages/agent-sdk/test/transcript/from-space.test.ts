@@ -22,7 +22,9 @@ const said = (entries: readonly LogEntry[]): string[] =>
 const listPrompt = (transcript: Transcript): string[] =>
   transcript.compile().map(({ role, type, text }) => `${role} ${type}: ${text}`)
 
-/** Ana asks; bot thinks and answers; critic thinks in two contexts, and says its part. */
+/**
+ * A conversation in a space: ana asks; bot thinks and answers; critic thinks in two contexts, then comments.
+ */
 async function review() {
   const space = await createTestSpace({ participants: { ana: ['*'], bot: ['*'], critic: ['*'] } })
   const [ana, bot, critic] = [await space.join('ana'), await space.join('bot'), await space.join('critic')]

@@ -74,7 +74,7 @@ describe('a call', () => {
     await transcript.generate()
     vi.restoreAllMocks()
     seen('return')
-    // Repeated looks show the same step.
+    // A step may access a property several times.
     expect([...new Set(trace)]).toEqual([
       'compile',
       'call',

@@ -11,7 +11,7 @@ import { type Line, scripted, types } from './scripted-client.js'
 const sign = (name: string) => ({ type: 'thinking', thinking: '', signature: `signed-${name}` })
 const read = { id: 'c1', name: 'read', arguments: {} }
 
-/** A question that takes two calls of a tool, then one that takes none. */
+/** Responses to two questions: the first one takes two calls of a tool, the second one none. */
 const lines: Line[] = [
   { text: 'Looking', reasoning: 'first thought', toolCalls: [read], opaque: [sign('a'), sign('b')] },
   { toolCalls: [read], opaque: [{ reasoning_content: '' }] },
@@ -121,7 +121,7 @@ describe('reasoning that is asked for', () => {
   })
 })
 
-/** A call of a tool as each provider gives it, and what of it has to come back. */
+/** By provider, a response with a tool call, and its items that have to be sent back. */
 const providers: [name: string, response: object, items: unknown[]][] = [
   [
     'Anthropic',

@@ -1,11 +1,11 @@
 import type { Extraction } from '@meup/agent-sdk/extract'
 import type { Commit, GenerationConfig, ModelClient, PromptMessage } from '@meup/agent-sdk/transcript'
 
-/** A scripted model's answer, and its thoughts. */
+/** A response of a scripted model. */
 export type Line = Partial<Extraction> & { readonly usage?: object }
 
 export interface ScriptedClient extends ModelClient {
-  /** Its prompts, call by call. */
+  /** The arguments of each call of the model. */
   readonly asked: { readonly messages: readonly PromptMessage[]; readonly options: GenerationConfig }[]
 }
 
@@ -18,7 +18,7 @@ const silence = {
   opaque: [],
 } as const
 
-/** A model that says its lines, one at each call. */
+/** A model that returns one of these responses per call. */
 export function scripted(lines: readonly Line[], more: Partial<ModelClient> = {}): ScriptedClient {
   const [left, asked]: [Line[], ScriptedClient['asked']] = [[...lines], []]
   return {

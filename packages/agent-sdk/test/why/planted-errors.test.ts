@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { others, plantedErrors } from './planted-errors.js'
 import { participants, play } from './script.js'
 
-/** The part of all steps of a space that a reader is given. */
+/** Maximum part of the space's steps that `why` returns. */
 const maxShare = 0.35
 
 describe('why of a wrong answer has the step with the mistake, and not much else', () => {

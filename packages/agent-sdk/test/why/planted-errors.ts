@@ -1,6 +1,6 @@
 import { answer, ask, call, conclude, type Line, result, run, think } from './script.js'
 
-/** A conversation with one mistake that decides its answer. */
+/** A conversation with a mistake in one step, which leads to a wrong answer. */
 export interface PlantedError {
   readonly name: string
   readonly lines: readonly Line[]
@@ -8,7 +8,7 @@ export interface PlantedError {
   readonly planted: string
 }
 
-/** Facts that differ between stories; `p`: the prefix of its ids. */
+/** The facts in which the stories differ; `p`: prefix of the envelope ids. */
 interface Facts {
   readonly p: string
   readonly asker: string
@@ -17,7 +17,7 @@ interface Facts {
   readonly total: string
 }
 
-/** An agent asks two others, each of which reads something, and answers. */
+/** A story: an agent asks two other agents. Each of them reads data and answers. */
 function converse({ p, asker, supplier, order, total }: Facts): Line[] {
   const question = `What do we owe ${supplier} for order ${order} in euros, and may we pay it today?`
   const inRun = { context: `${p}run` }
@@ -62,7 +62,7 @@ function converse({ p, asker, supplier, order, total }: Facts): Line[] {
 
 const facts: Facts = { p: '', asker: 'ana', supplier: 'Acme', order: '4711', total: '1250' }
 
-/** Unrelated events in the space at the same time, with the same participants. */
+/** Unrelated conversations of the same participants at the same time. */
 export const others: readonly (readonly Line[])[] = [
   converse({ p: 'x-', asker: 'ben', supplier: 'Borealis', order: '9032', total: '830' }),
   converse({ p: 'y-', asker: 'eve', supplier: 'Cormorant', order: '5518', total: '2944' }),
@@ -70,7 +70,7 @@ export const others: readonly (readonly Line[])[] = [
 
 type Change = Readonly<Record<string, Line | readonly Line[]>>
 
-/** The story with some lines replaced, by id; by several lines, or none. */
+/** The story with some lines replaced, given by id, by other lines or none. */
 function change(changes: Change): Line[] {
   return converse(facts).flatMap((each) => changes[each.draft.id] ?? each)
 }

@@ -3,7 +3,7 @@ import type { TestSpace } from '@meup/agent-sdk/testing'
 
 type Draft = Parameters<SpaceClient['send']>[0]
 
-/** An envelope of one participant. */
+/** An envelope, and the participant that sends it. */
 export interface Line {
   readonly from: string
   readonly draft: Draft & { readonly id: string }
@@ -11,7 +11,7 @@ export interface Line {
 
 const line = (from: string, draft: Line['draft']): Line => ({ from, draft })
 
-/** Asks one participant in public. */
+/** A public question to one participant. */
 export const ask = (
   from: string,
   id: string,
@@ -48,14 +48,17 @@ export const result = (
   })
 }
 
-/** Participants of all scripts. The agents may use what belongs to their work. */
+/** Participants of all scripts. Each agent may use the tools for its work. */
 export const participants = {
   ...{ ana: ['*'], ben: ['*'], lead: ['*'], eve: ['*'], files: ['*'], bank: ['*'] },
   scout: ['chat', 'reasoning.*', { kind: 'mcp.request', to: 'files' }],
   clerk: ['chat', 'reasoning.*', 'mcp.proposal', { kind: 'mcp.request', to: 'bank' }],
 }
 
-/** Sends the lines of several conversations in turn, each in its order. What the gateway refuses is part of the story. */
+/**
+ * Sends the lines of several conversations alternately, each conversation in its order. Lines that the
+ * gateway refuses are part of the story. Returns the number of lines.
+ */
 export async function play(space: TestSpace, conversations: readonly (readonly Line[])[]): Promise<number> {
   const clients = new Map<string, SpaceClient>()
   for (const id of Object.keys(participants)) clients.set(id, await space.join(id, { unhandled: 'keep' }))

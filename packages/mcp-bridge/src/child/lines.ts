@@ -5,22 +5,25 @@ const NEWLINE = 0x0a
 
 interface LineLimit {
   readonly maxBytes: number
-  /** Handling of a longer line: error, split, or dropped. */
+  /** Handling of lines over `maxBytes`: throw an error, split them, or drop them. */
   readonly longer: 'fail' | 'split' | 'drop'
-  /** Limits the read rate to protect other work of this process from a program that writes endlessly. */
+  /**
+   * Limits the time spent on reading, so that a program that writes endlessly does not block other work of
+   * this process.
+   */
   readonly isPaced?: boolean
-  /** Called with the beginning of a line that is too long, and again at its end. */
+  /** Called with the beginning of a line when it becomes too long, and again at the end of the line. */
   readonly onTooLong?: (head: string) => void
-  /** Called at the end of a dropped line. Its result replaces the line. */
+  /** Called at the end of a dropped line. If it returns a string, that replaces the line. */
   readonly onDropped?: (line: DroppedText) => string | undefined
-  /** Called before a line with invalid UTF-8. */
+  /** Called before a line that contains invalid UTF-8. */
   readonly onReplaced?: () => void
 }
 
 /**
- * Splits a text stream into lines without line breaks, including an unterminated last line. Holds at most about twice
- * `maxBytes`. Removes byte order marks, and decodes UTF-16. Only `\n` ends a line, because JSON may contain U+2028, at which
- * `node:readline` would split.
+ * Splits a text stream into lines, including a last line without a line break. Holds at most about twice
+ * `maxBytes`. Removes byte order marks, and decodes UTF-16. Only `\n` ends a line: `node:readline` would also
+ * split at U+2028, which JSON may contain.
  */
 export async function* readLines(stream: AsyncIterable<unknown>, limit: LineLimit): AsyncGenerator<string> {
   const { maxBytes, longer, isPaced = false, onTooLong, onDropped, onReplaced } = limit
@@ -62,7 +65,10 @@ export async function* readLines(stream: AsyncIterable<unknown>, limit: LineLimi
   if (line.bytes > 0) yield* take()
 }
 
-/** Removes a byte order mark and NULs, which UTF-16 leaves next to a line feed, and some programs use as padding. */
+/**
+ * Removes a byte order mark, and NULs: UTF-16 has them next to a line feed, and some programs use them as
+ * padding.
+ */
 function trimLine(line: string): string {
   let [start, end] = [0, line.length]
   while (line[start] === '\uFEFF' || line[start] === '\0') start++
@@ -73,7 +79,7 @@ function trimLine(line: string): string {
 
 type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be'
 
-/** Windows programs write UTF-16, with or without a byte order mark. */
+/** Converts UTF-16, which Windows programs write with or without a byte order mark, to UTF-8. */
 async function* toUtf8(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
   let start = Buffer.alloc(0)
   let decode: ((chunk: Buffer) => Buffer) | undefined
@@ -92,7 +98,10 @@ async function* toUtf8(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
   if (decode === undefined) yield start
 }
 
-/** Detects UTF-16 by the first bytes; `undefined` = too few. Every second byte of ASCII text in UTF-16 is 0. */
+/**
+ * Detects UTF-16 by the first bytes; `undefined` = more bytes are needed. In ASCII text as UTF-16, every
+ * second byte is 0.
+ */
 function detectEncoding(bytes: Buffer): Encoding | undefined {
   const [first, second, third, fourth] = bytes
   if (first === undefined || second === undefined) return undefined
@@ -104,12 +113,12 @@ function detectEncoding(bytes: Buffer): Encoding | undefined {
   return second === 0 ? 'utf-16le' : 'utf-16be'
 }
 
-/** Whether it is a system error of Node, with a `code` such as `ENOENT`. */
+/** Whether an error is a system error of Node, with a `code` such as `ENOENT`. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'code' in error
 }
 
-/** Whether the promise settles in time. Does not handle its rejection. */
+/** Whether a promise settles in time. Does not handle its rejection. */
 export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => {

@@ -2,16 +2,19 @@ import type { DroppedText } from './text-buffer.js'
 
 type Members = Readonly<Record<string, unknown>>
 
-/** The scalar members of a dropped JSON object that its first and last 64 KiB contain; a large member is usually in between. */
+/**
+ * Reads the scalar members of a dropped JSON object from its first and last 64 KiB. The member that makes the
+ * object large is usually between them.
+ */
 export const readOuterMembers = ({ head, tail }: DroppedText): Members => ({
   ...readLastMembers(tail),
   ...readFirstMembers(head),
 })
 
-/** A string, a separator, or another scalar. */
+/** Matches a string, a separator, or another scalar. */
 const token = /\s*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+)/y
 
-/** The complete scalar members at the beginning of the outermost object. */
+/** Reads the complete scalar members at the beginning of the outermost object. */
 function readFirstMembers(head: string): Members {
   const members: Record<string, unknown> = {}
   let depth = 0
@@ -36,11 +39,11 @@ function readFirstMembers(head: string): Members {
   return members
 }
 
-/** Maximum characters of a member, and members read from the end. */
+/** Maximum characters of a member, and maximum members read from the end. */
 const [maxMemberChars, maxMembers] = [600, 8]
 const lastMember = /[,{]\s*("[^"\\]*")\s*:\s*("[^"\\]*"|-?\d[\d.eE+-]*|true|false|null)\s*$/
 
-/** The scalar members at the end of the outermost object. */
+/** Reads the scalar members at the end of the outermost object. */
 function readLastMembers(tail: string): Members {
   const members: Record<string, unknown> = {}
   let rest = tail.trimEnd()

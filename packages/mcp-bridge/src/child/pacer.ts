@@ -1,27 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Milliseconds of work before a pause, and the longest pause. */
+/** Milliseconds of work until a pause, and the maximum milliseconds of a pause. */
 const [sliceMs, maxRestMs] = [5, 100]
 
 /**
- * Limits the work on one program's output to half of this thread's time, in short slices: a program that writes as fast as it
- * can is read more slowly, without delaying others.
+ * Limits the work on one program's output to half of this thread's time, in short slices: a program that
+ * writes as fast as it can is read more slowly, and does not delay other work.
  */
 export class Pacer {
   #workedMs = 0
   #began = performance.now()
 
-  /** Work starts. */
+  /** Call when work begins. */
   start(): void {
     this.#began = performance.now()
   }
 
-  /** Work stops to wait for input. */
+  /** Call when work is interrupted to wait for input. */
   stop(): void {
     this.#workedMs += performance.now() - this.#began
   }
 
-  /** The pause, if one is due. */
+  /** Starts a pause if it is due; `undefined` = not yet. */
   rest(): Promise<void> | undefined {
     const workedMs = this.#workedMs + performance.now() - this.#began
     return workedMs < sliceMs ? undefined : this.#pause(workedMs)

@@ -8,18 +8,20 @@ interface ProcessEntry {
   readonly group: number
 }
 
-/** Processes that can still run. Excludes zombies, which stay forever if nothing reaps them. */
+/**
+ * Lists running processes. Excludes zombies, which may stay forever if their parent does not wait for them.
+ */
 function readProcesses(): ProcessEntry[] {
   const rows = process.platform === 'linux' ? readProc() : readPs()
   return rows.filter(({ state }) => !state.startsWith('Z')).map(({ state: _, ...entry }) => entry)
 }
 
-/** An environment variable that every process of the command inherits. */
+/** The environment variable that all processes of a command inherit, with the id of the run. */
 export const RUN_VARIABLE = 'MEUP_RUN'
 
 /**
- * The processes of a group, the descendants of the `roots` in any group, and on Linux also detached daemons, found by the
- * environment variable.
+ * Finds the processes of a command: those in `group`, descendants of `roots` in any group and, on Linux,
+ * detached daemons by their environment variable.
  */
 export function findProcessTree(group: number, run: string, roots: Iterable<number>): number[] {
   const table = readProcesses()
@@ -34,17 +36,21 @@ export function findProcessTree(group: number, run: string, roots: Iterable<numb
   return [...found]
 }
 
-/** Sends a signal to a process, or to a group by a negative number. Ignores ended ones. */
+/** Sends a signal to a process or, with a negative number, to a group. Ignores processes that have ended. */
 export function sendSignal(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal)
   } catch (error) {
-    // EPERM: macOS reports it for a group of zombies, and every system for a process that has changed its user.
+    // EPERM is ignored: macOS reports it for a group of zombies, and all systems report it for a process that
+    // has changed its user.
     if (!isSystemError(error) || !['ESRCH', 'EPERM'].includes(error.code ?? '')) throw error
   }
 }
 
-/** Misses a process that has overwritten its environment or belongs to another user. */
+/**
+ * Whether a process has the environment variable of a run. Does not find processes that have overwritten
+ * their environment or belong to another user.
+ */
 function isOfRun(pid: number, run: string): boolean {
   if (process.platform !== 'linux' || run === '') return false
   return `\0${readIfThere(`/proc/${pid}/environ`)}`.includes(`\0${RUN_VARIABLE}=${run}\0`)
@@ -60,13 +66,13 @@ function readProc(): Row[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return pids.flatMap((pid) => {
     const stat = readIfThere(`/proc/${pid}/stat`)
-    // The second field, the program's name in parentheses, may contain spaces and parentheses.
+    // The second field is the program's name in parentheses, and may itself contain spaces and parentheses.
     const [state, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return state && parent && group ? [toRow(pid, parent, group, state)] : []
   })
 }
 
-/** A process may end between listing and reading. */
+/** Reads a file; `''` if the process has ended in the meantime. */
 function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8')

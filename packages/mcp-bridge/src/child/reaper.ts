@@ -6,9 +6,9 @@ import { isSystemError, readLines } from './lines.js'
 import { LIFELINE_FD, LIFELINE_LIMIT, type Order, type Report, type StartOrder } from './messages.js'
 import { findProcessTree, RUN_VARIABLE, sendSignal } from './processes.js'
 
-// A separate program that runs one command and ensures that none of its processes outlive the parent. It leads a process group
-// with the command, and holds one end of a lifeline. However the parent ends, the kernel closes the other end, and the reaper
-// stops the group.
+// A separate program that runs one command, and ensures that none of the command's processes outlive the
+// parent process. It leads a process group with the command, and holds one end of a socket, the lifeline.
+// However the parent ends, the kernel closes the other end, and the reaper then stops the group.
 
 const GRACE_MS = 500
 const POLL_MS = 20
@@ -19,7 +19,7 @@ let run = ''
 let deadline: number | undefined
 let owesReport = false
 
-/** The running processes of the command, in this group or, as far as they can be found, outside of it. */
+/** Finds the running processes of the command, in this group or, as far as possible, outside of it. */
 function refreshProcessTree(): readonly number[] {
   processTree = findProcessTree(process.pid, run, [process.pid, ...processTree]).filter(
     (pid) => pid !== process.pid,
@@ -27,7 +27,10 @@ function refreshProcessTree(): readonly number[] {
   return processTree
 }
 
-/** Sends SIGTERM to all, and SIGKILL to the rest after the grace period. Another call only moves the deadline. */
+/**
+ * Sends SIGTERM to all processes of the command, and SIGKILL to the remaining ones after the grace period. A
+ * second call only changes the deadline.
+ */
 function stop(graceMs: number): void {
   const first = deadline === undefined
   deadline = performance.now() + graceMs
@@ -44,7 +47,7 @@ function stopUnlessStopping(): void {
 function finish(): void {
   if (deadline !== undefined && performance.now() >= deadline) {
     for (const pid of processTree) sendSignal(pid, 'SIGKILL')
-    // Kills the group including this process, so that no concurrent fork escapes.
+    // Kills the whole group, including this process, so that no concurrently forked process survives.
     sendSignal(-process.pid, 'SIGKILL')
   }
   if (refreshProcessTree().length === 0 && !owesReport) process.exit(0)
@@ -92,7 +95,10 @@ function watch(order: StartOrder, command: ChildProcess): void {
   })
 }
 
-/** Closes the reaper's copies of the pipes, so that the parent notices when the command closes its output. */
+/**
+ * Closes the reaper's copies of the pipes. Otherwise the parent would not notice when the command closes its
+ * output.
+ */
 function releaseStdio(): void {
   for (const fd of [0, 1, 2]) {
     closeSync(fd)
@@ -105,7 +111,7 @@ function executeOrder(order: Order): void {
   else stop(order.stop.graceMs)
 }
 
-// A failed write means that the parent has ended. An error of the reaper must not leave the command running.
+// If writing fails, the parent has ended. An exception in the reaper must not leave the command running.
 lifeline.on('error', stopUnlessStopping)
 process.on('uncaughtException', stopUnlessStopping)
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stopUnlessStopping)

@@ -15,42 +15,48 @@ type StdioMode = 'pipe' | 'ignore' | 'inherit'
 export interface SpawnChildOptions {
   readonly command: string
   readonly args?: readonly string[]
-  /** The environment of the command; only `MEUP_RUN` is added, to find its processes. */
+  /** The exact environment of the command. Only `MEUP_RUN` is added, to find its processes. */
   readonly env: Readonly<Record<string, string>>
-  /** Relative to the working directory of this process; default: that directory. */
+  /** The working directory, relative to that of this process; default: the same. */
   readonly cwd?: string
-  /** stdin, stdout, stderr; default: all `pipe`. */
+  /** For stdin, stdout and stderr; default: `pipe` for all. */
   readonly stdio?: readonly [StdioMode, StdioMode, StdioMode]
 }
 
 interface CloseOptions {
-  /** Milliseconds for the command to end after its stdin was closed; default 500. */
+  /** Milliseconds that the command gets to end after its stdin was closed; default 500. */
   readonly stdinGraceMs?: number
   /** Milliseconds between SIGTERM and SIGKILL; default 1000. */
   readonly termGraceMs?: number
 }
 
 export interface SupervisedChild extends AsyncDisposable {
-  /** Pid of the command. */
+  /** Process id of the command. */
   readonly pid: number
-  /** The process group of the command; its leader is the reaper. */
+  /** Id of the process group with the command; its leader is the reaper. */
   readonly group: number
-  /** Null unless it is a pipe. */
+  /** `null` if stdin is not a pipe. */
   readonly stdin: Writable | null
   readonly stdout: Readable | null
   readonly stderr: Readable | null
   /**
-   * Resolves when the command has ended, although its other processes may still be stopping. If that is unknown, resolves with
-   * `exited`.
+   * Resolves when the command has ended, although other processes that it started may still be running. If
+   * only their common end is known, resolves with `exited`.
    */
   readonly commandExited: Promise<ChildExit>
-  /** Resolves when the command and all its processes have ended; unread output may remain. */
+  /**
+   * Resolves when the command and all processes that it started have ended. Its output may not have been read
+   * completely.
+   */
   readonly exited: Promise<ChildExit>
-  /** Closes stdin, then sends SIGTERM, then SIGKILL, each after a grace period. A second call may shorten them. */
+  /**
+   * Closes stdin, sends SIGTERM, then sends SIGKILL, each after a grace period. A second call may shorten
+   * these.
+   */
   close(options?: CloseOptions): Promise<ChildExit>
 }
 
-/** The command could not be started; `code` is a system code such as `ENOENT`. */
+/** Thrown if the command could not be started; `code`: a system code such as `ENOENT`. */
 export class CannotStartError extends Error {
   override readonly name = 'CannotStartError'
   constructor(
@@ -62,20 +68,25 @@ export class CannotStartError extends Error {
   }
 }
 
-/** Windows has no process groups, and no signals that a program can handle. */
+/** Not supported, because Windows has no process groups, and no signals that a program can handle. */
 const onWindows = 'Windows cannot end a program with all that it has started: run meup in WSL'
 
 const reaperPath = fileURLToPath(new URL('./reaper.js', import.meta.url))
 const SWEEP_POLL_MS = 20
-/** A process in uninterruptible I/O may survive SIGKILL for long, so the wait is limited. */
+/**
+ * Maximum checks whether killed processes have ended: one in uninterruptible I/O may survive SIGKILL for a
+ * long time.
+ */
 const SWEEP_ROUNDS = 100
-/** Milliseconds that the reaper may be late before this process acts itself. */
+/**
+ * Milliseconds after the deadline until this process kills the command itself, because the reaper has not.
+ */
 const OVERDUE_MS = 1000
 
 /**
- * Runs a command that ends with all its processes when this process ends, in any way. A process escapes only if it leaves the
- * process group, outlives its parent and, on Linux, also drops its environment. Resolves once the command runs; rejects with
- * CannotStartError.
+ * Runs a command. When this process ends, for whatever reason, all processes of the command are stopped. A
+ * process escapes only if it leaves the process group, outlives its parent and, on Linux, also drops its
+ * environment. Resolves when the command is running; rejects with `CannotStartError`.
  */
 export async function spawnChild(options: SpawnChildOptions): Promise<SupervisedChild> {
   const { command, args = [], env, cwd = '.', stdio = ['pipe', 'pipe', 'pipe'] } = options
@@ -83,7 +94,8 @@ export async function spawnChild(options: SpawnChildOptions): Promise<Supervised
   const { reaper, group, lifeline } = await startReaper(stdio)
   const gone = once(reaper, 'exit')
   const order = (message: Order) => void lifeline.write(`${JSON.stringify(message)}\n`)
-  // Sent over the lifeline, because the environment may contain secrets, and must not affect the reaper's own Node.
+  // The order is sent over the lifeline, because the environment may contain secrets, and must not affect the
+  // reaper's own Node.
   const run = randomUUID()
   order({ start: { command, args, env, cwd: resolve(cwd), run } })
 
@@ -127,23 +139,23 @@ async function startReaper(stdio: readonly StdioMode[]) {
   await once(reaper, 'spawn')
   const lifeline = reaper.stdio[LIFELINE_FD]
   if (!(lifeline instanceof Socket) || reaper.pid === undefined) throw new Error('the reaper has no lifeline')
-  // Writing to an exited reaper fails; its exit is handled elsewhere.
+  // Ignores errors when writing to a reaper that has exited; its exit is handled elsewhere.
   lifeline.on('error', () => {})
   return { reaper, group: reaper.pid, lifeline }
 }
 
-/** A broken pipe fails the write; without a listener it would also be an uncaught error. */
+/** Prevents an uncaught error if stdin is a broken pipe: the write itself fails too. */
 function writing(stdin: ChildProcess['stdin']): Writable | null {
   stdin?.on('error', () => {})
   return stdin
 }
 
-/** When a process exits, Node discards output that was not read yet. */
+/** Reads ahead into a buffer: when a process exits, Node discards output that has not been read. */
 function reading(output: ChildProcess['stdout']): Readable | null {
   return output && pipeline(output, new PassThrough(), () => {})
 }
 
-/** Stops the remaining processes if the reaper ended early or cannot do it. */
+/** Kills the remaining processes, if the reaper ended early or did not do so in time. */
 async function sweep(group: number, run: string, roots: readonly number[]): Promise<void> {
   let family = findProcessTree(group, run, roots)
   for (let round = 0; round < SWEEP_ROUNDS && family.length > 0; round++) {
@@ -159,19 +171,19 @@ function startError(command: string, report: Report | undefined): CannotStartErr
   return new CannotStartError(command, 'UNKNOWN', 'its reaper ended before it ran')
 }
 
-/** Yields the reports of the reaper until it has ended. */
+/** Yields the reports of the reaper until it ends. */
 async function* readReports(lifeline: Socket): AsyncGenerator<Report, undefined> {
   try {
     for await (const line of readLines(lifeline, LIFELINE_LIMIT)) yield JSON.parse(line)
   } catch (error) {
-    // The reaper can also end with a reset connection.
+    // When the reaper ends, the connection may also be reset.
     if (!isSystemError(error)) throw error
   }
 }
 
 /**
- * The exit of the command; undefined if the reaper ended without reporting it. Keeps reading, because stopping would close the
- * lifeline.
+ * Returns how the command exited; `undefined` if the reaper ended without a report. Keeps reading after the
+ * report, because the end of reading would close the lifeline.
  */
 async function readExit(
   reports: AsyncIterable<Report>,

@@ -1,25 +1,28 @@
 import { isUtf8 } from 'node:buffer'
 
-/** Bytes kept at the beginning and end of a text that is too long. */
+/** Bytes that are kept of the beginning and of the end of a text over the limit. */
 const maxExcerptBytes = 64 * 1024
 const firstCapacity = 4096
 
-/** A text that exceeded the limit. */
+/** A text over the limit, of which only the ends were kept. */
 export interface DroppedText {
   readonly bytes: number
-  /** Its first 64 KiB. */
+  /** The first 64 KiB. */
   readonly head: string
-  /** Its last 64 KiB. */
+  /** The last 64 KiB. */
   readonly tail: string
 }
 
-/** Collects a UTF-8 text from pieces of any size. Of a text that is too long it keeps the length and both ends. */
+/**
+ * Collects a UTF-8 text from pieces of any size. If the text exceeds the limit, keeps only its length and
+ * both ends.
+ */
 export class TextBuffer {
   readonly #maxBytes: number
   #bytes = 0
   #held = Buffer.alloc(0)
   #heldBytes = 0
-  /** The beginning of a text that is too long; `#held` contains its end. */
+  /** The beginning of a text over the limit; `#held` then contains its end. */
   #head: Buffer | undefined
   #isReplaced = false
 
@@ -27,7 +30,7 @@ export class TextBuffer {
     this.#maxBytes = maxBytes
   }
 
-  /** Bytes of the text so far, kept or not. */
+  /** Bytes of the text so far, including bytes that were not kept. */
   get bytes(): number {
     return this.#bytes
   }
@@ -36,12 +39,12 @@ export class TextBuffer {
     return this.#bytes > this.#maxBytes
   }
 
-  /** The beginning of a text that is too long. */
+  /** The beginning of a text over the limit; otherwise `''`. */
   get head(): string {
     return this.#head?.toString() ?? ''
   }
 
-  /** Whether the last taken text had invalid UTF-8, which was replaced by U+FFFD. */
+  /** Whether the last text that was taken contained invalid UTF-8, which was replaced by U+FFFD. */
   get isReplaced(): boolean {
     return this.#isReplaced
   }
@@ -58,7 +61,7 @@ export class TextBuffer {
     this.#append(this.#head === undefined ? part : part.subarray(Math.max(0, part.length - maxExcerptBytes)))
   }
 
-  /** Appends in place, because one buffer per piece would need many times its bytes. */
+  /** Appends to one growing buffer, because a buffer per piece would need a multiple of the memory. */
   #append(part: Uint8Array): void {
     if (this.#head !== undefined && this.#heldBytes + part.length > 2 * maxExcerptBytes) {
       this.#held.copyWithin(0, this.#heldBytes - maxExcerptBytes, this.#heldBytes)
