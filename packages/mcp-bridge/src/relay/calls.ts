@@ -9,40 +9,47 @@ import type { JSONRPCMessage, RequestId, TransportSendOptions } from '@modelcont
 import { describeRelayFailure } from './failures.js'
 import { readNumber } from './message-id.js'
 
-/** Ids of relayed requests start above the SDK's own, which are few and count from 0. */
+/** First id of relayed requests. The SDK's own requests are few, and their ids count from 0. */
 const FIRST_ID = 1000
-/** An id that no request has. */
+/** An id that is never used. */
 const NO_ID = -1
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export interface RelayedCallOptions {
   readonly signal?: AbortSignal
-  /** Milliseconds to wait for the response, or progress; default: that of the server's calls. */
+  /** Milliseconds to wait for the response or for progress; default: `callMs` of the server. */
   readonly timeoutMs?: number
-  /** Receives notifications about this request, with the caller's progress token. */
+  /** Called with notifications about this request; their progress token is the caller's. */
   readonly onNotification?: (notification: McpRequestPayload) => void
-  /** Answers elicitations that refer to this request; default: the server's `RelayElicitation`. */
+  /** Answers elicitations during this request; default: the server's `RelayElicitation`. */
   readonly onElicitation?: RelayElicitation
 }
 
-/** Answers an elicitation: `params` and result of `elicitation/create`. The signal is aborted when it is withdrawn. */
+/**
+ * Answers an elicitation. Gets the `params` of `elicitation/create`, and returns its result. The signal is
+ * aborted when the elicitation is withdrawn.
+ */
 export type RelayElicitation = (params: Record<string, unknown>, signal: AbortSignal) => Promise<object>
 
 interface Calls {
-  /** Sends a request under an internal id; the response has the caller's id. Never rejects. */
+  /** Sends a request under an internal id. The response has the caller's id. Never rejects. */
   request(payload: McpRequestPayload, options: RelayedCallOptions): Promise<McpResponsePayload>
-  /** Sends a notification; rejects if the server has ended. */
+  /** Sends a notification. Rejects if the server has ended. */
   notify(payload: McpRequestPayload): Promise<void>
   /**
-   * Handles a message of the server about a relayed request, including those given up. `streamRequest`: the request whose
-   * stream carried it, for transports with a stream per request.
+   * Handles a message of the server about a relayed request, pending or not; returns false for other
+   * messages. `streamRequest`: for transports with a stream per request, the request whose stream contained
+   * the message.
    */
   onMessage(message: JSONRPCMessage, streamRequest: RequestId | undefined): boolean
-  /** The handler for an elicitation on the stream of this request. Restarts the timeouts of pending requests. */
+  /**
+   * Returns the handler for an elicitation that arrived on the stream of this request. Restarts the timeouts
+   * of all pending requests.
+   */
   getElicitation(streamRequest: RequestId | undefined): RelayElicitation | undefined
-  /** Fails the pending request with this internal id, if any. */
+  /** Fails the pending request with this internal id, if there is one. */
   fail(id: RequestId, reason: string): void
-  /** Fails pending and future requests, because the server has ended. */
+  /** Fails all pending and future requests, because the server has ended. */
   end(reason: string): void
 }
 
@@ -55,7 +62,10 @@ interface Pending {
 
 type Send = (message: JSONRPCMessage, options?: TransportSendOptions) => Promise<void>
 
-/** Pending requests of many callers to the server `name`. `callMs`: timeout of each without an answer or progress. */
+/**
+ * Sends requests of many callers to the server `name`. `callMs`: milliseconds without a response or progress
+ * after which a request times out.
+ */
 export function createCalls(name: string, callMs: number, send: Send): Calls {
   const pending = new Map<number, Pending>()
   const server = `the tool server "${name}"`
@@ -79,9 +89,9 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
       const giveUp = (code: number, reason: string) => {
         settle(createRpcError(code, reason))
         const notice = toMessage({ method: 'notifications/cancelled', params: { requestId: id, reason } })
-        // If it cannot be sent, the server is ending, and nothing needs cancelling.
+        // If the cancellation cannot be sent, the server is ending, so the call ends too.
         send(notice).catch(() => {})
-        // If replies have streams, closing the stream also cancels.
+        // For transports with a stream per request, closing the stream cancels the request as well.
         reply.abort(reason)
       }
       const abort = () => giveUp(RelayError.cancelled, cancelled(signal))
@@ -133,7 +143,7 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
     return method === 'notifications/progress' || about !== NO_ID
   }
 
-  /** The internal id of a sent request, pending or not. */
+  /** Returns the internal id of a request that was sent, pending or not; `NO_ID` = there is none. */
   const getOwnId = (id: unknown): number => {
     const own = readNumber(id)
     return own !== undefined && own >= FIRST_ID && own < nextId ? own : NO_ID
@@ -186,7 +196,7 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
   }
 }
 
-/** Only JSON-RPC members: strict servers ignore messages with others. */
+/** Copies only JSON-RPC members, because strict servers ignore messages with other members. */
 function toMessage({ method, params }: McpRequestPayload) {
   return { jsonrpc: '2.0', method, ...omitUndefined({ params }) } as const
 }
@@ -198,14 +208,14 @@ function cancelled(signal: AbortSignal | undefined): string {
 
 type Token = string | number
 
-/** Progress tokens are only unique per caller. */
+/** Returns the caller's progress token, which is unique only among the requests of that caller. */
 function getProgressToken({ params }: McpRequestPayload): Token | undefined {
   const { _meta } = (params ?? {}) as { _meta?: { progressToken?: unknown } | null }
   const token = _meta?.progressToken
   return typeof token === 'string' || typeof token === 'number' ? token : undefined
 }
 
-/** Replaces the caller's progress token. Leaves requests without one unchanged. */
+/** Replaces the caller's progress token. A request without one is not changed. */
 function replaceToken(request: McpRequestPayload, token: Token): McpRequestPayload {
   if (getProgressToken(request) === undefined) return request
   const { params } = request
@@ -213,7 +223,7 @@ function replaceToken(request: McpRequestPayload, token: Token): McpRequestPaylo
   return { ...request, params: copyNumberTexts(replaced, params ?? {}) }
 }
 
-/** Restores the caller's progress token. */
+/** Puts the caller's progress token back. */
 function withCallerToken(notification: McpRequestPayload, token: Token | undefined): McpRequestPayload {
   const { params } = notification
   if (params?.progressToken === undefined) return notification
@@ -224,7 +234,9 @@ function withCallerToken(notification: McpRequestPayload, token: Token | undefin
 export const RelayError = {
   serverEnded: -32000,
   timedOut: -32001,
-  /** From the Language Server Protocol; MCP expects no answer to a cancelled request. */
+  /**
+   * This code is from the Language Server Protocol: MCP does not define a response to a cancelled request.
+   */
   cancelled: -32800,
   noOutcome: -32603,
 } as const
@@ -233,7 +245,7 @@ export function createRpcError(code: number, message: string): McpResponsePayloa
   return { jsonrpc: '2.0', error: { code, message } }
 }
 
-/** The response with the id of the request, or without one if the request has none. */
+/** Sets the id of a response to that of the request; removes it if the request has none. */
 export function withRequestId(request: McpRequestPayload, response: McpResponsePayload): McpResponsePayload {
   if (request.id !== undefined) return { ...response, id: request.id }
   const { id: _, ...rest } = response

@@ -4,29 +4,29 @@ import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol
 import { readInitializeResult } from './initialize-result.js'
 import { findId } from './message-id.js'
 
-/** JSON-RPC's own code. */
+/** The JSON-RPC code for internal errors. */
 const internalError = -32603
 
 /**
- * The transport of the SDK's client: it gets responses to its requests, requests of the server, and notifications that it
- * handles.
+ * A transport for the SDK's client. It passes on only responses to the client's own requests, requests of the
+ * server, and notifications that the client handles.
  */
 export interface ClientLink {
   readonly transport: Transport
-  /** The method of its last pending request. */
+  /** The method of the client's last pending request. */
   readonly waitingFor: string | undefined
-  /** The result of `initialize` as the server wrote it. */
+  /** The result of `initialize` as received. */
   readonly initializeResult: Record<string, unknown> | undefined
-  /** Why the result of `initialize` is unreadable, as the end of a sentence that begins with "it". */
+  /** The reason why the result of `initialize` is invalid, as the end of a sentence that begins with "it". */
   readonly problem: string | undefined
-  /** Passes the message to the client if it is meant for it; returns whether it was. */
+  /** Passes a message to the client if it is for the client, and returns true. */
   onMessage(message: JSONRPCMessage): boolean
 }
 
-/** Notifications about the client's subscriptions. */
+/** Methods of notifications that the client handles, which concern its subscriptions. */
 const forClient = ['notifications/subscriptions/acknowledged', 'notifications/cancelled']
 
-/** `log`: receives unreadable parts of the server's self-description. */
+/** `log`: called with invalid parts of the server's self-description, which are ignored. */
 export function createClientLink(outer: Transport, log: (line: string) => void): ClientLink {
   const asked = new Map<RequestId, string>()
   let initializeResult: Record<string, unknown> | undefined
@@ -90,7 +90,7 @@ export function createClientLink(outer: Transport, log: (line: string) => void):
   }
 }
 
-/** Fixes a response without a result, or with a malformed error, which the client would refuse. */
+/** Repairs a response without a result, or with a malformed error: the client would refuse it. */
 function readOther(message: JSONRPCMessage & { id: RequestId }): JSONRPCMessage {
   const { id } = message
   if ('error' in message) {

@@ -28,18 +28,23 @@ import {
 export interface CommandServerOptions extends ServerOptions {
   readonly command: string
   readonly args?: readonly string[]
-  /** The complete environment of the server. */
+  /** The complete environment of the server; variables of this process are not inherited. */
   readonly env: Readonly<Record<string, string>>
   readonly cwd?: string
 }
 
-/** A first start may download the server: `npx`, `uvx`, `docker run`. */
+/**
+ * Milliseconds for the start of a server. The first start of `npx`, `uvx` or `docker run` may download it.
+ */
 const START_TIMEOUT_MS = 120_000
 const STDERR_LIMIT = { maxBytes: 64 * 1024, longer: 'split', isPaced: true } as const
-/** Lines of stderr in the error of a start timeout, and characters of each. */
+/** Number of stderr lines in the error of a start timeout, and maximum characters of each line. */
 const [lastLines, maxLastLineChars] = [5, 200]
 
-/** Starts a server as a child process. Rejects with CannotStartError, or with an error naming the server. */
+/**
+ * Starts a server as a child process. Rejects with `CannotStartError`, or with an error that names the
+ * server.
+ */
 export async function startCommandServer(
   options: CommandServerOptions,
   handlers: RelayHandlers = {},
@@ -94,7 +99,7 @@ async function readStderr({ stderr }: SupervisedChild, onLine: (line: string) =>
   if (stderr !== null) for await (const line of readLines(stderr, STDERR_LIMIT)) onLine(line)
 }
 
-/** Whether the error is that of a server with only revision 2026-07-28 or later. */
+/** Whether the error shows that the server only supports revision 2026-07-28 or later. */
 function lacksInitialize(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   const codes: number[] = [ProtocolErrorCode.UnsupportedProtocolVersion, ProtocolErrorCode.MethodNotFound]
@@ -105,17 +110,17 @@ function isClosed(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed
 }
 
-/** Milliseconds for remaining output after the last writer has exited. */
+/** Milliseconds to wait for remaining output after the processes have exited. */
 const LAST_OUTPUT_MS = 1000
-/** Milliseconds for a command that has closed a pipe to end, before it counts as still running. */
+/** Milliseconds to wait for the exit of a command that has closed a pipe. */
 const EXIT_MS = 500
 const MAX_MESSAGE_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE
-/** Maximum bytes that wait for a server that does not read its stdin. */
+/** Maximum bytes buffered for a server that does not read its stdin. */
 const MAX_UNREAD_BYTES = 2 * MAX_MESSAGE_BYTES
 
 /**
- * MCP over the pipes of a child process. Unlike the SDK's transport it only parses each line, so that messages keep unknown
- * members. Invalid lines go to `onfault`.
+ * An MCP transport over the pipes of a child process. Unlike that of the SDK, it does not validate messages,
+ * so they keep unknown members. Invalid lines are passed to `onfault`.
  */
 function childTransport(child: SupervisedChild): RelayTransport {
   const { stdin, stdout } = child
@@ -163,7 +168,7 @@ function childTransport(child: SupervisedChild): RelayTransport {
   const finish = async () => {
     const reading = readAll()
     const reason = await Promise.race([reading, lost, waitForOutput(child, reading)])
-    // A server that closed a pipe cannot answer calls, even if its process still runs.
+    // A server that has closed a pipe cannot answer calls, even if its process is still running.
     const isGone = reason === undefined || (await settlesWithin(child.commandExited, EXIT_MS))
     const exit = await child.close(isGone ? {} : { stdinGraceMs: 0 })
     if (reason !== undefined) await settlesWithin(reading, LAST_OUTPUT_MS) // Remaining output may answer a call.
@@ -182,7 +187,8 @@ function childTransport(child: SupervisedChild): RelayTransport {
           return reject(new Error(`has not read ${stdin.writableLength} bytes that it was sent before`))
         stdin.write(`${restoreNumbers(stringifyExact(message))}\n`, (error) => {
           if (!error) return resolve()
-          // The server cannot receive calls either; its exit is a better reason than a broken pipe.
+          // The server cannot receive calls, so the transport ends. How the server exited explains more than
+          // a broken pipe.
           end('closed its stdin')
           transport.ended.then(({ reason }) => reject(new Error(reason, { cause: error })), reject)
         })
@@ -192,11 +198,11 @@ function childTransport(child: SupervisedChild): RelayTransport {
   return transport
 }
 
-/** Resolves when a server has ended although a process out of reach keeps its output open. */
+/** Resolves when a server has ended, even if a process that could not be stopped keeps its output open. */
 async function waitForOutput(child: SupervisedChild, reading: Promise<unknown>): Promise<undefined> {
   await child.exited
   await settlesWithin(reading, LAST_OUTPUT_MS)
-  // If this process was too busy to read, received output is handled first.
+  // Output that was received while this process was busy is handled first.
   await nextTurn()
 }
 

@@ -2,16 +2,19 @@ import { readOuterMembers } from '../child/outer-members.js'
 import type { DroppedText } from '../child/text-buffer.js'
 import type { Fault } from './read-message.js'
 
-/** Quoted characters of its beginning. */
+/** Maximum characters quoted from the beginning of a message. */
 const maxTextChars = 100
 
-/** A message that is too long, at its beginning. */
+/** Describes a message over the size limit when only its beginning has arrived. */
 export function createTooLong(head: string, maxBytes: number): Fault {
   const text = `${head.slice(0, maxTextChars).toWellFormed()}…`
   return { problem: `it has more than ${maxBytes} bytes, the limit of a message`, text }
 }
 
-/** The same message at its end: its first and last members identify it, because a large member is usually in between. */
+/**
+ * Describes a message over the size limit when it has arrived completely. Its first and last members identify
+ * it; the large member is usually between them.
+ */
 export function readDropped(dropped: DroppedText, maxBytes: number): Fault {
   const { bytes, head } = dropped
   const { id, method } = readOuterMembers(dropped)

@@ -4,15 +4,15 @@ import type { RelayElicitation } from './calls.js'
 import { findId } from './message-id.js'
 
 const method = 'elicitation/create'
-/** Open elicitations per server; further ones are cancelled. */
+/** Maximum open elicitations per server; further ones are cancelled. */
 const maxOpen = 100
 
 interface Elicitations {
-  /** Handles an elicitation of the server, or its withdrawal. */
+  /** Handles an elicitation of the server, or its withdrawal; returns false for other messages. */
   onMessage(message: JSONRPCMessage, streamRequest: RequestId | undefined): boolean
 }
 
-/** Answers a server's elicitations during calls; revisions before 2026-07-28. */
+/** Answers elicitations that a server sends during calls, in revisions before 2026-07-28. */
 export function createElicitations(
   send: (message: JSONRPCMessage) => Promise<void>,
   getHandler: (streamRequest: RequestId | undefined) => RelayElicitation,
@@ -30,7 +30,7 @@ export function createElicitations(
     const result = isAsked
       ? await handle(params, abort.signal).catch(() => ({ action: 'cancel' }))
       : { action: 'cancel' }
-    // No answer is expected after a withdrawal or the end of the server.
+    // After a withdrawal or the end of the server, no answer is expected.
     if (open.get(id) === abort && open.delete(id))
       await send({ jsonrpc: '2.0', id, result: { ...result } }).catch(() => {})
   }
@@ -54,7 +54,7 @@ export function createElicitations(
   }
 }
 
-/** An incomplete request, since revision 2026-07-28: to be sent again with answers. */
+/** A result of revision 2026-07-28 that requires input: the request has to be repeated with the answers. */
 export interface InputRequired {
   readonly inputRequests: Readonly<Record<string, unknown>>
   readonly requestState?: unknown
@@ -66,7 +66,7 @@ export function readInputRequired({ result }: McpResponsePayload): InputRequired
   return { inputRequests: Object(inputRequests) as InputRequired['inputRequests'], requestState }
 }
 
-/** The answers by key of the elicitation; `undefined` = something other than a form is required. */
+/** Answers the elicitations, by key; `undefined` = the server requires input that is not an elicitation. */
 export async function answerAll(
   { inputRequests }: InputRequired,
   handle: RelayElicitation,
@@ -77,7 +77,7 @@ export async function answerAll(
   )
   if (entries.some(([, request]) => request.method !== method)) return undefined
   const answers: Record<string, unknown> = {}
-  // Sequential, because a person fills in the forms.
+  // One after another, because a person fills in the forms.
   for (const [key, { params }] of entries)
     answers[key] = await handle(Object(params) as Record<string, unknown>, signal)
   return answers

@@ -3,9 +3,9 @@ import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelconte
 
 const LONGEST_QUOTE = 200
 
-/** Describes the server's failure as the end of a sentence that begins with "it". */
+/** Describes how the server failed, as the end of a sentence that begins with "it". */
 export function describeRelayFailure(error: unknown): string {
-  // The SDK wraps errors of a first exchange without adding information.
+  // The SDK wraps errors of the handshake without adding information.
   if (error instanceof SdkError && error.cause !== undefined) return describeRelayFailure(error.cause)
   if (error instanceof SdkHttpError) return describeStatus(error)
   if (error instanceof SdkError && error.code === SdkErrorCode.ClientHttpUnexpectedContent) {
@@ -21,7 +21,7 @@ export function describeRelayFailure(error: unknown): string {
   return isNetworkFailure(error) ? describeNetwork(error) : getErrorMessage(error)
 }
 
-/** Whether the server does not accept messages at its address. */
+/** Whether the error shows that the address does not accept MCP messages. */
 export function isUnknownAddress(error: unknown): boolean {
   if (error instanceof SdkError && error.cause !== undefined) return isUnknownAddress(error.cause)
   return error instanceof SdkHttpError && [400, 404, 405].includes(error.status ?? 0)
@@ -33,12 +33,12 @@ function describeStatus({ status, data, message }: SdkHttpError): string {
   if (status === 401) return 'asks for authorization (HTTP 401); give a valid one in its headers'
   if (status === 403) return 'denies access (HTTP 403); check its headers'
   const answered = `answered HTTP ${status}`
-  // The message contains the target of a redirect, followed by an option of the SDK.
+  // For a redirect, the SDK's message contains the target, and the name of an option that is removed here.
   const text = status < 400 ? message.replace(/^.*?: | \(redirectPolicy.*\)$/g, '') : quote(data.text)
   return status === 404 || status === 405 ? `${answered}; ${isItMcp}` : answered + (text && `: ${text}`)
 }
 
-/** The text of a JSON-RPC error, or plain text; ignores HTML pages. */
+/** Returns the text of a JSON-RPC error, or plain text; `''` for HTML pages. */
 function quote(body: unknown): string {
   if (typeof body !== 'string' || body.trimStart().startsWith('<')) return ''
   return (parseErrorBody(body)?.message ?? body.trim()).slice(0, LONGEST_QUOTE).toWellFormed()
@@ -49,7 +49,7 @@ interface ErrorBody {
   readonly message: string
 }
 
-/** The JSON-RPC error in the body of an HTTP error; undefined if none. */
+/** Reads the JSON-RPC error in the body of an HTTP error; `undefined` = it contains none. */
 export function parseErrorBody(body: unknown): ErrorBody | undefined {
   try {
     const { id, error } = JSON.parse(String(body)) as { id?: unknown; error?: { message?: unknown } }
@@ -59,7 +59,7 @@ export function parseErrorBody(body: unknown): ErrorBody | undefined {
   }
 }
 
-/** Whether `fetch` failed without an HTTP response. */
+/** Whether `fetch` failed without receiving an HTTP response. */
 export function isNetworkFailure(error: unknown): error is TypeError & { readonly cause: Error } {
   return error instanceof TypeError && error.cause instanceof Error
 }

@@ -1,15 +1,18 @@
 import type { Fault } from './read-message.js'
 
-/** Kinds of faults with separate counts. */
+/** Maximum kinds of faults that are counted and logged. */
 const maxKinds = 100
 
-/** Logs a program's skipped messages: the first of each kind with its text, then the count at 10, 100, 1,000 …, and at the end. */
+/**
+ * Logs skipped messages of a program: the first of each kind with its text, then their number at 10, 100,
+ * 1,000 …, and at the end.
+ */
 export class FaultLog {
   readonly #log: (line: string) => void
   readonly #sender: string
   readonly #counts = new Map<string, { total: number; reported: number }>()
 
-  /** `sender`: names the program, such as "server". */
+  /** `sender`: the kind of program in log lines, such as "server". */
   constructor(log: (line: string) => void, sender: string) {
     this.#log = log
     this.#sender = sender

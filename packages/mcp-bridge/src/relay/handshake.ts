@@ -23,17 +23,20 @@ export interface McpServerInfo {
 
 export interface Handshake {
   readonly server: McpServerInfo
-  /** The server's answer to `initialize`; for a server without that request, an equivalent. */
+  /** The server's result of `initialize`; for a server without that method, an equivalent. */
   readonly initializeResult: Record<string, unknown>
-  /** Members for the `_meta` of each message, by which clients identify themselves since revision 2026-07-28. */
+  /**
+   * Members that are added to `_meta` of each message. Since revision 2026-07-28, clients identify themselves
+   * by these.
+   */
   readonly meta: Readonly<Record<string, unknown>>
 }
 
 interface HandshakeOptions {
-  /** `legacy` uses `initialize`, as most servers expect; `auto` uses `server/discover`. */
+  /** `legacy`: `initialize`, which most servers expect; `auto`: `server/discover` first. */
   readonly mode: VersionNegotiationMode
   readonly timeoutMs: number
-  /** Reports problems that do not end the handshake. */
+  /** Called with problems that do not fail the handshake. */
   readonly onWarning: (message: string) => void
   readonly capabilities: ClientCapabilities
 }
@@ -42,9 +45,9 @@ const LISTEN_AGAIN_MS = 1000
 const clientInfo = { name: 'meup', version: PROTOCOL }
 
 /**
- * Performs the MCP handshake. Afterwards the SDK's client answers the server's requests: it declines sampling and roots.
- * Rejects with a description of the failure as the end of a sentence that begins with "it", unless an error of the SDK says
- * more.
+ * Performs the MCP handshake with the SDK's client, which afterwards answers requests of the server: it
+ * refuses sampling and roots. Rejects with a description of the failure as the end of a sentence that begins
+ * with "it", or with a more specific error of the SDK.
  */
 export async function performHandshake(link: ClientLink, options: HandshakeOptions): Promise<Handshake> {
   const { capabilities: own, timeoutMs } = options
@@ -80,7 +83,7 @@ export async function performHandshake(link: ClientLink, options: HandshakeOptio
   }
 }
 
-/** The server did not answer its first request in time. */
+/** Thrown if the server does not answer its first request in time. */
 export class StartTimeoutError extends Error {
   override readonly name = 'StartTimeoutError'
 }
@@ -94,7 +97,9 @@ function pick({ name, version }: { name: string; version: string }) {
   return { name, version }
 }
 
-/** Since revision 2026-07-28, a server sends change notifications only to subscribers. */
+/**
+ * Subscribes to notifications of changes: since revision 2026-07-28, a server sends them only to subscribers.
+ */
 async function subscribe(client: Client, { timeoutMs, onWarning }: HandshakeOptions): Promise<void> {
   const { tools, prompts, resources } = client.getServerCapabilities() ?? {}
   const filter = {
@@ -112,7 +117,7 @@ async function subscribe(client: Client, { timeoutMs, onWarning }: HandshakeOpti
   }
 }
 
-/** A subscription is a stream that may be cut while the server is well. */
+/** Renews the subscription whenever its stream ends, which does not mean that the server has ended. */
 async function keepListening(
   first: McpSubscription,
   client: Client,

@@ -25,44 +25,48 @@ const TERMINATE_TIMEOUT_MS = 1000
 interface HttpTransportOptions {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  /** Milliseconds for a new handshake after the server lost the session. */
+  /** Milliseconds for a new handshake, after the server has lost the session. */
   readonly handshakeTimeoutMs: number
 }
 
 interface Attempt {
   readonly message: JSONRPCMessage
   readonly options: SendOptions
-  /** The session in its header. */
+  /** The session id in the header of the message. */
   readonly sessionId: string | undefined
 }
 
-/** A message being sent, with its reply. */
+/** A message that was sent, with the state of its reply. */
 interface Sent extends Attempt {
   readonly inner: StreamableHTTPClientTransport
   readonly id: RequestId | undefined
   readonly isRepeated: boolean
-  /** Whether the server has sent anything about it, so that it is being carried out. */
+  /** Set when a message about it has arrived, which means that the server is carrying it out. */
   hasNews: boolean
-  /** Messages of the reply that the SDK parses next, with exact numbers. */
+  /** Messages of the reply with exact numbers, which the SDK has not delivered yet. */
   readonly unread: JSONRPCMessage[]
-  /** It was sent again, so the end of this reply does not matter. */
+  /** Set if the message was sent again, so that the end of this reply is ignored. */
   isReplaced: boolean
-  /** Event id from which the reply's stream was last resumed. */
+  /** Event id from which the stream of the reply was last resumed. */
   lastEventId: string | null
-  /** Consecutive resumptions without progress, and the time of the last one by `performance.now`. */
+  /**
+   * Number of consecutive resumptions without progress, and the time of the last one by `performance.now`.
+   */
   cuts: number
   resumedAt: number
 }
 
 /**
- * The message being sent: the stream of a reply is read in the async context of its request. One storage for all transports,
- * because before Node.js 24 each one slows down every promise of the process, even after it is unreferenced.
+ * The message whose reply is being read: a reply's stream is read in the async context of its request. Shared
+ * by all transports: before Node.js 24, each storage slows down every promise of the process, even when it is
+ * no longer used.
  */
 const sending = new AsyncLocalStorage<Sent>()
 
 /**
- * MCP over Streamable HTTP. Renews a session that the server has lost, and resends the message that it refused for that reason,
- * once. An unreachable server counts as ended, but not one that refuses a message.
+ * An MCP transport over Streamable HTTP. If the server has lost the session, it starts a new one, and sends
+ * the refused message again, once. An unreachable server counts as ended; a server that refuses a message
+ * does not.
  */
 export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTransportOptions): RelayTransport {
   let end = (_reason: string): void => {}
@@ -70,7 +74,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     end = (reason) => resolve({ reason })
   })
   let isClosed = false
-  /** The `initialize` request of the session. */
+  /** The `initialize` request, for starting a new session. */
   let initializeRequest: JSONRPCRequest | undefined
   let renewal: Promise<void> | undefined
   let onHandshakeMessage = (_message: JSONRPCMessage): boolean => false
@@ -84,7 +88,6 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     onStreamRefused(refusal) {
       if (canRenew(refusal, inner.sessionId, undefined)) renewSession().catch(() => {}) // `ended` reports a failure.
     },
-    // The SDK loses its position if a resumed stream is cut again before its first event.
     writeBody(body) {
       const sent = getSent()
       const isSent = sent !== undefined && JSON.stringify(sent.message) === body
@@ -102,6 +105,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
         } as JSONRPCMessage)
         return false
       }
+      // The SDK forgets the event id if a resumed stream is cut again before its first event.
       sent.lastEventId = id
       headers.set('last-event-id', id)
       return true
@@ -149,7 +153,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     await sendOnce({ jsonrpc: '2.0', method: 'notifications/initialized' })
   }
 
-  /** Renews the session once for concurrent failures. */
+  /** Starts a new session, once for concurrent failures. */
   const renewSession = async (): Promise<void> => {
     if (initializeRequest === undefined || isClosed) return
     renewal ??= beginSession(initializeRequest).finally(() => {
@@ -163,7 +167,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     }
   }
 
-  /** Whether the response to a message means that its session has to be renewed. */
+  /** Whether a refusal means that a new session is needed. */
   const canRenew = (
     refusal: SessionRefusal,
     sessionId: string | undefined,
@@ -184,7 +188,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     await sendOnce(message, options, true).catch((error: unknown) => deliverError(error, message))
   }
 
-  /** Sends a message again after a refusal in a response. */
+  /** Sends a message again in a new session, after a response has refused it. */
   const repeat = (sent: Sent): void => {
     sent.isReplaced = true
     renewAndRepeat(sent).catch((error: unknown) => {
@@ -234,7 +238,9 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     }
   }
 
-  /** A JSON-RPC response in an HTTP error is a regular response. */
+  /**
+   * If an HTTP error contains a JSON-RPC response to the message, delivers that; otherwise throws the error.
+   */
   const deliverError = (error: unknown, message: JSONRPCMessage): void => {
     const answer = getErrorResponse(error, message)
     if (answer === undefined) throw error
@@ -266,7 +272,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
   return transport
 }
 
-/** The message with exact numbers. The SDK skips unknown messages. */
+/** Returns the same message with exact numbers. The SDK may have skipped messages before it. */
 function takeExact(sent: Sent | undefined, message: JSONRPCMessage): JSONRPCMessage {
   const isSame = (each: JSONRPCMessage): boolean =>
     ['id', 'method'].every((name) => Reflect.get(each, name) === Reflect.get(message, name))
@@ -274,12 +280,15 @@ function takeExact(sent: Sent | undefined, message: JSONRPCMessage): JSONRPCMess
   return sent?.unread.splice(0, at + 1).at(-1) ?? message
 }
 
-/** Consecutive cuts of a reply after which its call fails. */
+/** Maximum consecutive cuts of a reply; then its call fails. */
 const maxCuts = 5
-/** Cuts after this many milliseconds are not counted: proxies end idle streams, and servers close them until the client resumes. */
+/**
+ * Cuts after this many milliseconds do not count: proxies end idle streams, and servers close streams until
+ * the client resumes them.
+ */
 const slowCutMs = 10_000
 
-/** Whether the stream of a reply may be resumed again from this event. */
+/** Counts a cut of a reply's stream. Returns whether it may be resumed again. */
 function countCut(sent: Sent, lastEventId: string): boolean {
   const now = performance.now()
   const isQuick = lastEventId === sent.lastEventId && now - sent.resumedAt < slowCutMs
@@ -288,10 +297,13 @@ function countCut(sent: Sent, lastEventId: string): boolean {
   return sent.cuts < maxCuts
 }
 
-/** Statuses about the caller rather than the request. */
+/** HTTP statuses that concern the credentials rather than the message. */
 const personal = [401, 403]
 
-/** The JSON-RPC response in an HTTP error, as revision 2026-07-28 answers unknown methods. */
+/**
+ * Returns the JSON-RPC response in an HTTP error: servers of revision 2026-07-28 answer unknown methods like
+ * that.
+ */
 function getErrorResponse(error: unknown, message: JSONRPCMessage): JSONRPCMessage | undefined {
   if (!(error instanceof SdkHttpError) || !('id' in message) || personal.includes(error.status))
     return undefined
@@ -307,27 +319,30 @@ const toRefusal = ({ status, data }: SdkHttpError): SessionRefusal => ({
 })
 
 interface Watcher {
-  /** No server responds at the address. */
+  /** Called if no server responds at the address. */
   onUnavailable(reason: string): void
-  /** The server refuses to reopen a stream. */
+  /** Called if the server refuses to open the stream for notifications again. */
   onStreamRefused(refusal: SessionRefusal): void
-  /** Restores exact numbers in the text of a message. */
+  /** Restores exact numbers in the body of a request. */
   writeBody(body: string): string
-  /** Called before a stream is opened or resumed; `false` = do not. */
+  /** Called before a stream is opened or resumed; `false` prevents it. */
   onResume(headers: Headers): boolean
   readBody(response: Response): Promise<Response>
 }
 
-/** Statuses of a proxy without a server; not 504, a single slow response. */
+/**
+ * Statuses with which a proxy reports that its server is unavailable. Not 504, which may concern a single
+ * slow response.
+ */
 const awayStatuses = [502, 503]
 
-/** `fetch` that detects an unavailable server and redacts header values in errors. */
+/** Creates a `fetch` that detects an unavailable server, and redacts header values in error bodies. */
 function watchedFetch(headers: Readonly<Record<string, string>>, watcher: Watcher): FetchLike {
   const redact = redactor(headers)
   let hasStream = false
 
   return async (url, init) => {
-    // The SDK takes 405 for the end of the stream, and would retry after an error.
+    // Returns 405, which the SDK treats as the end of the stream; after an exception it would retry.
     if (init?.method === 'GET' && init.headers instanceof Headers && !watcher.onResume(init.headers))
       return new Response(null, { status: 405 })
     const exact = typeof init?.body === 'string' ? { ...init, body: watcher.writeBody(init.body) } : init
@@ -351,18 +366,20 @@ function watchedFetch(headers: Readonly<Record<string, string>>, watcher: Watche
   }
 }
 
-/** Excludes a slow response, which fails in the same way. */
+/**
+ * Whether the server is unreachable. A slow response also fails as a network error, but does not mean that.
+ */
 function isAbsence(error: unknown): boolean {
   return isNetworkFailure(error) && !('code' in error.cause && error.cause.code === 'UND_ERR_HEADERS_TIMEOUT')
 }
 
-/** Same limit as for a line over stdio. */
+/** Maximum bytes of a message, as over stdio. */
 const MAX_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE
 
-/** Shorter header values are not redacted, because they would match any text. */
+/** Minimum characters of a redacted header value: shorter ones would match ordinary text. */
 const SHORTEST_SECRET = 8
 
-/** Redacts header values in logged text, which a server may echo. */
+/** Creates a function that redacts header values in a text, because a server may echo them. */
 function redactor(headers: Readonly<Record<string, string>>): (text: string) => string {
   const words = Object.values(headers).flatMap((value) => value.trim().split(/\s+/))
   const secrets = words.filter((word) => word.length >= SHORTEST_SECRET)

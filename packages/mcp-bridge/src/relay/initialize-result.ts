@@ -6,12 +6,12 @@ export type InitializeReading =
   | { readonly result: Record<string, unknown>; readonly ignored: readonly string[] }
   | { readonly problem: string }
 
-/** Maximum optional members that are dropped, one by one. */
+/** Maximum number of invalid optional members that are removed. */
 const maxIgnored = 50
 
 /**
- * Reads a server's self-description. Unreadable optional members and `null` count as absent; the server's name is optional.
- * `problem` is the end of a sentence that begins with "it".
+ * Reads the result of `initialize`. Invalid optional members and `null` count as absent; the server's name is
+ * optional too. `problem`: the end of a sentence that begins with "it".
  */
 export function readInitializeResult(answer: unknown): InitializeReading {
   if (!isObject(answer)) return { problem: `answered initialize with ${describeValue(answer)}` }
@@ -46,7 +46,7 @@ function complete(result: Record<string, unknown>): Record<string, unknown> {
 const toText = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : 'unknown'
 
-/** Removes and returns the member at a path. */
+/** Removes the member at a path, and returns its value. */
 function remove(value: object, path: readonly string[]): unknown {
   const [key, ...more] = path
   if (key === undefined) return undefined

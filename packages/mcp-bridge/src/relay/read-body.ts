@@ -6,20 +6,24 @@ import { type Fault, readMessages } from './read-message.js'
 
 interface BodyOptions {
   readonly maxBytes: number
-  /** The request that this replies to. */
+  /** The id of the request that the response belongs to. */
   readonly asked: RequestId | undefined
-  /** Whether the text had invalid UTF-8. */
+  /** Set if the text contained invalid UTF-8. */
   readonly isReplaced?: boolean
   readonly onFault: (fault: Fault) => void
-  /** Receives each message before it is passed on. */
+  /** Called with each message before the SDK gets it. */
   readonly onMessage: (message: JSONRPCMessage) => void
 }
 
-/** Reads the messages of a response like those of a command: the SDK gets the readable ones, except messages that are too long. */
+/**
+ * Reads the messages in an HTTP response, with the same tolerance as those over stdio. Passes the readable
+ * ones to the SDK, except those over the size limit.
+ */
 export async function readBody(response: Response, options: BodyOptions): Promise<Response> {
   if (response.body === null) return response
   const type = response.headers.get('content-type') ?? ''
-  // `values` locks the body at once: Node empties that of a response which was garbage collected before it is locked.
+  // `values` locks the body immediately: Node empties an unlocked body when its response is
+  // garbage-collected.
   if (response.ok && type.startsWith('text/event-stream'))
     return new Response(ReadableStream.from(readEvents(response.body.values(), options)), response)
   const { text, isReplaced } = await readText(response.body, options.maxBytes)
@@ -40,14 +44,20 @@ async function readText(
   return { text: whole, isReplaced: text.isReplaced }
 }
 
-/** Leaves a text without readable messages unchanged, so that the call fails with its error. */
+/**
+ * Rewrites a JSON body. A body without readable messages stays unchanged, so that the call fails with its
+ * error.
+ */
 function rewriteJson(text: string, options: BodyOptions): string {
   const messages = rewriteMessages(text, options)
   if (messages === undefined || messages.length === 0) return text
   return messages.length === 1 ? String(messages[0]) : `[${messages.join()}]`
 }
 
-/** The readable messages as JSON; `undefined` = the text is a single message and stays unchanged. */
+/**
+ * Returns the readable messages as JSON; `undefined` = the text is a single valid message, so it need not
+ * change.
+ */
 function rewriteMessages(text: string, { onFault, onMessage, ...how }: BodyOptions): string[] | undefined {
   const readings = readMessages(text, how)
   for (const reading of readings) if ('message' in reading) onMessage(reading.message)
@@ -100,7 +110,7 @@ async function* readEvents(body: AsyncIterable<Uint8Array>, options: BodyOptions
   yield Buffer.from(take())
 }
 
-/** Normalizes the line breaks of an event stream to line feeds. */
+/** Converts the line breaks of an event stream to line feeds. */
 async function* unifyLineEnds(body: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let isAfterReturn = false
   for await (const bytes of body) {
@@ -112,7 +122,7 @@ async function* unifyLineEnds(body: AsyncIterable<Uint8Array>): AsyncGenerator<B
   }
 }
 
-/** One event per message; the first has the event's id. */
+/** Rewrites an event to one event per message. The first one keeps the event's id. */
 function rewriteEvent(text: string, options: BodyOptions): string {
   const lines = text
     .replace(/^\uFEFF/, '')

@@ -3,41 +3,43 @@ import { copyNumberTexts, parseExact } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client'
 import { markId } from '../exact-numbers.js'
 
-/** Maximum nesting. A space accepts far less; more could overflow the stack of recursive code. */
+/**
+ * Maximum nesting depth. Spaces accept far less, and more could overflow the stack of recursive functions.
+ */
 const maxNesting = 500
-/** Characters of a value, and of a message, in the description of a fault. */
+/** In descriptions of faults, maximum characters of a value and of a message. */
 const [maxValueChars, maxTextChars] = [60, 200]
 
-/** An unreadable message. */
+/** A message that cannot be read. */
 export interface Fault {
-  /** The problem, such as "/params is 5". */
+  /** Description of the problem, such as "/params is 5". */
   readonly problem: string
-  /** Groups similar faults; default: `problem`. */
+  /** Key by which similar faults are counted together; default: `problem`. */
   readonly kind?: string
   /** The beginning of the message. */
   readonly text: string
-  /** Our request that it answers. */
+  /** Set if the message responds to a request of this client: the id of the request. */
   readonly responseTo?: RequestId
-  /** Its id, if it is a request: its sender expects an answer. */
+  /** Set if the message is a request, whose sender expects a response: its id. */
   readonly requestId?: RequestId
-  /** JSON-RPC code of that answer; default: invalid request. */
+  /** JSON-RPC code of that response; default: invalid request. */
   readonly code?: number
-  /** It was already reported at its beginning. */
+  /** Set if the fault was already reported when the beginning of the message arrived. */
   readonly isReported?: true
 }
 
 type Reading = { readonly message: JSONRPCMessage; readonly isChanged: boolean } | { readonly fault: Fault }
 
 export interface HowToRead {
-  /** The only request that a response without an id can be for. */
+  /** The only request that a response without an id can belong to. */
   readonly asked?: RequestId | undefined
-  /** Whether the text had invalid UTF-8; a result then says so. */
+  /** Set if the text contained invalid UTF-8; a note is then added to results. */
   readonly isReplaced?: boolean
 }
 
 /**
- * Reads a message or batch of another program. Tolerates unambiguous faults: `null` for an absent member, a message without
- * `jsonrpc`, an error that is a string. Everything else stays unchanged.
+ * Reads a message or batch of another program. Tolerates unambiguous faults: `null` in place of an absent
+ * member, a missing `jsonrpc`, an error that is a string. All other content stays unchanged.
  */
 export function readMessages(text: string, { asked, isReplaced = false }: HowToRead = {}): Reading[] {
   const quoted = text.slice(0, maxTextChars).toWellFormed()
@@ -102,20 +104,20 @@ function readResponse(value: Record<string, unknown>, asked: RequestId | undefin
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 
-/** Whether an error is empty; next to a result, it means that there is none. */
+/** Whether an error is empty. If there is also a result, the result counts. */
 const isEmpty = (error: unknown): boolean =>
   error === false || error === '' || (isObject(error) && Object.keys(error).length === 0)
 
 /**
- * Recognizes objects of loggers, which may also have an id, a result or an error: MCP results are objects, without additional
- * members next to them.
+ * Whether an object without `jsonrpc` is a line of a logger, which may also have an id, a result or an error.
+ * In MCP, results and errors are objects, and there are no additional members.
  */
 const isLogLine = ({ id: _, error, result, ...rest }: Record<string, unknown>): boolean =>
   Object.entries(rest).some(([key, member]) => key !== 'jsonrpc' && member !== null) ||
   (!isObject(result) && result !== undefined && result !== null) ||
   (!isObject(error) && typeof error !== 'string' && error !== undefined && error !== null)
 
-/** JSON-RPC's own codes. */
+/** Error codes that JSON-RPC defines. */
 const [parseError, invalidParams, internalError] = [-32700, -32602, -32603]
 
 /** Reads a request or a notification. */
@@ -135,7 +137,7 @@ function readCall(value: Record<string, unknown>): Members {
   return { members, ...about }
 }
 
-/** Ids in params that refer to the sender's own requests. */
+/** Marks ids in params that refer to requests of the sender, see `markId`. */
 function markIds(params: Record<string, unknown>): object {
   const { _meta } = params
   return replace(params, {
@@ -149,7 +151,7 @@ function markIds(params: Record<string, unknown>): object {
 
 const isId = (id: unknown): id is RequestId => typeof id === 'string' || typeof id === 'number'
 
-/** Returns the same object without changes; `undefined` = removes the member. */
+/** Replaces members; `undefined` removes a member. Returns the same object if nothing changes. */
 function replace(value: Record<string, unknown>, members: Record<string, unknown>): object {
   const changed = Object.entries(members).filter(([key, to]) =>
     to === undefined ? key in value : value[key] !== to,
@@ -175,7 +177,7 @@ const describeMember = (kind: string, value: unknown) => ({
   problem: `${kind} is ${describeValue(value)}`,
 })
 
-/** A value in the description of a fault. */
+/** Describes a value for the description of a fault. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return 'missing'
   return typeof value === 'object' && value !== null

@@ -22,29 +22,33 @@ import { type McpServerInfo, performHandshake } from './handshake.js'
 import type { Fault } from './read-message.js'
 
 export interface McpRelay extends AsyncDisposable {
-  /** The server's self-description at its start. */
+  /** The server's self-description in the handshake. */
   readonly server: McpServerInfo
   /**
-   * Relays a JSON-RPC request unchanged; returns the response with the request's id. Never rejects: an ended or unreachable
-   * server (-32000), a timeout (-32001) and an abort (-32800) are JSON-RPC errors as well. `initialize` is answered from the
-   * server's self-description.
+   * Relays a JSON-RPC request unchanged, and returns the response with the request's id. Never rejects: if
+   * the server has ended or is unreachable (-32000), after a timeout (-32001), or if it is aborted (-32800),
+   * it returns a JSON-RPC error. Answers `initialize` itself, from the server's self-description.
    */
   request(payload: McpRequestPayload, options?: RelayedCallOptions): Promise<McpResponsePayload>
   /**
-   * Relays a notification; rejects if the server has ended. Drops `notifications/initialized`, which was sent at the start, and
-   * `notifications/cancelled`, which has an id of the asker's. To cancel a request, abort its signal.
+   * Relays a notification. Rejects if the server has ended. Drops `notifications/initialized`, which was
+   * already sent, and `notifications/cancelled`, whose request id is that of the caller. To cancel a request,
+   * abort its signal.
    */
   notify(payload: McpRequestPayload): Promise<void>
-  /** Resolves when the server has ended in any way; the reason reads "exited with code 1". */
+  /** Resolves when the server has ended, for whatever reason; `reason` reads like "exited with code 1". */
   readonly closed: Promise<{ reason: string }>
   close(): Promise<void>
 }
 
 /** Handlers for messages of a server other than responses. */
 export interface RelayHandlers {
-  /** Called with each notification that does not belong to a single call, unchanged. */
+  /** Called with each notification that does not belong to a single call. */
   readonly onNotification?: (payload: McpRequestPayload) => void
-  /** Answers elicitations that do not refer to a request. Absent = elicitation is not offered to the server. */
+  /**
+   * Answers elicitations that do not belong to a known call. Absent: the server is told that elicitation is
+   * not supported.
+   */
   readonly onElicitation?: RelayElicitation
 }
 
@@ -58,12 +62,12 @@ interface RelayOptions extends RelayHandlers {
   readonly onWarning: (message: string) => void
 }
 
-/** Rounds of additional input that a server may request for one call. */
+/** Maximum number of times that a server may require additional input for one call. */
 const maxRounds = 8
 
 const notRelayed = ['notifications/initialized', 'notifications/cancelled']
 
-/** Notifications about a single request, or only about this connection. */
+/** Methods of notifications about a single request, or about this connection only. */
 const notAnnounced = [
   'notifications/progress',
   'notifications/cancelled',
@@ -71,13 +75,14 @@ const notAnnounced = [
   'notifications/tasks/status',
 ]
 
-/** JSON-RPC's code for a message that is not a request. */
+/** The JSON-RPC code for invalid requests. */
 const invalidRequest = -32600
 
 /**
- * Starts an MCP session and relays over it. The SDK's client does the handshake and answers the server; relayed messages bypass
- * it, because it validates kinds of results and drops or refuses unknown ones. Nothing that a server sends ends the session: an
- * unreadable message is skipped and reported, and at most fails the call that it answers.
+ * Starts an MCP session and relays messages in it. The SDK's client does the handshake and answers requests
+ * of the server. Relayed messages bypass it, because it validates results, and drops or refuses unknown ones.
+ * Invalid messages of a server do not end the session: they are skipped and reported, and at most fail the
+ * call that they respond to.
  */
 export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   const { name, transport, signal, onNotification, onElicitation, onWarning } = options
@@ -107,7 +112,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
     if (responseTo !== undefined) calls.fail(responseTo, `the answer cannot be read: ${problem}: ${text}`)
     if (requestId === undefined) return
     const error = { code: invalidRequest, message: problem }
-    // If it cannot be sent, the server is ending, and expects nothing.
+    // If the error cannot be sent, the server is ending, and does not expect it.
     transport.send({ jsonrpc: '2.0', id: requestId, error }).catch(() => {})
   }
   transport.onfault = onFault
@@ -139,7 +144,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   })
   meta = known.meta
 
-  /** Sends a request again with the input that the server requires, repeatedly. */
+  /** Sends a request, and repeats it with additional input as long as the server requires that. */
   const requestWithInput = async (
     payload: McpRequestPayload,
     callOptions: RelayedCallOptions,
@@ -195,7 +200,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   }
 }
 
-/** Adds members to `_meta`, except those that the asker has set. */
+/** Adds members to `_meta`, except those that the message already has. */
 function withMeta(message: JSONRPCMessage, meta: Readonly<Record<string, unknown>>): JSONRPCMessage {
   if (!('method' in message) || Object.keys(meta).length === 0) return message
   return { ...message, params: { ...message.params, _meta: { ...meta, ...message.params?._meta } } }
@@ -211,32 +216,41 @@ function excerpt(message: JSONRPCMessage): string {
   }
 }
 
-/** Callers decide how long to wait; this ends forgotten calls. */
+/** Callers have their own timeouts, so this one only ends forgotten calls. */
 const defaultCallMs = 3_600_000
 
-/** Options for any server. */
+/** Options for a server, independent of its transport. */
 export interface ServerOptions {
-  /** Name of the server in messages. */
+  /** Name of the server in error messages. */
   readonly name: string
   /**
-   * Milliseconds for the server to answer its first request; default 120,000 for a command, which may have to be downloaded,
-   * and 60,000 for an address.
+   * Milliseconds that the server gets to answer its first request; default 120,000 for a command, which may
+   * have to be downloaded, and 60,000 for an address.
    */
   readonly startTimeoutMs?: number
-  /** Milliseconds of a call without an answer or progress; default 3,600,000. Its caller may give up earlier. */
+  /**
+   * Milliseconds without a response or progress after which a call times out; default 3,600,000. Its caller
+   * may cancel it earlier.
+   */
   readonly callMs?: number
-  /** Cancels the start; no effect afterwards. */
+  /** Cancels the start of the server; it has no effect afterwards. */
   readonly signal?: AbortSignal
-  /** Receives log lines: the server's stderr, and reports of its faults. */
+  /** Called with log lines: the server's stderr, and reports of its invalid messages. */
   readonly log?: (line: string) => void
 }
 
 /** A transport to one server. */
 export interface RelayTransport extends Transport {
-  /** Called with each unreadable message. */
+  /** Called for each message that cannot be read. */
   onfault?: ((fault: Fault) => void) | undefined
-  /** Resolves when the server has ended and its last message was delivered; the reason reads "exited with code 1". */
+  /**
+   * Resolves when the server has ended and its last message was delivered; `reason` reads like "exited with
+   * code 1".
+   */
   readonly ended: Promise<{ reason: string }>
-  /** During delivery: the request whose stream carried the message, for transports with a stream per request. */
+  /**
+   * For transports with a stream per request: while a message is being delivered, the request whose stream
+   * contained it.
+   */
   getStreamRequest?(): RequestId | undefined
 }

@@ -5,28 +5,31 @@ import { getErrorMessage } from '@meup/protocol'
 import { createRpcError, RelayError, type RelayedCallOptions, withRequestId } from './calls.js'
 import type { McpRelay } from './relay.js'
 
-/** Milliseconds: how long a server keeps a task, minimum and maximum polling interval, and timeout of a result. */
+/**
+ * In milliseconds: how long the server keeps a task; minimum and maximum polling interval; timeout of the
+ * request for a result.
+ */
 const [ttlMs, minPollMs, maxPollMs, resultTimeoutMs] = [24 * 60 * 60 * 1000, 100, 60_000, 24 * 60 * 60 * 1000]
-/** Pages of the tool list that are read. */
+/** Maximum pages read of the tool list. */
 const maxPages = 20
 
-/** Calls tools that require a task, and waits for its end: callers see an ordinary call. */
+/** Calls tools that require an MCP task. Polls the task, so that callers see an ordinary call. */
 export class ServerTasks {
   readonly #relay: McpRelay
-  /** Names of the tools that require a task, once the list was read. */
+  /** Names of the tools that require a task; `undefined` = the list has to be read. */
   #needed: Promise<ReadonlySet<string>> | undefined
 
   constructor(relay: McpRelay) {
     this.#relay = relay
   }
 
-  /** Like `McpRelay.request`. Status changes of the task become progress of the call. */
+  /** Like `McpRelay.request`. Status messages of the task become progress notifications. */
   async request(payload: McpRequestPayload, options: RelayedCallOptions): Promise<McpResponsePayload> {
     const isCall = payload.method === 'tools/call' && hasTasks(this.#relay)
     if (!isCall || !(await this.#listNeeded()).has(payload.params?.name))
       return this.#relay.request(payload, options)
     const params = { ...payload.params, task: { ttl: ttlMs } }
-    // A call can only be cancelled once the server has named its task.
+    // Not cancelled before the server has responded, because a cancellation needs the id of the task.
     const { signal: _, ...creating } = options
     const created = await this.#relay.request({ ...payload, params }, creating)
     const task = readTask(created.result?.task)
@@ -34,7 +37,7 @@ export class ServerTasks {
     return withRequestId(payload, await this.#follow(payload, task, options))
   }
 
-  /** Handles a change of the server's tool list. */
+  /** Called when the server has changed its tool list. */
   onListChanged(): void {
     this.#needed = undefined
   }
@@ -76,7 +79,8 @@ export class ServerTasks {
       const report = createReport(payload, options)
       for (let task = created; ; ) {
         report(task.statusMessage)
-        // In the status `input_required`, the server asks while its result is requested.
+        // Includes `input_required`: the server then sends its elicitations during the request for the
+        // result.
         if (task.status !== 'working') break
         await sleep(clamp(task.pollInterval), undefined, { ...(signal && { signal }) })
         const response = await ask('tasks/get')
@@ -103,7 +107,7 @@ export class ServerTasks {
   }
 
   async #cancel(taskId: string): Promise<void> {
-    // No caller waits for it, so the answer does not matter.
+    // The response is ignored, because the caller no longer waits.
     await this.#relay.request({ jsonrpc: '2.0', method: 'tasks/cancel', params: { taskId } })
   }
 }
@@ -130,7 +134,7 @@ function readTask(value: unknown): Task | undefined {
 const clamp = (ms: unknown): number =>
   Math.min(Math.max(typeof ms === 'number' ? ms : 1000, minPollMs), maxPollMs)
 
-/** Reports changed status messages, if the caller wants progress. */
+/** Creates a function that sends changed status messages as progress, if the caller wants progress. */
 function createReport({ params }: McpRequestPayload, { onNotification }: RelayedCallOptions) {
   const { progressToken } = Object(params?._meta) as { readonly progressToken?: unknown }
   let [progress, last]: [number, string | undefined] = [0, undefined]

@@ -6,7 +6,7 @@ import { type McpRelay, openRelay, type RelayHandlers, type ServerOptions } from
 
 export type McpServerOptions = CommandServerOptions | RemoteServerOptions
 
-/** Starts an MCP server by its command, or connects to its address. Rejects with an error naming it. */
+/** Starts an MCP server by its command, or connects to its address. Rejects with an error that names it. */
 export async function startMcpServer(
   options: McpServerOptions,
   handlers: RelayHandlers = {},
@@ -19,13 +19,13 @@ export async function startMcpServer(
 }
 
 interface RemoteServerOptions extends ServerOptions {
-  /** Address of the server's Streamable HTTP endpoint. */
+  /** URL of the server's Streamable HTTP endpoint. */
   readonly url: string
-  /** Sent with each request to the server only. */
+  /** Headers of each request to the server; not sent to any other host. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Connects to a remote server. Rejects with an error naming it. */
+/** Connects to a remote server. Rejects with an error that names it. */
 async function connectRemoteServer(
   options: RemoteServerOptions,
   handlers: RelayHandlers = {},
@@ -59,12 +59,15 @@ async function explain(error: unknown, url: URL, headers: Readonly<Record<string
   return isOlder ? olderTransport : describeRelayFailure(error)
 }
 
-/** Milliseconds for a server with the older transport to begin its stream. */
+/** Milliseconds that a server gets to begin the event stream of the older transport. */
 const probeMs = 3000
 const olderTransport =
   'speaks the older HTTP+SSE transport of revision 2024-11-05, which is not supported; ask for its address for Streamable HTTP'
 
-/** Whether the server uses the older transport: it sends an event stream on GET instead of accepting a POST. */
+/**
+ * Whether the server only supports the older HTTP+SSE transport: it answers GET with an event stream, and
+ * does not accept POST.
+ */
 async function speaksHttpSse(url: URL, headers: Readonly<Record<string, string>>): Promise<boolean> {
   const abort = new AbortController()
   const timer = setTimeout(() => abort.abort(), probeMs)
@@ -91,7 +94,7 @@ function readAddress(name: string, address: string): URL {
   return url
 }
 
-/** Checks headers before the platform does, whose error would quote the value. */
+/** Checks the headers, because the platform's error would quote their values. */
 function checkHeaders(name: string, headers: Readonly<Record<string, string>>): void {
   for (const [header, value] of Object.entries(headers)) {
     try {

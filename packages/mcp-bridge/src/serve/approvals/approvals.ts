@@ -10,10 +10,10 @@ import {
 } from '@meup/folds'
 import { type AnyEnvelope, type Envelope, Kind, omitUndefined, PROTOCOL, ProtocolError } from '@meup/protocol'
 
-/** Open proposals that this participant received, and its decisions. */
+/** The open proposals that this participant has received, with methods to decide them. */
 export class SpaceApprovals {
   readonly #space: SpaceClient
-  /** Texts for display: cut and masked. */
+  /** The proposals with texts for display, which are shortened and masked. */
   #view = this.#createView()
   readonly #waiting = new Set<() => void>()
 
@@ -27,12 +27,12 @@ export class SpaceApprovals {
     })
   }
 
-  /** Open proposals, oldest first. */
+  /** The open proposals, oldest first. */
   list(): ProposalView[] {
     return this.#space.proposals.list().flatMap((proposal) => this.#describe(proposal) ?? [])
   }
 
-  /** Throws `ProtocolError` if the proposal is not open. */
+  /** Returns an open proposal. Throws `ProtocolError` if it is not open. */
   view(id: string): ProposalView {
     const proposal = this.#space.proposals.get(id)
     const view = proposal && this.#describe(proposal)
@@ -41,7 +41,10 @@ export class SpaceApprovals {
     throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here; ${advice}`)
   }
 
-  /** The oldest proposal that this participant may approve and is not in `seen`; waits until aborted. */
+  /**
+   * Resolves with the oldest proposal that this participant may approve and that is not in `seen`. Waits for
+   * one until the signal is aborted.
+   */
   next(seen: ReadonlySet<string>, signal: AbortSignal): Promise<ProposalView | undefined> {
     const find = () => this.list().find(({ id }) => !seen.has(id) && this.#space.proposals.mayApprove(id))
     return new Promise((resolve) => {
@@ -58,7 +61,10 @@ export class SpaceApprovals {
     })
   }
 
-  /** The signal is aborted when the proposal is settled or its program ends. Call `close` to stop listening. */
+  /**
+   * Watches a proposal. The signal is aborted when it is settled or its program ends. Call `close` to stop
+   * watching.
+   */
   changed(id: string): { readonly signal: AbortSignal; close(): void } {
     const { proposals } = this.#space
     const abort = new AbortController()
@@ -80,7 +86,7 @@ export class SpaceApprovals {
     return this.#space.proposals.get(id) !== undefined
   }
 
-  /** Returns the result of the request; rejects like `Proposals.approve`. */
+  /** Approves a proposal, and returns the result of its request. Rejects like `Proposals.approve`. */
   approve(id: string, options: ApproveOptions = {}): Promise<Record<string, unknown>> {
     return this.#space.proposals.approve(id, options)
   }
@@ -89,7 +95,7 @@ export class SpaceApprovals {
     return this.#space.proposals.reject(id, { reason })
   }
 
-  /** The proposal's session may have ended before this connection received the proposal. */
+  /** Adds `programEnded`, because the program may have ended before this connection received the proposal. */
   #describe({ id, programEnded }: OpenProposal): ProposalView | undefined {
     const view = this.#view.facts.proposals.get(id)
     return view && { ...view, ...(programEnded && { programEnded }) }
@@ -110,7 +116,10 @@ export class SpaceApprovals {
   }
 }
 
-/** An equivalent of the proposing envelope, which this connection may not have received. */
+/**
+ * Creates an equivalent of the envelope that contained the proposal, which this connection may not have
+ * received.
+ */
 function toEnvelope({ id, seq, ts, from, to, context, rationale, ...asked }: OpenProposal): Envelope {
   const { method, params, expiresAt, usesLeft: uses } = asked
   return {
