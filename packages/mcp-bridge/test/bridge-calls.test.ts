@@ -86,7 +86,7 @@ describe('progress', () => {
   })
 })
 
-/** Calls a tool that logs, once all should; ends with its notices. */
+/** Calls a tool that sends a log message, and returns the notifications about the call. */
 async function logged(asker: SpaceClient, data: string): Promise<unknown[]> {
   const received: unknown[] = []
   const options = { onNotification: ({ params }: { params?: object }) => received.push(params) }
@@ -341,7 +341,7 @@ describe('a result that the space does not take', () => {
   })
 })
 
-/** Looks again with every turn of the event loop. */
+/** Repeats the check in each turn of the event loop until it passes. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -64,7 +64,7 @@ describe('a child', () => {
     const child = await node('process.stdout.write(JSON.stringify(process.env))', {
       env: { GREETING: 'a "b"\nc', NODE_OPTIONS: '--max-old-space-size=100' },
     })
-    // Apple's runtime adds one of its own to every process.
+    // macOS adds a variable of its own to every process.
     const { __CF_USER_TEXT_ENCODING: _, MEUP_RUN, ...env } = JSON.parse(await readAll(child.stdout))
     expect(MEUP_RUN).toMatch(/^[0-9a-f-]{36}$/)
     expect(env).toEqual({ GREETING: 'a "b"\nc', NODE_OPTIONS: '--max-old-space-size=100' })
@@ -155,7 +155,7 @@ describe('closing', () => {
   })
 })
 
-/** Leaves an orphan that leads its own session, as daemons do. */
+/** A command that leaves behind a daemon: an orphan that leads its own session. */
 const daemonizing = (andThen: string): string => `
   const daemon = 'process.on("SIGTERM", () => {}); console.log(JSON.stringify({ daemon: process.pid })); setInterval(() => {}, 1000)'
   const between = \`require("node:child_process").spawn(process.execPath, ["-e", \${JSON.stringify(daemon)}], { detached: true, stdio: "inherit" }).unref()\`

@@ -11,12 +11,12 @@ import { openLibrary, serveSpace, token } from './support/served.js'
 
 type Message = Record<string, unknown> & { readonly id?: unknown; readonly error?: object }
 
-/** A client that writes what it likes. */
+/** An MCP client that sends arbitrary text. */
 interface Raw {
   readonly space: TestSpace
-  /** Sends a message unchanged; resolves with its answers, in any order. */
+  /** Sends a text unchanged. Resolves with its responses, in any order. */
   send(body: string, answers?: number): Promise<Message[]>
-  /** Does the same with a request whose id is there already. */
+  /** Sends a request, and resolves with the response that has its id. */
   ask(message: object): Promise<Message>
 }
 
@@ -114,7 +114,7 @@ async function openHttp(): Promise<HttpRaw> {
 
 const ways: Readonly<Record<string, () => Promise<Raw>>> = { stdio: openStdio, http: openHttp }
 
-/** The code of an error, its id, and the sentence. */
+/** An error response with this id and code, and a message that matches. */
 const failed = (id: unknown, code: number, sentence: RegExp) => ({
   jsonrpc: '2.0',
   id,
@@ -193,7 +193,7 @@ const tests: Record<keyof typeof clientHabits, (raw: Raw) => Promise<void>> = {
   },
   async long({ ask, send }) {
     const long = (chars: number) => JSON.stringify(say(1, { pad: 'x'.repeat(chars) }))
-    // The gateway takes no such envelope.
+    // The bridge accepts this message, but the gateway refuses the envelope with it.
     expect(await send(long(9_900_000))).toMatchObject([{ id: 1, result: { isError: true } }])
     const [refused] = await send(long(11_000_000))
     expect(refused).toMatchObject({
@@ -229,7 +229,7 @@ const tests: Record<keyof typeof clientHabits, (raw: Raw) => Promise<void>> = {
   },
 }
 
-/** Over HTTP, where a request is answered by itself. */
+/** Tests for HTTP only, in which each request has its own response. */
 const httpTests: Partial<Record<keyof typeof clientHabits, (raw: HttpRaw) => Promise<void>>> = {
   async notJson({ post }) {
     for (const body of ['hello', '', '{']) expect(await post(body)).toMatchObject({ status: 400 })

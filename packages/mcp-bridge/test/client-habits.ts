@@ -1,10 +1,13 @@
-/** A habit of clients that the specification does not cover, and its effect here. */
+/**
+ * An unusual behaviour of MCP clients that the specification does not cover (`sends`), and how it is handled
+ * (`here`).
+ */
 export interface ClientHabit {
   readonly sends: string
   readonly here: string
 }
 
-/** Habits of MCP clients, over stdio and HTTP. Each row is a test. */
+/** Habits of MCP clients, over stdio and HTTP. There is a test for each row. */
 export const clientHabits = {
   nulls: {
     sends: '`null` for `params`, `_meta`, `cursor`, `arguments`, `progressToken` or any other member',

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { serveHttp } from './support/http-server.js'
 import { fixtures } from './support/processes.js'
 
-/** As an operator gives it to each MCP server. */
+/** The usual capabilities of a participant that is an MCP server. */
 const usual: Capability[] = [
   'mcp.response',
   { kind: 'mcp.request', payload: { method: ['notifications/**', 'elicitation/create'] } },
@@ -26,7 +26,7 @@ const servers = {
   'http of 2026-07-28': async () => ({ name: 'hall', url: (await serveHttp('modern')).url }),
 } as const
 
-/** Ana and eve, and a server called `hall` that asks which seat while `book` runs. */
+/** A space with ana and eve, and an MCP server `hall` whose tool `book` asks for a seat. */
 async function openHall(server: McpServerOptions, hall: Capability[] = usual) {
   const space = await createTestSpace({
     participants: { ana: ['*'], eve: ['*'], hall },
@@ -97,7 +97,7 @@ test('where a server does not say whom it asks, nobody is asked while several ca
   silent.catch(() => {})
   const onElicitation = answering(window)
   const ask = { method: 'elicitation/create' }
-  // Both calls go the same way, one after the other.
+  // The two calls are made one after another, in the same way.
   const declined = await ana.request('hall', 'tools/call', { name: 'ask', arguments: ask }, { onElicitation })
   expect(declined).toMatchObject({ answer: { result: { action: 'decline' } } })
   expect(onElicitation).not.toHaveBeenCalled()

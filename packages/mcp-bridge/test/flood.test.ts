@@ -8,7 +8,7 @@ import { call, serve } from './support/servers.js'
 
 const MiB = 1024 * 1024
 
-/** This many bytes without a line end, in chunks of a pipe. */
+/** Yields `bytes` bytes without a line break, in chunks like those of a pipe. */
 function* endless(bytes: number, chunkBytes = 64 * 1024): Generator<Buffer> {
   const chunk = Buffer.alloc(chunkBytes, 'x')
   for (let sent = 0; sent < bytes; sent += chunk.length) yield chunk
@@ -78,7 +78,7 @@ test.for([
     answers++
     await sleep(10)
   }
-  // If the flood occupied the thread, an answer would take a second or more.
+  // If the flood blocked the thread, each answer would take a second or more.
   expect(answers).toBeGreaterThan(times(5, 20))
   expect(process.memoryUsage().rss - before).toBeLessThan(200 * MiB)
   expect(flooding.lines.length).toBeLessThan(1500)

@@ -1,12 +1,12 @@
-/** A habit of programs that the specification does not cover. */
+/** An unusual behaviour of MCP servers that the specification does not cover. */
 export interface Habit {
-  /** The program's behaviour. */
+  /** Description of the behaviour. */
   readonly sends: string
-  /** Its effect. */
+  /** How the bridge handles it. */
   readonly here: string
 }
 
-/** Habits of MCP servers however they are reached. `server-habits.test.ts` shows each row. */
+/** Habits of MCP servers over any transport. There is a test for each row in `server-habits.test.ts`. */
 export const commandHabits = {
   'ids as text': {
     sends: 'ids, progress tokens and cancelled ids as text: `"1000"` for `1000`',
@@ -100,7 +100,7 @@ export const commandHabits = {
   },
 } satisfies Record<string, Habit>
 
-/** Habits of MCP servers at an address. `http-habits.test.ts` shows each row. */
+/** Habits of MCP servers over HTTP. There is a test for each row in `http-habits.test.ts`. */
 export const addressHabits = {
   'a lost session': {
     sends: 'HTTP 404, 410 or 400, or an error that speaks of the session or of initialization',
@@ -120,5 +120,5 @@ export const addressHabits = {
   },
 } satisfies Record<string, Habit>
 
-/** All of them, for the table in `docs/compatibility.md`. */
+/** All habits, for the table in `docs/compatibility.md`. */
 export const serverHabits = { ...commandHabits, ...addressHabits }

@@ -77,7 +77,10 @@ const shown: Record<keyof typeof addressHabits, () => Promise<void>> = {
 
 const events = (body: string) => new Response(body, { headers: { 'content-type': 'text/event-stream' } })
 
-/** The answer to a call over HTTP for which the server answers so: with its id, or `undefined` for a stream that is resumed. */
+/**
+ * Makes a call over HTTP, and returns its response. `respond`: creates the server's HTTP response, given the
+ * id of the call, or `undefined` when a stream is resumed.
+ */
 async function answered(respond: (id: number | undefined) => Promise<Response>) {
   const server = await serveHttp('sessions')
   const { relay } = await relayTo(server)
@@ -91,7 +94,7 @@ async function answered(respond: (id: number | undefined) => Promise<Response>) 
   return relay.request(request('add', { a: 1, b: 1 }))
 }
 
-/** The answer to a call that the server has refused once. */
+/** Makes a call that the server refuses at first, and then accepts. Returns its response. */
 const refusing = (refuse: (id: number) => Response) => {
   let isRefused = false
   return answered(async (id = 0) => {

@@ -8,7 +8,7 @@ const json = (text: string | Uint8Array) =>
 const events = (text: string) =>
   new Response(text, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } })
 
-/** Lets the server answer each call with this, with the call's id for $ID. */
+/** Sets the server's HTTP response to calls; it gets the id of the call. */
 function answerCalls(server: HttpServer, respond: (id: number) => Response): void {
   server.interposeOn(async (request) => {
     if (request.method !== 'POST') return undefined

@@ -15,7 +15,10 @@ async function bridged(server: McpServerOptions) {
 
 const setLevel = (asker: SpaceClient, level: string) => asker.request('talker', 'logging/setLevel', { level })
 
-/** The levels of the messages that a call brings, which logs one of each. */
+/**
+ * Calls a tool that logs a message of each level. Returns the levels of the messages that the caller
+ * receives.
+ */
 async function logged(asker: SpaceClient): Promise<unknown[]> {
   const levels: unknown[] = []
   await asker.call('talker/talk', {}, { onNotification: ({ params }) => levels.push(params?.level) })
@@ -23,7 +26,7 @@ async function logged(asker: SpaceClient): Promise<unknown[]> {
 }
 
 test('a log level is that of who has set it: others get what they got', async () => {
-  // Over HTTP it is known which call a message is about.
+  // Over HTTP, each message is on the stream of its call, so the caller is known.
   const { ana, eve } = await bridged({ name: 'talker', url: (await serveHttp('sessions')).url })
   expect(await logged(eve)).toEqual(['debug', 'info', 'error'])
   await setLevel(ana, 'error')
@@ -31,7 +34,8 @@ test('a log level is that of who has set it: others get what they got', async ()
   expect(await logged(eve)).toEqual(['debug', 'info', 'error'])
   await setLevel(ana, 'debug')
   expect(await logged(ana)).toEqual(['debug', 'info', 'error'])
-  // Clients without a level get the usual one, even if others made the server log more.
+  // Participants without a level get messages from `info` on, once the server logs more because of another
+  // participant.
   expect(await logged(eve)).toEqual(['info', 'error'])
   await setLevel(eve, 'error')
   expect(await logged(eve)).toEqual(['error'])

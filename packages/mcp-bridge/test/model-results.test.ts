@@ -7,7 +7,7 @@ import { bridged } from './support/bridged.js'
 type Output = { type: string; value: unknown }
 const png = /^iVBORw0KGgo/
 
-/** The result of a call for a model of the provider, and its envelope. */
+/** Lets a model make a call. Returns the result in its prompt, and the envelope of the response. */
 async function shown(
   call: { tool: string; input?: object; server?: 'rawServer' | 'screenServer' },
   { provider = 'anthropic.messages', ...options }: Partial<AgentOptions> & { provider?: string } = {},
@@ -29,7 +29,7 @@ async function shown(
   return { output, id, payload }
 }
 
-/** As a server sends it, whatever it is. */
+/** A call whose result is sent as given, valid or not. */
 const line = (result: object) => ({
   server: 'rawServer' as const,
   tool: 'line',

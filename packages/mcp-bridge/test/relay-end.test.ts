@@ -33,7 +33,7 @@ describe('a server that ends', () => {
     const { relay } = await serve('rawServer')
     const { result } = await relay.request(call('pid'))
     const first = relay.request(call(manner))
-    // A server that stopped listening is only noticed by sending.
+    // That a server has closed its stdin is only noticed when a message is sent.
     const answers = [first, ...(manner === 'deaf' ? [untilRefused(relay)] : [])]
     expect(await Promise.all(answers)).toEqual(answers.map(() => seen({ error: seen({ code: -32000 }) })))
     expect(await relay.closed).toEqual({ reason })
@@ -115,7 +115,9 @@ describe('a call given up', () => {
   })
 })
 
-/** Messages that the server must have seen: the request, and its cancellation by the same id. */
+/**
+ * Messages that the server must have received: among them a request, and its cancellation with the same id.
+ */
 function cancellation(reason: unknown = expect.any(String)) {
   return [
     seen({ method: 'initialize' }),
@@ -164,7 +166,7 @@ describe('a server that does not start', () => {
       signal: ms === 0 ? abortNow() : AbortSignal.timeout(ms),
     })
     await expect(starting).rejects.toThrow('it was given up')
-    // Children of earlier tests may end in the meantime.
+    // Compares only new processes, since those of earlier tests may end in the meantime.
     expect(listChildren().filter((child) => !before.includes(child))).toEqual([])
   })
 
@@ -182,14 +184,14 @@ describe('a server that does not start', () => {
   })
 })
 
-/** Aborted once the start has begun. */
+/** Returns a signal that is aborted in the next microtask, when the start has begun. */
 function abortNow(): AbortSignal {
   const controller = new AbortController()
   queueMicrotask(() => controller.abort())
   return controller.signal
 }
 
-/** Process ids of children. */
+/** Ids of running reaper processes that this process has started. */
 function listChildren(): string[] {
   const rows = execFileSync('ps', ['-A', '-o', 'ppid=,stat=,pid=,args='], { encoding: 'utf8' }).split('\n')
   return rows.flatMap(

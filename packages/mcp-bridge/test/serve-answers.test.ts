@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 
 const token = 'token-of-this-server'
 
-/** A client of MCP that asks in a space, and who answers there. */
+/** An MCP client that asks in a space, and the participants that answer. */
 async function asked() {
   const space = await createTestSpace({ participants: { desktop: ['*'], helper: ['*'], eve: ['*'] } })
   onTestFinished(() => space.close())
@@ -36,7 +36,7 @@ async function asked() {
     { onprogress },
   )
   const { id } = await come
-  /** Writes parts, each with its index, and answers. */
+  /** Sends parts of an answer with their indexes, then the answer. */
   const write = async (parts: readonly (readonly [number, string])[], answer: string): Promise<void> => {
     await helper.send({
       kind: Kind.reasoningStart,

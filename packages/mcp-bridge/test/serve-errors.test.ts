@@ -8,7 +8,10 @@ import { some } from '../../../test/support/soak.js'
 import { failureResult } from '../src/serve/results.js'
 import { openClient, serveSpace, token } from './support/served.js'
 
-/** The calls that the clients of both MCP SDKs share. After `listTools`, `callTool` checks results against the output schemas. */
+/**
+ * Methods that the clients of both MCP SDKs have. After `listTools`, `callTool` validates results with the
+ * output schemas.
+ */
 interface Validating {
   listTools(): Promise<unknown>
   callTool(params: { name: string; arguments?: Record<string, unknown> }): Promise<object>
@@ -37,7 +40,7 @@ const outputSchema = {
 }
 const definition = { name: 'find', inputSchema: { type: 'object' }, outputSchema }
 
-/** A shelf with a tool that has a schema of its results, and answers with what a test says. */
+/** A participant with a tool that has an output schema; its result is set by the test. */
 async function openShelf(space: TestSpace, answer: () => Promise<object>) {
   const shelf = await space.join('shelf')
   shelf.serve(async ({ payload: { method } }) => {

@@ -13,7 +13,7 @@ const numbers = '{"id":9007199254740993,"price":0.1000,"in":[-204794861474283929
 const escaped = JSON.stringify(numbers).slice(1, -1)
 const spaceless = (text: string): string => text.replace(/\\n|\s/g, '')
 
-/** A tool that gives this as data; `bare`: without content. */
+/** A participant whose tools return exact numbers as data. The tool `bare` returns no content. */
 async function openDesk(space: TestSpace) {
   const desk = await space.join('desk')
   const tools = ['whole', 'bare', 'failed'].map((name) => ({ name, inputSchema: { type: 'object' } }))

@@ -10,7 +10,7 @@ const names = async (client: Client) => (await client.listTools()).tools.map(({ 
 const offered = async (client: Client) => (await names(client)).filter((name) => !own.includes(name))
 const book = (page: string) => `meup://test/resources/library/book://moby/${page}`
 
-/** Lists that a client was notified of, in order. */
+/** Records the lists that a client is notified of, in order. */
 async function listen(client: Client, mode: Era): Promise<string[]> {
   const changes: string[] = []
   for (const list of ['tools', 'prompts', 'resources'] as const)
@@ -66,7 +66,7 @@ describe.each(some(['auto', 'legacy'] as const, 1))('clients have what participa
     await expect.poll(() => changes).toContain('tools')
     expect(await offered(client)).toContain('library__dust_shelf')
 
-    // People come and go without that.
+    // A human who joins or leaves does not change the lists.
     changes.length = 0
     ana.close()
     const desk = await space.join('desk')
@@ -187,7 +187,7 @@ describe.each(some(['auto', 'legacy'] as const, 1))('clients have what participa
   })
 })
 
-/** Decides the next proposal. */
+/** Returns a function that decides the next proposal. */
 function approvals(ana: SpaceClient) {
   return async (decision: 'approve' | 'reject'): Promise<{ id: string }> => {
     const open = () => ana.proposals.list()[0]
@@ -268,7 +268,7 @@ test.each(['legacy', 'auto'] as const)(
     hostile.serve(async ({ id, from, payload: { method } }) => {
       if (method !== 'tools/call')
         return { result: { tools: [{ name: 'ask', inputSchema: { type: 'object' } }] } }
-      // A longer text would take centuries.
+      // With a longer answer, this pattern would take practically forever.
       const properties = { it: { type: 'string', pattern: '^(a+)+$' } }
       const params = { message: 'Well?', requestedSchema: { type: 'object', properties } }
       const about = { correlationId: id, propose: false }
@@ -302,7 +302,7 @@ test.each(['tools', 'prompts', 'resources'] as const)(
     const began = performance.now()
     for (let time = 0; time < 10; time++) {
       await hostile.send({ kind: Kind.mcpRequest, payload })
-      // Longer than changes are taken together.
+      // Longer than the interval in which changes are combined.
       await new Promise((resolve) => setTimeout(resolve, 150))
     }
     expect(asked / first).toBeLessThan(3 + (performance.now() - began) / 1000)

@@ -10,7 +10,10 @@ interface Form {
   readonly choices: readonly string[]
 }
 
-/** A participant that proposes calls of a shell to a client with forms, whose user answers with `fillIn`. */
+/**
+ * A participant `eve` that proposes calls of `shell`, and a client with forms, whose user answers with
+ * `fillIn`.
+ */
 async function stage(mode: Era, fillIn: (form: Form) => object = () => ({ action: 'decline' })) {
   const { space, served, url } = await serveSpace({
     more: { eve: ['mcp.proposal', 'chat'], shell: ['mcp.*'] },
@@ -44,7 +47,7 @@ async function stage(mode: Era, fillIn: (form: Form) => object = () => ({ action
     return id
   }
   const call = (name: string, args: object = {}) => client.callTool({ name, arguments: { ...args } })
-  /** Asks the user of the client about it, in the way of its era. */
+  /** Has the client's user asked about a proposal, and returns the form. */
   const ask = async (id: string): Promise<Form> => {
     if (mode === 'auto') await call('decide_proposal', { id })
     await expect.poll(() => forms.length).toBeGreaterThan(0)
@@ -272,7 +275,7 @@ test('what somebody else has rejected is offered, and what this participant has 
   expect(await finn.proposals.approve(id)).toEqual({ content: [] })
 })
 
-/** The JSON in a form. */
+/** The exact JSON of the proposal in a form. */
 function exactIn({ message }: Form): string {
   const at = message.indexOf('\n{\n')
   return message.slice(at)

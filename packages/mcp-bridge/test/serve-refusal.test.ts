@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const info = { name: 'test', version: '1' }
 
-/** As clients with a user have it: ready for OAuth, with nothing to show yet. */
+/** An OAuth provider without tokens, like that of a client with a user interface. */
 const authProvider: OAuthClientProvider = {
   redirectUrl: 'http://127.0.0.1/callback',
   clientMetadata: { redirect_uris: ['http://127.0.0.1/callback'] },

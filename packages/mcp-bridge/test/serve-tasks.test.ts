@@ -8,7 +8,7 @@ import { openClient, openLibrary, serveSpace, token } from './support/served.js'
 
 const lend = { name: 'library__lend_book', arguments: { title: 'Emma' } }
 
-/** A client that declares tasks, and fills in forms with a name. */
+/** A client that supports tasks, and whose user fills in a name in each form. */
 async function openTaskClient(url: string) {
   const capabilities = { tasks: {}, elicitation: { form: {} } }
   const client = new Client({ name: 'test', version: '1' }, { capabilities })

@@ -8,7 +8,7 @@ import { fixtures } from './support/processes.js'
 import { openClient, serveSpace } from './support/served.js'
 import { call as request, serve } from './support/servers.js'
 
-/** A server that answers so, joined to a space as `odd`; see the fixture. */
+/** Starts a scripted MCP server as the participant `odd`. `source`: its script, see `scripted-server.mjs`. */
 async function join(source: string, options: { readonly limits?: { maxResultBytes: number } } = {}) {
   const participants = { ana: ['*'], eve: ['*'], odd: { kind: 'mcp', capabilities: ['mcp.*'] } }
   const space = await createTestSpace({ participants, ...options })
@@ -310,7 +310,7 @@ const shown: Record<keyof typeof commandHabits, () => Promise<void>> = {
 
 type TestSpace = Awaited<ReturnType<typeof createTestSpace>>
 
-/** A scripted server in a served space, as `library`. */
+/** Starts a scripted MCP server as the participant `library`. */
 async function joinAs(space: TestSpace, source: string): Promise<void> {
   const server = {
     name: 'library',

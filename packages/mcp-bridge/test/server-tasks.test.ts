@@ -6,7 +6,7 @@ import { bridgeMcpServer } from '@meup/mcp-bridge'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually, fixtures } from './support/processes.js'
 
-/** A caller, and a server whose tools need tasks. */
+/** A space with ana, and an MCP server `kitchen` whose tools require tasks. */
 async function openKitchen() {
   const folder = mkdtempSync(join(tmpdir(), 'meup-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))

@@ -17,7 +17,10 @@ import type { OwnTools } from './tools/tool.js'
 import { serveTools } from './tools/tools.js'
 import { addWhy } from './tools/why.js'
 
-/** The server for one client of the legacy era. It may send notifications and requests at any time. */
+/**
+ * Creates the server for a client of a revision up to 2025-11-25. It can send notifications and requests at
+ * any time.
+ */
 export function createLegacyServer(service: SpaceService): McpServer {
   const client = randomUUID()
   const decisions = new ClientApprovals(service, client)
@@ -28,7 +31,7 @@ export function createLegacyServer(service: SpaceService): McpServer {
   return server
 }
 
-/** The server for one client; in the modern era over HTTP, for one request. */
+/** Creates a server for one client. With HTTP and revision 2026-07-28, there is a server per request. */
 export function createSpaceServer(
   service: SpaceService,
   era: Era,
@@ -51,7 +54,7 @@ export function createSpaceServer(
       requestState: { verify: stateCodec.verify },
     },
   )
-  // Legacy clients are asked immediately about each proposal, modern clients only during a call.
+  // Clients of older revisions are shown each proposal immediately, so `ask` need not do that.
   const tools: OwnTools = new Map()
   addAsk(tools, service, (context) => era === 'modern' && canElicit(server, context), getApprovals)
   addSpeech(tools, service)
@@ -70,12 +73,12 @@ const createInstructions = ({ space, uris }: SpaceService): string =>
     `Thoughts of agents are in ${uris.contexts} and ${uris.audit}.`,
   ].join(' ')
 
-/** The SDK requires a timeout. Forms end when the proposal is settled. */
+/** The SDK requires a timeout. A form ends anyway when its proposal is settled. */
 const longestTimerMs = 2 ** 31 - 1
 
 /**
- * Shows open proposals that this identity may approve to the user of a client with forms: one by one, each once, while the
- * client is connected. Dismissing a form decides nothing.
+ * Shows open proposals to the user of a client that supports forms, while it is connected: those that its
+ * participant may approve, one after another, each once. Dismissing a form is not a decision.
  */
 function elicitApprovals(server: McpServer, service: SpaceService, decisions: ClientApprovals): void {
   const gone = new AbortController()
@@ -106,7 +109,10 @@ async function elicitAll(
   }
 }
 
-/** Shows the form again when the program of the proposer ends, so that its user knows that before deciding. */
+/**
+ * Shows the form for a proposal. If the proposing program ends in the meantime, shows it again, so that the
+ * user knows that before deciding.
+ */
 async function elicitOne(
   server: McpServer,
   service: SpaceService,
@@ -131,10 +137,10 @@ async function elicitOne(
     await elicitOne(server, service, decisions, id, gone)
 }
 
-/** Subscriptions per client. */
+/** Maximum subscriptions per client. */
 const maxSubscriptions = 1000
 
-/** Notifies a client of changes to its subscriptions. Up to revision 2025-11-25 the server keeps them. */
+/** Serves subscriptions to resources up to revision 2025-11-25, in which the server stores them. */
 function addSubscriptions(server: McpServer, service: SpaceService): void {
   const subscribed = new Map<string, () => void>()
   const { server: protocol } = server
@@ -157,7 +163,10 @@ function addSubscriptions(server: McpServer, service: SpaceService): void {
   sendChanges(server, service, (uri) => subscribed.has(uri))
 }
 
-/** Notifies of changed lists and of all wanted resources; default: all, for clients whose transport filters them. */
+/**
+ * Sends notifications of changed lists and resources. `isWanted`: selects resources; default: all, for
+ * transports that filter them.
+ */
 export function sendChanges(
   server: McpServer,
   { changes, log }: SpaceService,
@@ -180,7 +189,7 @@ export function sendChanges(
   onceClosed(server, stop)
 }
 
-/** Adds a close listener; the SDK supports only one. */
+/** Adds a listener for the end of the connection; the SDK itself supports only one. */
 function onceClosed({ server }: McpServer, listener: () => void): void {
   const before = server.onclose
   server.onclose = () => {

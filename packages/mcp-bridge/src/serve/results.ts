@@ -3,10 +3,10 @@ import { dropResultNulls, indentJson, isObject, readBlocks } from '@meup/folds'
 import { getErrorMessage, parseExact, stringifyExact } from '@meup/protocol'
 import { type CallToolResult, type InputRequiredResult, isCallToolResult } from '@modelcontextprotocol/server'
 
-/** The outcome of a tool: its result, or a form for the client's user. */
+/** The result of a tool, or a form that the client's user has to fill in first. */
 export type ToolOutcome = CallToolResult | InputRequiredResult
 
-/** A value as structured content and as JSON text. */
+/** Returns a value as structured content and as JSON text. */
 export function dataResult(data: Record<string, unknown>, more: object = {}): CallToolResult {
   const json = stringifyExact(data)
   const text = json === JSON.stringify(data) ? JSON.stringify(data, null, 2) : indentJson(json)
@@ -19,8 +19,8 @@ export const textResult = (texts: readonly string[], data: Record<string, unknow
 })
 
 /**
- * A participant's tool result unchanged, except for data that this client could not parse. It is only a result: only
- * `elicitation/create` asks the user for input. `toUri`: converts resource URIs for clients.
+ * Passes on a participant's tool result. Changes only members that the client could not parse, and never lets
+ * a result ask the user for input. `toUri`: converts resource URIs for clients.
  */
 export function relayedResult(
   { resultType: _, ...given }: Record<string, unknown>,
@@ -37,8 +37,8 @@ export function relayedResult(
 }
 
 /**
- * Moves the data of an error into its text, because clients would validate it by the tool's result schema, and reject the whole
- * result.
+ * Moves the structured content of an error to its text. Clients would validate it with the tool's output
+ * schema, and reject the whole result.
  */
 function withoutData({ structuredContent: data, ...error }: CallToolResult): CallToolResult {
   if (data === undefined) return error
@@ -57,7 +57,7 @@ function isSameJson(shown: string, text: string): boolean {
 
 export type ToUri = (uri: string) => string
 
-/** A content block with a resource URI for clients: links and embedded resources. */
+/** Converts the resource URI in a content block, if it is a link or an embedded resource. */
 export function withUri(block: unknown, toUri: ToUri): unknown {
   if (!isObject(block)) return block
   const { type, uri, resource } = block
@@ -68,9 +68,9 @@ export function withUri(block: unknown, toUri: ToUri): unknown {
 }
 
 interface Failure {
-  /** Code of the error, or state of the proposal. */
+  /** Code of the error, or the state of an unapproved proposal. */
   readonly code: string
-  /** The event and the advice. */
+  /** Text of the error, followed by advice. */
   readonly message: string
 }
 
@@ -89,10 +89,13 @@ export const formatCodedError = (error: unknown): string => {
   return `${message} (${code})`
 }
 
-/** Key in `_meta` of an error: its code. `structuredContent` would have to match the tool's result schema. */
+/**
+ * Key in `_meta` of an error for its code. `structuredContent` cannot be used, since it has to match the
+ * tool's output schema.
+ */
 const codeKey = 'meup/code'
 
-/** An error as a tool result, for models. */
+/** Converts an error to a tool result that a model can read. */
 export const failureResult = (error: unknown): CallToolResult => ({
   isError: true,
   content: [{ type: 'text', text: formatCodedError(error) }],

@@ -11,22 +11,25 @@ import { Offers } from './offers/offers.js'
 import { OfferSubscriptions } from './offers/subscriptions.js'
 import { SentQuestions } from './tools/questions.js'
 
-/** A participant whose connection and rights all MCP clients share. */
+/** The participant that all MCP clients act as, with its connections to the space. */
 export interface ServedSpace {
-  /** Its client; closed when the service ends. */
+  /** The participant's client; closed when the service ends. */
   readonly space: SpaceClient
-  /** Reads the space as the same participant. */
+  /** Reads the space over HTTP as the same participant. */
   readonly http: HttpClient
-  /** Receives non-fatal errors, one line each. */
+  /** Called with non-fatal errors, one line each. */
   readonly log?: (line: string) => void
-  /** Milliseconds between notifications about one resource; default 250. */
+  /** Minimum milliseconds between notifications about the same resource; default 250. */
   readonly throttleMs?: number
 }
 
-/** `legacy` = revisions up to 2025-11-25, where a server may ask its client; `modern` = from 2026-07-28 on. */
+/**
+ * `legacy`: MCP revisions up to 2025-11-25, in which a server can send requests to its client. `modern`: from
+ * 2026-07-28 on.
+ */
 export type Era = 'legacy' | 'modern'
 
-/** The question or call that a client resumes. */
+/** Identifies the question or call that a client resumes; sent to the client and back. */
 export interface ResumeState {
   readonly id: string
 }
@@ -42,14 +45,14 @@ export interface SpaceService extends Required<Pick<ServedSpace, 'space' | 'http
   readonly calls: ClientCalls
   readonly tasks: Tasks
   readonly subscriptions: OfferSubscriptions
-  /** Signs the state that clients send back. */
+  /** Signs the `ResumeState` that clients send back. */
   readonly stateCodec: RequestStateCodec<ResumeState>
   /** Cancels open questions, then closes the client. */
   close(): Promise<void>
 }
 
 const keyBytes = 32
-/** Maximum time to fill in a form. */
+/** Maximum seconds to fill in a form. */
 const ttlSeconds = 24 * 60 * 60
 
 export function openSpaceService({ space, http, log = () => {}, throttleMs }: ServedSpace): SpaceService {

@@ -11,30 +11,36 @@ import {
 import { onTestFinished } from 'vitest'
 import { createServer, Happenings } from './tools.js'
 
-/** How a server speaks: revision 2025-11-25 with sessions or without, 2026-07-28, or both by what it is asked. */
+/**
+ * The protocol of a server: `sessions` and `stateless`: revision 2025-11-25; `modern`: 2026-07-28; `both`:
+ * depending on the request.
+ */
 export type Manner = 'sessions' | 'stateless' | 'modern' | 'both'
 
 type Handler = (request: Request) => Promise<Response>
 
 export interface HttpServer {
   readonly url: string
-  /** Every request, in order. */
+  /** All received requests, in order. */
   readonly requests: readonly Request[]
   readonly happenings: Happenings
-  /** Sessions that it knows. */
+  /** The open sessions, by id. */
   readonly sessions: ReadonlyMap<string, WebStandardStreamableHTTPServerTransport>
-  /** Forgets its sessions; streams of theirs are cut. */
+  /** Forgets all sessions, and ends their streams. */
   forget(): Promise<void>
-  /** Sets an answer for further requests; `undefined` = the usual one. */
+  /**
+   * Overrides the response to further requests; if the function returns `undefined`, the usual response is
+   * sent.
+   */
   interposeOn(answer: (request: Request) => Response | undefined | Promise<Response | undefined>): void
-  /** Cuts every connection; new ones are taken. */
+  /** Closes all connections; new ones are accepted. */
   cut(): void
   stop(): Promise<void>
-  /** Again, at the same address. */
+  /** Starts the server again at the same address. */
   start(): Promise<void>
 }
 
-/** Runs an MCP server over HTTP, on any free port, until the test is over. */
+/** Starts an MCP server over HTTP on any free port; it is stopped at the end of the test. */
 export async function serveHttp(manner: Manner): Promise<HttpServer> {
   const happenings = new Happenings()
   const requests: Request[] = []
@@ -92,7 +98,7 @@ function createHandler(
     case 'modern':
     case 'both': {
       const handler = createMcpHandler(factory, { legacy: manner === 'both' ? 'stateless' : 'reject' })
-      // There a server lives for one request: what it has to tell others goes over the handler.
+      // Here an MCP server exists for one request only, so notifications are sent by the handler.
       happenings.on('changed', () => handler.notify.toolsChanged())
       return (request) => handler.fetch(request)
     }
@@ -132,6 +138,6 @@ async function reply(response: Response, outgoing: ServerResponse): Promise<void
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   outgoing.flushHeaders()
   if (response.body === null) return void outgoing.end()
-  // The reader of a stream may leave before its end.
+  // The client may close the stream before it ends.
   await pipeline(Readable.fromWeb(response.body), outgoing).catch(() => {})
 }

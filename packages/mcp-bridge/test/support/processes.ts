@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
-/** Programs to run, by what they are. */
+/** Paths of the programs in the folder `fixtures`. */
 export const fixtures = {
   family: fileURLToPath(new URL('../fixtures/family.mjs', import.meta.url)),
   libraryServer: fileURLToPath(new URL('../fixtures/library-server.mjs', import.meta.url)),
@@ -16,7 +16,7 @@ export const fixtures = {
   taskServer: fileURLToPath(new URL('../fixtures/task-server.mjs', import.meta.url)),
 }
 
-/** Whether a process still runs; one that has ended and was not collected does not. */
+/** Whether a process is running. False for a zombie, which has ended. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -26,14 +26,14 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Repeats until the condition holds; after the deadline returns the last result. */
+/** Repeats the check until it passes or the deadline is over. Returns whether it passed. */
 export async function eventually(condition: () => boolean, deadlineMs = 10_000): Promise<boolean> {
   const deadline = performance.now() + deadlineMs
   while (!condition() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))
   return condition()
 }
 
-/** The first thing a process says, as JSON: of these fixtures, always a whole line. */
+/** Reads the first line that a process writes, as JSON. Works because fixtures write it in one piece. */
 export async function firstWords(stream: Readable | null): Promise<Record<string, number>> {
   if (!stream) throw new Error('there is no stream')
   const [chunk] = await once(stream, 'data')

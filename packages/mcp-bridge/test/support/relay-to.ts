@@ -16,7 +16,7 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal
 }
 
-/** Connects to a server as the one called `remote`, until the test is over. */
+/** Connects a relay to an MCP server over HTTP, named `remote`; it is closed at the end of the test. */
 export async function relayTo(
   { url }: Pick<HttpServer, 'url'>,
   options: ConnectOptions = {},
@@ -31,7 +31,10 @@ export async function relayTo(
   return { relay, lines, notifications }
 }
 
-/** Has the server announce changes until one arrives: those sent before a stream is open are lost. */
+/**
+ * Repeats a change of the server's tools until a notification arrives: earlier ones are lost if no stream was
+ * open.
+ */
 export async function untilNotified(server: HttpServer, notifications: readonly unknown[]): Promise<void> {
   const known = notifications.length
   const isNotified = await eventually(() => {

@@ -10,14 +10,14 @@ import { fixtures } from './processes.js'
 export const token = 'token-of-this-server'
 
 interface Options {
-  /** Capabilities of the participant that clients act as. */
+  /** Capabilities of `desktop`, the participant that MCP clients act as. */
   readonly desktop?: Capability[]
-  /** Further participants, and what each may do. */
+  /** Additional participants, with their capabilities. */
   readonly more?: Readonly<Record<string, Capability[]>>
   readonly visibility?: 'everyone' | 'addressees'
 }
 
-/** A space that is served over HTTP as `desktop`, with ana in it. */
+/** A space with ana, which is served over HTTP as the participant `desktop`. */
 export async function serveSpace({ desktop = ['*'], more = {}, visibility = 'everyone' }: Options = {}) {
   const space = await createTestSpace({
     participants: { ana: ['*'], desktop, library: ['mcp.*'], ...more },
@@ -35,7 +35,7 @@ export async function serveSpace({ desktop = ['*'], more = {}, visibility = 'eve
   return { space, ana, served: served.space, url: serving.url }
 }
 
-/** The fixture, as a participant; closed after the test, or before. */
+/** Starts `library-server.mjs` as a participant; it is closed at the end of the test or earlier. */
 export async function openLibrary(space: TestSpace) {
   const server = { name: 'library', command: process.execPath, args: [fixtures.libraryServer], env: {} }
   const bridge = await bridgeMcpServer({ ...server, connect: () => space.join('library') })
@@ -45,7 +45,7 @@ export async function openLibrary(space: TestSpace) {
 
 export type Era = 'legacy' | 'auto'
 
-/** A client of a served space; with `fillIn` it can show forms. */
+/** Connects an MCP client. With `fillIn`, it supports forms, and `fillIn` answers them. */
 export async function openClient(url: string, mode: Era, fillIn?: (message: string) => object) {
   const client = new Client(
     { name: 'test', version: '1' },

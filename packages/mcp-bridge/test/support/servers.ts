@@ -18,7 +18,7 @@ afterEach(async () => {
   await Promise.all(relays.splice(0).map((relay) => relay.close()))
 })
 
-/** Starts one of the fixtures as the server called `files`; it is closed after the test. */
+/** Starts a fixture as an MCP server named `files`; it is closed at the end of the test. */
 export async function serve(
   program: 'oddServer' | 'rawServer' | 'sdkServer',
   { argument, ...options }: Options = {},

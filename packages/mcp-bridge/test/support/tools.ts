@@ -11,9 +11,12 @@ const text = (value: string) => ({ content: [{ type: 'text' as const, text: valu
 const input = <Args>(properties: Record<string, { type: string }>) =>
   fromJsonSchema<Args>({ type: 'object', properties })
 
-/** Events in the tools of every server of a test; `changed` makes the servers announce changed tools. */
+/**
+ * Events in the tools of all servers of a test. Emitting `changed` makes the servers send a notification of
+ * changed tools.
+ */
 export class Happenings extends EventEmitter<{ begun: []; cancelled: []; changed: [] }> {
-  /** How many calls of `wait` have been cancelled. */
+  /** Number of cancelled calls of the tool `wait`. */
   cancelled = 0
 
   constructor() {
@@ -22,7 +25,7 @@ export class Happenings extends EventEmitter<{ begun: []; cancelled: []; changed
   }
 }
 
-/** The form of `book`, which answers with its input. */
+/** The form of the tool `book`, which returns the filled-in values. */
 const seatForm = {
   message: 'Which seat?',
   requestedSchema: {
@@ -35,7 +38,7 @@ const seatForm = {
   },
 }
 
-/** A server on the official SDK, with tools that try what a connection can do. */
+/** Creates a server with the official SDK. Its tools try out the features of a connection. */
 export function createServer(happenings: Happenings): McpServer {
   const server = new McpServer({ name: 'tried', version: '1.2.3' }, { capabilities: { logging: {} } })
   server.registerTool(
@@ -72,7 +75,7 @@ export function createServer(happenings: Happenings): McpServer {
   return server
 }
 
-/** Reports each number, and under which token. */
+/** Reports progress up to `to`, and returns its progress token. */
 async function count({ to }: { to: number }, { mcpReq }: ServerContext) {
   const progressToken = mcpReq._meta?.progressToken
   for (let progress = 1; progress <= to && progressToken !== undefined; progress++) {

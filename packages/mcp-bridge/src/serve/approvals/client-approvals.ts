@@ -11,21 +11,26 @@ import { formatCodedError } from '../results.js'
 import type { SpaceService } from '../service.js'
 import { createForm, readDecision } from './elicitation.js'
 
-/** Limits in characters: of one call of `show_proposal`, of one proposal in a list, and of a list. */
+/**
+ * Maximum characters of proposals: in one result of `show_proposal`; of one proposal in a list; in a list.
+ */
 const [maxPartChars, maxListedChars, maxListChars] = [20_000, 2000, 20_000]
 
-/** A part of the exact text of a proposal. */
+/** A part of a proposal's exact text. */
 export interface ProposalPart {
   readonly text: string
-  /** The program that proposed it has ended, so that nothing waits for the result. */
+  /** The proposing program has ended, so that no program waits for the result. */
   readonly programEnded: boolean
   readonly offset: number
-  /** Absent = this is the last part. */
+  /** Absent if this is the last part. */
   readonly next_offset?: number
   readonly total_chars: number
 }
 
-/** Decisions of one client. It may only approve proposals that it was shown completely, in a form or by a tool. */
+/**
+ * The decisions of one MCP client. It may only approve a proposal after the complete text was shown to it, in
+ * a form or by a tool.
+ */
 export class ClientApprovals {
   readonly #service: Pick<SpaceService, 'space' | 'approvals' | 'shown' | 'log'>
   readonly #client: string
@@ -35,7 +40,10 @@ export class ClientApprovals {
     this.#client = client
   }
 
-  /** The form for a proposal; `undefined` = it would allow no decision. Throws if the proposal is not open. */
+  /**
+   * Creates the form for deciding a proposal; `undefined` = no decision would be possible. Throws if the
+   * proposal is not open.
+   */
   createForm(id: string): ElicitRequestFormParams | undefined {
     const view = this.#service.approvals.view(id)
     const proposal = this.#find(id)
@@ -44,7 +52,7 @@ export class ClientApprovals {
     return form
   }
 
-  /** The exact text from `offset` on. Throws `ProtocolError` if the proposal is not open. */
+  /** Returns the exact text of a proposal, starting at `offset`. Throws `ProtocolError` if it is not open. */
   show(id: string, offset: number): ProposalPart {
     const view = this.#service.approvals.view(id)
     const { text } = exactText(this.#find(id))
@@ -60,7 +68,7 @@ export class ClientApprovals {
     }
   }
 
-  /** The exact texts of these proposals, if short. */
+  /** By proposal id, the exact texts that are short enough for a list. */
   list(views: readonly ProposalView[]): ReadonlyMap<string, string> {
     const texts = new Map<string, string>()
     let left = maxListChars
@@ -75,7 +83,7 @@ export class ClientApprovals {
     return texts
   }
 
-  /** Throws `ProtocolError` for a proposal that this client was not shown completely. */
+  /** Throws `ProtocolError` if this client has not been shown the complete proposal. */
   mustBeShown(id: string): void {
     const view = this.#service.approvals.view(id)
     const { text } = exactText(this.#find(id))
@@ -92,7 +100,7 @@ export class ClientApprovals {
     return this.#service.approvals.approve(id, options)
   }
 
-  /** Applies a filled-in form. The result is for the proposer and is not awaited. */
+  /** Applies the decision in a filled-in form. Does not wait for the result, which is for the proposer. */
   applyForm(
     id: string,
     content: Readonly<Record<string, unknown>> | undefined,
@@ -117,13 +125,16 @@ export class ClientApprovals {
   }
 }
 
-/** A client that was shown the proposal before its program ended has to be shown it again. */
+/**
+ * Differs before and after the end of the proposing program, so that a client has to be shown the proposal
+ * again.
+ */
 const versionOf = ({ id, programEnded }: Pick<ProposalView, 'id'> & { readonly programEnded?: boolean }) =>
   programEnded === true ? `${id} ${programEndedWords}` : id
 
 /**
- * Identifies the client of a request. Over HTTP, clients since revision 2026-07-28 have no session and are identified by their
- * self-description.
+ * Returns the identity of the client that sent a request. Over HTTP, clients of revision 2026-07-28 have no
+ * session, and are identified by their self-description.
  */
 export const readClient = ({ mcpReq }: Pick<ServerContext, 'mcpReq'>): string => {
   const envelope: { readonly [CLIENT_INFO_META_KEY]?: unknown } = mcpReq.envelope ?? {}

@@ -16,7 +16,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 
-/** Characters of the exact text in a form. */
+/** Maximum characters of the exact text in a form. */
 const maxExactChars = 8000
 
 type Decision = { readonly decision: 'approve' } | { readonly decision: 'reject'; readonly reason: string }
@@ -25,13 +25,16 @@ type Decision = { readonly decision: 'approve' } | { readonly decision: 'reject'
 export const defaultReason = 'disagree'
 
 interface ProposalForm {
-  /** `undefined` = it would allow neither approval nor rejection. */
+  /** `undefined` = neither approval nor rejection would be possible. */
   readonly form: ElicitRequestFormParams | undefined
-  /** Characters of the exact text in the form; 0 = it does not fit, so that it can only be rejected. */
+  /**
+   * Number of characters of the exact text that the form shows; 0 = the text is too long, so that the
+   * proposal can only be rejected.
+   */
   readonly shownChars: number
 }
 
-/** The form for deciding a proposal. A proposal that does not fit can only be rejected. */
+/** Creates the form for deciding a proposal. A proposal whose text is too long can only be rejected in it. */
 export function createForm(view: ProposalView, proposal: OpenProposal, mayReject: boolean): ProposalForm {
   const { text, isWhole } = exactText(proposal, maxExactChars)
   const choices = [...(isWhole ? ['approve'] : []), ...(mayReject ? ['reject'] : [])]
@@ -70,7 +73,7 @@ export function createForm(view: ProposalView, proposal: OpenProposal, mayReject
   return { form, shownChars: isWhole ? text.length : 0 }
 }
 
-/** The decision in a filled-in form; `undefined` = none. */
+/** Reads the decision in a filled-in form; `undefined` = none was made. */
 export function readDecision(content: Readonly<Record<string, unknown>> | undefined): Decision | undefined {
   const { decision, reason } = content ?? {}
   if (decision === 'approve') return { decision }
@@ -85,6 +88,9 @@ export function canElicit({ server }: McpServer, { mcpReq }: Pick<ServerContext,
   return hasForms(declared?.elicitation)
 }
 
-/** Clients that declare no modes support forms. */
+/**
+ * Whether a client supports forms, by its capability `elicitation`. It need not name `form` if it names no
+ * mode.
+ */
 export const hasForms = (elicitation: { form?: unknown; url?: unknown } | undefined): boolean =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)

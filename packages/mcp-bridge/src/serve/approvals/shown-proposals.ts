@@ -1,13 +1,16 @@
 import { Bounded } from '@meup/folds'
 
-/** Limit of entries; proposals of dropped ones have to be shown again. */
+/** Maximum entries. If an entry was dropped, its proposal has to be shown again. */
 const maxEntries = 10_000
 
-/** How much of each proposal was shown to each client, from its beginning. */
+/** By client and proposal, the number of characters that were shown, from the beginning of the text. */
 export class ShownProposals {
   readonly #ends = new Bounded<number>(maxEntries)
 
-  /** Records that the characters from `start` to `end` were shown. They count if all previous ones were. */
+  /**
+   * Records that the characters from `start` to `end` were shown. Ignored unless all characters before
+   * `start` were.
+   */
   add(client: string, id: string, start: number, end: number): void {
     const key = keyOf(client, id)
     const known = this.#ends.get(key) ?? 0

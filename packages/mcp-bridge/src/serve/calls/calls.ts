@@ -5,12 +5,12 @@ import { Bounded } from '@meup/folds'
 import type { McpRequestPayload } from '@meup/protocol'
 import { type ElicitRequestFormParams, isSpecType } from '@modelcontextprotocol/server'
 
-/** Limit of calls; the oldest are dropped, because clients may never resume them. */
+/** Maximum calls; the oldest are dropped, because their clients may never resume them. */
 const maxCalls = 1000
 
 const declined: ElicitResult = { action: 'decline' }
 
-/** A client's request that waits for a call. */
+/** An MCP request of a client that waits for a call. */
 interface Listener {
   onProgress(progress: {
     readonly progress: number
@@ -18,27 +18,30 @@ interface Listener {
     readonly message?: string
   }): void
   onNotification(notification: McpRequestPayload): void
-  /** Whether an elicitation is waiting in `next`. */
+  /** Called when an elicitation becomes available from `next`, and when it no longer is. */
   onQuestion?(isOpen: boolean): void
-  /** Asks the user at once, if possible. */
+  /** Asks the client's user immediately, if the client supports that. */
   readonly ask?: OnElicitation
 }
 
 export interface Elicitation {
   readonly id: string
   readonly params: ElicitRequestFormParams
-  /** Aborted when the answer is no longer awaited. */
+  /** Aborted when the answer is no longer needed. */
   readonly signal: AbortSignal
   readonly answer: (result: ElicitResult) => void
 }
 
-/** Makes the request of the call. */
+/** Sends the request of a call. */
 export type Start = (
   options: Required<Pick<CallOptions, 'signal' | 'onElicitation'>> &
     Required<Pick<CallOptions, 'onNotification' | 'onProposal'>> & { onProgress: Listener['onProgress'] },
 ) => Promise<Record<string, unknown>>
 
-/** A call for a client. It continues while the user fills in a form, beyond the client's request. */
+/**
+ * A call for an MCP client. It may last longer than the client's request: while the user fills in a form, no
+ * request is open.
+ */
 export class ClientCall {
   readonly id = randomUUID()
   readonly result: Promise<Record<string, unknown>>
@@ -70,7 +73,7 @@ export class ClientCall {
     this.#elicitations.get(id)?.answer(result)
   }
 
-  /** The next elicitation for the user; `undefined` once there is a result. */
+  /** Resolves with the next elicitation for the user, or with `undefined` when the call has ended. */
   async next(): Promise<Elicitation | undefined> {
     const over = this.result.then(
       () => true,
@@ -103,7 +106,7 @@ export class ClientCall {
   }
 }
 
-/** The calls that MCP clients resume once their users have filled in a form. */
+/** The calls that clients may resume when their users have filled in a form. */
 export class ClientCalls {
   readonly #known = new Bounded<ClientCall>(maxCalls)
 
@@ -111,7 +114,7 @@ export class ClientCalls {
     this.#known.set(call.id, call)
   }
 
-  /** Drops a call whose client has the possibly large result. */
+  /** Removes a call after its client has received the result, which may be large. */
   forget(id: string): void {
     this.#known.delete(id)
   }

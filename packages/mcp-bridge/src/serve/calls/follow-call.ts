@@ -15,16 +15,16 @@ import type { Era, ResumeState, SpaceService } from '../service.js'
 import { ClientCall, type Start } from './calls.js'
 import type { TaskStart, TaskWork } from './tasks.js'
 
-/** Milliseconds for a user to fill in a form. */
+/** Milliseconds that a user gets to fill in a form. */
 const formTimeoutMs = 300_000
 
 interface Following {
   readonly era: Era
-  /** Converts resource URIs of the called participant to those of clients. */
+  /** Converts URIs of the participant's resources to URIs for clients. */
   readonly toUri?: ToUri
 }
 
-/** Makes a call for a client, or resumes one with the user's form. Rejects like the call. */
+/** Makes a call for a client, or resumes one after the user has filled in its form. Rejects like the call. */
 export async function followCall(
   server: McpServer,
   service: SpaceService,
@@ -75,7 +75,7 @@ interface Beginning {
   readonly toUri?: ToUri
 }
 
-/** Makes a call whose result is kept for its client, which may be gone by then. */
+/** Makes a call as a task: the result is kept, so that the client can disconnect. */
 export function beginTask(
   server: McpServer,
   { start: { onStatus }, toUri }: Beginning,
@@ -97,8 +97,9 @@ export function beginTask(
 }
 
 /**
- * Up to revision 2025-11-25 a server asks during a call; `relatedRequestId`: the client's request. The asker validates the
- * answer: with its schema it could keep this process busy.
+ * Asks the client's user during a call, which is possible up to revision 2025-11-25. `relatedRequestId`: id
+ * of the client's request. The answer is only validated by the participant that asked, because its schema
+ * could keep this process busy.
  */
 export const askNow =
   ({ server }: McpServer, relatedRequestId?: string | number): OnElicitation =>
@@ -116,7 +117,9 @@ interface Report {
   readonly message?: string
 }
 
-/** Reports progress to the client; `undefined` if it did not request progress. */
+/**
+ * Creates a function that reports progress to the client; `undefined` if the client does not want progress.
+ */
 export function createProgressReporter(
   { mcpReq }: ServerContext,
   log: (line: string) => void,
@@ -141,7 +144,10 @@ const levels: ReadonlySet<unknown> = new Set<LoggingLevel>([
   'emergency',
 ])
 
-/** Forwards log messages about a call from the client's level on. */
+/**
+ * Creates a function that forwards log messages about a call to the client. The SDK filters them by the
+ * client's level.
+ */
 function createLogForwarder(
   { mcpReq }: ServerContext,
   log: (line: string) => void,

@@ -16,20 +16,23 @@ import { failureResult, relayedResult } from '../results.js'
 import type { SpaceService } from '../service.js'
 import { maxTtlMs, pollMs, type TaskState } from './tasks.js'
 
-/** A task of an earlier process, as found in the log. */
+/** A task that an earlier process of this server started, as found in the log. */
 export interface RecalledTask {
   readonly state: TaskState
-  /** Present once the task has a result. */
+  /** Present if the task has ended with a result. */
   readonly result?: CallToolResult
-  /** The envelope that began it. */
+  /** The envelope that started the task. */
   readonly asked: AnyEnvelope
 }
 
 const begins = [Kind.chat, Kind.mcpRequest, Kind.mcpProposal]
-/** Envelopes of this participant that are searched for the beginning of a task. */
+/** Maximum envelopes of this participant that are searched for the start of a task. */
 const maxSearched = 5000
 
-/** Finds a task by the envelope that began it; `undefined` = none of this participant in the last day. */
+/**
+ * Finds a task by the id of the envelope that started it; `undefined` = this participant has sent no such
+ * envelope in the last day.
+ */
 export async function recallTask(service: SpaceService, id: string): Promise<RecalledTask | undefined> {
   const { http, space, tasks } = service
   const asked = tasks.begun.get(id) ?? (await findOwn(http, space.id, id))
@@ -72,7 +75,7 @@ async function readCorrelated(http: HttpClient, id: string): Promise<AnyEnvelope
   return (await http.readLogPage({ correlationId: id })).envelopes as AnyEnvelope[]
 }
 
-/** The responses to requests that fulfil a proposal. */
+/** Reads the responses to requests that resulted from approvals. */
 async function readCarriedOut(http: HttpClient, fulfilments: readonly AnyEnvelope[]): Promise<AnyEnvelope[]> {
   const requests = fulfilments.filter(({ kind }) => kind === Kind.mcpRequest)
   return (await Promise.all(requests.map(({ id }) => readCorrelated(http, id)))).flat()
@@ -92,7 +95,7 @@ async function readAnswer(
   return { status: 'completed', at: answer, result: await createAskResult(service, said) }
 }
 
-/** The end of a call by the common fold. */
+/** Determines how a call ended, with the same reducer as other programs. */
 function readOutcome(
   asked: AnyEnvelope,
   answers: readonly AnyEnvelope[],
@@ -128,7 +131,10 @@ function readResponse(envelope: AnyEnvelope, { uris }: SpaceService, by: string)
   return relayedResult({ ...result }, (uri) => uris.offered(by, uri))
 }
 
-/** Cancels or withdraws the envelope that began the task. Rejects with the gateway's refusal. */
+/**
+ * Cancels a call or question that a task has started, or withdraws its proposal. Rejects with the gateway's
+ * refusal.
+ */
 export async function cancelRecalled(
   space: SpaceClient,
   { asked }: RecalledTask,

@@ -26,7 +26,7 @@ const params = fromJsonSchema<{ taskId: string }>({
 })
 const noParams = fromJsonSchema<object>({ type: 'object' })
 
-/** Serves `tasks/*` of revision 2025-11-25. Later revisions have a different extension. */
+/** Serves the methods `tasks/*` of revision 2025-11-25. Later revisions have another extension for tasks. */
 export function serveTasks(server: McpServer, service: SpaceService): void {
   const { tasks, space } = service
   const { server: protocol } = server
@@ -57,17 +57,20 @@ export function serveTasks(server: McpServer, service: SpaceService): void {
 
 const cancelReason = 'the asker has cancelled it'
 
-/** Notifies the client of a changed task. */
+/** Notifies the client that a task has changed. */
 export function sendTaskStatus({ server }: McpServer, { log }: SpaceService, state: TaskState): void {
   if (server.transport === undefined) return
-  // The SDK's types lack task methods, but its schemas have them.
+  // The SDK's types do not contain task methods, but it accepts them.
   const notification = { method: 'notifications/tasks/status', params: { ...state } }
   server
     .notification(notification as unknown as Parameters<typeof server.notification>[0])
     .catch((error: unknown) => log(`the state of a task could not be sent: ${formatCodedError(error)}`))
 }
 
-/** Forwards elicitations of a task to the user of the client that waits for its result. */
+/**
+ * Waits for the result of a task. In the meantime, forwards its elicitations to the user of the waiting
+ * client.
+ */
 async function followTask(
   server: McpServer,
   { log }: SpaceService,

@@ -7,47 +7,47 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Elicitation } from './calls.js'
 
-/** Limits: open tasks per client, and remembered tasks in all. */
+/** Maximum open tasks per client, and maximum remembered tasks. */
 const [maxOpenTasks, maxKnownTasks] = [100, 1000]
-/** Characters of kept results; those of older tasks are in the log. */
+/** Maximum characters of kept results. Results of older tasks are read from the log. */
 const maxResultChars = 32 * 1024 * 1024
-/** Milliseconds that a task is kept, and the suggested polling interval. */
+/** Milliseconds for which a task is kept at most, and the polling interval suggested to clients. */
 export const [maxTtlMs, pollMs] = [24 * 60 * 60 * 1000, 1000]
-/** Characters of a status message. */
+/** Maximum characters of a status message. */
 const maxStatusChars = 2000
 
 type Status = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
 
-/** An MCP task of revision 2025-11-25. */
+/** The state of an MCP task of revision 2025-11-25. */
 export interface TaskState {
   readonly taskId: string
   readonly status: Status
   readonly statusMessage?: string
   readonly createdAt: string
   readonly lastUpdatedAt: string
-  /** Milliseconds since its creation. */
+  /** Milliseconds from the creation of the task until it may be removed. */
   readonly ttl: number
   readonly pollInterval: number
 }
 
-/** The work of a task. */
+/** The work of a task: a call or a question. */
 export interface TaskWork {
-  /** Never rejects: as for an ordinary call, errors are results of the tool. */
+  /** Never rejects: errors become results with `isError`, as for ordinary calls. */
   readonly result: Promise<CallToolResult>
   cancel(reason: string): void
-  /** The next elicitation for the client's user; `undefined` once there is a result. */
+  /** Resolves with the next elicitation for the user, or with `undefined` when the work has ended. */
   next?(): Promise<Elicitation | undefined>
 }
 
-/** The start of work. */
+/** Parameters for starting the work of a task. */
 export interface TaskStart {
-  /** Id of the task and of the envelope that begins the work. */
+  /** Id of the task, and of the envelope that starts the work. */
   readonly id: string
   readonly timeoutMs: number
   onStatus(status: { readonly message?: string | undefined; readonly isInputRequired?: boolean }): void
 }
 
-/** Work whose result is kept for its client. */
+/** An MCP task: work whose result is kept, so that its client can disconnect. */
 export class Task {
   readonly result: Promise<CallToolResult>
   #state: TaskState
@@ -73,7 +73,7 @@ export class Task {
     return this.#state.status === 'working' || this.#state.status === 'input_required'
   }
 
-  /** A finished task does not change. */
+  /** Changes the state of the task, unless it has ended. */
   update({ status, statusMessage }: Partial<Pick<TaskState, 'status' | 'statusMessage'>>): void {
     if (!this.isOpen) return
     this.#state = {
@@ -102,7 +102,7 @@ interface Known {
   readonly task: Task
   readonly client: string
   readonly timer: NodeJS.Timeout
-  /** Characters of the result. */
+  /** Number of characters of the result. */
   chars: number
 }
 
@@ -113,14 +113,14 @@ interface BeginOptions {
   readonly onChange: (state: TaskState) => void
 }
 
-/** The tasks of all clients, by id of the envelope that began their work. */
+/** The tasks of all clients, by the id of the envelope that started the work. */
 export class Tasks {
-  /** The first envelopes of earlier processes' tasks that were found in the log. */
+  /** Envelopes that started tasks of earlier processes, as found in the log. */
   readonly begun = new Bounded<AnyEnvelope>(maxKnownTasks)
   readonly #known = new Map<string, Known>()
   #resultChars = 0
 
-  /** Throws `McpError` if the client has too many tasks. Rejects like `begin`. */
+  /** Starts a task. Throws `McpError` if the client has too many open tasks. Rejects like `begin`. */
   async begin(id: string, { client, ttl = maxTtlMs, begin, onChange }: BeginOptions): Promise<Task> {
     const open = [...this.#known.values()].filter((each) => each.client === client && each.task.isOpen)
     if (open.length >= maxOpenTasks) {
@@ -149,12 +149,12 @@ export class Tasks {
     return this.#known.get(id)?.task
   }
 
-  /** Oldest first. */
+  /** The states of all tasks, oldest first. */
   list(): TaskState[] {
     return [...this.#known.values()].map(({ task }) => task.state)
   }
 
-  /** Drops all tasks. Their work continues, with results in the log. */
+  /** Removes all tasks. Their work continues, and its results are in the log. */
   close(): void {
     for (const { timer } of this.#known.values()) clearTimeout(timer)
     this.#known.clear()
@@ -174,7 +174,7 @@ export class Tasks {
     if (this.#known.size > maxKnownTasks) this.#forgetOldest()
   }
 
-  /** Drops the oldest finished task, if any. */
+  /** Removes the oldest finished task, or the oldest task if none is finished. */
   #forgetOldest(): void {
     const ids = [...this.#known.keys()]
     const oldest = ids.find((each) => this.get(each)?.isOpen === false) ?? ids[0]

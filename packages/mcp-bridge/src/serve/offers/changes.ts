@@ -3,16 +3,19 @@ import { type AnyEnvelope, contextParent, Kind, namespaceOf } from '@meup/protoc
 
 /** The lists of an MCP server that may change. */
 export type ListName = 'tools' | 'prompts' | 'resources'
-/** Called with a list, or the URI of a resource. */
+/** Called with the name of a changed list, or the URI of a changed resource. */
 type Listener = (changed: ListName | (string & {})) => void
 
 const defaultThrottleMs = 250
-/** Namespaces of envelopes that make audit steps. */
+/** Namespaces of envelopes that the audit contains. */
 const audited: ReadonlySet<string> = new Set(
   [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),
 )
 
-/** Notifies listeners of changed resources and lists, throttled; the last change is always reported. */
+/**
+ * Notifies listeners of changed resources and lists. The rate is limited, but the last change is always
+ * reported.
+ */
 export class Changes {
   readonly #uris: Uris
   readonly #throttleMs: number
@@ -31,7 +34,7 @@ export class Changes {
     space.on('closed', () => clearTimeout(this.#timer))
   }
 
-  /** Returns a function that removes the listener. */
+  /** Adds a listener. Returns a function that removes it. */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -55,7 +58,7 @@ function getChangedUris(envelope: AnyEnvelope, uris: Uris): string[] {
   const { id, kind, from, context, correlationId } = envelope
   const space = namespaceOf(kind)
   const isSpeech = space === namespaceOf(Kind.chat) && context === undefined
-  // An answer ends a turn, which changes the latest reasoning.
+  // An answer ends a turn, so that the agent's latest turn has changed.
   const isAnswer = kind === Kind.chat && isSpeech && correlationId !== undefined
   const place = context ?? (kind === Kind.reasoningStart ? id : undefined)
   return [
@@ -68,7 +71,7 @@ function getChangedUris(envelope: AnyEnvelope, uris: Uris): string[] {
   ]
 }
 
-/** A context and its ancestors. */
+/** Returns a context and its ancestors. */
 function getContextPath(context: string): string[] {
   const parent = contextParent(context)
   return parent === undefined ? [context] : [context, ...getContextPath(parent)]
@@ -76,18 +79,18 @@ function getContextPath(context: string): string[] {
 
 /** The URIs of the resources of a space. */
 export interface Uris {
-  /** The common prefix. */
+  /** The common prefix of all URIs. */
   readonly base: string
   readonly transcript: string
   readonly contexts: string
   context(path: string): string
-  /** The URI for clients of a participant's resource or template. */
+  /** The URI under which clients find a resource, or a resource template, of a participant. */
   offered(participant: string, uri: string): string
-  /** The participant and its own URI; `undefined` = a resource of the space. */
+  /** Inverse of `offered`; `undefined` = the URI is that of a resource of the space. */
   parseOffered(uri: string): { readonly participant: string; readonly uri: string } | undefined
   readonly audit: string
   turnAudit(agent: string, turn: number): string
-  /** The URI of the latest completed turn, or of a numbered one. */
+  /** URI of the reasoning in a turn, or in the latest completed one. */
   reasoning(agent: string, turn?: number): string
   /** URI templates (RFC 6570). */
   readonly templates: Readonly<Record<'context' | 'audit' | 'latest' | 'turn', string>>

@@ -12,7 +12,7 @@ import {
 import { formatCodedError } from '../results.js'
 import type { ListName, Uris } from './changes.js'
 
-/** A prompt, resource or template of one participant, as in its list. */
+/** A prompt, resource or template in the list of a participant. */
 interface Offered<Definition> {
   readonly participant: string
   readonly name: string
@@ -35,36 +35,39 @@ interface Definitions {
   readonly resourceTemplates: ResourceTemplateType
 }
 
-/** Milliseconds for a participant to list its offers. */
+/** Milliseconds that a participant gets to list its prompts or resources. */
 const askMs = 5000
-/** Options of list requests. */
+/** Options of the requests for lists. */
 const asking = { timeoutMs: askMs, propose: false }
 const initialize = {
   protocolVersion: '2025-06-18',
   capabilities: {},
   clientInfo: { name: 'meup', version: PROTOCOL },
 }
-/** Limits of one participant's list: pages, items, and characters as JSON. */
+/** Maximum pages, items, and characters as JSON of a participant's list. */
 const [maxPages, maxItems, maxChars] = [20, 1000, 512 * 1024]
 
 interface OffersOptions {
   readonly space: SpaceClient
   readonly uris: Uris
   readonly log: (line: string) => void
-  /** A list differs from the one that clients have. */
+  /** Called when a list for clients has changed. */
   readonly onChange: (list: ListName) => void
 }
 
-/** The offers of participants, for all MCP clients of a space: requested once, and again after possible changes. */
+/**
+ * The tools, prompts and resources of participants, for all MCP clients of a space. They are requested once,
+ * and again when they may have changed.
+ */
 export class Offers {
   readonly #space: SpaceClient
   readonly #uris: Uris
   readonly #log: (line: string) => void
   readonly #onChange: (list: ListName) => void
   readonly #lists: Readonly<Record<AskedList, Answers<readonly unknown[]>>>
-  /** The capabilities in participants' answers to `initialize`: `undefined` = no answer. */
+  /** The capabilities that participants reported in `initialize`; `undefined` = no answer. */
   readonly #capabilities: Answers<object | undefined>
-  /** The lists last sent to clients, as JSON. */
+  /** The lists that were last returned to clients, as JSON. */
   readonly #given = new Map<ListName | 'resourceTemplates', string>()
   readonly #checking = new Set<ListName>()
   /** When each list was last checked for changes. */
@@ -96,13 +99,13 @@ export class Offers {
     space.on('envelope', (envelope) => this.#onEnvelope(envelope))
   }
 
-  /** The tools that may be called or proposed, by their names for clients. */
+  /** The tools that this participant may call or propose, by their names for clients. */
   async tools(): Promise<ReadonlyMap<string, CallableTool>> {
     const people = this.#space.participants.filter(isPerson)
     return nameTools(await this.#space.tools(['*', ...people.map(({ id }) => `!${id}`)]))
   }
 
-  /** The prompts, by their names for clients. */
+  /** The prompts of participants, by their names for clients. */
   async prompts(): Promise<ReadonlyMap<string, Offered<Prompt>>> {
     return nameTools(await this.#collect('prompts'))
   }
@@ -144,7 +147,7 @@ export class Offers {
     )
   }
 
-  /** Present participants except humans, who do not answer requests. */
+  /** Ids of present participants. Excludes humans, who do not answer such requests. */
   #present(): string[] {
     const { id: own, participants } = this.#space
     const here = participants.filter(
@@ -191,7 +194,7 @@ export class Offers {
         params = pages.next(result)
       }
     } catch (error) {
-      // A participant without this list has answered.
+      // An error is an answer too: the participant does not have this list.
       if (!(error instanceof ToolError)) throw error
     }
     return items
@@ -232,7 +235,10 @@ export class Offers {
     this.#check(list)
   }
 
-  /** Notifies clients of a changed list; at most once per `changeMs`, because clients may follow up with many requests. */
+  /**
+   * Notifies clients if a list has changed; at most once per `changeMs`, because each client may then send
+   * many requests.
+   */
   #check(list: ListName): void {
     const before = this.#read(list)
     if (this.#checking.has(list) || before.every((each) => each === undefined)) return
@@ -269,12 +275,14 @@ export class Offers {
 
 const isPerson = ({ kind }: { readonly kind: string }): boolean => kind === 'human'
 
-/** Milliseconds between two notifications of one list. */
+/** Minimum milliseconds between two notifications about the same list. */
 const changeMs = 1000
-/** Milliseconds before a possibly changed list is read again. */
+/** Milliseconds to wait before a list that may have changed is read again. */
 const settleMs = 100
 
-/** A tool with its name for clients; without optional parts that they could not parse. */
+/**
+ * Converts a tool for clients, with its name for them. Omits optional members that clients could not parse.
+ */
 function toDefinition(name: string, { inputSchema, description, definition }: CallableTool): Tool {
   const { type: _, ...schema } = inputSchema
   const own = {

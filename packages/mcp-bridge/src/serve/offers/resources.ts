@@ -22,16 +22,18 @@ const [json, markdown, plain] = ['application/json', 'text/markdown', 'text/plai
 
 type Values = (name: string) => string
 
-/** A resource of the space, or a template of some. */
+/** A resource of the space, or a template for several. */
 interface OwnResource {
   readonly definition: Omit<Resource, 'uri'>
-  /** An URI or a template (RFC 6570). */
+  /** A URI, or a URI template (RFC 6570). */
   readonly uri: string
-  /** Returns Markdown or text, or a value that becomes JSON. */
+  /**
+   * Reads the resource: Markdown or plain text as a string; any other value is returned to clients as JSON.
+   */
   read(value: Values): Promise<unknown>
 }
 
-/** The resources of the space, read with the rights of its participant. */
+/** The resources of the space itself. They are read with the capabilities of the serving participant. */
 function listOwn({ uris, http }: SpaceService): OwnResource[] {
   const { templates } = uris
   const add = (
@@ -70,7 +72,7 @@ function listOwn({ uris, http }: SpaceService): OwnResource[] {
 
 const isTemplate = ({ uri }: OwnResource): boolean => uri.includes('{')
 
-/** Serves the resources of the space and of its participants. */
+/** Serves the resources of the space itself and those of its participants. */
 export function serveResources({ server }: McpServer, service: SpaceService): void {
   const { offers, space, uris } = service
   const own = listOwn(service)
@@ -123,10 +125,10 @@ async function readOwn(own: readonly OwnResource[], uri: string): Promise<ReadRe
   throw new ResourceNotFoundError(uri)
 }
 
-/** Milliseconds for a participant to answer. */
+/** Milliseconds that a participant gets to answer a request. */
 export const timeoutMs = 60_000
 
-/** Converts errors of the space to MCP errors; passes a participant's errors on unchanged. */
+/** Converts errors of the gateway to MCP errors. Errors of participants are passed on unchanged. */
 export async function relayed<Value>(working: Promise<Value>, uri?: string): Promise<Value> {
   try {
     return await working
@@ -139,20 +141,20 @@ export async function relayed<Value>(working: Promise<Value>, uri?: string): Pro
   }
 }
 
-/** Items (envelopes, steps or contexts) per resource: the maximum of one gateway response. */
+/** Maximum envelopes, steps or contexts in a resource: the limit of one gateway response. */
 const maxItems = 1000
-/** Latest turns that are searched for an answered one. */
+/** Maximum turns that are searched for the one with a given answer, latest first. */
 const maxTurnsSearched = 100
-/** Turns in the audit resource. */
+/** Number of turns in the audit resource. */
 const latestTurns = 20
 
 interface Page<Item> {
   readonly items: readonly Item[]
-  /** Whether these are all items, or only the latest ones. */
+  /** Whether `items` is complete, rather than only the latest items. */
   readonly isWhole: boolean
 }
 
-/** The main conversation, oldest first. */
+/** Reads the main conversation, oldest message first. */
 async function readTranscript(http: HttpClient): Promise<Page<TranscriptMessage>> {
   const kind = [Kind.chat, Kind.chatAcknowledge, Kind.chatCancel]
   const { items, isWhole } = await readLatest(http, { kind })
@@ -161,13 +163,13 @@ async function readTranscript(http: HttpClient): Promise<Page<TranscriptMessage>
   return { items: transcript.messages(), isWhole }
 }
 
-/** The tree of contexts, oldest first, as the gateway returns it. */
+/** Reads the tree of contexts, oldest first. */
 async function readContexts(http: HttpClient): Promise<Page<unknown>> {
   const { contexts } = await http.readContexts()
   return { items: contexts.slice(-maxItems), isWhole: contexts.length <= maxItems }
 }
 
-/** One context with its nested contexts and envelopes. Rejects with `not_found`. */
+/** Reads a context with its nested contexts and envelopes. Rejects with `not_found`. */
 async function readContext(http: HttpClient, path: string): Promise<object> {
   if (parseContext(path, anyContext) === undefined) {
     throw new ProtocolError('not_found', `${path} is not a context, such as run or run/step`)
@@ -182,11 +184,14 @@ async function readLatest(http: HttpClient, query: LogQuery): Promise<Page<AnyEn
   return { items: envelopes.toReversed(), isWhole: next === undefined }
 }
 
-/** The audit of the latest turns, or of one turn. Rejects with `not_found`. */
+/** Reads the audit of the latest turns or of one turn, as Markdown. Rejects with `not_found`. */
 const readMarkdown = async (http: HttpClient, part: ExportQuery): Promise<string> =>
   text(await http.openExport({ format: 'markdown', ...part }))
 
-/** An agent's reasons for tool calls in its latest completed turn, or in a numbered one. Rejects with `not_found`. */
+/**
+ * Reads an agent's reasons for tool calls in a turn, or in its latest completed turn. Rejects with
+ * `not_found`.
+ */
 async function readReasoning(http: HttpClient, agent: string, turn?: string): Promise<string> {
   if (turn !== undefined && !/^[1-9]\d{0,8}$/.test(turn)) {
     throw new ProtocolError('invalid_request', `turns are numbered from 1, and ${turn} is not such a number`)
@@ -199,13 +204,13 @@ async function readReasoning(http: HttpClient, agent: string, turn?: string): Pr
   return reasoningCommand(turn ?? '', { turns, isActive: false }).join('\n')
 }
 
-/** The number of the turn that ended with this answer; `undefined` = not among the latest. */
+/** Returns the number of the turn that an answer ended; `undefined` = it is not among the latest turns. */
 async function turnEndedAt(http: HttpClient, agent: string, ts: string): Promise<number | undefined> {
   const { turns } = await http.readTurnPage(agent, { limit: maxTurnsSearched })
   return turns.findLast(({ completed_at }) => completed_at === ts)?.turn_number
 }
 
-/** The result of `ask`. */
+/** Creates the result of the tool `ask`, with a link to the reasoning of the turn. */
 export async function createAskResult(
   { http, uris, log }: SpaceService,
   { id, from, text, ts }: Pick<Answer, 'id' | 'from' | 'text' | 'ts'>,

@@ -3,23 +3,26 @@ import { Kind } from '@meup/protocol'
 import { formatCodedError } from '../results.js'
 import type { Uris } from './changes.js'
 
-/** Resources per listen request. */
+/** Maximum resources per `subscriptions/listen` request. */
 const maxListened = 1000
 
 interface SubscriptionsOptions {
   readonly space: SpaceClient
   readonly uris: Uris
   readonly log: (line: string) => void
-  /** A participant's resource has changed. */
+  /** Called when a resource of a participant has changed. */
   readonly onUpdate: (uri: string) => void
 }
 
-/** Subscriptions of all MCP clients to participants' resources: a participant has a single subscriber. */
+/**
+ * Subscriptions of all MCP clients to resources of participants. For a participant, all these clients
+ * together are one subscriber.
+ */
 export class OfferSubscriptions {
   readonly #space: SpaceClient
   readonly #uris: Uris
   readonly #log: (line: string) => void
-  /** Number of subscribed clients, by their URI. */
+  /** By URI for clients, the number of subscribed clients. */
   readonly #counts = new Map<string, number>()
 
   constructor({ space, uris, log, onUpdate }: SubscriptionsOptions) {
@@ -38,7 +41,10 @@ export class OfferSubscriptions {
     })
   }
 
-  /** Returns a function that unsubscribes. Resources of the space need no subscription. */
+  /**
+   * Subscribes a client to a resource. Returns a function that unsubscribes it. For resources of the space,
+   * does nothing.
+   */
   add(uri: string): () => void {
     if (this.#uris.parseOffered(uri) === undefined) return () => {}
     const count = this.#counts.get(uri) ?? 0
@@ -54,7 +60,10 @@ export class OfferSubscriptions {
     }
   }
 
-  /** Adds the resources of `subscriptions/listen`, used since revision 2026-07-28. */
+  /**
+   * Subscribes to the resources in a `subscriptions/listen` request, which clients send since revision
+   * 2026-07-28.
+   */
   addListened(message: unknown): () => void {
     const { method, params } = Object(message) as { method?: unknown; params?: unknown }
     const { resourceSubscriptions: uris = [] } = Object(Object(params).notifications) as {
@@ -65,7 +74,7 @@ export class OfferSubscriptions {
     return () => ends.forEach((end) => void end())
   }
 
-  /** Renews subscriptions at a participant that has joined again, which has lost them. */
+  /** Subscribes again at a participant that has returned, because it has forgotten the subscriptions. */
   #renew(participant: string): void {
     for (const uri of this.#counts.keys())
       if (this.#uris.parseOffered(uri)?.participant === participant) this.#send('resources/subscribe', uri)

@@ -1,6 +1,9 @@
 import type { GetPromptResult, Prompt } from '@modelcontextprotocol/server'
 
-/** The prompt of the space. Prompts of participants have two underscores in their names. */
+/**
+ * The only prompt of the space itself. The names of participants' prompts contain `__`, so they cannot be the
+ * same.
+ */
 export const whyPrompt: Prompt = {
   name: 'why',
   title: 'Why did this happen?',

@@ -33,7 +33,10 @@ const asking = describeTool<AskArgs>({
   annotations: { openWorldHint: true, destructiveHint: false },
 })
 
-/** `mayInterrupt`: whether this client's user can decide proposals during the call. */
+/**
+ * Adds the tool `ask`. `mayInterrupt`: whether a result may ask the client's user to decide a proposal before
+ * the answer arrives.
+ */
 export function addAsk(
   tools: OwnTools,
   service: SpaceService,
@@ -72,7 +75,7 @@ export function addAsk(
   addTool(tools, 'ask', asking, handle, begin)
 }
 
-/** A new question, or the resumed one with its user's decisions. */
+/** Sends a new question, or returns the one that the client resumes, after applying the user's decision. */
 async function getQuestion(
   service: SpaceService,
   decisions: ClientApprovals,
@@ -96,7 +99,10 @@ async function getQuestion(
   return question
 }
 
-/** A form for a proposal that arrives before the answer. The client calls again with the filled-in form. */
+/**
+ * Waits for a proposal to decide before the answer arrives. Returns its form; the client repeats the call
+ * with the filled-in form.
+ */
 async function getInterruption(
   { approvals, stateCodec }: SpaceService,
   decisions: ClientApprovals,

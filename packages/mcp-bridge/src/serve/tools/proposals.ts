@@ -25,7 +25,7 @@ interface DecideArgs {
 }
 
 const defaultSeconds = 60
-/** Key of the only form. */
+/** Key of the form in `inputRequests`. */
 const key = 'decision'
 
 const listing = describeTool({
@@ -90,7 +90,7 @@ export function addProposals(
     const decisions = getApprovals(context)
     const approve = (): Promise<ToolOutcome> =>
       approveFor(server, service, decisions, { ...args, era }, context)
-    // The user has filled in the tool's form.
+    // The client repeats the call after the user has filled in a form of the proposed tool.
     if (context.mcpReq.requestState() !== undefined) return approve()
     approvals.view(id)
     if (decision === 'approve') return approve()
@@ -158,7 +158,7 @@ function approveFor(
   )
 }
 
-/** A proposal for programs and models. */
+/** Describes a proposal as data for programs and models. */
 function describe(
   { space: { proposals } }: SpaceService,
   { source, ...proposal }: ProposalView,

@@ -13,36 +13,44 @@ import {
 } from '@meup/folds'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 
-/** A question, until it is answered or cancelled. */
+/** A question that is neither answered nor cancelled. */
 export interface SentQuestion {
   readonly id: string
   readonly isTask: boolean
   readonly answer: Promise<Answer>
-  /** Receives thoughts about the question, and parts of its answer; `undefined` = no client listens. */
+  /**
+   * Called with thoughts about the question and with parts of its answer; `undefined` = no client is waiting.
+   */
   listener: ((report: string) => void) | undefined
-  /** Proposals that were open earlier, or that the client was already asked about. */
+  /**
+   * Ids of proposals for which the client's user need not be asked: they were open before, or the user was
+   * already asked.
+   */
   readonly seen: Set<string>
-  /** Cancels the question and notifies its askees. */
+  /** Cancels the question, and notifies its addressees. */
   cancel(reason: string): void
 }
 
 interface Asking {
   /** Id of the message; default: a new one. */
   readonly id?: string
-  /** The question stays open without its client, because it is a task. */
+  /** The question is a task, so it stays open if the client disconnects. */
   readonly isTask?: boolean
   readonly to?: readonly string[]
   readonly timeoutMs: number
   readonly seen: Iterable<string>
 }
 
-/** Limit of questions; the oldest are dropped, because clients may never resume them. */
+/** Maximum questions; the oldest are dropped, because their clients may never resume them. */
 const maxQuestions = 1000
 const maxThoughtChars = 2000
-/** Minimum characters of a reported part of an answer, except the first, and maximum number of parts. */
+/**
+ * Minimum characters of a part of an answer that is reported, except the first part; and maximum number of
+ * parts.
+ */
 const [minPartChars, maxParts] = [100, 100]
 
-/** The questions of all MCP clients. A question can outlive the MCP request that asked it. */
+/** The questions of all MCP clients. A question may stay open longer than the MCP request that sent it. */
 export class SentQuestions {
   readonly #space: SpaceClient
   readonly #known = new Bounded<SentQuestion>(maxQuestions)
@@ -57,7 +65,7 @@ export class SentQuestions {
     return this.#known.get(id)
   }
 
-  /** Sends the question. The answer rejects like that of `SpaceClient.ask`. */
+  /** Sends a question. `answer` rejects like `SpaceClient.ask`. */
   ask(message: string, { id = randomUUID(), isTask = false, to, timeoutMs, seen }: Asking): SentQuestion {
     const abort = new AbortController()
     const options = { id, timeoutMs, signal: abort.signal, ...(to && { to }) }
@@ -75,7 +83,9 @@ export class SentQuestions {
     return question
   }
 
-  /** A separate method, so that the observer is released with the answer. */
+  /**
+   * Waits for the answer. A separate method, so that the observer is released as soon as there is an answer.
+   */
   async #ask(
     message: string,
     options: ChatOptions & WaitOptions & { readonly id: string },
@@ -91,13 +101,13 @@ export class SentQuestions {
     }
   }
 
-  /** Cancels all questions except tasks. Resolves once the cancellations are logged. */
+  /** Cancels all questions except tasks. Resolves when the cancellations are in the log. */
   async close(reason: string): Promise<void> {
     for (const question of this.#open) if (!question.isTask) question.cancel(reason)
     await Promise.allSettled(this.#cancellations)
   }
 
-  /** Sends the cancellation, if permitted. */
+  /** Sends the cancellation of a question, if this participant has the capability. */
   #sendCancel(id: string, to: readonly string[] | undefined, reason: string): void {
     const draft = { kind: Kind.chatCancel, correlationId: id, payload: { reason }, ...(to && { to }) }
     if (!this.#space.can(draft)) return
@@ -107,11 +117,14 @@ export class SentQuestions {
   }
 }
 
-/** Reports thoughts about a question, and its answers as they are written. */
+/** Reports thoughts about a question, and its answers while they are written. */
 class QuestionObserver {
   readonly #report: (report: string) => void
   readonly #turns: TurnStream
-  /** Unreported text of each answer, and whether its message has begun, by author. */
+  /**
+   * By agent, the text of its answer that has not been reported yet. `isBegun`: an earlier part of it was
+   * reported.
+   */
   readonly #written = new Map<string, { readonly isBegun: boolean; readonly rest: string }>()
   #parts = 0
 
@@ -130,7 +143,7 @@ class QuestionObserver {
     }
   }
 
-  /** Reports the beginning of an answer, then further text in larger parts. */
+  /** Reports the beginning of an answer immediately, and further text in larger parts. */
   #onDelta({ agent, envelope, isNew, text }: AnswerEvent): void {
     if (this.#parts >= maxParts) return
     const { isBegun, rest } = (isNew ? undefined : this.#written.get(agent)) ?? { isBegun: false, rest: '' }

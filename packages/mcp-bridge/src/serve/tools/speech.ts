@@ -11,7 +11,7 @@ interface SendArgs {
   readonly reply_to?: string
 }
 
-/** Milliseconds to wait for the acknowledgement, including reconnects. */
+/** Milliseconds to wait until a message is in the log, including reconnects. */
 const sendTimeoutMs = 60_000
 
 export const message = { type: 'string', minLength: 1, description: 'what to say' }
@@ -60,7 +60,7 @@ export function addSpeech(tools: OwnTools, { space }: SpaceService): void {
   )
 }
 
-/** A timeout does not cancel the message: it is sent after a reconnect. */
+/** Adds a timeout to sending. It does not cancel the message, which may still be sent after a reconnect. */
 function withTimeout<Value>(sending: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const giveUp = AbortSignal.any([signal, AbortSignal.timeout(sendTimeoutMs)])

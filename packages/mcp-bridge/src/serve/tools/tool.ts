@@ -13,13 +13,13 @@ import { failureResult, type ToolOutcome } from '../results.js'
 interface ToolSpec {
   readonly title: string
   readonly description: string
-  /** JSON Schemas of the arguments. */
+  /** JSON Schemas of the arguments, by name. */
   readonly input?: Readonly<Record<string, JSONObject>>
   readonly required?: readonly string[]
   readonly annotations?: ToolAnnotations
 }
 
-/** The description of a tool. Create it once, because its schema is compiled. */
+/** A tool's definition, and the validator of its arguments. Created once, because the schema is compiled. */
 interface Described<Args> {
   readonly definition: Omit<Tool, 'name'>
   readonly schema: StandardSchemaWithJSON<Args, Args>
@@ -42,14 +42,17 @@ export function describeTool<Args = Record<string, never>>({
 interface OwnTool {
   readonly definition: Tool
   call(args: unknown, context: ServerContext): Promise<ToolOutcome>
-  /** Begins the same work as a task. Absent = completes at once. Throws for invalid arguments. */
+  /**
+   * Starts the same work as a task; absent: the tool always completes immediately. Throws if the arguments
+   * are invalid.
+   */
   begin?(args: unknown, start: TaskStart, context: ServerContext): Promise<TaskWork>
 }
 
-/** The tools of the space by name. */
+/** The tools of the space itself, by name. */
 export type OwnTools = Map<string, OwnTool>
 
-/** Adds a tool. Errors of its handler become results with advice. */
+/** Adds a tool. If `handle` throws, the error becomes a result with advice. */
 export function addTool<Args>(
   tools: OwnTools,
   name: string,

@@ -14,18 +14,20 @@ import { failureResult, formatCodedError, type ToolOutcome, type ToUri } from '.
 import type { Era, SpaceService } from '../service.js'
 import type { OwnTools } from './tool.js'
 
-/** Milliseconds of a tool without progress; clients have their own timeouts. */
+/** Milliseconds without progress after which a call times out. Clients usually have shorter timeouts. */
 const callTimeoutMs = 3_600_000
-/** Key in `_meta` of a call: its reason. Tools get only their own arguments. */
+/**
+ * Key in `_meta` of a call for its reason, which cannot be an argument: tools only get their own arguments.
+ */
 const whyKey = 'meup/why'
 
 interface ToolsOptions {
   readonly era: Era
-  /** Identifies the client for its task limit. */
+  /** Identity of the client, to limit its tasks. */
   readonly client: string
 }
 
-/** Serves the tools of the space, and those of participants as `participant__tool`. */
+/** Serves the tools of the space itself, and the tools of participants as `participant__tool`. */
 export function serveTools(
   server: McpServer,
   service: SpaceService,
@@ -77,12 +79,12 @@ export function serveTools(
       begin: await begin(name, args, context),
       onChange: (state) => sendTaskStatus(server, service, state),
     })
-    // The SDK validates it by the schema of results, which have content.
+    // `content` is empty, but the SDK validates results with a schema that requires it.
     return { content: [], task: task.state }
   })
 }
 
-/** A task that cannot begin has no result for the error. */
+/** Throws an MCP error: if a task cannot start, there is no result that could contain the error. */
 function refuseArguments(error: unknown): never {
   throw new McpError(ProtocolErrorCode.InvalidParams, formatCodedError(error))
 }
@@ -123,7 +125,7 @@ async function callOffered(
   }
 }
 
-/** Begins a call whose result is kept for its client, which may be gone by then. */
+/** Starts a call of a participant's tool as a task: the result is kept, so that the client can disconnect. */
 function beginOffered(
   server: McpServer,
   service: SpaceService,

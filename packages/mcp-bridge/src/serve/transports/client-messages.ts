@@ -12,10 +12,10 @@ import {
 import { keepExactArguments } from '../../exact-numbers.js'
 import { describeValue, type Fault, readMessages } from '../../relay/read-message.js'
 
-/** Limit of a line, and of a request body. */
+/** Maximum bytes of a line, and of a request body. */
 export const maxMessageBytes = STDIO_DEFAULT_MAX_BUFFER_SIZE
 
-/** Schemas of client messages by method. Other methods have no known parameters, or are refused by the SDK. */
+/** Schemas of client messages, by method. Messages with other methods are not validated here. */
 const schemas = {
   initialize: specTypeSchemas.InitializeRequest,
   ping: specTypeSchemas.PingRequest,
@@ -34,7 +34,10 @@ const schemas = {
   'notifications/progress': specTypeSchemas.ProgressNotification,
 } as const
 
-/** Reads messages of a client, treating `null` as absent like for servers, and validates parameters by method. */
+/**
+ * Reads messages of a client with the same tolerance as those of servers. `null` counts as absent. Params are
+ * validated by method.
+ */
 export function readClientMessages(text: string): ({ message: JSONRPCMessage } | { fault: Fault })[] {
   return readMessages(text).map((reading) => {
     if ('fault' in reading) return reading
@@ -44,10 +47,12 @@ export function readClientMessages(text: string): ({ message: JSONRPCMessage } |
   })
 }
 
-/** Characters of a message in the operator's log. */
+/** Maximum characters of a message in the operator's log. */
 const maxTextChars = 200
 
-/** Treats `null` as absent in all members of MCP, but not in a tool's arguments. Removes members unknown to JSON-RPC. */
+/**
+ * Treats `null` as absent, except in the arguments of a tool. Removes members that JSON-RPC does not define.
+ */
 function withoutNulls(message: JSONRPCMessage): JSONRPCMessage {
   const { jsonrpc, id, method, params, result, error } = message as unknown as Record<string, unknown>
   const { arguments: args, ...more } = isObject(params) ? params : {}
@@ -62,7 +67,7 @@ function withoutNulls(message: JSONRPCMessage): JSONRPCMessage {
   return Object.fromEntries(members.filter(([, member]) => member !== undefined)) as unknown as JSONRPCMessage
 }
 
-/** The same value if it contains none. */
+/** Removes `null` members. Returns the same value if there are none. */
 function dropNulls(value: unknown): unknown {
   if (Array.isArray(value)) return replaceChanged(value, value.map(dropNulls))
   if (!isObject(value)) return value
@@ -81,7 +86,7 @@ function findFault(message: JSONRPCMessage): Omit<Fault, 'text'> | undefined {
   if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) return undefined
   const { id, method } = message as { readonly id?: string | number; readonly method?: string }
   const about = id === undefined ? {} : { requestId: id }
-  // May be a request or a response.
+  // Without a method, the message may be meant as a request or as a response.
   if (method === undefined)
     return {
       problem: 'it has no method, result or error',
@@ -104,18 +109,24 @@ function findFault(message: JSONRPCMessage): Omit<Fault, 'text'> | undefined {
   return undefined
 }
 
-/** Whether its sender expects an answer: not for a notification or a response. */
+/**
+ * Whether the sender of an invalid message expects a response; the senders of notifications and responses do
+ * not.
+ */
 export const wantsAnswer = ({ responseTo, requestId, code }: Fault): boolean =>
   requestId !== undefined || (responseTo === undefined && code !== ProtocolErrorCode.InvalidParams)
 
-/** The answer to an unreadable message. */
+/** Creates the response to an invalid message. */
 export function createFaultAnswer(fault: Fault): JSONRPCErrorResponse {
   const { problem, requestId, code = ProtocolErrorCode.InvalidRequest } = fault
   const answer = { jsonrpc: '2.0', id: requestId ?? null, error: { code, message: describeFault(problem) } }
   return answer as JSONRPCErrorResponse // JSON-RPC uses null for an unknown id.
 }
 
-/** An error in place of a client's unreadable answer, so that its request stops waiting. */
+/**
+ * If the invalid message was a client's response, creates an error in place of it, so that the request does
+ * not wait in vain.
+ */
 export function createFailedAnswer({ problem, responseTo }: Fault): JSONRPCErrorResponse | undefined {
   if (responseTo === undefined) return undefined
   const error = { code: ProtocolErrorCode.InternalError, message: describeFault(problem) }

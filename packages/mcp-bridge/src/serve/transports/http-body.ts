@@ -18,11 +18,14 @@ import {
 export interface Post {
   readonly request: Request
   readonly body?: JSONRPCMessage | readonly JSONRPCMessage[]
-  /** Answers to the unreadable messages of the body. */
+  /** Responses to invalid messages in the body. */
   readonly answers: readonly JSONRPCErrorResponse[]
 }
 
-/** Answers a request with a body, even if some of its messages are unreadable. */
+/**
+ * Handles a POST request. If only some messages in its body are valid, those are handled, and the others get
+ * error responses.
+ */
 export async function answerPost(
   request: Request,
   faults: FaultLog,
@@ -32,7 +35,7 @@ export async function answerPost(
   return restoreResponse(read instanceof Response ? read : await addAnswers(await answer(read), read.answers))
 }
 
-/** Parses the messages in the body; returns a response if none is readable. */
+/** Parses the messages in the body. Returns an HTTP response if none of them is valid. */
 async function readPost(request: Request, faults: FaultLog): Promise<Post | Response> {
   const read = await readRequestBody(request, maxMessageBytes)
   if (read.tooLarge) {
@@ -50,7 +53,7 @@ async function readPost(request: Request, faults: FaultLog): Promise<Post | Resp
   const answers = failed.filter(wantsAnswer).map(createFaultAnswer)
   const [only] = messages
   if (only === undefined) {
-    // Clients only read answers to their requests from a successful response.
+    // Error responses to requests need status 200: clients ignore the body of other responses.
     const isRequest =
       answers.length > 0 && failed.every(({ code }) => code === ProtocolErrorCode.InvalidParams)
     return respond(isRequest ? 200 : 400, answers.length > 0 ? answers : failed.map(createFaultAnswer))
@@ -67,7 +70,10 @@ const respond = (status: number, answers: readonly JSONRPCErrorResponse[]): Resp
 
 const answerTypes = ['application/json', 'text/event-stream']
 
-/** The request without its body. If a client accepts anything, or does not say, names both media types. */
+/**
+ * Copies a request without its body. Sets an `accept` header with both media types if the client accepts
+ * anything or sends none, because the SDK requires them.
+ */
 export function withUsualAccept(request: Request): Request {
   const { url, method, signal } = request
   const headers = new Headers(request.headers)
@@ -79,7 +85,7 @@ export function withUsualAccept(request: Request): Request {
   return new Request(url, { method, headers, signal })
 }
 
-/** Adds answers before those to the rest of the body. */
+/** Adds the responses to invalid messages before the other responses. */
 async function addAnswers(response: Response, answers: readonly JSONRPCErrorResponse[]): Promise<Response> {
   if (answers.length === 0) return response
   const type = response.headers.get('content-type') ?? ''

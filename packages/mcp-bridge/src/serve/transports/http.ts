@@ -20,23 +20,32 @@ import { answerPost, type Post, withUsualAccept } from './http-body.js'
 import type { Serving } from './stdio.js'
 
 export interface HttpServing extends Serving {
-  /** The Streamable HTTP endpoint, such as `http://127.0.0.1:8081/mcp`. */
+  /** URL of the Streamable HTTP endpoint, such as `http://127.0.0.1:8081/mcp`. */
   readonly url: string
 }
 
 export interface HttpServeOptions {
-  /** 0 = any free port. */
+  /** TCP port; 0 = any free port. */
   readonly port: number
-  /** Required as `Authorization: Bearer <token>`; not the participant's own token. */
+  /**
+   * The token that clients have to send as `Authorization: Bearer <token>`. It is not the participant's own
+   * token.
+   */
   readonly token: string
-  /** Names of the endpoint, such as `host.docker.internal`, in addition to addresses and `localhost`. */
+  /**
+   * Host names under which clients may reach the endpoint, such as `host.docker.internal`, in addition to IP
+   * addresses and `localhost`.
+   */
   readonly hosts?: readonly string[]
 }
 
-/** Loopback only. Other machines need an authenticating proxy. */
+/** Listens on the loopback interface only. Other machines need an authenticating proxy. */
 const host = '127.0.0.1'
 
-/** Serves a space over Streamable HTTP to local programs with the token. Rejects when it cannot listen. */
+/**
+ * Serves a space over Streamable HTTP to local programs that have the token. Rejects if it cannot listen on
+ * the port.
+ */
 export async function serveSpaceOverHttp(
   served: ServedSpace,
   { port, token, hosts = [] }: HttpServeOptions,
@@ -48,7 +57,7 @@ export async function serveSpaceOverHttp(
     legacy: 'reject',
     onerror: (error) => service.log(`MCP: ${error.message}`),
   })
-  // Servers exist for one request here; the handler sends notifications.
+  // Here a server exists for one request only, so notifications are sent by the handler.
   const { notify } = modern
   const lists: Record<ListName, () => void> = {
     tools: notify.toolsChanged,
@@ -97,13 +106,13 @@ export async function serveSpaceOverHttp(
   }
 }
 
-/** The only path. */
+/** Path of the only endpoint. */
 const path = '/mcp'
 const sessionHeader = 'mcp-session-id'
 
 /**
- * Returns an error response, or undefined if permitted. Refuses pages of other origins, even by DNS rebinding, and programs
- * without the token.
+ * Checks whether a request is permitted; returns an error response if not. Refuses web pages of other
+ * origins, including DNS rebinding, and programs without the token.
  */
 function checkRequest(request: Request, token: string, names: ReadonlySet<string>): Response | undefined {
   const asked = request.headers.get('host') ?? ''
@@ -113,7 +122,7 @@ function checkRequest(request: Request, token: string, names: ReadonlySet<string
   }
   const foreign = originValidationResponse(request, [...localhostAllowedOrigins(), ...names])
   if (foreign !== undefined) return foreign
-  // Clients of the older transport, HTTP+SSE, start with a GET without a session.
+  // Clients of the older HTTP+SSE transport begin with a GET without a session.
   const isStream = request.headers.get('accept')?.includes('text/event-stream')
   if (request.method === 'GET' && isStream && !request.headers.has(sessionHeader))
     return refuse(405, `this server speaks Streamable HTTP at ${path}, not the older HTTP+SSE`, {
@@ -122,11 +131,11 @@ function checkRequest(request: Request, token: string, names: ReadonlySet<string
   if (new URL(request.url).pathname !== path) return refuse(404, `there is only ${path} here`)
   const [, given = ''] = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
   if (isSame(given, token)) return undefined
-  // After a 401, MCP clients would look for OAuth and report its absence instead.
+  // Not 401: MCP clients would then look for OAuth, and report that it is missing.
   return refuse(403, 'this server has no OAuth: send its token as Authorization: Bearer <token>')
 }
 
-/** Compares digests of equal length in constant time. */
+/** Compares two tokens in constant time, using digests of equal length. */
 const isSame = (given: string, token: string): boolean => timingSafeEqual(digest(given), digest(token))
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
@@ -137,13 +146,16 @@ function refuse(status: number, message: string, headers: Record<string, string>
 
 type Transport = WebStandardStreamableHTTPServerTransport
 
-/** Limit of sessions; the longest idle ones are closed, because clients may leave without notice. */
+/**
+ * Maximum sessions. The least recently used ones are closed, because clients may disconnect without ending
+ * theirs.
+ */
 const maxSessions = 100
 
-/** Sessions of Streamable HTTP up to revision 2025-11-25, over which the server can send requests. */
+/** Sessions of Streamable HTTP up to revision 2025-11-25, in which the server can send requests. */
 class Sessions {
   readonly #create: () => McpServer
-  /** In order of last use. */
+  /** By session id, ordered by last use. */
   readonly #open = new Map<string, Transport>()
 
   constructor(create: () => McpServer) {

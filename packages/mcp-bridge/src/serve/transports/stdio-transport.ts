@@ -15,13 +15,16 @@ import {
   wantsAnswer,
 } from './client-messages.js'
 
-/** The pipes of a client. */
+/** The streams to and from a client. */
 export interface Pipes {
   readonly stdin: Readable
   readonly stdout: Writable
 }
 
-/** MCP over pipes. Unlike the SDK's transport it answers invalid lines, and continues after lines that are too long. */
+/**
+ * An MCP transport over stdin and stdout. Unlike that of the SDK, it responds to invalid lines, and continues
+ * after lines over the size limit.
+ */
 export function createStdioTransport({ stdin, stdout }: Pipes, faults: FaultLog): Transport {
   const report = (error: unknown): void => transport.onerror?.(new Error(getErrorMessage(error)))
   const onFault = (fault: Fault): void => {

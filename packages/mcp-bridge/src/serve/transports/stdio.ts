@@ -6,13 +6,13 @@ import { openSpaceService, type ServedSpace, type SpaceService } from '../servic
 import { createStdioTransport, type Pipes } from './stdio-transport.js'
 
 export interface Serving {
-  /** Resolves when the client has disconnected, or the space was closed by an error, with that error. */
+  /** Resolves when the client has disconnected, or when the space was closed by an error, with that error. */
   readonly ended: Promise<Error | undefined>
-  /** Cancels open questions, and closes the client. */
+  /** Cancels open questions, then closes the client. */
   close(): Promise<void>
 }
 
-/** Serves a space over MCP on stdin and stdout, in any revision. */
+/** Serves a space over MCP on stdin and stdout, for clients of any revision. */
 export function serveSpaceOverStdio(served: ServedSpace, pipes: Pipes = process): Serving {
   const service = openSpaceService(served)
   const transport = createStdioTransport(pipes, new FaultLog(service.log, 'client'))
@@ -37,14 +37,17 @@ export function serveSpaceOverStdio(served: ServedSpace, pipes: Pipes = process)
   }
 }
 
-/** The SDK keeps the subscriptions and filters notifications. */
+/** Creates a server that notifies of all changes: the SDK filters them by the client's subscriptions. */
 function createModernServer(service: SpaceService): McpServer {
   const server = createSpaceServer(service, 'modern')
   sendChanges(server, service)
   return server
 }
 
-/** Forwards subscriptions of revision 2026-07-28, which the SDK does not expose, to the participants of the resources. */
+/**
+ * Passes subscriptions of revision 2026-07-28 on to the participants with these resources. The SDK does not
+ * expose them, so they are read from the messages.
+ */
 function listenTo(transport: Transport, { subscriptions }: SpaceService): void {
   const ends = new Map<unknown, () => void>()
   const { onmessage } = transport
