@@ -34,7 +34,9 @@ import type { ModelAgent } from './model/run-model-agent.js'
  */
 const readTimeoutMs = 10_000
 
-/** A participant of a space with the features for agents: tools, turns, reasoning, and control requests. */
+/**
+ * A participant of a space with the features that agents need: tools, turns, reasoning, and control requests.
+ */
 export class SpaceClient extends BaseClient {
   readonly #request: DialRequest
   readonly #spaceTools = new SpaceTools(

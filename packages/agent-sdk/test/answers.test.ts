@@ -66,7 +66,7 @@ test('one that does not answer is waited for once, however often it comes anew',
   expect(await read(['eve', 'files'])).toEqual({ values: ['nothing', 'files 1'], ms: askMs })
   const waits: number[] = []
   for (let times = 0; times < 30; times++) {
-    answers.expire('eve') // It takes 20 s until the next one.
+    answers.expire('eve') // Reading it then takes 20 s of fake time.
     waits.push((await read(['eve', 'files'])).ms)
   }
   // Within these ten minutes it is requested each time, but only awaited after 20 s, 40 s, 80 s, …
@@ -92,7 +92,7 @@ test('one that leaves while it is asked, and comes again, is asked once a second
 test('one that did not answer is asked again when it sends something, ever more rarely', async () => {
   const delays: Record<string, number> = { eve: Number.POSITIVE_INFINITY }
   const { answers, asked, late, read } = participants(delays)
-  answers.onSent('eve') // No one has requested its answer.
+  answers.onSent('eve') // Ignored: no answer of eve was requested.
   await read(['eve'], undefined, askMs)
   for (let seconds = 0; seconds < 600; seconds++) {
     answers.onSent('eve')
@@ -115,7 +115,7 @@ test('one that answers its first question late is known as soon as it answers', 
   const { answers, late, read } = participants(delays)
   expect(await read(['files'], undefined, 8000)).toEqual({ values: ['nothing'], ms: askMs })
   delays.files = 10
-  answers.onSent('files') // The answer to the first question.
+  answers.onSent('files') // Its late answer is an envelope, so the request is repeated.
   await vi.advanceTimersByTimeAsync(10)
   expect(late).toEqual(['files'])
   expect(await read(['files'])).toEqual({ values: ['files 2'], ms: 0 })
@@ -126,7 +126,7 @@ test('one that announces a change all the time is asked once a second, and the l
   await read(['files'], undefined, 10)
   for (let times = 0; times < 50; times++) {
     answers.expire('files', { isAnnounced: true })
-    void answers.read(['files'], new Patience(askMs)) // Many ask, and share one question.
+    void answers.read(['files'], new Patience(askMs)) // Concurrent callers share one request.
     await vi.advanceTimersByTimeAsync(100)
   }
   expect(asked.length).toBeLessThanOrEqual(6)

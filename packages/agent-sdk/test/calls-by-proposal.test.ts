@@ -281,7 +281,7 @@ describe('a proposal', () => {
     await using space = await createTestSpace({ participants: only })
     const bot = await space.join('bot')
     const proposal = await bot.propose({ ...sum, expiresAt: new Date(Date.now() + 300_000).toISOString() })
-    await vi.advanceTimersByTimeAsync(300_000 + 1000) // And what was approved just in time.
+    await vi.advanceTimersByTimeAsync(300_000 + 1000) // One more second for approvals sent just before the expiry.
     expect(await proposal.outcome).toEqual({ state: 'expired' })
   })
 })

@@ -27,7 +27,7 @@ function busy(bot: SpaceClient) {
     for (const _ of 'tidy') await bot.send({ kind: 'test.tidying' })
     reasons.push(run.signal.reason)
   }
-  const done = bot.answer(work, { onError: () => {} }) // The test may be over before the work is.
+  const done = bot.answer(work, { onError: () => {} }) // The test may end before the work.
   return { begun: begun.promise, done, reasons }
 }
 

@@ -37,7 +37,7 @@ test('lists what may be called or proposed, as plain objects, and tells when tha
   expect((await tools[0]?.call({ a: 2, b: 3 }, { why: 'to know' }))?.text).toBe('5')
   expect(at.heard.all.find(({ rationale }) => rationale === 'to know')).toMatchObject({ to: ['desk'] })
   expect(await at.bot.tools(['!desk/add'])).toEqual([])
-  // With the capability to propose, tools that require an approval are listed too.
+  // Once bot may propose calls, its list also contains tools that require an approval.
   await at.ana.grant('bot', ['mcp.proposal'])
   await eventually(() => expect(at.bot.capabilities).toContain('mcp.proposal'))
   expect((await at.bot.tools(['desk/*'])).map(({ name }) => name)).toEqual(['add', 'burn'])

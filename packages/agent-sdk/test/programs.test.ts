@@ -23,7 +23,7 @@ function think(client: SpaceClient): Promise<void> {
       resolve()
       await new Promise(() => {})
     })
-    answering.catch(() => {}) // It ends with its client.
+    answering.catch(() => {}) // Rejects when the client is closed.
   })
 }
 

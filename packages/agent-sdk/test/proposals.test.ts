@@ -164,7 +164,7 @@ test('what a participant may decide is known before it decides', async () => {
   expect(seats.map((seat) => [seat.id, mayDo(seat)])).toEqual(
     Object.entries(rights).map(([who, [, may]]) => [who, may]),
   )
-  expect(mayDo(bot)).toBe('') // No one decides their own proposals.
+  expect(mayDo(bot)).toBe('') // A participant cannot decide its own proposals.
   expect(seats[0]?.proposals.mayApprove('unknown')).toBe(false)
 })
 
@@ -292,7 +292,7 @@ describe('rejecting', () => {
     const [eve, coming] = [await here.space.join('eve'), next(here.ana)]
     const heard = recordEnvelopes(eve)
     const content = { kind: 'mcp.proposal', to: ['tools'], payload: { method: 'ping' } }
-    const { id } = await here.bot.send(content) // Sent by a client that leaves it open after a rejection.
+    const { id } = await here.bot.send(content) // Sent without `propose`, which would withdraw it after a rejection.
     await coming
     const settled = settlement(here.ana)
     await here.ana.proposals.reject(id, { reason: 'policy', message: 'ask eve' })

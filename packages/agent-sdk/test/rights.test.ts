@@ -12,8 +12,8 @@ test('what a participant may send is known before it is sent', async () => {
   expect(bot.can(request(['files'], 'tools/call'))).toBe(true)
   expect(bot.can(request(['files'], 'resources/read'))).toBe(false)
   expect(bot.can(request(['files', 'ana'], 'tools/call'))).toBe(false)
-  expect(bot.can({ kind: 'observe.subscribe' })).toBe(true) // Needs no capability.
-  expect(ana.can({ kind: 'system.welcome' })).toBe(false) // The gateway's alone.
+  expect(bot.can({ kind: 'observe.subscribe' })).toBe(true) // This kind requires no capability.
+  expect(ana.can({ kind: 'system.welcome' })).toBe(false) // Only the gateway may send this kind.
   expect(ana.can({ kind: 'space.invite-ack' })).toBe(false)
   expect(ana.can({ kind: 'anything.else' })).toBe(true)
 })

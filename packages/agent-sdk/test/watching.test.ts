@@ -21,7 +21,7 @@ async function scripted() {
   const first = await line.next()
   first.welcome()
   const seat = await opening
-  await new Promise((resolve) => setTimeout(resolve)) // From here on it receives new envelopes.
+  await new Promise((resolve) => setTimeout(resolve)) // Lets the client start to receive new envelopes.
   return { ...line, first, seat }
 }
 

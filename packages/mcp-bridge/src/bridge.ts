@@ -215,7 +215,7 @@ class ResourceSubscriptions {
 class Announcements {
   readonly #space: Pick<SpaceClient, 'send'>
   readonly #log: (line: string) => void
-  /** By method, URI and addressee, the notification to send after the current one, if any. */
+  /** The notification to send after the current one, if any, by method, URI and addressee. */
   readonly #sending = new Map<string, McpRequestPayload | undefined>()
 
   constructor(space: Pick<SpaceClient, 'send'>, log: (line: string) => void) {

@@ -34,7 +34,7 @@ describe('a call may take as long as it gets on', () => {
 
   test('reports of another call do not', async () => {
     const { calls, answer } = ask({ _meta: { progressToken: 'mine' } })
-    calls.request(call('other', {}, { _meta: { progressToken: 'mine' } }), {}).catch(() => {}) // It never rejects.
+    calls.request(call('other', {}, { _meta: { progressToken: 'mine' } }), {}).catch(() => {}) // Never rejects.
     await vi.advanceTimersByTimeAsync(callMs - 1)
     const params = { progressToken: 1001, progress: 1 }
     calls.onMessage({ jsonrpc: '2.0', method: 'notifications/progress', params }, undefined)
@@ -74,7 +74,7 @@ describe('a call whose caller has gone is cancelled at the server', () => {
       const asked = new Promise((resolve) =>
         eve.on('envelope', ({ from, kind }) => from === 'ana' && kind === 'mcp.request' && resolve(true)),
       )
-      seat.call('files/silent').catch(() => {}) // It is closed in the meantime.
+      seat.call('files/silent').catch(() => {}) // The test closes the space before it is answered.
       await asked
       return seat
     }

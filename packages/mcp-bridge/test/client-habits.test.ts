@@ -245,7 +245,7 @@ const httpTests: Partial<Record<keyof typeof clientHabits, (raw: HttpRaw) => Pro
     expect(status).toBe(413)
     expect(messages).toEqual([failed(null, -32600, /more than 10485760 bytes/)])
   },
-  answers: async () => {}, // Forms come by the stream of the call, which the test of stdio has alone.
+  answers: async () => {}, // Elicitations are only tested over stdio.
   async accept({ post }) {
     const { accept: _, ...silent } = usual
     const body = JSON.stringify(say(1, {}))

@@ -177,7 +177,7 @@ test('who asks very much at once is declined the rest', async () => {
       hostile.request(from, 'elicitation/create', { message: 'Well?' }, { correlationId: id, propose: false })
     const asked = Array.from({ length: 40 }, ask)
     const first = await Promise.race(asked)
-    for (const each of asked) each.catch(() => {}) // The others end with the call.
+    for (const each of asked) each.catch(() => {}) // The other elicitations end with the call.
     return { result: first }
   })
   const onElicitation = vi.fn<OnElicitation>(

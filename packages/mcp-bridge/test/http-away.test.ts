@@ -43,7 +43,7 @@ describe('a server that goes away', () => {
   test.for(['sessions', 'modern'] as const)('is missed even when nobody asks: %s', async (manner) => {
     const server = await serveHttp(manner)
     const { relay, notifications } = await relayTo(server)
-    await untilNotified(server, notifications) // The stream that news come over is what shows it.
+    await untilNotified(server, notifications) // The outage is detected on the stream for notifications.
     await server.stop()
     expect((await relay.closed).reason).toContain('could not be reached')
   })

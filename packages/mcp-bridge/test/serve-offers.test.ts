@@ -268,7 +268,7 @@ test.each(['legacy', 'auto'] as const)(
     hostile.serve(async ({ id, from, payload: { method } }) => {
       if (method !== 'tools/call')
         return { result: { tools: [{ name: 'ask', inputSchema: { type: 'object' } }] } }
-      // With a longer answer, this pattern would take practically forever.
+      // A longer answer would keep this pattern busy practically forever.
       const properties = { it: { type: 'string', pattern: '^(a+)+$' } }
       const params = { message: 'Well?', requestedSchema: { type: 'object', properties } }
       const about = { correlationId: id, propose: false }

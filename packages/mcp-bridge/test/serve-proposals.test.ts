@@ -222,7 +222,7 @@ describe('a proposal whose program has ended', () => {
       method: 'tools/call',
       params: { name: 'run' },
     })
-    outcome.catch(() => {}) // No one waits for it.
+    outcome.catch(() => {}) // Not awaited.
     await isKnown(ana, id)
     eve.close()
     await expect.poll(() => ana.proposals.get(id)?.programEnded).toBe(true)

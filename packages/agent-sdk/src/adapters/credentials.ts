@@ -28,7 +28,7 @@ export function withoutCredentials(error: Error, credentials: readonly string[])
   return new Notice(mask(error.message), isQuoted(error.cause) ? {} : { cause: error.cause })
 }
 
-/** The text that a logger would print for a value. */
+/** Formats a value like a logger would. */
 function describe(value: unknown): string {
   if (!(value instanceof Error)) return JSON.stringify(value) ?? ''
   const { message, stack = '', cause } = value

@@ -20,7 +20,7 @@ interface Owner {
   readonly onError: (error: unknown) => void
 }
 
-/** Prepares answers by a model. Rejects if a package or a setting is missing. */
+/** Loads the model and opens the transcript of an agent. Rejects if a package or a setting is missing. */
 export async function openModels(options: AgentOptions, owner: Owner): Promise<ModelAgent> {
   const mode = chooseMode(options.transcript ?? process.env.MEUP_TRANSCRIPT)
   const output = options.output && (await readOutput(options.output))

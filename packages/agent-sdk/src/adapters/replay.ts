@@ -35,7 +35,7 @@ export interface ReplayOptions {
   readonly signal?: AbortSignal
 }
 
-/** The result of a replay. */
+/** The messages of a replayed turn, to compare them with the original. */
 export interface Replayed {
   /** Prompts, reasoning, answers and tool results, in the form of a turn's transcript. */
   readonly entries: readonly LogEntry[]
@@ -67,7 +67,7 @@ export async function replayTurn(
   const begin = { system: options.instructions ?? String(system?.content ?? ''), messages }
   const dialogue = await resumeDialogue(await chooseModel(first, options, directory), begin, directory)
   const kept = new MemoryTranscript()
-  // Masked like the original, so that both can be compared.
+  // Masks secrets as in the original, so that both can be compared.
   const mask = createMask({}, [], () => {})
   const record = new Recorder(kept, { space: '', mode: 'full', mask, now: Date.now, onError: fail }).begin(
     '',

@@ -27,7 +27,7 @@ export interface TranscriptFileOptions {
   readonly now?: () => number
 }
 
-/** A stored commit. */
+/** A commit in the file, with its position and links. */
 export interface KeptEntry extends LogEntry {
   /** Position in the file, starting at 1; removed commits count. */
   readonly number: number
@@ -36,7 +36,7 @@ export interface KeptEntry extends LogEntry {
 }
 
 export interface EntryFilter {
-  /** Id of the answered message. */
+  /** Selects the commits of a turn, given by the id of its trigger. */
   readonly turn?: string
   readonly type?: ContentType
   /** Returns only this many of the latest commits. */

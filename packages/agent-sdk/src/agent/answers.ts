@@ -26,7 +26,7 @@ interface Asked<Value> {
   hasFailed: boolean
   /** Time by `performance.now` of the last request; in the future if it is scheduled. */
   askedAt: number
-  /** The pending request. */
+  /** Settles when the request in progress has ended. */
   pending: Promise<void> | undefined
   /** Number of timeouts. Never reset: otherwise a participant could make turns wait again by reconnecting. */
   silences: number

@@ -11,7 +11,7 @@ type Receive = (envelope: AnyEnvelope) => void
 interface Kept {
   readonly chat: Chat
   readonly chars: number
-  /** Sent after this client connected, and expects an answer of it. */
+  /** Sent after this client connected, and expects an answer from it. */
   readonly isQuestion: boolean
 }
 
@@ -29,9 +29,9 @@ interface Parts {
 }
 
 /**
- * Keeps messages that arrive before the program has handlers, in log order, for the first handler and those added in the same
- * tick. Unhandled messages are reported once after ten seconds. Messages of a replay are kept until its end, because their
- * answers may follow.
+ * Keeps messages that arrive before the program has registered handlers. The first handler, and those
+ * registered in the same tick, get them in log order. Unhandled messages are reported once, after ten
+ * seconds. Messages of a replay are kept until its end, because their answers may follow.
  */
 export class Arrivals implements ClientHandler {
   readonly #space: BaseClient
@@ -48,7 +48,7 @@ export class Arrivals implements ClientHandler {
   #head: number | undefined
   #cancelReport: (() => void) | undefined
 
-  /** `keeps`: whether messages are kept before there is a handler. */
+  /** `keeps`: messages are kept until a handler is registered. */
   constructor(space: BaseClient, keeps: boolean, parts: Parts) {
     this.#space = space
     this.#isTaken = !keeps

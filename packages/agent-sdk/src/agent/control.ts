@@ -17,7 +17,7 @@ export interface ControlHooks {
   readonly forget?: Hook
   /** Compacts the memory; afterwards the SDK sends `participant.compact-done` to the requester. */
   readonly compact?: Hook
-  /** Clears the memory; then the counts of the SDK restart. */
+  /** Clears the memory; afterwards the counts of the SDK start at 0. */
   readonly clear?: Hook
   /** Called for a restart, after the running turns were aborted and before the SDK reconnects. */
   readonly restart?: Hook
@@ -56,7 +56,7 @@ export class Control implements ClientHandler {
     this.#hooks = { ...this.#hooks, ...hooks }
   }
 
-  /** Sets the hooks to use if the agent has none. */
+  /** Sets the hooks that are used if the agent has none. */
   setDefaults(hooks: ControlHooks): void {
     this.#defaults = hooks
   }

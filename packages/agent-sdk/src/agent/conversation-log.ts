@@ -32,7 +32,7 @@ interface Parts {
   readonly http: Pick<HttpClient, 'readLogPage'>
   /** Records which questions this participant asked earlier. */
   readonly questions: Questions
-  /** Called once per failure, until the log can be read again. */
+  /** Called when the log cannot be read, but not again until it has been read successfully. */
   onError(error: unknown): void
 }
 
@@ -68,7 +68,7 @@ export class ConversationLog implements ClientHandler {
     return this.#from <= this.#cleared ? 0 : this.#from
   }
 
-  /** The last known seq; 0 = none. */
+  /** Seq of the last recorded envelope; 0 = none. */
   get head(): number {
     return [...(this.#known?.keys() ?? [])].at(-1) ?? 0
   }
@@ -178,7 +178,7 @@ export class ConversationLog implements ClientHandler {
       if (next === undefined) return false
       after = next
     }
-    return true // Better no answer than two.
+    return true // Unknown, so taken as answered: no answer is better than two.
   }
 
   /** The messages with their own text only: views add other fields of a chat, such as mentions. */

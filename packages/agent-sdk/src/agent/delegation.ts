@@ -29,12 +29,15 @@ export interface Delegator {
 const askMs = 300_000
 /** Milliseconds to wait for an absent agent to connect, and for one whose program is starting. */
 const [awayMs, startingMs] = [2000, 120_000]
-/** Limits: quoted thoughts of another agent, and characters of a thought, of its answer, and of a handed-over question. */
+/**
+ * Maximum thoughts reported from another agent, and maximum characters of a thought, of an answer, and of a
+ * handed-over question.
+ */
 const [maxThoughts, maxThoughtChars, maxAnswerChars, maxQuestionChars] = [50, 300, 2000, 200_000]
 
 /**
- * Asks another agent about the trigger of a turn; the run of the turn shows its thoughts, its answer and the cost. Rejects with
- * `participant_away`, `timeout` (default 300,000 ms), or the gateway's refusal.
+ * Asks another agent about the trigger of a turn. The run of the turn reports that agent's thoughts, answer
+ * and cost. Rejects with `participant_away`, `timeout` (default 300,000 ms), or the gateway's refusal.
  */
 export async function askAgent(
   { space, trigger, signal: ended, run }: Delegator,
@@ -148,8 +151,8 @@ class Report {
 }
 
 /**
- * The chat that hands the trigger of a turn to another agent [MEUP-3.30]. It has the audience of the question; so does its
- * answer, which correlates to the original question.
+ * Creates the chat that hands the trigger of a turn to another agent [MEUP-3.30]. The chat and its answer
+ * have the audience of the question; the answer correlates with the original question.
  */
 export function createHandOver(trigger: Chat, self: string, agent: string, note = ''): Draft {
   const { from, to, payload } = trigger
@@ -189,7 +192,7 @@ export function audienceOf(chat: Chat, self: string): Pick<Draft, 'to'> {
 }
 
 export interface ReviewOptions extends WaitOptions {
-  /** The reviewing agent. */
+  /** Id of the reviewing agent. */
   readonly by: string
   /** Maximum rounds; default 2. */
   readonly rounds?: number
@@ -199,10 +202,10 @@ export interface ReviewOptions extends WaitOptions {
 export type Draftable = string | ((remarks: string | undefined) => string | Promise<string>)
 
 export interface Review {
-  /** The last draft. */
+  /** The last draft, approved or not. */
   readonly text: string
   readonly isApproved: boolean
-  /** Requested changes; absent = none. */
+  /** The reviewer's remarks on the last draft; absent = approved. */
   readonly remarks?: string
 }
 
@@ -210,7 +213,7 @@ const request =
   'Review this. Begin your answer with "approved" if it may go out as it is; otherwise say what has to be changed.'
 const approval = /^[\s*_#>"'`]*(?:approved?|lgtm)\b(?!\s+(?:if|once|when|after|unless|provided)\b)/i
 
-/** Has another agent review a draft, and a function rewrite it until it is approved. */
+/** Has another agent review a draft, and a function revise it until it is approved. */
 export async function reviewDraft(
   delegator: Delegator,
   draft: Draftable,

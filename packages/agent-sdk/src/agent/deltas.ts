@@ -20,7 +20,7 @@ interface About {
   readonly to?: readonly string[]
 }
 
-/** An answer in progress, for viewers. The final `chat` is the answer, whatever happens to its deltas. */
+/** Shows an answer while it is written. Only the final `chat` counts, even if deltas are lost. */
 export class LiveText {
   #text = ''
   /** Number of characters sent, and number of deltas. */
@@ -45,7 +45,7 @@ export class LiveText {
     this.#deltas.schedule(this)
   }
 
-  /** Discards the text so far: it is not part of the answer. */
+  /** Retracts the text so far, because it is not part of the answer. */
   restart(): void {
     if (this.#text === '') return
     this.#text = ''
@@ -95,7 +95,7 @@ export class LiveText {
   #sendableEnd(): number {
     let end = Math.min(this.#text.length, this.#sent + maxDeltaChars)
     if (this.#isHidden !== undefined && end === this.#text.length) {
-      // The last word may continue and be a secret.
+      // The last word may be the beginning of a secret.
       while (end > this.#sent && isOfWord(this.#text.charCodeAt(end - 1))) end--
     }
     return end > this.#sent && isHighSurrogate(this.#text.charCodeAt(end - 1)) ? end - 1 : end

@@ -25,8 +25,8 @@ export interface SaidText {
 }
 
 /**
- * Formats a message for a prompt: `ana: Can we deploy?`. Further lines begin with `> `, so that no text can imitate another
- * speaker, or the end of its own.
+ * Formats a message for a prompt: `ana: Can we deploy?`. Further lines begin with `> `, so that a text cannot
+ * imitate another speaker or its own end.
  */
 export const frameMessage = ({ from, text }: SaidText): string => `${from}: ${quoteForPrompt(text)}`
 

@@ -24,7 +24,7 @@ interface GoneAskersOptions {
  */
 export class GoneAskers implements ClientHandler {
   readonly #options: GoneAskersOptions
-  /** By absent participant, the function that cancels its timer. */
+  /** Functions that cancel the timers, by absent participant. */
   readonly #left = new Map<string, () => void>()
 
   constructor(options: GoneAskersOptions) {

@@ -37,9 +37,9 @@ interface Waiting {
 }
 
 /**
- * Sends an asker notifications about its request: progress, log messages, partial output [MEUP-3.8]. Throttled to leave answers
- * their share of the rate limit: sends only the latest progress, joins log messages, and reports the number of dropped
- * notifications before the answer.
+ * Sends an asker notifications about its request: progress, log messages, partial output [MEUP-3.8]. Limits
+ * their rate, so that answers can be sent as well: sends only the latest progress, joins log messages, and
+ * reports the number of dropped notifications before the answer.
  */
 export class RequestNotifications {
   readonly #client: Pick<BaseClient, 'send'>
@@ -155,7 +155,7 @@ export class RequestNotifications {
     const { request } = waiting
     if (error instanceof ProtocolError && error.code === 'payload_too_large') waiting.dropped++
     else if (error instanceof ProtocolError && error.retryable) {
-      if (notification.method === progressMethod || this.#closed.has(request)) return // The next progress replaces it.
+      if (notification.method === progressMethod || this.#closed.has(request)) return // Later progress replaces the refused one.
       waiting.others.unshift(notification)
       const { retryAfterMs } = error.details
       this.#budgetUntil += typeof retryAfterMs === 'number' ? retryAfterMs : intervalMs

@@ -68,7 +68,7 @@ export function tool<Schema extends InputSchema>(
   try {
     const read = readSchema(input === undefined ? noArguments : input, toObjectSchema)
     const jsonSchema = read.jsonSchema.catch(refuse)
-    jsonSchema.catch(() => {}) // Users of the promise get its error.
+    jsonSchema.catch(() => {}) // Callers that await the promise get the error.
     return { name, description, annotations, input: { ...read, jsonSchema }, handler }
   } catch (error) {
     return refuse(error)

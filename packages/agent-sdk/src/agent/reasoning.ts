@@ -36,7 +36,7 @@ export interface ThoughtOptions extends ReasonOptions {
 }
 
 export interface ToolCall {
-  /** `participant/tool` */
+  /** Named as `participant/tool`. */
   readonly tool: string
   readonly args?: object
   /** The public reason for the call. */
@@ -51,7 +51,7 @@ export const changedText = (tools: readonly string[]): string =>
 interface Origin {
   /** Id of the envelope that the run is about; absent = autonomous work. */
   readonly trigger?: string
-  /** Audience of the run: a private question has a private run. Absent = everyone. */
+  /** Audience of the run, which is that of the question; absent = everyone. */
   readonly to?: readonly string[]
   readonly groups?: ParallelGroups
   readonly signal?: AbortSignal
@@ -80,9 +80,12 @@ export interface Reasoning extends AsyncDisposable {
    */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
   reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
-  /** Withholds the thoughts of the whole run, including earlier ones, from all but their senders, until `show`. */
+  /**
+   * Hides the thoughts of the whole run, including earlier ones, from all participants except their senders,
+   * until `show`.
+   */
   hide(): Promise<AnyEnvelope>
-  /** Shows the withheld thoughts to their audience again. The end of the run does so as well. */
+  /** Shows the hidden thoughts to their audience again. The end of the run also does that. */
   show(): Promise<AnyEnvelope>
   /** Calls a tool within this context. Throws `ToolError` if the tool fails. */
   call(tool: string, args: object, options: ToolCallOptions): Promise<ToolResult>
@@ -95,11 +98,17 @@ export interface Reasoning extends AsyncDisposable {
   parallel<const Calls extends readonly ToolCall[]>(
     calls: Calls,
   ): Promise<{ [Index in keyof Calls]: ToolResult }>
-  /** Closes this context with its result. */
+  /** Closes this context with a result. */
   conclude(message?: string, options?: Pick<ReasonOptions, 'metadata'>): Promise<AnyEnvelope>
-  /** Cancels this context, even after an interruption; without the capability, concludes it with the reason. */
+  /**
+   * Cancels this context, even after an interruption. Without the capability for that, concludes it with the
+   * reason.
+   */
   cancel(reason: string): Promise<AnyEnvelope>
-  /** Cancels the context unless it was concluded. If the connection is lost, the gateway cancels it. */
+  /**
+   * Cancels this context unless it was concluded. If the connection is lost before that, the gateway cancels
+   * it.
+   */
   [Symbol.asyncDispose](): Promise<void>
 }
 

@@ -29,7 +29,7 @@ export interface AgentRun {
 }
 
 export interface RunAgentOptions {
-  /** Selects tools, like `SpaceClient.tools`. */
+  /** Selects the offered tools, as in `SpaceClient.tools`. */
   readonly tools?: readonly string[]
   /** Metadata of the run, such as `{ model: 'gpt-5' }`. */
   readonly metadata?: object

@@ -61,7 +61,7 @@ export function readSchema(schema: unknown, adapt: Adapt = (same) => same): Read
     : isTypeBox(schema)
       ? readTypeBox(schema, adapt)
       : readPlain(schema, adapt)
-  reader.jsonSchema.catch(() => {}) // Users of the promise get its error.
+  reader.jsonSchema.catch(() => {}) // Callers that await the promise get the error.
   return reader
 }
 

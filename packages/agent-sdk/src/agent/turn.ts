@@ -68,6 +68,6 @@ export interface Turn {
    * (default 2).
    */
   review(draft: Draftable, options: ReviewOptions): Promise<Review>
-  /** Acknowledges the message without answering. */
+  /** Acknowledges the trigger without answering it. */
   acknowledge(status?: string): Promise<AnyEnvelope>
 }

@@ -520,7 +520,7 @@ export class Turns {
   }
 
   /**
-   * Adds a turn if the limits permit it; otherwise the asker is told to retry. Reports the first such
+   * Adds a turn if the limits permit it; otherwise the asker gets a "busy" reply. Reports the first such
    * refusal, and then none until a turn ends.
    */
   #admit(turn: ClientTurn): boolean {

@@ -6,7 +6,7 @@ import { type AnyEnvelope, correlations, Kind, type PresencePayload } from '@meu
  * will come [MEUP-13.26].
  */
 export class Askees {
-  /** Ids of the question, and of the chats that hand it over. */
+  /** Ids of the question, and of the chats that have handed it over. */
   readonly #questions: Set<string>
   /** The addressees, updated when the question is handed over; `undefined` = anyone may answer. */
   #named: readonly string[] | undefined
@@ -33,7 +33,7 @@ export class Askees {
    */
   apply(envelope: AnyEnvelope): string | undefined {
     this.#isAsked ||= this.#questions.has(envelope.id)
-    // Programs that ended before the question do not matter.
+    // Programs that ended before the question was asked are ignored.
     if (!this.#isAsked) return undefined
     const ended = this.#findEnded(envelope)
     if (ended === undefined) return undefined

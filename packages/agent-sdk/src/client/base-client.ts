@@ -56,7 +56,7 @@ import type {
 import { streamEvents, type WaitOptions } from './wait.js'
 
 export interface Answer {
-  /** Id of the answering chat. */
+  /** Envelope id of the answer. */
   readonly id: string
   readonly from: string
   /** Time of the answer, RFC 3339. */
@@ -130,7 +130,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
       onError: (error) => this.reportError(error, undefined),
     })
     this.handlers = [
-      this.#subscriptions, // No other part sees refusals of subscription changes.
+      this.#subscriptions, // First: it hides refusals of subscription changes from the others.
       this.#participants,
       this.#attendance, // After the participants, which it queries.
       this.#pauses,
@@ -296,7 +296,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this.post({ kind: Kind.observeTyping, ...(to && { to }), payload: {} })
   }
 
-  /** Sends a chat message. */
+  /** Sends a chat message. Resolves when it is in the log. */
   chat(message: string, options: ChatOptions = {}): Promise<AnyEnvelope> {
     return this.send(createChat(message, options))
   }

@@ -12,7 +12,7 @@ import { defaultTimeoutMs, wait } from './wait.js'
 
 interface CallAnswer {
   readonly result: Record<string, unknown>
-  /** Id of the response. */
+  /** Envelope id of the response. */
   readonly id: string
   /** The participant that approved the request and thereby sent it, if it was proposed. */
   readonly approvedBy?: string
@@ -50,7 +50,7 @@ interface CallsParts {
   readonly attendance: Attendance
   /** Resolves the name `me` to this participant; returns other names unchanged. */
   readonly resolve: (named: string) => string
-  /** Called right after a request of this participant to itself is sent. */
+  /** Called when a request of this participant to itself has been sent. */
   readonly onOwnCall: NonNullable<ClientHandler['onOwnCall']>
   /** Called with unexpected errors of calls that the caller no longer waits for. */
   readonly onError: (error: unknown) => void
@@ -145,7 +145,7 @@ export class OwnRequests {
       const first = await Promise.race(proposal === undefined ? [response] : [response, proposal])
       if (!('outcome' in first)) return { result: getResult(first.payload), id: first.id }
       unwatch()
-      response.catch(() => {}) // No longer awaited.
+      response.catch(() => {}) // The proposal's outcome is awaited instead.
       this.#requests.fail(id, new ConnectionError('aborted', 'the call is proposed'))
       return await this.#whenApproved(Promise.resolve(first), options)
     } catch (error) {

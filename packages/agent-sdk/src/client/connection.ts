@@ -60,7 +60,9 @@ const final: ReadonlyMap<number, ErrorCode> = new Map([
   [closeCodes.replaced, 'session_replaced'],
 ])
 
-/** A connection to a space that reconnects automatically; no envelope is lost or delivered twice [MEUP-5.3]. */
+/**
+ * A connection to a space that reconnects automatically. No envelope is lost or delivered twice [MEUP-5.3].
+ */
 export class ClientConnection {
   readonly #dial: Dial
   readonly #request: DialRequest
@@ -84,7 +86,7 @@ export class ClientConnection {
   #patience = 1
   /** Set if the first frame was not a welcome; the reason for closing the connection. */
   #protocolFailure: ConnectionError | undefined
-  /** Cancels the wait for the next attempt; `undefined` = none. */
+  /** Cancels the timer of the next attempt; `undefined` = no attempt is scheduled. */
   #cancelRetry: (() => void) | undefined
   /** The next reconnect attempt starts immediately. */
   #isHurried = false
@@ -175,7 +177,7 @@ export class ClientConnection {
     const welcomed = new Promise<void>((resolve, reject) => {
       this.#welcomed = { resolve, reject }
     })
-    welcomed.catch(() => {}) // The socket may be given up while it opens.
+    welcomed.catch(() => {}) // The attempt may be abandoned before this promise is awaited.
     const line: Line = { transport: undefined, unwatch: () => {} }
     this.#line = line
     const early: string[] = [] // Frames that arrive before the connection can be used.
@@ -299,7 +301,7 @@ export class ClientConnection {
     const { seq } = envelope
     if (envelope.from === this.#ownId) this.#pending.acknowledge(envelope)
     if (seq !== undefined) {
-      if (seq <= (this.#lastSeq ?? 0)) return // The original of a resent envelope.
+      if (seq <= (this.#lastSeq ?? 0)) return // A duplicate: the gateway answered a resent envelope with the original.
       this.#lastSeq = seq
       if (!this.#isOwed) this.#patience = 1
     }

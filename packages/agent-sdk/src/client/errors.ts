@@ -82,7 +82,7 @@ export class ConnectionError extends Error {
 export const abortedError = ({ reason }: Pick<AbortSignal, 'reason'>): ConnectionError =>
   new ConnectionError('aborted', `aborted: ${String(reason)}`)
 
-/** A tool failed: a JSON-RPC error, or a result with `isError`. */
+/** Thrown if a tool fails: with a JSON-RPC error, or with a result that has `isError`. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
   constructor(

@@ -5,8 +5,8 @@ interface Aborting {
 }
 
 /**
- * By signal, the listeners behind its only `abort` event listener: Node warns of a leak at more than ten, and
- * a turn may make hundreds of calls.
+ * The listeners of each signal, behind its only `abort` event listener: Node warns of a leak at more than
+ * ten, and a turn may make hundreds of calls.
  */
 const aborting = new WeakMap<AbortSignal, Aborting>()
 

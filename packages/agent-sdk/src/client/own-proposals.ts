@@ -200,7 +200,7 @@ class OwnProposal implements Proposal {
   /** Settles with the first rejection. Withdraws the proposal, so that it cannot be approved later. */
   #onRejected(by: string, reasons: ReturnType<typeof readReasons>): void {
     this.#settle({ state: 'rejected', by, ...reasons })
-    this.#tryWithdraw('rejected').catch(() => {}) // It handles its errors: it never rejects.
+    this.#tryWithdraw('rejected').catch(() => {}) // Never rejects.
   }
 
   /**

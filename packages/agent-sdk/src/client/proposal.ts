@@ -2,7 +2,7 @@ import { type AnyEnvelope, type McpResponsePayload, omitUndefined } from '@meup/
 
 /** The progress of a request, as reported by its receiver. */
 export interface Progress {
-  /** Increases with every report, up to `total` if known. */
+  /** Increases with every report; at most `total`, if that is known. */
   readonly progress: number
   readonly total?: number
   readonly message?: string
@@ -70,7 +70,7 @@ export interface ProposalDraft {
 export interface ProposeOptions {
   /** Milliseconds to wait for the response after the approval; default: no limit. */
   readonly timeoutMs?: number
-  /** Called with each progress report. */
+  /** Called whenever the callee reports progress. */
   readonly onProgress?: (progress: Progress) => void
 }
 

@@ -62,7 +62,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   readonly #client: ClientContext
   readonly #requests: Requests
   readonly #attendance: Attendance
-  /** By proposal with an expiry, the function that cancels its timer. */
+  /** Functions that cancel the timers of proposals with an expiry, by proposal id. */
   readonly #timers = new Map<string, () => void>()
   readonly #store = new FairProposals((id) => this.#cancelExpiry(id))
   readonly fold = new Calls<OpenProposal>({
@@ -415,7 +415,7 @@ const untargeted: ReadonlySet<string> = new Set([
   'resources/list',
   'resources/templates/list',
 ])
-/** By method, the field of its params that contains the target. */
+/** The field of params that contains the target, by method. */
 const targets: ReadonlyMap<string, 'name' | 'uri'> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],

@@ -20,7 +20,6 @@ import { type TimedWaiter, type Waiter, type WaitOptions, wait } from './wait.js
 
 type Response = EnvelopeOf<typeof Kind.mcpResponse>
 
-/** A pending MCP request. */
 export interface PendingRequest {
   readonly id: string
   /** The progress token: the id of the request, or of its proposal. */
@@ -127,7 +126,7 @@ export class Requests implements ClientHandler {
   }
 }
 
-/** Adds the progress token to the params of a request. */
+/** Returns the params with a progress token in `_meta`. */
 export function withProgressToken(params: object, progressToken: string): object {
   const { _meta } = params as { _meta?: object }
   return { ...params, _meta: { ..._meta, progressToken } }
@@ -178,7 +177,7 @@ export class Replies implements ClientHandler {
     this.#isPresent = isPresent
   }
 
-  /** Sends the draft. Resolves with the first correlated envelope of the expected kind and sender. */
+  /** Sends a draft. Resolves with the first correlated envelope of the expected kind and sender. */
   async ask<K extends Kind>(
     draft: Draft,
     expected: ExpectedReply & { kind: K },

@@ -15,7 +15,7 @@ interface Pausable {
   off(event: 'resumed' | 'closed', listener: () => void): unknown
 }
 
-/** Resolves when the client is not paused, closed, or aborted. */
+/** Resolves when the client is not paused, or when it is closed or the signal aborted. */
 export async function whenResumed(client: Pausable, signal?: AbortSignal): Promise<void> {
   while (client.paused && !client.ended && !signal?.aborted) {
     await new Promise<void>((resolve) => {

@@ -19,11 +19,11 @@ import {
 import type { ClientHandler, KnownChanges, KnownWelcome } from './handler.js'
 import { type Waiter, type WaitOptions, wait } from './wait.js'
 
-/** The participants of the space, by the welcome and the envelopes received since. */
+/** The participants of the space, from the welcome and the envelopes received since. */
 export class ParticipantList implements ClientHandler {
   readonly fold = new Participants()
   readonly #time: GatewayTime
-  /** By caller of `whenPresent`, the ids that it waits for. */
+  /** The ids that each caller of `whenPresent` waits for. */
   readonly #waiting = new Map<Waiter<void>, readonly string[]>()
 
   constructor(time: GatewayTime) {
@@ -88,9 +88,9 @@ export type OpenRun = Pick<ContextInfo, 'context' | 'owner' | 'reasoningVisible'
 
 /** Emitted when a run was hidden or shown. */
 export interface VisibilityChange {
-  /** The context of the run. */
+  /** Path of the run's context. */
   readonly context: string
-  /** Whether no participant hides the run. */
+  /** False if any participant hides the run. */
   readonly reasoningVisible: boolean
   /** Participants that hide the run; absent = visible. */
   readonly hiddenBy?: readonly string[]
@@ -189,7 +189,7 @@ function tryCompile(capability: Capability): Capabilities[] {
   }
 }
 
-/** The time by the gateway's clock. */
+/** Estimates the time of the gateway's clock, from the time of the last welcome. */
 export class GatewayTime {
   /** Milliseconds by which the gateway's clock is ahead of the local clock. */
   #ahead = 0

@@ -22,7 +22,7 @@ type EmbeddedResource = { readonly uri: string; readonly mimeType?: string } & (
   | { readonly blob: string; readonly text?: undefined }
 )
 
-/** The result of a tool call. */
+/** An MCP tool result, with its texts joined and its blocks typed. */
 export interface ToolResult {
   /** The text blocks, joined by newlines. */
   readonly text: string
@@ -34,7 +34,7 @@ export interface ToolResult {
   readonly data: unknown
   /** Envelope id of the response. */
   readonly id: string
-  /** The approver, if the call was proposed. */
+  /** The participant that approved the call, if it was proposed. */
   readonly approvedBy?: string
 }
 

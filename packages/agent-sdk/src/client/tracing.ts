@@ -1,7 +1,7 @@
 import { formatTraceparent, Traces } from '@meup/folds'
 import { type Envelope, omitUndefined } from '@meup/protocol'
 
-/** A request or a proposal before it is sent. */
+/** A request or a proposal that is about to be sent. */
 interface Outgoing {
   readonly id: string
   readonly method: string

@@ -16,7 +16,10 @@ export interface HttpTarget {
 
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
 
-/** The address and identity of a connection. `after` resumes within `epoch`; `tail` requests the latest envelopes [MEUP-5.2]. */
+/**
+ * The address, identity and options of a connection. `after` resumes within `epoch`; `tail` requests the
+ * latest envelopes [MEUP-5.2].
+ */
 export interface DialRequest extends HttpTarget {
   readonly after?: number
   readonly epoch?: string

@@ -20,7 +20,7 @@ export interface SpaceEvents {
   /** The connection was established or restored. */
   connected: []
   /**
-   * Each logged envelope that this participant receives, in log order, and errors that do not answer a
+   * Every logged envelope that this participant receives, in log order, and errors that do not answer a
    * pending request.
    */
   envelope: [AnyEnvelope]

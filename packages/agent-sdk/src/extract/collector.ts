@@ -24,7 +24,7 @@ export class StepCollector {
   /** The latest part is reasoning, and has not been ended explicitly. */
   #isThinking = false
   #endsInThought = false
-  /** Number of times that thoughts interrupted the answer. */
+  /** Number of parts of the answer that followed a thought. */
   #turn = 0
 
   constructor(prefilled: boolean) {
@@ -231,7 +231,7 @@ interface Draft {
 /** Assembles the tool calls of a response from their parts. */
 class ToolCalls {
   readonly #drafts: Draft[] = []
-  /** By index, the latest call. */
+  /** The latest call, by index. */
   readonly #byKey = new Map<string | number, Draft>()
 
   get size(): number {
@@ -312,7 +312,7 @@ const chain = [
 type Origin = (typeof chain)[number]['origin']
 
 interface Place {
-  /** A lower rank is preferred. */
+  /** Origins with a lower rank are preferred. */
   readonly rank: number
   readonly source: ExtractionSource
   readonly format: Format

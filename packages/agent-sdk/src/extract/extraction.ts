@@ -29,7 +29,7 @@ export interface ExtractedCall {
   readonly arguments: unknown
 }
 
-/** The content of a response. */
+/** The content of a model's response. */
 export interface Extraction {
   /** `null` = the response has no reasoning, or its text is withheld. */
   readonly reasoning: string | null

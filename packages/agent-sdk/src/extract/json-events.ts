@@ -84,6 +84,6 @@ function parsed(text: string): [] | [unknown] {
   try {
     return [JSON.parse(text)]
   } catch {
-    return [] // The end marker, or a cut-off line.
+    return [] // The end marker, or an incomplete line.
   }
 }

@@ -2,8 +2,8 @@ import type { StepCollector } from './collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 /**
- * By type of a stream event, the kind of text it contains. `at`: its field with the number of the text within
- * the item.
+ * Types of stream events with the kind of text that they contain. `at`: the field with the number of the text
+ * within the item.
  */
 const texts = new Map([
   ['response.reasoning_summary_text', { kind: 'summary', at: 'summary_index' }],

@@ -9,7 +9,7 @@ interface Part {
    * ordinary word; otherwise empty.
    */
   readonly opener: string
-  /** The closing tag of a thought. */
+  /** The closing tag, if the part is a thought. */
   closer: string
 }
 

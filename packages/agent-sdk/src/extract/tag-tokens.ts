@@ -4,7 +4,7 @@ import { answerHeaders, bareAnswerHeaders, controls, ends, wordControls } from '
 /** A token in a model's text: opening or closing tag of a thought, mark of a call, or control token. */
 export interface Token {
   readonly type: 'open' | 'close' | 'call' | 'control'
-  /** In lower case. */
+  /** The token in lower case. */
   readonly name: string
   /** The tags that close this opening tag. */
   readonly closers: ReadonlySet<string>
@@ -89,7 +89,7 @@ function token(type: Token['type'], name: string, closers = none, isWord = false
   return { type, name, closers, isWord, isBare: false }
 }
 
-/** By first two characters, the tokens that begin with them, longest first. */
+/** The tokens by their first two characters, longest first. */
 const byBeginning = new Map<string, Token[]>()
 for (const each of [...tokens].sort((a, b) => b.name.length - a.name.length)) {
   const beginning = each.name.slice(0, 2)

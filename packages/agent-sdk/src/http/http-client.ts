@@ -134,7 +134,7 @@ export class HttpClient {
     return this.getJson<ParticipantList>('participants', {}, options)
   }
 
-  /** Reads the tree of contexts. */
+  /** Reads the contexts as a tree, oldest first. */
   readContexts(options?: RequestOptions): Promise<ContextList> {
     return this.getJson<ContextList>('contexts', {}, options)
   }
@@ -276,7 +276,9 @@ export const listSpaces = (url: string, token?: string): Promise<readonly string
     return spaces
   })
 
-/** Exchanges a one-time code for its token [MEUP-11.13]. Rejects like `HttpClient`. */
+/**
+ * Exchanges a one-time code for the token that it was created for [MEUP-11.13]. Rejects like `HttpClient`.
+ */
 export const exchangeLink = (url: string, code: string): Promise<ExchangedLink> =>
   request({ url, path: 'links/exchange', token: code, method: 'POST' }, async (response) => {
     return (await response.json()) as ExchangedLink

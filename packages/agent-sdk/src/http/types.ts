@@ -244,7 +244,7 @@ export interface ExportQuery {
   readonly limit?: number
 }
 
-/** A one-time code that stands for the token of the client that created it. */
+/** A one-time code, which can be exchanged for the token of the client that created it. */
 export interface Link {
   readonly code: string
   /** RFC 3339. */
@@ -263,7 +263,7 @@ export interface WhyQuery {
   readonly limit?: number
 }
 
-/** The steps that led to an envelope, across agents. */
+/** The steps that led to an envelope, including those of other agents. */
 export interface WhyAnswer extends Why {
   /**
    * The position of the envelope in the hash chain, to compare with `meup audit verify`. `head`: the last seq

@@ -70,7 +70,7 @@ const dayMs = 86_400_000
 interface DayBudgetParts {
   /** Maximum tokens in 24 hours; `Infinity` = no limit. */
   readonly tokensPerDay: number
-  /** Id of the agent. */
+  /** Id of the agent whose runs count. */
   readonly id: string
   readonly http: Pick<HttpClient, 'readLogPages'>
   readonly clock: Pick<Clock, 'now'>

@@ -28,7 +28,7 @@ export interface WantedCall {
   readonly input: unknown
 }
 
-/** The result of a call, for the model. */
+/** The result of a call, formatted for the model. */
 export interface CallResult extends ShownResult {
   readonly id: string
   readonly name: string
@@ -64,7 +64,6 @@ export interface SentPrompt {
   readonly tools: readonly object[]
 }
 
-/** One thought of a model. */
 export interface Thought {
   /** The text as received. */
   readonly text: string
@@ -115,7 +114,7 @@ export interface Dialogue {
   readonly model: string
   /** The provider's name or address, for people. */
   readonly provider: string
-  /** Whether a failed request may be repeated. */
+  /** Whether the settings permit repeating a failed request. */
   readonly mayRetry: boolean
   /** Inserts earlier messages before the question. */
   recall(earlier: readonly HistoryMessage[]): void

@@ -9,7 +9,7 @@ export type Schemas = Readonly<Record<string, object | boolean>>
 
 interface FittedSchema {
   readonly schema: Schema & { readonly properties: Schemas }
-  /** By property name in the schema for the model, the tool's own name of the property. */
+  /** The tool's own property names, by the names in the schema for the model. */
   readonly names: ReadonlyMap<string, string>
 }
 

@@ -210,8 +210,8 @@ export interface ModelOptions {
   readonly instructions?: string
   readonly settings?: ModelSettings
   /**
-   * Whether the provider's reasoning is a summary for readers; default: only at providers where it is known
-   * to be.
+   * Whether the provider's reasoning is a summary for readers; default: only for providers that are known to
+   * send summaries.
    */
   readonly reasoningIsSummary?: boolean
   /**

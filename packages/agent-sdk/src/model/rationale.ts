@@ -10,7 +10,7 @@ export interface AskedArguments {
   readonly inputSchema: Schema & { readonly type: 'object'; readonly properties: Schemas }
   /** The name of the property that asks for a reason. */
   readonly rationaleKey: string
-  /** By property name in the schema for the model, the tool's own name of the property. */
+  /** The tool's own property names, by the names in the schema for the model. */
   readonly propertyNames: ReadonlyMap<string, string>
 }
 
@@ -47,9 +47,9 @@ interface Reasons {
   readonly given: string | undefined
   /** The arguments for the tool; some have a `description` of the action. */
   readonly args: Schema
-  /** The text that the model wrote in the step that made the calls. */
+  /** The text of the step that made the calls. */
   readonly commentary: string
-  /** The reasoning summary of the provider. */
+  /** The provider's summary of the reasoning. */
   readonly summary: string
 }
 

@@ -15,7 +15,7 @@ export interface StepBlock<Attached> {
   /** Metadata of the block. The provider requires it back unchanged. */
   attached: Attached | undefined
   isWhole: boolean
-  /** Separates thoughts from the text as it streams in. */
+  /** Separates thoughts from the text while it arrives. */
   readonly reader: TagReader
 }
 

@@ -38,7 +38,7 @@ const linkMs = 100
 export class Recorder {
   readonly #store: TranscriptStore
   readonly #options: RecorderOptions
-  /** By trigger, turns without an answer whose notice to the asker has not been sent yet. */
+  /** Turns without an answer whose notice to the asker has not been sent yet, by trigger. */
   readonly #failed = new Map<string, TurnRecorder>()
   #isOver = false
 

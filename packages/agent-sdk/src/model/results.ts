@@ -135,7 +135,7 @@ function formatBytes(bytes: number): string {
 }
 
 /**
- * By media type, the beginning of such files in base64. Declared types are not trusted: providers refuse the
+ * The beginnings of files in base64, by media type. Declared types are not trusted: providers refuse the
  * whole request if one is wrong.
  */
 const signatures: readonly (readonly [string, RegExp])[] = [

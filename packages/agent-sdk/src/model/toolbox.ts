@@ -9,14 +9,13 @@ import { Notice } from '../client/errors.js'
 import { type AgentOptions, isOwnTool } from './options.js'
 import { type AskedArguments, askArguments } from './rationale.js'
 
-/** A tool as it is offered to a model. */
 export type OfferedTool = Omit<SpaceTool, 'inputSchema'> & AskedArguments
 
 /** The tools and their instructions in a request to a model. */
 export interface Offer {
-  /** By the name that the model sees, the tool. */
+  /** The tools, by the names that the model sees. */
   readonly tools: ReadonlyMap<string, OfferedTool>
-  /** By participant, its instructions for its tools. */
+  /** The instructions of participants for their tools, by participant. */
   readonly instructions: ReadonlyMap<string, string>
 }
 

@@ -27,9 +27,9 @@ export interface ChainFilter {
   readonly type?: ContentType
   /** Selects commits of this named speaker. */
   readonly from?: string
-  /** Hash of the last excluded commit. */
+  /** Hash of a commit; selects the commits after it. */
   readonly after?: string
-  /** Hash of the last included commit. */
+  /** Hash of a commit; selects it and the commits before it. */
   readonly through?: string
 }
 

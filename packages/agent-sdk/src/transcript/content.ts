@@ -34,7 +34,7 @@ const format = Type.Unsafe<Format>(
   ]),
 )
 
-/** A call requested by the model. */
+/** A tool call requested by a model. */
 const toolCall = Type.Unsafe<ExtractedCall>(
   Type.Object({ id: Type.String(), name: Type.String(), arguments: Type.Unknown() }, closed),
 )
@@ -44,7 +44,7 @@ const Replay = Type.Object(
   {
     /** The field of the response that contained the items; requests have the same one. */
     source: Type.String(),
-    /** The provider that can read them. */
+    /** The provider that the items have to be sent to. */
     provider: Type.Optional(Type.String()),
     /** The items in the order received. */
     items: Type.Array(Type.Unknown(), { minItems: 1 }),
@@ -88,7 +88,7 @@ const ToolContent = Type.Object(
 )
 export type ToolContent = Static<typeof ToolContent>
 
-/** A message of a prompt. */
+/** A message of a prompt, of which possibly only the hash is stored. */
 const SentMessage = Type.Object(
   {
     role: Type.String(),
@@ -208,7 +208,7 @@ const tokens = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])
 export const Usage = Type.Object(
   {
     input: tokens,
-    /** Includes reasoning. */
+    /** Tokens of the output, including reasoning. */
     output: tokens,
     reasoning: tokens,
   },

@@ -105,7 +105,7 @@ function mustAsk(prompt: readonly PromptMessage[]): void {
 /** Options of the client, such as `model` and `temperature`, which are passed on unchanged. */
 export type GenerationConfig = Readonly<Record<string, unknown>>
 
-/** A model for a transcript. */
+/** A model that a transcript calls. */
 export interface ModelClient {
   /** The provider of the model. Its encrypted items are not sent to any other provider. */
   readonly provider?: string

@@ -2,7 +2,7 @@ import { Chain, type LogEntry } from './chain.js'
 import type { Commit, CommitOptions } from './commit.js'
 import type { Content, SummaryContent, Usage } from './content.js'
 
-/** A commit before it is sealed. */
+/** The content of a commit before its hash is computed. */
 export interface CommitDraft extends CommitOptions {
   readonly content: Content
   /** Token counts of the model call that produced the commit; not part of the hash. */
@@ -24,7 +24,7 @@ export interface CommitLink extends EnvelopeLink {
 export interface TranscriptStore {
   /** Appends all drafts or none. Throws if they cannot be stored. */
   append(drafts: readonly CommitDraft[]): readonly Commit[]
-  /** Links envelopes to their commits. */
+  /** Stores which envelopes resulted from which commits. */
   link(links: readonly CommitLink[]): void
   /** The stored summaries, newest first; absent: after a restart, messages are summarized again. */
   summaries?(): Iterable<Commit<SummaryContent>>

@@ -144,7 +144,7 @@ export class Transcript {
     return verifyCommits(this.commits, head)
   }
 
-  /** Serializes the transcript for `openTranscript`. */
+  /** Converts the transcript to JSON, for `openTranscript`. */
   toJSON(): TranscriptRecord {
     return toRecord(this.#chain)
   }

@@ -41,7 +41,7 @@ const choose = (said: string): string =>
   `{"id":"r","created":1,"model":"m","choices":[{"index":0,${said},"finish_reason":"tool_calls"}]}`
 const done = completion('stop', { content: 'Done.' })
 
-/** By provider, how it streams a call and an answer. */
+/** Functions that stream a call and an answer, by provider. */
 const wires: readonly [Wire, ...Wire[]] = [
   [
     'chat completions',

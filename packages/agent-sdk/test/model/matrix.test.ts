@@ -208,7 +208,7 @@ const parts = {
   summary: { type: 'reasoning', summary: [{ type: 'summary_text', text: thought }] },
 }
 
-/** By treatment of thoughts, `reasoning` in the metadata of the conclusion. */
+/** The field `reasoning` in the metadata of the conclusion, by treatment of thoughts. */
 const noted: Readonly<Record<ThoughtOutcome, string | undefined>> = {
   shown: 'summary',
   hidden: 'full',
@@ -244,7 +244,7 @@ async function tryThoughts(wire: Wire, habit: ThoughtHabit, outcome: ThoughtOutc
   expect(metadata.reasoning).toBe(noted[outcome])
 }
 
-/** By change, whether a request has been changed so that the server accepts it. */
+/** Predicates for requests that were changed so that the server accepts them, by change. */
 const isTaken: Readonly<Record<Change, (body: ChatBody) => boolean>> = {
   usage: ({ stream_options }) => stream_options === undefined,
   thoughts: ({ messages }) =>

@@ -15,7 +15,7 @@ const common: readonly Rule[] = [
   ({ properties }) => properties !== undefined && !isObject(properties) && 'properties is no object',
 ]
 
-/** By provider, its rules for schemas, with its own error messages. */
+/** The rules for schemas, with error messages, by provider. */
 const rules: Readonly<Record<Provider, readonly Rule[]>> = {
   openai: [
     ...common,

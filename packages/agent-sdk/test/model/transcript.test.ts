@@ -273,7 +273,7 @@ describe('links', () => {
     expect(found(hash.slice(0, 12))).toMatchObject({ text: 'It is **5**.' })
     await expect.poll(() => found(of(Kind.chat)?.id)).toMatchObject({ text: 'It is **5**.' })
     expect(found(conclusion?.id)).toMatchObject({ text: 'It is **5**.' })
-    expect(found(of(Kind.mcpRequest)?.id)).toBeUndefined() // It lists tools.
+    expect(found(of(Kind.mcpRequest)?.id)).toBeUndefined() // The request lists tools, which is not part of the transcript.
     const call = here.heard.all.find(({ rationale }) => rationale === 'to be sure')
     expect(found(call?.id)).toMatchObject({ toolCalls: [{ name: 'desk__add' }] })
     const thought = of(Kind.reasoningThought)

@@ -8,7 +8,7 @@ export interface EnvelopeRecorder {
   until(fits: (envelope: AnyEnvelope) => boolean): Promise<AnyEnvelope>
 }
 
-/** Records the envelopes that a client receives. */
+/** Records the envelopes that a client receives from now on. */
 export function recordEnvelopes(seat: SpaceClient): EnvelopeRecorder {
   const all: AnyEnvelope[] = []
   const waiting = new Set<() => void>()

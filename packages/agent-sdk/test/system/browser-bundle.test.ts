@@ -105,7 +105,7 @@ describe('docs/browsers.md', () => {
     await reviewer.whenPresent(['page'])
     expect((await reviewer.ask('What is there?', { to: ['page'] })).text).toBe('One order is open.')
     expect((await reviewer.call('page/title')).text).toBe('Orders')
-    running.catch(() => {}) // It answers until it is closed.
+    running.catch(() => {}) // Rejects when the client is closed.
   })
 
   test('gives sizes as they are', async () => {

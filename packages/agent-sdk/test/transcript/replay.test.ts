@@ -121,7 +121,7 @@ describe('reasoning that is asked for', () => {
   })
 })
 
-/** By provider, a response with a tool call, and its items that have to be sent back. */
+/** A response with a tool call, and its items that have to be sent back, by provider. */
 const providers: [name: string, response: object, items: unknown[]][] = [
   [
     'Anthropic',

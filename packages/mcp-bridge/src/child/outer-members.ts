@@ -64,6 +64,6 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined // Not JSON, so the origin is unknown.
+    return undefined // Not JSON.
   }
 }

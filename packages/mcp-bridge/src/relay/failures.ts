@@ -55,7 +55,7 @@ export function parseErrorBody(body: unknown): ErrorBody | undefined {
     const { id, error } = JSON.parse(String(body)) as { id?: unknown; error?: { message?: unknown } }
     return typeof error?.message === 'string' ? { id, message: error.message } : undefined
   } catch {
-    return undefined // Proxies answer in other formats.
+    return undefined // Not JSON, such as a proxy's error page.
   }
 }
 

@@ -41,13 +41,13 @@ export interface McpRelay extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Handlers for messages of a server other than responses. */
+/** Handlers for notifications and elicitations of a server. */
 export interface RelayHandlers {
   /** Called with each notification that does not belong to a single call. */
   readonly onNotification?: (payload: McpRequestPayload) => void
   /**
-   * Answers elicitations that do not belong to a known call. Absent: the server is told that elicitation is
-   * not supported.
+   * Answers elicitations that do not belong to a known call. Absent: the capability `elicitation` is not
+   * declared to the server.
    */
   readonly onElicitation?: RelayElicitation
 }
@@ -239,7 +239,7 @@ export interface ServerOptions {
   readonly log?: (line: string) => void
 }
 
-/** A transport to one server. */
+/** An MCP transport that also reports unreadable messages and the end of the server. */
 export interface RelayTransport extends Transport {
   /** Called for each message that cannot be read. */
   onfault?: ((fault: Fault) => void) | undefined

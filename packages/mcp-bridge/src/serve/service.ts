@@ -34,7 +34,7 @@ export interface ResumeState {
   readonly id: string
 }
 
-/** The state that all MCP clients of one space share. */
+/** The objects that all MCP clients of a space share. */
 export interface SpaceService extends Required<Pick<ServedSpace, 'space' | 'http' | 'log'>> {
   readonly uris: Uris
   readonly questions: SentQuestions

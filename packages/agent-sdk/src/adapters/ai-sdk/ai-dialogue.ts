@@ -138,7 +138,7 @@ export class AiDialogue implements Dialogue {
     this.#conversation.recall(earlier)
   }
 
-  /** Adds a message from the log, unchanged. */
+  /** Adds a stored message unchanged. */
   addMessage(message: object): void {
     this.#conversation.add(message as ModelMessage)
   }
@@ -292,12 +292,12 @@ export class AiDialogue implements Dialogue {
       ...this.#served.getSettings(this.#level),
       maxRetries: 0, // This class repeats requests itself.
       ...(effort && { reasoning: effort }),
-      model: this.#served.model as LanguageModel, // Recognized by its shape.
+      model: this.#served.model as LanguageModel, // `AgentModel` is declared without this package.
       ...(terms.takesSystem && { instructions: system }),
       messages: toTurns(messages, terms, { hasLeftOut: leftOut > 0, ...own }),
       ...(tools.size > 0 && { tools: toolSet(this.#ai, tools) }),
       abortSignal,
-      onError: () => {}, // The error is also a part of the stream.
+      onError: () => {}, // Errors are also read from the stream.
     })
   }
 
@@ -395,7 +395,7 @@ function describeServers(instructions: Offer['instructions']): string[] {
 /** The text comes before the files: for some models the provider uses only the first part as the result. */
 function toOutput({ text, media, isError }: CallResult): ToolResultPart['output'] {
   if (media.length === 0) return { type: isError ? 'error-text' : 'text', value: text }
-  const said = isError ? `The tool failed.\n${text}` : text // The protocol has no other way to report a failure.
+  const said = isError ? `The tool failed.\n${text}` : text // A result with files cannot be marked as an error.
   const files = media.map(({ mediaType, data }) => ({
     type: 'file' as const,
     mediaType,

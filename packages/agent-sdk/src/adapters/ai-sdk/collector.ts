@@ -26,8 +26,8 @@ type Piece = Pick<
 >
 
 /**
- * Finish reasons of `ai`, for providers without one of their own: a filtered answer then counts as a refusal in the model's
- * words.
+ * Meanings of the finish reasons of `ai`, used if the provider's own reason is missing or unknown.
+ * `content-filter` then means that the model itself refused, in its text.
  */
 const endings: Partial<Record<FinishReason, Ending>> = {
   stop: 'whole',
@@ -86,7 +86,7 @@ export class Collector {
     }
   }
 
-  /** Whether the text contained a thought without an opening mark; `undefined` = no text. */
+  /** Whether the text contained a thought without an opening tag; `undefined` = there was no text. */
   get isUnmarked(): boolean | undefined {
     const texts = this.#blocks.filter(({ type, text }) => type === 'text' && text.trim() !== '')
     return texts.length === 0 ? undefined : texts.some(({ reader }) => reader.isUnmarked)
@@ -117,8 +117,8 @@ export class Collector {
   }
 
   /**
-   * The answer in the form that the model gets back, with the provider's metadata unchanged and in order; `undefined` = nothing
-   * to send back.
+   * The output as a message for the next request, with the provider's metadata unchanged and in order;
+   * `undefined` = it is empty.
    */
   message(): AssistantModelMessage | undefined {
     const { items, end } = this.#readStep()
@@ -137,7 +137,7 @@ export class Collector {
     return content.length === 0 || end === 'broken' ? undefined : { role: 'assistant', content }
   }
 
-  /** Ends the reading; call it once. */
+  /** Reads the collected blocks; call it once, at the end of the stream. */
   #readStep(): ReadStep<ProviderMetadata> {
     const decoded = {
       blocks: this.#blocks,
@@ -183,7 +183,9 @@ export class Collector {
     if (block !== undefined) block.text += text
   }
 
-  /** Usually the arguments arrived before, as the model wrote them; otherwise they are encoded from their value. */
+  /**
+   * Ends a call. Usually its arguments have already arrived as text; otherwise they are encoded from `input`.
+   */
   #endCall({ toolCallId: id, toolName, input, providerMetadata }: ToolCallPart): void {
     const block = this.#open.get(`call ${id}`) ?? this.#begin('call', id, undefined, toolName)
     this.#open.delete(`call ${id}`)
@@ -247,7 +249,10 @@ const isSealed = (attached: ProviderMetadata = {}): boolean =>
 
 const getBlockType = (type: string): 'text' | 'reasoning' => (type.startsWith('text') ? 'text' : 'reasoning')
 
-/** Includes the reason of the model, so that it sees its own call. */
+/**
+ * Converts a call to the form of `ai`. Keeps the argument with the reason, so that the model sees its call
+ * unchanged.
+ */
 const toToolCall = ({ id, name, input }: WantedCall): Content => ({
   type: 'tool-call',
   toolCallId: id,

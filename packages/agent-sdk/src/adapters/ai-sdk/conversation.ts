@@ -11,14 +11,14 @@ interface Entry {
 
 type AssistantParts = Exclude<AssistantModelMessage['content'], string>
 
-/** The properties of a model that change messages. */
+/** The model that messages are sent to. */
 interface Recipient {
   readonly terms: Terms
-  /** Whether the model takes files of this type in tool results. */
+  /** Whether the model accepts files of this type in tool results. */
   takes(mediaType: string): boolean
 }
 
-/** The part of a conversation in a request. */
+/** The messages of a conversation that fit in a request. */
 interface Selection {
   readonly messages: readonly ModelMessage[]
   /** Number of omitted older messages. */
@@ -47,7 +47,7 @@ export class ModelConversation {
     this.#turn = entries.slice(Math.max(0, question))
   }
 
-  /** Adds earlier messages in front. */
+  /** Inserts earlier messages before all others. */
   recall(messages: readonly ModelMessage[]): void {
     this.#earlier = [...messages.map((message) => ({ message })), ...this.#earlier]
   }
@@ -115,8 +115,8 @@ function group(items: readonly Item[], first: ModelMessage['role']): Item[][] {
 }
 
 /**
- * A message for a model. Metadata of a provider goes back unchanged to its own model only; bare reasoning only to models that
- * want it.
+ * Adapts a message to a model. A provider's metadata is only sent back to the model that it came from;
+ * reasoning without metadata only to models that require it.
  */
 function showTo(model: Recipient, { message, by = model }: Entry): ModelMessage | undefined {
   if (message.role === 'tool') return withoutMedia(message, model)
@@ -164,7 +164,7 @@ const withoutMedia = (message: ToolModelMessage, model: Recipient): ToolModelMes
 export const countChars = (messages: readonly ModelMessage[]): number =>
   messages.reduce((sum, each) => sum + measure(each), 0)
 
-/** Characters of a message as JSON. */
+/** Number of characters of a message as JSON. */
 const measure = (message: ModelMessage): number =>
   JSON.stringify(message, (key, value) =>
     key === 'data' && typeof value === 'string' && value.length > fileChars ? '.'.repeat(fileChars) : value,
@@ -201,7 +201,7 @@ export function toTurns(
   }, [])
 }
 
-/** Merges two neighbours; `undefined` if their roles differ. */
+/** Merges two adjacent messages; `undefined` if their roles differ. */
 function join(first: ModelMessage, second: ModelMessage): ModelMessage | undefined {
   if (first.role === 'user' && second.role === 'user')
     return { role: 'user', content: `${String(first.content)}\n\n${String(second.content)}` }

@@ -26,13 +26,12 @@ export interface FailingModel {
   readonly title: string
   readonly provider: string
   readonly baseURL: string | undefined
-  /** Texts that messages must not quote. */
+  /** Credentials that messages must not quote. */
   readonly credentials: readonly string[]
 }
 
-/** The failure of a request to a model. */
 export interface ModelFailure {
-  /** The predicate of a sentence whose subject is the model. */
+  /** The predicate of a sentence whose subject is the model, such as "answered 503". */
   readonly what: string
   /** Advice to the reader; `''` = none. */
   readonly remedy: string
@@ -64,7 +63,7 @@ export class NothingSentError extends Error {
 interface FailedRequest {
   /** Whether a part of the answer had arrived. */
   readonly hasBegun: boolean
-  /** The conversation; must not be quoted. */
+  /** Returns the sent conversation, which messages must not quote. */
   getSent(): string
 }
 
@@ -76,7 +75,7 @@ interface Failed {
   readonly hasBegun: boolean
 }
 
-/** The description of a failure by the first matching kind. */
+/** How the first matching kind describes a failure. */
 interface Description
   extends Partial<Pick<ModelFailure, 'remedy' | 'words' | 'isPassing' | 'isBrokenOff' | 'waitMs' | 'cause'>> {
   readonly what: string
@@ -274,7 +273,7 @@ function hintAtAddress(address: string | undefined): string {
   const path = pathname.replace(/\/$/, '')
   const base = path.replace(requestPath, '').replace(/(\/v\d+)\1$/, '$1')
   if (base !== path) return `the baseURL ends too late: try ${origin}${base.replace(/^\/api$/, '/v1')}`
-  if (path === '/api') return tryAddress(`${origin}/v1`) // Ollama's own protocol.
+  if (path === '/api') return tryAddress(`${origin}/v1`) // Ollama's own API; its OpenAI-compatible one is at `/v1`.
   return /\/v\d|\/openai\b|\/api\b/.test(path) ? '' : tryAddress(`${origin}${path}/v1`)
 }
 

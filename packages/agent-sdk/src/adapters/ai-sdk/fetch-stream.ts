@@ -77,7 +77,7 @@ class TextBody {
     }
   }
 
-  /** `undefined` = end. */
+  /** Reads the next text; `undefined` = end of the body. */
   async #read(): Promise<string | undefined> {
     const { value } = await this.#reader.read()
     return value && this.#decoder.decode(value, { stream: true })
@@ -86,7 +86,7 @@ class TextBody {
 
 const end = /^data:\s*\[DONE\]/im
 
-/** Ends with the last event even if the connection stays open. */
+/** Splits a stream into events. Ends with the last event, even if the connection stays open. */
 async function* toEvents(text: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = ''
   for await (const piece of text) {

@@ -24,7 +24,7 @@ export class Liveness {
     if (!this.#isKnown) this.#mayShow = true
   }
 
-  /** `isUnmarked`: the text contained a thought without an opening mark. */
+  /** `isUnmarked`: the text contained a thought without an opening tag. */
   onAnswer(isUnmarked: boolean): void {
     if (this.#isKnown) return
     this.#mayShow = !isUnmarked

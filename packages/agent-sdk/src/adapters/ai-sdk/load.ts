@@ -27,7 +27,10 @@ export async function loadAi(directory?: string): Promise<typeof import('ai')> {
   }
 }
 
-/** The chosen model and its fallbacks. Models at a `baseURL` need an additional package; rejects if it is missing. */
+/**
+ * Loads the chosen model and its fallbacks. Models at a `baseURL` need an additional package; rejects if it
+ * is missing.
+ */
 export async function loadModels(
   options: ModelOptions,
   directory?: string,

@@ -1,13 +1,13 @@
 /** The features of requests that a provider accepts for a model. Refusals change them. */
 export interface Terms {
-  /** Sends bare reasoning back with the calls that it led to. */
+  /** Unsigned reasoning is sent back, with the calls that it led to. */
   readonly returnsReasoning: boolean
-  /** Asks the model to show its reasoning, and sets how much it thinks. */
+  /** The request asks for the model's reasoning, and sets the thinking level. */
   readonly asksReasoning: boolean
   readonly takesEffort: boolean
-  /** Asks for token counts at the end of a stream. */
+  /** The request asks for token counts at the end of the stream. */
   readonly asksUsage: boolean
-  /** Sends the system prompt as a message of its own. */
+  /** The system prompt is sent as a separate message. */
   readonly takesSystem: boolean
   /** A user message may follow a tool result. */
   readonly takesUserAfterTool: boolean
@@ -32,7 +32,7 @@ export const usualTerms: Terms = {
   maxChars: Number.POSITIVE_INFINITY,
 }
 
-/** A refused request. */
+/** A refused request, with the data for changing it. */
 export interface Refused {
   /** The provider's message. */
   readonly words: string
@@ -115,7 +115,8 @@ const rows: readonly Row[] = [
     change: simplifyTools,
   },
   {
-    // Groq, Ollama, OpenRouter, Gemma at Google, vLLM without a parser, llama.cpp without a template.
+    // Messages of servers whose model does not support tools: Groq, Ollama, OpenRouter, Gemma at Google, vLLM
+    // without a parser, llama.cpp without a template.
     says: any(
       /(?:not|n't|no endpoints found that) support (?:the use of )?(?:tool|function)/,
       /(?:tool|function)s?(?: \w+)?['"\x60]? (?:is|are) not (?:supported|enabled)|function call\w* is not enabled/,
@@ -144,7 +145,7 @@ function shorten({ words, chars, minChars }: Refused): Partial<Terms> | undefine
   const counts = [...words.matchAll(/\d[\d,_]*/g)].map(([digits]) => Number(digits.replace(/[,_]/g, '')))
   const tokens = [...new Set(counts.filter((count) => count > 255))]
   const [limit, given] = [Math.min(...tokens), Math.max(...tokens)]
-  // With more than two numbers it is unclear which are the limit and the actual size.
+  // If there are more than two numbers, it is unclear which are the limit and the actual size.
   const share = tokens.length === 2 ? Math.max(minShare, (0.95 * limit) / given) : 0.5
   return { maxChars: Math.max(minChars, Math.floor(chars * share)) }
 }

@@ -17,13 +17,13 @@ const maxMs = 366 * 86_400_000
 
 interface Form {
   readonly says: RegExp
-  /** Milliseconds from now. */
+  /** Converts the found text to milliseconds from now. */
   read(found: string, now: number): number
 }
 
 const untilDate = (found: string, now: number): number => Date.parse(found) - now
 
-/** Forms of `Retry-After`. */
+/** The forms of the header `Retry-After`. */
 const headerForms: readonly Form[] = [
   {
     // Some proxies repeat the value: `20, 20`.
@@ -39,7 +39,10 @@ const headerForms: readonly Form[] = [
   { says: /^(.*(?:\d{4}|-[a-z]{3}-\d\d).*)$/i, read: untilDate },
 ]
 
-/** Forms in the body of a refusal: `Please try again in 7m12s`, `"retryDelay":"34s"`, `"resets_in_seconds": 90`. */
+/**
+ * The forms of waits in the body of a refusal: `Please try again in 7m12s`, `"retryDelay":"34s"`,
+ * `"resets_in_seconds": 90`.
+ */
 const bodyForms: readonly Form[] = [
   { says: new RegExp(`${again}${gap}(${duration})`, 'i'), read: sum },
   { says: new RegExp(`${again}${gap}(${date})`, 'i'), read: untilDate },

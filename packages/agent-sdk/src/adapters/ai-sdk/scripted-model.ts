@@ -17,7 +17,10 @@ export type Deed =
   | { readonly end: 'length' | 'content-filter' | 'broken' }
 
 export interface ScriptedModelOptions {
-  /** Default: `scripted`. With a provider's name, its reasoning is handled like that provider's. */
+  /**
+   * Name of the model's provider; default: `scripted`. With the name of a real provider, reasoning is handled
+   * like that provider's.
+   */
   readonly provider?: string
   readonly modelId?: string
 }
@@ -51,7 +54,7 @@ export function scriptedModel(
 /** Maximum deltas of a text; a longer text has more words per delta. */
 const maxDeltas = 1000
 
-/** The parts of one answer. */
+/** Yields the stream parts of one answer. */
 async function* play(step: readonly Deed[], index: number): AsyncGenerator<StreamPart> {
   yield { type: 'stream-start', warnings: [] }
   let [spoken, thought, called] = [0, 0, 0]

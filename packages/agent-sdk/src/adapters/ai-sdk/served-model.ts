@@ -7,14 +7,14 @@ import { adaptTerms, type Refused, type Terms, usualTerms } from './refusals.js'
 /** A model at its server, with the terms learned from refusals. Shared by all conversations of an agent. */
 export class ServedModel {
   readonly name: string
-  /** Its provider in readable form: `anthropic`, or the address of a server. */
+  /** The provider in readable form: `anthropic`, or the address of a server. */
   readonly provider: string
   /** The id of the provider in `ai`, such as `openai.responses`. */
   readonly kind: string
   readonly baseURL: string | undefined
   /** Whether its reasoning is a summary for readers. */
   readonly isSummary: boolean
-  /** Texts that messages must not quote. */
+  /** Credentials that messages must not quote. */
   readonly credentials: readonly string[]
   readonly liveness: Liveness
   readonly #options: ModelOptions
@@ -161,7 +161,7 @@ const askings: readonly Asking[] = [
   },
 ]
 
-/** Options that ask a provider for the reasoning of its model. Values in `given` take precedence. */
+/** Returns options that ask a provider for the reasoning of its model. Values in `given` take precedence. */
 function askForReasoning(provider: string, model: string, given: ProviderOptions = {}): ProviderOptions {
   const asking = askings.find(({ providers, models }) => providers.test(provider) && models.test(model))
   if (asking === undefined) return given

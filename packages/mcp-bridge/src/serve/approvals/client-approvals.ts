@@ -68,7 +68,7 @@ export class ClientApprovals {
     }
   }
 
-  /** By proposal id, the exact texts that are short enough for a list. */
+  /** The exact texts that are short enough for a list, by proposal id. */
   list(views: readonly ProposalView[]): ReadonlyMap<string, string> {
     const texts = new Map<string, string>()
     let left = maxListChars

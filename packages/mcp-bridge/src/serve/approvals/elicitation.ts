@@ -21,7 +21,7 @@ const maxExactChars = 8000
 
 type Decision = { readonly decision: 'approve' } | { readonly decision: 'reject'; readonly reason: string }
 
-/** Default reason of a rejection. */
+/** The reason of a rejection if the user gives none. */
 export const defaultReason = 'disagree'
 
 interface ProposalForm {

@@ -3,7 +3,7 @@ import { Bounded } from '@meup/folds'
 /** Maximum entries. If an entry was dropped, its proposal has to be shown again. */
 const maxEntries = 10_000
 
-/** By client and proposal, the number of characters that were shown, from the beginning of the text. */
+/** The number of characters that were shown from the beginning of each proposal, by client. */
 export class ShownProposals {
   readonly #ends = new Bounded<number>(maxEntries)
 

@@ -62,7 +62,7 @@ export class ClientCall {
         onProgress({ progress: 0, message: `proposed as ${id}: it waits for approval` }),
       onElicitation: (params, signal) => this.#elicit(params, signal),
     })
-    this.result.catch(() => {}) // The client may be gone.
+    this.result.catch(() => {}) // The client may have disconnected, so that no caller awaits it.
   }
 
   cancel(): void {

@@ -86,7 +86,7 @@ export function beginTask(
   call.mayAsk = canElicit(server, context)
   call.listener = {
     onProgress: ({ message }) => onStatus({ message }),
-    onNotification: () => {}, // The request that log messages were sent on is answered.
+    onNotification: () => {}, // Log messages belong to the stream of a request that is already answered.
     onQuestion: (isOpen) => onStatus({ isInputRequired: isOpen }),
   }
   return {

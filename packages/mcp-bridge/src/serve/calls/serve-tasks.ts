@@ -85,7 +85,7 @@ async function followTask(
     try {
       answer(await ask({ ...form, _meta }, AbortSignal.any([signal, mcpReq.signal])))
     } catch (error) {
-      if (mcpReq.signal.aborted) throw error // The elicitation stays open for a later request of the result.
+      if (mcpReq.signal.aborted) throw error // The elicitation stays open until the client requests the result again.
       log(`a question of the task ${taskId} has no answer: ${formatCodedError(error)}`)
       answer({ action: 'cancel' })
     }

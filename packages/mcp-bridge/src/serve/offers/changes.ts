@@ -26,7 +26,7 @@ export class Changes {
   constructor(space: SpaceClient, uris: Uris, throttleMs = defaultThrottleMs) {
     this.#uris = uris
     this.#throttleMs = throttleMs
-    const { head } = space.welcome.space // Replayed envelopes are not changes.
+    const { head } = space.welcome.space // Envelopes up to `head` are a replay, not changes.
     space.on('envelope', (envelope) => {
       if ((envelope.seq ?? 0) > head) this.mark(getChangedUris(envelope, this.#uris))
     })

@@ -22,7 +22,7 @@ export class OfferSubscriptions {
   readonly #space: SpaceClient
   readonly #uris: Uris
   readonly #log: (line: string) => void
-  /** By URI for clients, the number of subscribed clients. */
+  /** The number of subscribed clients, by URI. */
   readonly #counts = new Map<string, number>()
 
   constructor({ space, uris, log, onUpdate }: SubscriptionsOptions) {

@@ -71,7 +71,7 @@ export class SentQuestions {
     const options = { id, timeoutMs, signal: abort.signal, ...(to && { to }) }
     const report = (text: string): void => question.listener?.(text)
     const answer = this.#ask(message, options, report).finally(() => this.#open.delete(question))
-    answer.catch(() => {}) // The client may be gone.
+    answer.catch(() => {}) // The client may have disconnected, so that no caller awaits it.
     const cancel = (reason: string): void => {
       if (!this.#open.delete(question)) return
       this.#sendCancel(id, to, reason)
@@ -122,7 +122,7 @@ class QuestionObserver {
   readonly #report: (report: string) => void
   readonly #turns: TurnStream
   /**
-   * By agent, the text of its answer that has not been reported yet. `isBegun`: an earlier part of it was
+   * The text of each answer that has not been reported yet, by agent. `isBegun`: an earlier part of it was
    * reported.
    */
   readonly #written = new Map<string, { readonly isBegun: boolean; readonly rest: string }>()

@@ -155,7 +155,7 @@ const maxSessions = 100
 /** Sessions of Streamable HTTP up to revision 2025-11-25, in which the server can send requests. */
 class Sessions {
   readonly #create: () => McpServer
-  /** By session id, ordered by last use. */
+  /** The open sessions by id, least recently used first. */
   readonly #open = new Map<string, Transport>()
 
   constructor(create: () => McpServer) {
@@ -184,7 +184,7 @@ class Sessions {
     const server = this.#create()
     await server.connect(transport)
     const response = await transport.handleRequest(request, { parsedBody })
-    if (transport.sessionId === undefined) await server.close() // The request did not initialize a session, and was refused.
+    if (transport.sessionId === undefined) await server.close() // Refused, because the request was not `initialize`.
     return response
   }
 
@@ -196,6 +196,6 @@ class Sessions {
     }
     this.#open.set(id, transport)
     const [idle] = this.#open.values()
-    if (this.#open.size > maxSessions) idle?.close().catch(() => {}) // Its client is gone, or will initialize again.
+    if (this.#open.size > maxSessions) idle?.close().catch(() => {}) // A client that is still connected starts a new session.
   }
 }
