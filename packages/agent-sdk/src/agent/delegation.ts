@@ -181,8 +181,8 @@ export const questionsOf = (chat: Chat): string[] =>
   isHandOver(chat) ? [chat.id, ...correlations(chat).slice(-1)] : [chat.id]
 
 /**
- * The recipients of an answer to a chat; absent = everyone. Everyone who may read a private question may read
- * its answer too.
+ * The recipients of an answer to a chat; absent = everyone. A private question is answered to its asker, and
+ * to those of its recipients that were not asked.
  */
 export function audienceOf(chat: Chat, self: string): Pick<Draft, 'to'> {
   const { from, to } = chat

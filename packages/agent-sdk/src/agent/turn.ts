@@ -38,9 +38,8 @@ export interface Turn {
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
   reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
   /**
-   * Answers in the main conversation. The answer to a private question has the same audience. A stream of
-   * texts is shown live, and becomes the answer when it ends. Waits while the agent is paused or rate
-   * limited.
+   * Answers in the main conversation. A private question is answered privately. A stream of texts is shown
+   * live, and becomes the answer when it ends. Waits while the agent is paused or rate limited.
    */
   reply(
     answer: string | AsyncIterable<string>,

@@ -82,7 +82,7 @@ export class HttpClient {
     return this.getJson<LogPage>('envelopes', { limit: envelopesPerPage, ...query }, options)
   }
 
-  /** Iterates over pages of the log, up to its end at the time of the last request. */
+  /** Iterates over pages of the log, up to its end at the time of the first request. */
   async *readLogPages(query: LogQuery = {}, options?: RequestOptions): AsyncGenerator<LogPage, void> {
     for (let asked = query; ; ) {
       const page = await this.readLogPage(asked, options)
