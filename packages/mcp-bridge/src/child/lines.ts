@@ -12,7 +12,7 @@ interface LineLimit {
    * this process.
    */
   readonly isPaced?: boolean
-  /** Called with the beginning of a line when it becomes too long, and again at the end of the line. */
+  /** Called with the beginning of a line as soon as the line is too long. */
   readonly onTooLong?: (head: string) => void
   /** Called at the end of a dropped line. If it returns a string, that replaces the line. */
   readonly onDropped?: (line: DroppedText) => string | undefined
