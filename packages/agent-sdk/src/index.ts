@@ -5,9 +5,9 @@ import { openSpace } from './open-space.js'
 import type { SpaceClient } from './space-client.js'
 
 /**
- * Connects to a space. Missing options are read from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT,
- * or from a `.meup` folder; in a browser there are neither. Rejects with `ProtocolError` if the gateway
- * refuses, with `ConnectionError` if it is unreachable.
+ * Connects to a space. Missing options are read from MEUP_URL, MEUP_SPACE, MEUP_TOKEN and MEUP_PARTICIPANT, or from a `.meup`
+ * folder; in a browser there are neither. Rejects with `ProtocolError` if the gateway refuses, with `ConnectionError` if it is
+ * unreachable.
  */
 export async function connect(options: ConnectOptions = {}): Promise<SpaceClient> {
   const enter = options.url === undefined ? takeEntrance() : undefined

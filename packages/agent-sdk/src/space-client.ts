@@ -29,14 +29,12 @@ import { type AgentOptions, isOwnTool, resolveOptions } from './model/options.js
 import type { ModelAgent } from './model/run-model-agent.js'
 
 /**
- * Milliseconds for reading a page of the log over HTTP. Less than the default of `HttpClient`, because an
- * agent waits for it before it answers.
+ * Milliseconds for reading a page of the log over HTTP. Less than the default of `HttpClient`, because an agent waits for it
+ * before it answers.
  */
 const readTimeoutMs = 10_000
 
-/**
- * A participant of a space with the features that agents need: tools, turns, reasoning, and control requests.
- */
+/** A participant of a space with the features that agents need: tools, turns, reasoning, and control requests. */
 export class SpaceClient extends BaseClient {
   readonly #request: DialRequest
   readonly #spaceTools = new SpaceTools(
@@ -96,10 +94,7 @@ export class SpaceClient extends BaseClient {
     )
   }
 
-  /**
-   * Opens a client. Rejects with `ProtocolError` if the gateway refuses, with `ConnectionError` if it is
-   * unreachable.
-   */
+  /** Opens a client. Rejects with `ProtocolError` if the gateway refuses, with `ConnectionError` if it is unreachable. */
   static override async open(dial: Dial, request: DialRequest): Promise<SpaceClient> {
     const { safety } = request
     const client = new SpaceClient(
@@ -111,10 +106,7 @@ export class SpaceClient extends BaseClient {
     return client
   }
 
-  /**
-   * Offers a tool to the space. Calls are answered in every context, independently of this connection's
-   * subscription.
-   */
+  /** Offers a tool to the space. Calls are answered in every context, independently of this connection's subscription. */
   tool<Schema extends InputSchema>(
     name: string,
     definition: ToolDefinition<Schema>,
@@ -131,10 +123,9 @@ export class SpaceClient extends BaseClient {
   }
 
   /**
-   * The tools that this participant may call or propose. `choices`: patterns of `participant/tool`, such as
-   * `['files/read_*', '!files/read_secret', 'me/*']`; default: all tools of participants of kind `mcp`. The
-   * event `tools` announces possible changes. Within a run, use `tools` of the run instead, so that the calls
-   * belong to it.
+   * The tools that this participant may call or propose. `choices`: patterns of `participant/tool`, such as `['files/read_*',
+   * '!files/read_secret', 'me/*']`; default: all tools of participants of kind `mcp`. The event `tools` announces possible
+   * changes. Within a run, use `tools` of the run instead, so that the calls belong to it.
    */
   tools(choices?: readonly string[]): Promise<readonly CallableTool[]> {
     return this.#spaceTools.callable(choices, (tool, args, options) => this.call(tool, args, options))
@@ -156,9 +147,9 @@ export class SpaceClient extends BaseClient {
   }
 
   /**
-   * Answers questions: calls `handler` with a turn for each. If a turn fails or is aborted, its asker gets
-   * the reason ("I could not answer: …"), its runs are cancelled with the reason, `onError` gets the error,
-   * and other turns continue. Resolves when the client is closed.
+   * Answers questions: calls `handler` with a turn for each. If a turn fails or is aborted, its asker gets the reason ("I could
+   * not answer: …"), its runs are cancelled with the reason, `onError` gets the error, and other turns continue. Resolves when
+   * the client is closed.
    */
   answer(
     handler: (turn: Turn) => Promise<unknown>,
@@ -168,8 +159,8 @@ export class SpaceClient extends BaseClient {
   }
 
   /**
-   * Iterates over the turns of this participant, one after another. Ends when the client is closed. An
-   * exception in the loop ends it, and the asker is notified that there is no answer.
+   * Iterates over the turns of this participant, one after another. Ends when the client is closed. An exception in the loop
+   * ends it, and the asker is notified that there is no answer.
    */
   turns(options: TurnOptions = {}): AsyncIterableIterator<Turn> {
     return this.#turns(options).sequence()
@@ -193,8 +184,8 @@ export class SpaceClient extends BaseClient {
   }
 
   /**
-   * Handles control requests with hooks: status, forget, compact, clear, restart, shutdown. `turns` and
-   * `answer` handle them without hooks.
+   * Handles control requests with hooks: status, forget, compact, clear, restart, shutdown. `turns` and `answer` handle them
+   * without hooks.
    */
   control(hooks: ControlHooks): this {
     this.#control.enable(hooks)
@@ -202,9 +193,8 @@ export class SpaceClient extends BaseClient {
   }
 
   /**
-   * Reads the steps that led to an envelope, across agents; the step of rank 1 explains most. `ref`: the
-   * envelope's id or seq. Rejects with `ProtocolError` `not_found` if this participant may not read the
-   * envelope.
+   * Reads the steps that led to an envelope, across agents; the step of rank 1 explains most. `ref`: the envelope's id or seq.
+   * Rejects with `ProtocolError` `not_found` if this participant may not read the envelope.
    */
   why(ref: string | number, query: WhyQuery = {}): Promise<WhyAnswer> {
     return new HttpClient(this.#request).why(ref, query)

@@ -28,9 +28,7 @@ function participants(delays: Record<string, number>) {
     onError: (error) => errors.push(error),
     onLate: (id) => late.push(id),
   })
-  /**
-   * Reads the answers. Returns them with the milliseconds that it took, then lets `advanceMs` pass in total.
-   */
+  /** Reads the answers. Returns them with the milliseconds that it took, then lets `advanceMs` pass in total. */
   const read = async (ids: readonly string[], patience = new Patience(askMs), advanceMs = 20_000) => {
     const begin = performance.now()
     const reading = answers.read(ids, patience).then((values) => ({ values, ms: performance.now() - begin }))

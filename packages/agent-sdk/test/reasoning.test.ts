@@ -263,10 +263,7 @@ describe('interrupting a run', () => {
   })
 })
 
-/**
- * Delivers the echo of the start together with an interruption, like a socket that received both in one
- * packet.
- */
+/** Delivers the echo of the start together with an interruption, like a socket that received both in one packet. */
 async function interruptAtOnce(gateway: ScriptedLine): Promise<void> {
   const [start] = gateway.sent
   if (start === undefined) throw new Error('no start was sent')

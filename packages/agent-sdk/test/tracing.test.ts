@@ -12,9 +12,7 @@ const participants = {
 }
 const foreign = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
 
-/**
- * A space with a tool that returns the `_meta` of its call. `tracing`: the option of all clients but ana's.
- */
+/** A space with a tool that returns the `_meta` of its call. `tracing`: the option of all clients but ana's. */
 async function spaceWith(tracing: boolean) {
   const space = await createTestSpace({ participants })
   const ana = await space.join('ana')

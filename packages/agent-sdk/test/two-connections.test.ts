@@ -24,9 +24,7 @@ async function twice() {
   return { one, other, files, running }
 }
 
-/**
- * Calls the tool with a given JSON-RPC id: clients count from 1 on each connection, so ids are not unique.
- */
+/** Calls the tool with a given JSON-RPC id: clients count from 1 on each connection, so ids are not unique. */
 const callAs = (seat: SpaceClient, id: number | string) =>
   seat.send({
     kind: 'mcp.request',

@@ -19,25 +19,22 @@ export type BridgeOptions = McpServerOptions & {
 }
 
 export interface Bridge {
-  /**
-   * Resolves when the server has ended or the space was closed, and the participant has left. Never rejects.
-   */
+  /** Resolves when the server has ended or the space was closed, and the participant has left. Never rejects. */
   readonly ended: Promise<{ reason: string }>
   /** Stops the server. Answers open calls with an error (-32000), then leaves the space. */
   close(): Promise<void>
 }
 
 /**
- * Makes an MCP server a participant: relays requests to it, and its responses unchanged [MEUP-3.8].
- * Notifications and elicitations about a call are sent to its caller, resource updates to subscribers, and
- * list changes to everyone. If the caller is uncertain, notifications are logged and elicitations declined.
- * Rejects if the server does not start, with an error that names it, or if `connect` fails; in both cases
- * without leaving a process or connection behind.
+ * Makes an MCP server a participant: relays requests to it, and its responses unchanged [MEUP-3.8]. Notifications and
+ * elicitations about a call are sent to its caller, resource updates to subscribers, and list changes to everyone. If the
+ * caller is uncertain, notifications are logged and elicitations declined. Rejects if the server does not start, with an error
+ * that names it, or if `connect` fails; in both cases without leaving a process or connection behind.
  */
 export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): Promise<Bridge> {
   const log = limitLines(options.log)
-  // Until the participant has connected, no one has read a list or subscribed, so list changes are ignored
-  // and all else is logged.
+  // Until the participant has connected, no one has read a list or subscribed, so list changes are ignored and all else is
+  // logged.
   let announce = (payload: McpRequestPayload): void => {
     if (!isListChange.test(payload.method)) log(describeNotification(payload))
   }
@@ -62,8 +59,7 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
     if (payload.method === 'notifications/tools/list_changed') tasks.onListChanged()
     if (isListChange.test(payload.method)) announcements.send(payload)
     else if (payload.method === 'notifications/resources/updated') {
-      // One envelope per subscriber, because the gateway refuses an envelope if one of its addressees has
-      // left.
+      // One envelope per subscriber, because the gateway refuses an envelope if one of its addressees has left.
       for (const each of resources.listSubscribers(payload.params)) announcements.send(payload, each)
     } else if (!callers.notifyOnlyCaller(payload)) {
       log(describeNotification(payload))
@@ -138,10 +134,7 @@ const declined = { action: 'decline' } as const
 /** Milliseconds that a caller gets to answer an elicitation. */
 const answerTimeoutMs = 240_000
 
-/**
- * Forwards an elicitation to the caller [MEUP-3.26]. Declines if the caller is absent, or does not support
- * elicitations.
- */
+/** Forwards an elicitation to the caller [MEUP-3.26]. Declines if the caller is absent, or does not support elicitations. */
 async function askCaller(
   space: SpaceClient,
   { id, from, context }: RelayedRequest,
@@ -188,8 +181,8 @@ class ResourceSubscriptions {
   }
 
   /**
-   * Answers an unsubscribe request in place of the server while other participants are subscribed: the server
-   * has only one client, so it would end all subscriptions.
+   * Answers an unsubscribe request in place of the server while other participants are subscribed: the server has only one
+   * client, so it would end all subscriptions.
    */
   answer(from: string, { method, params }: McpRequestPayload): McpResponsePayload | undefined {
     if (method !== 'resources/unsubscribe') return undefined
@@ -208,10 +201,7 @@ class ResourceSubscriptions {
   }
 }
 
-/**
- * Sends notifications about changes. If a resource or list changes quickly, sends only the first and the last
- * one.
- */
+/** Sends notifications about changes. If a resource or list changes quickly, sends only the first and the last one. */
 class Announcements {
   readonly #space: Pick<SpaceClient, 'send'>
   readonly #log: (line: string) => void

@@ -14,15 +14,12 @@ export interface RelayedCall {
 const quietMs = 60_000
 
 /**
- * Finds the call that a message belongs to if it does not name one, such as a log message over stdio. To keep
- * private calls private, a call is found only if no other participant's call could be meant.
+ * Finds the call that a message belongs to if it does not name one, such as a log message over stdio. To keep private calls
+ * private, a call is found only if no other participant's call could be meant.
  */
 export class Callers {
   readonly #running = new Set<RelayedCall>()
-  /**
-   * When the last call of each participant ended, and when it last cancelled a call, on which the server may
-   * still work.
-   */
+  /** When the last call of each participant ended, and when it last cancelled a call, on which the server may still work. */
   readonly #endedAt = new Map<string, number>()
   readonly #gaveUpAt = new Map<string, number>()
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { isObject } from '@meup/folds'
 import { getNumberText, omitUndefined, parseExact, stringifyExact } from '@meup/protocol'
 
-// MCP SDKs parse numbers and encode them with `JSON.stringify`, which loses digits of large ones. The
-// functions below preserve them.
+// MCP SDKs parse numbers and encode them with `JSON.stringify`, which loses digits of large ones. The functions below preserve
+// them.
 
 /** Key in `_meta` of a call for its arguments as JSON, used if the SDK's copy has lost digits. */
 const argumentsKey = 'meup/arguments'
@@ -33,8 +33,8 @@ const mark = `${randomUUID()}:`
 const marked = new RegExp(`(\\\\*")${mark}([-+.\\deE]+)\\1`, 'g')
 
 /**
- * Returns the id of a request for its response. An integer beyond 2^53, such as a random 64-bit id, is
- * converted to a marked string for `restoreNumbers`.
+ * Returns the id of a request for its response. An integer beyond 2^53, such as a random 64-bit id, is converted to a marked
+ * string for `restoreNumbers`.
  */
 export function markId(holder: Readonly<Record<string, unknown>>, key: string): unknown {
   const id = holder[key]
@@ -75,10 +75,7 @@ function markMembers(value: unknown): unknown {
 export const restoreNumbers = (json: string): string =>
   json.includes(mark) ? json.replaceAll(marked, '$2') : json
 
-/**
- * Restores numbers in the body of a response, line by line: JSON contains no line breaks, and events end with
- * one.
- */
+/** Restores numbers in the body of a response, line by line: JSON contains no line breaks, and events end with one. */
 export function restoreResponse(response: Response): Response {
   if (response.body === null) return response
   let rest: Buffer = Buffer.alloc(0)

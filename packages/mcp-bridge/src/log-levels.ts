@@ -12,8 +12,8 @@ const maxAskers = 1000
 const perRequest = '2026-07-28'
 
 /**
- * The log levels that participants have set. A server has only one client and thus one level: it gets the
- * most verbose of these, and messages are then filtered for each participant.
+ * The log levels that participants have set. A server has only one client and thus one level: it gets the most verbose of
+ * these, and messages are then filtered for each participant.
  */
 export class LogLevels {
   readonly #isPerRequest: boolean
@@ -38,10 +38,7 @@ export class LogLevels {
     return this.#isPerRequest || this.#wanted === (this.#serverLevel ?? usual) ? { result: {} } : undefined
   }
 
-  /**
-   * Changes a request for the server: sets the most verbose level, or adds the participant's level to the
-   * request.
-   */
+  /** Changes a request for the server: sets the most verbose level, or adds the participant's level to the request. */
   prepare(asker: string, request: McpRequestPayload): McpRequestPayload {
     const { method, params } = request
     const own = this.#byAsker.get(asker)

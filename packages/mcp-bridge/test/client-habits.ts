@@ -1,7 +1,4 @@
-/**
- * An unusual behaviour of MCP clients that the specification does not cover (`sends`), and how it is handled
- * (`here`).
- */
+/** An unusual behaviour of MCP clients that the specification does not cover (`sends`), and how it is handled (`here`). */
 export interface ClientHabit {
   readonly sends: string
   readonly here: string

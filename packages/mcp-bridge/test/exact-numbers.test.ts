@@ -8,10 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 const numbers =
   '{"id":9007199254740993,"price":0.1000,"deep":[{"n":-2047948614742839297,"one":1.0,"e":1E5}],"end":true}'
 
-/**
- * Code of an MCP server: returns the responses to a line. Its only tool returns its arguments, as text and as
- * JSON.
- */
+/** Code of an MCP server: returns the responses to a line. Its only tool returns its arguments, as text and as JSON. */
 const answerLine = `function answerLine(line) {
   const { id, method } = JSON.parse(line)
   if (id === undefined) return []

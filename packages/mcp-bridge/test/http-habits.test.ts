@@ -78,8 +78,8 @@ const shown: Record<keyof typeof addressHabits, () => Promise<void>> = {
 const events = (body: string) => new Response(body, { headers: { 'content-type': 'text/event-stream' } })
 
 /**
- * Makes a call over HTTP, and returns its response. `respond`: creates the server's HTTP response, given the
- * id of the call, or `undefined` when a stream is resumed.
+ * Makes a call over HTTP, and returns its response. `respond`: creates the server's HTTP response, given the id of the call, or
+ * `undefined` when a stream is resumed.
  */
 async function answered(respond: (id: number | undefined) => Promise<Response>) {
   const server = await serveHttp('sessions')

@@ -15,10 +15,7 @@ async function bridged(server: McpServerOptions) {
 
 const setLevel = (asker: SpaceClient, level: string) => asker.request('talker', 'logging/setLevel', { level })
 
-/**
- * Calls a tool that logs a message of each level. Returns the levels of the messages that the caller
- * receives.
- */
+/** Calls a tool that logs a message of each level. Returns the levels of the messages that the caller receives. */
 async function logged(asker: SpaceClient): Promise<unknown[]> {
   const levels: unknown[] = []
   await asker.call('talker/talk', {}, { onNotification: ({ params }) => levels.push(params?.level) })
@@ -34,8 +31,7 @@ test('a log level is that of who has set it: others get what they got', async ()
   expect(await logged(eve)).toEqual(['debug', 'info', 'error'])
   await setLevel(ana, 'debug')
   expect(await logged(ana)).toEqual(['debug', 'info', 'error'])
-  // Participants without a level get messages from `info` on, once the server logs more because of another
-  // participant.
+  // Participants without a level get messages from `info` on, once the server logs more because of another participant.
   expect(await logged(eve)).toEqual(['info', 'error'])
   await setLevel(eve, 'error')
   expect(await logged(eve)).toEqual(['error'])

@@ -6,10 +6,7 @@ const report = (progress: string, token = '$TOKEN') =>
   `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${token},${progress}}}`
 const answer = '{"jsonrpc":"2.0","id":$ID,"result":{"done":true}}'
 
-/**
- * Calls a tool that writes these lines. Returns the response, and the progress notifications that the caller
- * receives.
- */
+/** Calls a tool that writes these lines. Returns the response, and the progress notifications that the caller receives. */
 async function callWithLines(lines: string[], progressToken: unknown, running = serve('rawServer')) {
   const { relay } = await running
   const heard: McpRequestPayload[] = []

@@ -115,9 +115,7 @@ describe('a call given up', () => {
   })
 })
 
-/**
- * Messages that the server must have received: among them a request, and its cancellation with the same id.
- */
+/** Messages that the server must have received: among them a request, and its cancellation with the same id. */
 function cancellation(reason: unknown = expect.any(String)) {
   return [
     seen({ method: 'initialize' }),

@@ -8,10 +8,7 @@ import { some } from '../../../test/support/soak.js'
 import { failureResult } from '../src/serve/results.js'
 import { openClient, serveSpace, token } from './support/served.js'
 
-/**
- * Methods that the clients of both MCP SDKs have. After `listTools`, `callTool` validates results with the
- * output schemas.
- */
+/** Methods that the clients of both MCP SDKs have. After `listTools`, `callTool` validates results with the output schemas. */
 interface Validating {
   listTools(): Promise<unknown>
   callTool(params: { name: string; arguments?: Record<string, unknown> }): Promise<object>

@@ -10,10 +10,7 @@ interface Form {
   readonly choices: readonly string[]
 }
 
-/**
- * A participant `eve` that proposes calls of `shell`, and a client with forms, whose user answers with
- * `fillIn`.
- */
+/** A participant `eve` that proposes calls of `shell`, and a client with forms, whose user answers with `fillIn`. */
 async function stage(mode: Era, fillIn: (form: Form) => object = () => ({ action: 'decline' })) {
   const { space, served, url } = await serveSpace({
     more: { eve: ['mcp.proposal', 'chat'], shell: ['mcp.*'] },

@@ -8,21 +8,18 @@ import type { DialRequest } from '../client/transport.js'
 
 export interface ConnectOptions extends Partial<Omit<DialRequest, 'session'>> {
   /**
-   * The session id of the program [MEUP-2.14]. Default: MEUP_SESSION, otherwise an id per process. `false` =
-   * none, for clients that only read or send a single request.
+   * The session id of the program [MEUP-2.14]. Default: MEUP_SESSION, otherwise an id per process. `false` = none, for clients
+   * that only read or send a single request.
    */
   readonly session?: string | false
   /** The participant whose token is read from `.meup/tokens`. */
   readonly as?: string
   /**
-   * Reads earlier open proposals over HTTP, so that `proposals` contains them. Otherwise it contains only
-   * those received on this connection. Cannot be combined with `after` or `tail`.
+   * Reads earlier open proposals over HTTP, so that `proposals` contains them. Otherwise it contains only those received on
+   * this connection. Cannot be combined with `after` or `tail`.
    */
   readonly openProposals?: boolean
-  /**
-   * The folder where the search for `.meup` starts; it continues in parent folders. Default: the working
-   * directory.
-   */
+  /** The folder where the search for `.meup` starts; it continues in parent folders. Default: the working directory. */
   readonly directory?: string
 }
 

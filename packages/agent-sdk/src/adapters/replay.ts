@@ -14,9 +14,9 @@ import { importFrom } from './ai-sdk/load.js'
 
 export interface ReplayOptions {
   /**
-   * The answering model: a model object of the `ai` package, or `vendor/name`. The latter uses the package
-   * `@ai-sdk/vendor` if `directory` has it, otherwise the AI Gateway. With a `baseURL`: the name of a model
-   * at that server. Default: the original model.
+   * The answering model: a model object of the `ai` package, or `vendor/name`. The latter uses the package `@ai-sdk/vendor` if
+   * `directory` has it, otherwise the AI Gateway. With a `baseURL`: the name of a model at that server. Default: the original
+   * model.
    */
   readonly model?: AgentModel
   readonly baseURL?: string
@@ -25,9 +25,8 @@ export interface ReplayOptions {
   /** Sent to `baseURL` only, never to an address from the transcript. */
   readonly apiKey?: string
   /**
-   * Decides whether prompts may be sent to the server named in the transcript, if no `baseURL` is given. The
-   * transcript may come from anyone, so the address may be malicious. Default: `replayTurn` rejects with
-   * `unconfirmed_address`.
+   * Decides whether prompts may be sent to the server named in the transcript, if no `baseURL` is given. The transcript may
+   * come from anyone, so the address may be malicious. Default: `replayTurn` rejects with `unconfirmed_address`.
    */
   readonly confirmAddress?: (address: string) => boolean | Promise<boolean>
   /** Folder in which packages and models are looked up; default: the working directory. */
@@ -39,10 +38,7 @@ export interface ReplayOptions {
 export interface Replayed {
   /** Prompts, reasoning, answers and tool results, in the form of a turn's transcript. */
   readonly entries: readonly LogEntry[]
-  /**
-   * Number of messages that differ from the original, because secrets and the middle of long texts were not
-   * stored.
-   */
+  /** Number of messages that differ from the original, because secrets and the middle of long texts were not stored. */
   readonly changedMessages: number
 }
 
@@ -50,8 +46,8 @@ export interface Replayed {
 const moreSteps = 3
 
 /**
- * Repeats a turn with a model. Calls get their recorded results; nothing is executed or sent to a space.
- * Rejects with `TranscriptError` if the prompts were not stored.
+ * Repeats a turn with a model. Calls get their recorded results; nothing is executed or sent to a space. Rejects with
+ * `TranscriptError` if the prompts were not stored.
  */
 export async function replayTurn(
   entries: readonly LogEntry[],
@@ -136,9 +132,7 @@ function readMessage({ message }: PromptContent['messages'][number]): Message {
 const isChanged = ({ message, hash }: PromptContent['messages'][number]): boolean =>
   measureText(JSON.stringify(message ?? null)).hash !== hash
 
-/**
- * Returns user messages added during the turn. Other messages in later prompts follow from earlier answers.
- */
+/** Returns user messages added during the turn. Other messages in later prompts follow from earlier answers. */
 class Steering {
   readonly #known: Set<string>
 
@@ -155,9 +149,7 @@ class Steering {
   }
 }
 
-/**
- * The tools offered to the model, which are not run; `undefined` if they equal those of the previous prompt.
- */
+/** The tools offered to the model, which are not run; `undefined` if they equal those of the previous prompt. */
 function toOffer(prompt: PromptContent | undefined): Offer | undefined {
   const offered = prompt?.tools.offered as readonly Pick<OfferedTool, 'name' | 'inputSchema'>[] | undefined
   const unused = { participant: '', rationaleKey: '', propertyNames: new Map<string, string>() }
@@ -214,8 +206,8 @@ async function chooseModel(
   { model: wanted, apiKey, ...options }: ReplayOptions,
   directory: string,
 ): Promise<ModelOptions> {
-  // Headers from a file could select another account or another host behind a proxy, so they are ignored;
-  // agents do not record any.
+  // Headers from a file could select another account or another host behind a proxy, so they are ignored; agents do not record
+  // any.
   const { reasoningIsSummary, replayReasoning, headers: _, ...settings } = (then.settings ?? {}) as Then
   const common = { settings, ...omitUndefined({ reasoningIsSummary, replayReasoning }) }
   const model = wanted ?? then.model

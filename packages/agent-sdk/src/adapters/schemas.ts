@@ -21,8 +21,8 @@ export async function compileJsonSchema(
 }
 
 /**
- * Converts a zod schema of a version without `toJSONSchema`: zod 3, 4.0 and 4.1. Rejects if the package for
- * that is not installed.
+ * Converts a zod schema of a version without `toJSONSchema`: zod 3, 4.0 and 4.1. Rejects if the package for that is not
+ * installed.
  */
 export async function describeZod(schema: object): Promise<JsonSchema> {
   const converter = '_zod' in schema ? undefined : await import('zod-to-json-schema').catch(() => undefined)

@@ -110,8 +110,8 @@ type Row = { number: number; hash: string; parent: string | null; at: number; tu
 type Body = Pick<Commit, 'content' | 'message' | 'metadata'>
 
 /**
- * The transcript of one participant, in an SQLite file that only its owner can read. Each commit contains the
- * hash of the previous one. Several processes may append. Appended commits survive a crash of the process.
+ * The transcript of one participant, in an SQLite file that only its owner can read. Each commit contains the hash of the
+ * previous one. Several processes may append. Appended commits survive a crash of the process.
  */
 export class TranscriptFile implements TranscriptStore {
   readonly #db: Database.Database
@@ -186,8 +186,7 @@ export class TranscriptFile implements TranscriptStore {
   }
 
   /**
-   * Finds a commit by hash prefix, by the id of an envelope, or by the id of a turn (its last commit).
-   * `'several'` = ambiguous.
+   * Finds a commit by hash prefix, by the id of an envelope, or by the id of a turn (its last commit). `'several'` = ambiguous.
    */
   find(name: string): KeptEntry | 'several' | undefined {
     const byHash = /^[\da-f]{4,64}$/.test(name)
@@ -372,10 +371,7 @@ function findProblem(row: Row, parent: string | null, number: number): string | 
   }
 }
 
-/**
- * Kept referenced: garbage-collecting a database aborts Node 24.19 and newer if better-sqlite3 12 was
- * compiled for it.
- */
+/** Kept referenced: garbage-collecting a database aborts Node 24.19 and newer if better-sqlite3 12 was compiled for it. */
 let first: Database.Database | undefined
 
 /** Whether better-sqlite3 13 can be used: its prebuilt addons need Node-API 10 and crash Node 20. */

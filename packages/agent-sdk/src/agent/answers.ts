@@ -2,13 +2,13 @@ import { ConnectionError } from '../client/errors.js'
 import { setLongTimeout } from '../client/wait.js'
 
 /**
- * Minimum milliseconds between two requests to a participant that announces changes. Announcements in between
- * lead to one request.
+ * Minimum milliseconds between two requests to a participant that announces changes. Announcements in between lead to one
+ * request.
  */
 const minIntervalMs = 1000
 /**
- * Milliseconds during which requests to a participant that timed out are not awaited: the first, and the
- * maximum; they double each time.
+ * Milliseconds during which requests to a participant that timed out are not awaited: the first, and the maximum; they double
+ * each time.
  */
 const [firstBackoffMs, maxBackoffMs] = [10_000, 600_000]
 /** Milliseconds to wait for a new answer before the cached one is used. */
@@ -45,10 +45,7 @@ interface AnswersOptions<Value> {
   readonly onLate?: (id: string) => void
 }
 
-/**
- * Caches the answers of participants to one kind of request, and repeats the request when an answer may have
- * changed.
- */
+/** Caches the answers of participants to one kind of request, and repeats the request when an answer may have changed. */
 export class Answers<Value> {
   readonly #options: AnswersOptions<Value>
   readonly #known = new Map<string, Asked<Value>>()
@@ -58,17 +55,15 @@ export class Answers<Value> {
   }
 
   /**
-   * Returns the cached answers in the order of `ids`. Requests missing and stale ones, and waits for them
-   * while `patience` lasts.
+   * Returns the cached answers in the order of `ids`. Requests missing and stale ones, and waits for them while `patience`
+   * lasts.
    */
   async read(ids: readonly string[], patience: Patience): Promise<readonly Value[]> {
     await patience.wait(ids.flatMap((id) => this.#refresh(id) ?? []))
     return ids.map((id) => this.#known.get(id)?.value ?? this.#options.none)
   }
 
-  /**
-   * Marks an answer as stale, and requests a new one; immediately if the participant announced the change.
-   */
+  /** Marks an answer as stale, and requests a new one; immediately if the participant announced the change. */
   expire(id: string, { isAnnounced = false } = {}): void {
     const known = this.#known.get(id)
     if (known === undefined) return
@@ -77,9 +72,7 @@ export class Answers<Value> {
     if (isAnnounced && known.hasFailed) this.#begin(id, known)
   }
 
-  /**
-   * Called when a participant sends an envelope: if its last request failed, repeats it at growing intervals.
-   */
+  /** Called when a participant sends an envelope: if its last request failed, repeats it at growing intervals. */
   onSent(id: string): void {
     const known = this.#known.get(id)
     if (known?.hasFailed !== true) return

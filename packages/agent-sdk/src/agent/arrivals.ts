@@ -29,9 +29,9 @@ interface Parts {
 }
 
 /**
- * Keeps messages that arrive before the program has registered handlers. The first handler, and those
- * registered in the same tick, get them in log order. Unhandled messages are reported once, after ten
- * seconds. Messages of a replay are kept until its end, because their answers may follow.
+ * Keeps messages that arrive before the program has registered handlers. The first handler, and those registered in the same
+ * tick, get them in log order. Unhandled messages are reported once, after ten seconds. Messages of a replay are kept until its
+ * end, because their answers may follow.
  */
 export class Arrivals implements ClientHandler {
   readonly #space: BaseClient
@@ -60,10 +60,7 @@ export class Arrivals implements ClientHandler {
     return this.#receivers.size > 0
   }
 
-  /**
-   * Adds a handler for chats and cancellations, and passes kept messages to it. Returns a function that
-   * removes it.
-   */
+  /** Adds a handler for chats and cancellations, and passes kept messages to it. Returns a function that removes it. */
   take(receive: Receive): () => void {
     this.#receivers.add(receive)
     if (this.#kept.size === 0) this.#isTaken = true
@@ -157,10 +154,7 @@ export class Arrivals implements ClientHandler {
     for (const { chat } of kept) this.#pass(chat)
   }
 
-  /**
-   * Passes a message to one handler. Reports exceptions, which come from callbacks of the program such as
-   * `trigger`.
-   */
+  /** Passes a message to one handler. Reports exceptions, which come from callbacks of the program such as `trigger`. */
   pass(envelope: AnyEnvelope, receive: Receive): void {
     try {
       receive(envelope)

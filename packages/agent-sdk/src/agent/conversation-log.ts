@@ -16,10 +16,7 @@ import { audienceOf } from './delegation.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 
-/**
- * Kinds that change the conversation: messages, cancellations, erasures, prunings, and requests to clear the
- * memory.
- */
+/** Kinds that change the conversation: messages, cancellations, erasures, prunings, and requests to clear the memory. */
 const kinds = [Kind.chat, Kind.chatCancel, Kind.participantClear, Kind.systemSpace]
 /** Milliseconds after a failure until the log is read again. Turns wait for such reads. */
 const retryMs = 60_000
@@ -37,8 +34,8 @@ interface Parts {
 }
 
 /**
- * The main conversation, as far as this participant may read it: messages received since the first use, and
- * older ones read from the log on demand.
+ * The main conversation, as far as this participant may read it: messages received since the first use, and older ones read
+ * from the log on demand.
  */
 export class ConversationLog implements ClientHandler {
   readonly #client: BaseClient
@@ -102,8 +99,8 @@ export class ConversationLog implements ClientHandler {
   }
 
   /**
-   * The known messages before `trigger` (default: all), oldest first. A private message is included only if
-   * all readers of the answer may read it.
+   * The known messages before `trigger` (default: all), oldest first. A private message is included only if all readers of the
+   * answer may read it.
    */
   before(trigger: Chat | undefined): readonly TranscriptMessage[] {
     const { to: audience } = trigger === undefined ? {} : audienceOf(trigger, this.#client.id)
@@ -116,8 +113,8 @@ export class ConversationLog implements ClientHandler {
   }
 
   /**
-   * Whether the messages up to `through`, as known at seq `asOf`, are unchanged: none was retracted, erased
-   * or forgotten since. False if uncertain.
+   * Whether the messages up to `through`, as known at seq `asOf`, are unchanged: none was retracted, erased or forgotten since.
+   * False if uncertain.
    */
   holds({ through, asOf }: { readonly through: number; readonly asOf: number }): boolean {
     if (this.knownFrom > asOf + 1 || this.#cleared > asOf) return false
@@ -140,8 +137,8 @@ export class ConversationLog implements ClientHandler {
   }
 
   /**
-   * Messages of other participants in the last `ms`, oldest first, without those that this participant is
-   * known to have answered.
+   * Messages of other participants in the last `ms`, oldest first, without those that this participant is known to have
+   * answered.
    */
   async findMissed(ms: number): Promise<readonly Chat[]> {
     const since = this.#client.gatewayTime() - ms
@@ -159,8 +156,8 @@ export class ConversationLog implements ClientHandler {
   }
 
   /**
-   * Returns whether this participant has already answered a question, from any of its clients. Rejects if the
-   * log cannot be read.
+   * Returns whether this participant has already answered a question, from any of its clients. Rejects if the log cannot be
+   * read.
    */
   isTaken(question: Chat): Promise<boolean> {
     // One lookup at a time, because the gateway limits concurrent requests.

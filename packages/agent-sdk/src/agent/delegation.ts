@@ -30,14 +30,14 @@ const askMs = 300_000
 /** Milliseconds to wait for an absent agent to connect, and for one whose program is starting. */
 const [awayMs, startingMs] = [2000, 120_000]
 /**
- * Maximum thoughts reported from another agent, and maximum characters of a thought, of an answer, and of a
- * handed-over question.
+ * Maximum thoughts reported from another agent, and maximum characters of a thought, of an answer, and of a handed-over
+ * question.
  */
 const [maxThoughts, maxThoughtChars, maxAnswerChars, maxQuestionChars] = [50, 300, 2000, 200_000]
 
 /**
- * Asks another agent about the trigger of a turn. The run of the turn reports that agent's thoughts, answer
- * and cost. Rejects with `participant_away`, `timeout` (default 300,000 ms), or the gateway's refusal.
+ * Asks another agent about the trigger of a turn. The run of the turn reports that agent's thoughts, answer and cost. Rejects
+ * with `participant_away`, `timeout` (default 300,000 ms), or the gateway's refusal.
  */
 export async function askAgent(
   { space, trigger, signal: ended, run }: Delegator,
@@ -151,8 +151,8 @@ class Report {
 }
 
 /**
- * Creates the chat that hands the trigger of a turn to another agent [MEUP-3.30]. The chat and its answer
- * have the audience of the question; the answer correlates with the original question.
+ * Creates the chat that hands the trigger of a turn to another agent [MEUP-3.30]. The chat and its answer have the audience of
+ * the question; the answer correlates with the original question.
  */
 export function createHandOver(trigger: Chat, self: string, agent: string, note = ''): Draft {
   const { from, to, payload } = trigger
@@ -173,16 +173,13 @@ export function createHandOver(trigger: Chat, self: string, agent: string, note 
   }
 }
 
-/**
- * The ids that an answer to a chat correlates with: the chat, and the original question if the chat hands one
- * over.
- */
+/** The ids that an answer to a chat correlates with: the chat, and the original question if the chat hands one over. */
 export const questionsOf = (chat: Chat): string[] =>
   isHandOver(chat) ? [chat.id, ...correlations(chat).slice(-1)] : [chat.id]
 
 /**
- * The recipients of an answer to a chat; absent = everyone. A private question is answered to its asker, and
- * to those of its recipients that were not asked.
+ * The recipients of an answer to a chat; absent = everyone. A private question is answered to its asker, and to those of its
+ * recipients that were not asked.
  */
 export function audienceOf(chat: Chat, self: string): Pick<Draft, 'to'> {
   const { from, to } = chat

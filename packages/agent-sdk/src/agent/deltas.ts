@@ -7,10 +7,7 @@ import { guardText } from './guard-text.js'
 
 /** Milliseconds between two deltas of a client: the space accepts 50 per second [MEUP-13.14]. */
 const intervalMs = 25
-/**
- * Characters of preceding text that are scanned with each delta, because secrets are recognized by their
- * context.
- */
+/** Characters of preceding text that are scanned with each delta, because secrets are recognized by their context. */
 const guardedChars = 200
 /** Maximum characters of a delta, so that the delta and its context fit in one scan. */
 const maxDeltaChars = 4000
@@ -28,10 +25,7 @@ export class LiveText {
   #index = 0
   readonly #about: About
   readonly #deltas: Deltas
-  /**
-   * Set if the text may turn out to be a thought: it is masked like one, and not sent while thoughts are
-   * hidden.
-   */
+  /** Set if the text may turn out to be a thought: it is masked like one, and not sent while thoughts are hidden. */
   readonly #isHidden: (() => boolean) | undefined
 
   constructor(about: About, isHidden: (() => boolean) | undefined, deltas: Deltas) {
@@ -88,10 +82,7 @@ export class LiveText {
     return { draft: { kind: Kind.chatDelta, ...this.#about, payload }, isLast: end === this.#text.length }
   }
 
-  /**
-   * Index up to which the text can be sent: not within a character, nor within a word that may be part of a
-   * secret.
-   */
+  /** Index up to which the text can be sent: not within a character, nor within a word that may be part of a secret. */
   #sendableEnd(): number {
     let end = Math.min(this.#text.length, this.#sent + maxDeltaChars)
     if (this.#isHidden !== undefined && end === this.#text.length) {
@@ -157,10 +148,7 @@ export class Deltas {
     if (other !== undefined) this.schedule(other)
   }
 
-  /**
-   * Sends a delta. If it fails, such as by exceeding a limit of the space, only the final chat contains that
-   * text.
-   */
+  /** Sends a delta. If it fails, such as by exceeding a limit of the space, only the final chat contains that text. */
   #send(text: LiveText, { draft, isLast }: { readonly draft: Draft; readonly isLast: boolean }): void {
     try {
       this.#client.post(draft)

@@ -16,8 +16,8 @@ const maxOpen = 16
 const maxOwn = 1000
 
 /**
- * Answers elicitations about the calls of this connection with the call's handler, or declines them if it has
- * none. Also declines those about its chats, if this program answers questions [MEUP-3.26].
+ * Answers elicitations about the calls of this connection with the call's handler, or declines them if it has none. Also
+ * declines those about its chats, if this program answers questions [MEUP-3.26].
  */
 export class AskedElicitations implements ClientHandler {
   readonly #space: Pick<BaseClient, 'id' | 'sendPaced'>
@@ -47,8 +47,7 @@ export class AskedElicitations implements ClientHandler {
       this.#requests.findElicited(envelope) ??
       (this.#isAboutAnswer(envelope) ? { onElicitation: decline } : undefined)
     if (elicited !== undefined) {
-      // The proposer of a call, if another participant made it, receives the elicitation but is not its
-      // addressee.
+      // The proposer of a call, if another participant made it, receives the elicitation but is not its addressee.
       if (!envelope.to?.includes(this.#space.id)) return
       const question = envelope as Request
       const open = [...this.#open.values()].filter((each) => each.question.from === question.from)

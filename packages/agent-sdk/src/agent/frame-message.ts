@@ -5,10 +5,7 @@ const breaks = '\\n\\v\\f\\r\\x1c-\\x1e\\x85\\u2028\\u2029'
 const lineBreak = new RegExp(`\\r\\n|[${breaks}]`, 'g')
 const lineOfText = new RegExp(`(^|[${breaks}])([^${breaks}]+)`, 'g')
 
-/**
- * Quotes each line of a foreign text. Replaces role and turn markers by words, and removes invisible
- * characters.
- */
+/** Quotes each line of a foreign text. Replaces role and turn markers by words, and removes invisible characters. */
 export const quoteText = (text: string): string => `> ${quoteForPrompt(text)}`
 
 /** Quotes all lines but the first, for a text that continues a line of the prompt. */
@@ -25,15 +22,12 @@ export interface SaidText {
 }
 
 /**
- * Formats a message for a prompt: `ana: Can we deploy?`. Further lines begin with `> `, so that a text cannot
- * imitate another speaker or its own end.
+ * Formats a message for a prompt: `ana: Can we deploy?`. Further lines begin with `> `, so that a text cannot imitate another
+ * speaker or its own end.
  */
 export const frameMessage = ({ from, text }: SaidText): string => `${from}: ${quoteForPrompt(text)}`
 
-/**
- * Beginnings of the lines that report the outcome of a call to a model, normalized to lower-case letters and
- * digits.
- */
+/** Beginnings of the lines that report the outcome of a call to a model, normalized to lower-case letters and digits. */
 const ownBeginnings = [
   'approvedby',
   'thisneededanapproval',
@@ -42,10 +36,7 @@ const ownBeginnings = [
   'thetoolfailed',
   'donethetoolgaveback',
 ]
-/**
- * Formats a tool result for a prompt. Code and data stay unchanged; only lines that begin like such a report
- * are quoted.
- */
+/** Formats a tool result for a prompt. Code and data stay unchanged; only lines that begin like such a report are quoted. */
 export const frameResult = (text: string): string =>
   sanitize(text).replace(lineOfText, (_, before: string, line: string) =>
     isLikeOurs(line) ? `${before}> ${line}` : `${before}${line}`,

@@ -5,10 +5,7 @@ import { setLongTimeout } from '../client/wait.js'
 
 type Asker = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'from' | 'session'>
 
-/**
- * Milliseconds after which an absent participant counts as gone; runs without a session have the same limit
- * [MEUP-2.16].
- */
+/** Milliseconds after which an absent participant counts as gone; runs without a session have the same limit [MEUP-2.16]. */
 const goneMs = 60_000
 
 interface GoneAskersOptions {
@@ -19,8 +16,8 @@ interface GoneAskersOptions {
 }
 
 /**
- * Detects askers that can no longer receive an answer: those of a session when it ends [MEUP-3.29], those
- * without a session after a long absence.
+ * Detects askers that can no longer receive an answer: those of a session when it ends [MEUP-3.29], those without a session
+ * after a long absence.
  */
 export class GoneAskers implements ClientHandler {
   readonly #options: GoneAskersOptions

@@ -11,8 +11,8 @@ export const maxSchemaChars = 65_536
 const prose: ReadonlySet<string> = new Set(['description', 'title', '$comment'])
 
 /**
- * Makes a tool definition safe for a prompt, because its owner may not be trustworthy: masks and cuts prose,
- * and replaces prompt markers in all other texts.
+ * Makes a tool definition safe for a prompt, because its owner may not be trustworthy: masks and cuts prose, and replaces
+ * prompt markers in all other texts.
  */
 export const guardDefinition = (
   definition: Readonly<Record<string, unknown>>,

@@ -6,10 +6,7 @@ import { frameMessage } from './frame-message.js'
 export interface MemoryBounds {
   /** Maximum messages; default 40. */
   readonly messages?: number
-  /**
-   * Maximum estimated tokens of the texts: one per four characters, or per East Asian character. Default
-   * 20,000.
-   */
+  /** Maximum estimated tokens of the texts: one per four characters, or per East Asian character. Default 20,000. */
   readonly tokens?: number
 }
 
@@ -42,8 +39,7 @@ export function takeLatest(
 }
 
 /**
- * A message in the form of the `ai` package. A message of another participant begins with the sender's name,
- * see `framingRule`.
+ * A message in the form of the `ai` package. A message of another participant begins with the sender's name, see `framingRule`.
  */
 export interface HistoryMessage {
   readonly role: 'user' | 'assistant'

@@ -37,9 +37,9 @@ interface Waiting {
 }
 
 /**
- * Sends an asker notifications about its request: progress, log messages, partial output [MEUP-3.8]. Limits
- * their rate, so that answers can be sent as well: sends only the latest progress, joins log messages, and
- * reports the number of dropped notifications before the answer.
+ * Sends an asker notifications about its request: progress, log messages, partial output [MEUP-3.8]. Limits their rate, so that
+ * answers can be sent as well: sends only the latest progress, joins log messages, and reports the number of dropped
+ * notifications before the answer.
  */
 export class RequestNotifications {
   readonly #client: Pick<BaseClient, 'send'>
@@ -71,8 +71,8 @@ export class RequestNotifications {
   }
 
   /**
-   * Ends the notifications of a request; call it before the request is answered. `isAwaited`: the asker still
-   * waits for the answer.
+   * Ends the notifications of a request; call it before the request is answered. `isAwaited`: the asker still waits for the
+   * answer.
    */
   end(request: Request, isAwaited: boolean): void {
     const waiting = this.#waiting.get(request)
@@ -116,9 +116,7 @@ export class RequestNotifications {
     }
   }
 
-  /**
-   * Drops progress, sends the other notifications as far as allowed, and reports the number of dropped ones.
-   */
+  /** Drops progress, sends the other notifications as far as allowed, and reports the number of dropped ones. */
   #finish(waiting: Waiting): void {
     waiting.progress = undefined
     for (let beyond = 0; waiting.others.length > 0; ) {

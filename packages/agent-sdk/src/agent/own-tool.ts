@@ -52,10 +52,7 @@ export interface OwnTool {
   readonly handler: (args: never, context: ToolContext) => unknown
 }
 
-/**
- * Creates a tool for `space.tool` and `space.agent`. Throws `TypeError` if its input is not a schema of an
- * object.
- */
+/** Creates a tool for `space.tool` and `space.agent`. Throws `TypeError` if its input is not a schema of an object. */
 export function tool<Schema extends InputSchema>(
   name: string,
   { description, input, annotations }: ToolDefinition<Schema>,
@@ -88,9 +85,7 @@ const refusal = (name: string, error: unknown): unknown =>
     ? new TypeError(`the tool ${name} cannot be offered: its input ${error.message}`, { cause: error.cause })
     : error
 
-/**
- * Requires an object schema, like MCP: clients that find another type in a tool list reject the whole list.
- */
+/** Requires an object schema, like MCP: clients that find another type in a tool list reject the whole list. */
 function toObjectSchema(schema: JsonSchema): JsonSchema {
   const { type = 'object' } = schema
   if (type !== 'object') throw new TypeError(`is of the type ${JSON.stringify(type)}; it must be an object`)

@@ -63,8 +63,8 @@ interface Origin {
 type ToolCallOptions = Omit<CallOptions, 'context' | 'parallelGroup'> & { readonly why: string }
 
 /**
- * An open context: its audience sees its thoughts and tool calls [MEUP-2.2]. Conclude it; a context that is
- * disposed without a conclusion is cancelled with a reason. Sending waits while its participant is paused.
+ * An open context: its audience sees its thoughts and tool calls [MEUP-2.2]. Conclude it; a context that is disposed without a
+ * conclusion is cancelled with a reason. Sending waits while its participant is paused.
  */
 export interface Reasoning extends AsyncDisposable {
   /** Path of this context. */
@@ -75,23 +75,20 @@ export interface Reasoning extends AsyncDisposable {
   readonly isClosed: boolean
   thought(message: string, options?: ThoughtOptions): Promise<AnyEnvelope>
   /**
-   * Opens a nested context; this one stays open. With a function, the nested context ends with the returned
-   * text or the thrown error, like `Turn.reason`.
+   * Opens a nested context; this one stays open. With a function, the nested context ends with the returned text or the thrown
+   * error, like `Turn.reason`.
    */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
   reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
-  /**
-   * Hides the thoughts of the whole run, including earlier ones, from all participants except their senders,
-   * until `show`.
-   */
+  /** Hides the thoughts of the whole run, including earlier ones, from all participants except their senders, until `show`. */
   hide(): Promise<AnyEnvelope>
   /** Shows the hidden thoughts to their audience again. The end of the run also does that. */
   show(): Promise<AnyEnvelope>
   /** Calls a tool within this context. Throws `ToolError` if the tool fails. */
   call(tool: string, args: object, options: ToolCallOptions): Promise<ToolResult>
   /**
-   * The tools that this participant may call or propose within this context, see `SpaceClient.tools`. If the
-   * definition of an offered tool has changed, a thought reports that.
+   * The tools that this participant may call or propose within this context, see `SpaceClient.tools`. If the definition of an
+   * offered tool has changed, a thought reports that.
    */
   tools(choices?: readonly string[]): Promise<readonly CallableTool[]>
   /** Calls several tools at once; results are in the order of the calls. */
@@ -100,15 +97,9 @@ export interface Reasoning extends AsyncDisposable {
   ): Promise<{ [Index in keyof Calls]: ToolResult }>
   /** Closes this context with a result. */
   conclude(message?: string, options?: Pick<ReasonOptions, 'metadata'>): Promise<AnyEnvelope>
-  /**
-   * Cancels this context, even after an interruption. Without the capability for that, concludes it with the
-   * reason.
-   */
+  /** Cancels this context, even after an interruption. Without the capability for that, concludes it with the reason. */
   cancel(reason: string): Promise<AnyEnvelope>
-  /**
-   * Cancels this context unless it was concluded. If the connection is lost before that, the gateway cancels
-   * it.
-   */
+  /** Cancels this context unless it was concluded. If the connection is lost before that, the gateway cancels it. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -262,10 +253,7 @@ export class ReasoningContext implements Reasoning {
     }
   }
 
-  /**
-   * Sends the start of the context. The listener was registered before, because an interruption may follow
-   * immediately.
-   */
+  /** Sends the start of the context. The listener was registered before, because an interruption may follow immediately. */
   async #start(
     fields: Omit<Draft, 'kind'>,
     message: string | undefined,
@@ -312,8 +300,8 @@ export class ReasoningContext implements Reasoning {
   }
 
   /**
-   * Handles a cancellation. One by another participant is a request to stop; one by the gateway or this
-   * participant has already closed the run.
+   * Handles a cancellation. One by another participant is a request to stop; one by the gateway or this participant has already
+   * closed the run.
    */
   #onCancel(envelope: AnyEnvelope): void {
     if (envelope.kind !== Kind.reasoningCancel || envelope.context !== this.context) return
@@ -359,10 +347,7 @@ export class ParallelGroups {
   }
 }
 
-/**
- * Cancels a context with a reason. A participant that lacks the capability concludes it instead, marked as
- * cancelled.
- */
+/** Cancels a context with a reason. A participant that lacks the capability concludes it instead, marked as cancelled. */
 export async function endContext(
   client: Pick<BaseClient, 'sendPaced'>,
   context: string,

@@ -22,8 +22,8 @@ export const createErrorResponse = (code: number, message: string): McpResponseP
 })
 
 /**
- * Responds to a request. Replaces lone surrogates, with a note. If the gateway refuses the result, sends an
- * error instead, so that the asker does not have to wait for its timeout.
+ * Responds to a request. Replaces lone surrogates, with a note. If the gateway refuses the result, sends an error instead, so
+ * that the asker does not have to wait for its timeout.
  */
 export async function respond(
   space: Pick<BaseClient, 'sendPaced'>,
@@ -73,9 +73,8 @@ export const internalError = -32603
 const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
 
 /**
- * Replaces a response that the space refused as too large [MEUP-1.5] by its size, the limit, and the
- * beginning of its text. A tool result becomes one with `isError`, so that a model reads it; other results
- * become a JSON-RPC error.
+ * Replaces a response that the space refused as too large [MEUP-1.5] by its size, the limit, and the beginning of its text. A
+ * tool result becomes one with `isError`, so that a model reads it; other results become a JSON-RPC error.
  */
 function createExcerpt(
   request: Request,
@@ -95,8 +94,8 @@ function createExcerpt(
 }
 
 /**
- * Extracts the text of a tool result, a resource or a prompt. Without one, returns the structured content or
- * the whole result as JSON.
+ * Extracts the text of a tool result, a resource or a prompt. Without one, returns the structured content or the whole result
+ * as JSON.
  */
 function getText(result: Record<string, unknown>): string {
   const blocks = [result.content, result.contents, result.messages].find(Array.isArray)

@@ -19,8 +19,8 @@ export interface AgentRun {
   /** The question, formatted by `frameMessage`. */
   readonly prompt: string
   /**
-   * The tools that the agent may call or propose; `offerTools` converts them for models. Calls belong to the
-   * run. The default of `why` is the agent's preceding text.
+   * The tools that the agent may call or propose; `offerTools` converts them for models. Calls belong to the run. The default
+   * of `why` is the agent's preceding text.
    */
   readonly tools: readonly CallableTool[]
   /** Aborted with the turn. Pass it to the framework. */
@@ -36,9 +36,8 @@ export interface RunAgentOptions {
 }
 
 /**
- * Answers a turn with an agent of any framework: its reasoning becomes thoughts, and its text the answer,
- * shown live. Text before a tool call becomes a thought. Rejects with the error of the agent, or if it
- * returns no text.
+ * Answers a turn with an agent of any framework: its reasoning becomes thoughts, and its text the answer, shown live. Text
+ * before a tool call becomes a thought. Rejects with the error of the agent, or if it returns no text.
  */
 export async function runAgent(
   turn: Turn,
@@ -124,7 +123,5 @@ async function follow(run: Reasoning, { prompt, agent, live, choices }: Followed
   return text.trim()
 }
 
-/**
- * Waits until queued promises have settled: frameworks call a tool before earlier events have been delivered.
- */
+/** Waits until queued promises have settled: frameworks call a tool before earlier events have been delivered. */
 const lookAtEvents = (): Promise<void> => new Promise((resolve) => setLongTimeout(0, resolve))

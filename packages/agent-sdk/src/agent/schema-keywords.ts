@@ -55,8 +55,8 @@ export const hasKeyword = (schema: Json): boolean =>
   Object.keys(schema).some((name) => data.has(name) || holders.has(name) || name === 'const')
 
 /**
- * Describes why a value is not a JSON Schema, with the path of the fault; `undefined` = no fault that can be
- * found without a validator.
+ * Describes why a value is not a JSON Schema, with the path of the fault; `undefined` = no fault that can be found without a
+ * validator.
  */
 export function findSchemaFault(schema: unknown, path = '', root = schema): string | undefined {
   if (typeof schema === 'boolean') return undefined

@@ -21,10 +21,7 @@ type StandardResult<Output> =
       readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[]
     }
 
-/**
- * A JSON Schema, 2020-12 or draft-07, as plain data. Not available in web pages: its validator is large and
- * compiles code.
- */
+/** A JSON Schema, 2020-12 or draft-07, as plain data. Not available in web pages: its validator is large and compiles code. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 /** A TypeBox schema, a zod or other Standard Schema that can generate JSON Schema, or a JSON Schema. */
@@ -52,8 +49,8 @@ export interface ReadSchema {
 type Adapt = (schema: JsonSchema) => JsonSchema
 
 /**
- * Reads a schema. Throws `TypeError` for faults that can be found synchronously. Its message lacks the
- * subject, such as `has no JSON Schema`, which the caller adds.
+ * Reads a schema. Throws `TypeError` for faults that can be found synchronously. Its message lacks the subject, such as `has no
+ * JSON Schema`, which the caller adds.
  */
 export function readSchema(schema: unknown, adapt: Adapt = (same) => same): ReadSchema {
   const reader = isStandard(schema)

@@ -15,8 +15,7 @@ import { compileChoices, type SpaceTool, type ToolChoice } from './tool-choice.j
 /** A tool of another participant that this one may call or propose. */
 export interface CallableTool extends SpaceTool {
   /**
-   * Calls or proposes the tool, like `call` of the client or run that listed it. `why`: the public reason;
-   * models may omit it.
+   * Calls or proposes the tool, like `call` of the client or run that listed it. `why`: the public reason; models may omit it.
    */
   call(args: object, options?: Pick<CallOptions, 'signal' | 'timeoutMs' | 'why'>): Promise<ToolResult>
 }
@@ -60,9 +59,7 @@ export class SpaceTools implements ClientHandler {
   /** The capabilities of this participant, to check which tools it may call. */
   readonly #rights = new OwnCapabilities()
 
-  /**
-   * `listOwn`: returns the tools of this participant as in `tools/list`; the same array until they change.
-   */
+  /** `listOwn`: returns the tools of this participant as in `tools/list`; the same array until they change. */
   constructor(
     space: BaseClient,
     listOwn: () => Promise<readonly object[]>,
@@ -78,10 +75,7 @@ export class SpaceTools implements ClientHandler {
     this.#instructions = new Answers({ ask: (id) => this.#askInstructions(id), none: '', onError })
   }
 
-  /**
-   * Selects participants whose tools are offered by default: those that the operator configured as tool
-   * servers.
-   */
+  /** Selects participants whose tools are offered by default: those that the operator configured as tool servers. */
   readonly isDefault = (participant: string): boolean => this.#space.getKind(participant) === 'mcp'
 
   /** Marks the tools of a participant as stale when it joins or announces a change. */
@@ -159,10 +153,7 @@ export class SpaceTools implements ClientHandler {
     return this.#own.tools
   }
 
-  /**
-   * The participants' instructions for their tools. Asking with `initialize` needs no MCP session
-   * [MEUP-3.21].
-   */
+  /** The participants' instructions for their tools. Asking with `initialize` needs no MCP session [MEUP-3.21]. */
   async instructions(ids: readonly string[], patience: Patience): Promise<ReadonlyMap<string, string>> {
     const asked = ids.filter((id) => id !== this.#space.id && this.#mayAsk(id, 'initialize', initialize))
     const texts = await this.#instructions.read(asked, patience)
@@ -175,8 +166,8 @@ export class SpaceTools implements ClientHandler {
   }
 
   /**
-   * Records the tools offered to a model. Returns those whose definition has changed since the last offer,
-   * such as `desk/add`: owners may change a tool even after a person has allowed it permanently.
+   * Records the tools offered to a model. Returns those whose definition has changed since the last offer, such as `desk/add`:
+   * owners may change a tool even after a person has allowed it permanently.
    */
   noteOffered(tools: readonly SpaceTool[]): readonly string[] {
     return tools.flatMap((noted) => {
@@ -262,10 +253,7 @@ export class SpaceTools implements ClientHandler {
     this.onError(new Notice(`${id} could not list its tools: ${what}`))
   }
 
-  /**
-   * Sends a request. If the participant answers with an error, such as for a missing method, returns an empty
-   * object.
-   */
+  /** Sends a request. If the participant answers with an error, such as for a missing method, returns an empty object. */
   async #ask(
     id: string,
     method: string,

@@ -9,8 +9,8 @@ const thoughtIntervalMs = 400
 const maxThoughtChars = 8000
 
 /**
- * Turns a model's streamed reasoning into thoughts: whole sentences, at most one envelope per 400 ms. Errors
- * go to `onError` without stopping the stream.
+ * Turns a model's streamed reasoning into thoughts: whole sentences, at most one envelope per 400 ms. Errors go to `onError`
+ * without stopping the stream.
  */
 export class ThoughtStream {
   readonly #sendThought: (text: string) => Promise<unknown>
@@ -43,10 +43,7 @@ export class ThoughtStream {
     this.#schedule()
   }
 
-  /**
-   * Sends the remaining text: cut to one thought, or as several if the stream is `isWhole`. Resolves when it
-   * is in the log.
-   */
+  /** Sends the remaining text: cut to one thought, or as several if the stream is `isWhole`. Resolves when it is in the log. */
   async end(): Promise<void> {
     await this.#saying
     this.#cancel?.()
@@ -108,8 +105,8 @@ const sentenceEnd = /[.!?…]["')\]*_]*\s|[。！？]|\n/g
 const minPieceChars = 40
 
 /**
- * Length of the part of a growing text that can be sent: its complete sentences, or whole words if the first
- * sentence is long. 0 = nothing.
+ * Length of the part of a growing text that can be sent: its complete sentences, or whole words if the first sentence is long.
+ * 0 = nothing.
  */
 function countSendableChars(text: string): number {
   const ends = [...text.matchAll(sentenceEnd)].map((match) => match.index + match[0].length)

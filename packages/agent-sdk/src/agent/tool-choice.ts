@@ -14,10 +14,10 @@ export interface SpaceTool {
 }
 
 /**
- * Selects tools for a model as `participant/tool`, with patterns like those of capabilities, such as
- * `files/read_*`. `files/*` and `files` select all tools of `files`; `*` selects those of all participants.
- * `!` excludes: `!files/write_*`. If there are only exclusions, they apply to the default: the tools of
- * participants of kind `mcp`. A known tool may be passed as an object, and is not requested.
+ * Selects tools for a model as `participant/tool`, with patterns like those of capabilities, such as `files/read_*`. `files/*`
+ * and `files` select all tools of `files`; `*` selects those of all participants. `!` excludes: `!files/write_*`. If there are
+ * only exclusions, they apply to the default: the tools of participants of kind `mcp`. A known tool may be passed as an object,
+ * and is not requested.
  */
 export type ToolChoice = string | SpaceTool
 
@@ -29,9 +29,8 @@ interface Rule {
 }
 
 /**
- * Compiles choices to a predicate: whether a tool is chosen or, without `tool`, whether the participant may
- * have a chosen one. `isDefault`: participants whose tools are chosen if there are only exclusions. Throws
- * `PatternError`.
+ * Compiles choices to a predicate: whether a tool is chosen or, without `tool`, whether the participant may have a chosen one.
+ * `isDefault`: participants whose tools are chosen if there are only exclusions. Throws `PatternError`.
  */
 export function compileChoices(
   choices: readonly ToolChoice[] | undefined,

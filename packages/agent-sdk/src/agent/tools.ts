@@ -33,8 +33,8 @@ import type { SpaceTools } from './space-tools.js'
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 
 /**
- * Handles requests that do not call a tool. `notify` sends an MCP notification about the request to its
- * asker, until it is answered.
+ * Handles requests that do not call a tool. `notify` sends an MCP notification about the request to its asker, until it is
+ * answered.
  */
 export type Fallback = (
   request: Request,
@@ -68,9 +68,7 @@ export class Tools implements ClientHandler {
   readonly #tools = new Map<string, OwnTool>()
   /** The result of `tools/list`, computed on demand. */
   #listing: Promise<readonly object[]> | undefined
-  /**
-   * Running calls by envelope id: JSON-RPC ids are unique only within a connection of the asker, if at all.
-   */
+  /** Running calls by envelope id: JSON-RPC ids are unique only within a connection of the asker, if at all. */
   readonly #running = new Map<string, Running>()
   /** Ids of calls that this client sent to its own participant. */
   readonly #ownCalls = new Set<string>()
@@ -92,9 +90,7 @@ export class Tools implements ClientHandler {
   #willRelease = false
   #fallback: Fallback | undefined
 
-  /**
-   * `others`: tools of other participants, for runs. `holds`: requests wait until the first tool is added.
-   */
+  /** `others`: tools of other participants, for runs. `holds`: requests wait until the first tool is added. */
   constructor(
     space: BaseClient,
     requests: Requests,
@@ -203,8 +199,8 @@ export class Tools implements ClientHandler {
   }
 
   /**
-   * Handles a request in any context: a subscription that filters its view does not change which requests
-   * need answers [MEUP-8.3].
+   * Handles a request in any context: a subscription that filters its view does not change which requests need answers
+   * [MEUP-8.3].
    */
   #onRequest(request: Request): void {
     if (!this.#isMine(request)) return
@@ -227,8 +223,8 @@ export class Tools implements ClientHandler {
   }
 
   /**
-   * Runs a read-only tool immediately. Its result is held until the call is in the log, and dropped if the
-   * gateway refuses the call.
+   * Runs a read-only tool immediately. Its result is held until the call is in the log, and dropped if the gateway refuses the
+   * call.
    */
   #runAtOnce({ id, to, context, payload }: OwnCall, over: AbortSignal): void {
     const tool = this.#tools.get(String(payload.params?.name))
@@ -304,9 +300,9 @@ export class Tools implements ClientHandler {
   }
 
   /**
-   * Whether this client answers a request. One addressed to everyone is answered only by participants that
-   * have the tool. One that this participant sent to itself may only be a log entry that it answers itself:
-   * it is answered here only if this client sent it as a call or has the tool.
+   * Whether this client answers a request. One addressed to everyone is answered only by participants that have the tool. One
+   * that this participant sent to itself may only be a log entry that it answers itself: it is answered here only if this
+   * client sent it as a call or has the tool.
    */
   #isMine(request: Request): boolean {
     if (!this.#mayConcern(request)) return false
@@ -317,8 +313,7 @@ export class Tools implements ClientHandler {
   }
 
   /**
-   * Whether a request is addressed to this participant. If it also sent it, the session must be the same, if
-   * given [MEUP-2.14].
+   * Whether a request is addressed to this participant. If it also sent it, the session must be the same, if given [MEUP-2.14].
    */
   #mayConcern({ from, to, session }: Request): boolean {
     const { id, welcome } = this.#space
@@ -413,9 +408,7 @@ export class Tools implements ClientHandler {
   }
 }
 
-/**
- * Whether a request is an elicitation about a call, which the calling connection handles: see `Elicitations`.
- */
+/** Whether a request is an elicitation about a call, which the calling connection handles: see `Elicitations`. */
 const isAboutCall = ({ kind, payload, correlationId }: AnyEnvelope): boolean =>
   kind === Kind.mcpRequest && isElicitation({ ...payload }) && correlationId !== undefined
 
@@ -432,10 +425,7 @@ function toResult(value: unknown): Record<string, unknown> {
   return { content: text(typeof value === 'string' ? value : (stringifyExact(value) ?? '')) }
 }
 
-/**
- * Requests that every participant sends to a new one. They are answered early, because askers wait at most
- * five seconds.
- */
+/** Requests that every participant sends to a new one. They are answered early, because askers wait at most five seconds. */
 const isListing = ({ payload }: Request): boolean =>
   ['tools/list', 'initialize', 'ping'].includes(payload.method)
 /** Milliseconds that listing requests wait for the first tool. */
@@ -445,8 +435,8 @@ const listingMs = 1000
 const maxWaiting = 10_000
 
 /**
- * Holds requests that cannot be handled yet. Those of a replay wait for its end, because their answer or
- * cancellation may follow [MEUP-13.6]. With `holds`, all wait until `allow`.
+ * Holds requests that cannot be handled yet. Those of a replay wait for its end, because their answer or cancellation may
+ * follow [MEUP-13.6]. With `holds`, all wait until `allow`.
  */
 export class ReplayedRequests {
   readonly #concerns: (request: Request) => boolean

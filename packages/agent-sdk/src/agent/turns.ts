@@ -205,8 +205,8 @@ export class ClientTurn implements Turn {
   }
 
   /**
-   * Ends the turn: closes open runs with the reason, and answers an unanswered question with the reason why
-   * there is no answer. `failure`: the error that ended the turn; absent = it completed.
+   * Ends the turn: closes open runs with the reason, and answers an unanswered question with the reason why there is no answer.
+   * `failure`: the error that ended the turn; absent = it completed.
    */
   async settle(failure?: { readonly error: unknown }): Promise<void> {
     const { aborted, reason } = this.signal
@@ -225,8 +225,7 @@ export class ClientTurn implements Turn {
         this.space.sendWhenAllowed(createNoAnswer(kind, text, about))
       const [, ...first] = questionsOf(this.trigger)
       await say(this.#about()).catch((error: unknown) => {
-        // If too many hops between agents are the cause, the original question of a person can still be
-        // answered [MEUP-7.4].
+        // If too many hops between agents are the cause, the original question of a person can still be answered [MEUP-7.4].
         if (first.length === 0) throw error
         return say({ ...this.#about(), correlationId: first })
       })
@@ -293,8 +292,7 @@ export class ClientTurn implements Turn {
   }
 
   /**
-   * Cancels the run in the next tick. If an error ends the handler before, `settle` cancels it with that
-   * error as the reason.
+   * Cancels the run in the next tick. If an error ends the handler before, `settle` cancels it with that error as the reason.
    */
   #onLeft(run: ReasoningContext): void {
     this.#left.push(run)
@@ -357,9 +355,8 @@ export const toTest = (answers: AnswersOption = 'asked'): Exclude<AnswersOption,
 
 export interface TurnOptions {
   /**
-   * Selects the messages that start a turn. `asked`, the default: messages that ask this participant
-   * (`space.isAsked`). `all`: also messages without addressee in a space where another participant is the
-   * front desk.
+   * Selects the messages that start a turn. `asked`, the default: messages that ask this participant (`space.isAsked`). `all`:
+   * also messages without addressee in a space where another participant is the front desk.
    */
   readonly answers?: AnswersOption
   /** Limits of open turns, including waiting ones; further questions are answered with "busy". */
@@ -370,21 +367,20 @@ export interface TurnOptions {
     readonly all?: number
   }
   /**
-   * Also answers questions that were missed in this many recent milliseconds, oldest first: those that
-   * `answers` selects, and that no run, answer or acknowledgement of this participant correlates with.
-   * Default: `false`.
+   * Also answers questions that were missed in this many recent milliseconds, oldest first: those that `answers` selects, and
+   * that no run, answer or acknowledgement of this participant correlates with. Default: `false`.
    */
   readonly answerMissed?: number | false
   /** Called immediately for each turn, before its handler. */
   readonly onOpen?: (turn: Turn) => void
   /**
-   * Called for each thought that another participant adds to a run of a turn with `contribute`.
-   * `correlationId` of the thought: the thought that it answers.
+   * Called for each thought that another participant adds to a run of a turn with `contribute`. `correlationId` of the thought:
+   * the thought that it answers.
    */
   readonly onContribution?: (contribution: EnvelopeOf<typeof Kind.reasoningThought>, turn: Turn) => void
   /**
-   * Called when a turn fails, and for the first message that is refused because too many turns are open.
-   * Default: prints the error.
+   * Called when a turn fails, and for the first message that is refused because too many turns are open. Default: prints the
+   * error.
    */
   readonly onError?: (error: unknown, turn: Turn) => void
 }
@@ -417,9 +413,7 @@ export class Turns {
     return this.#oneByOne(this.#arrivals())
   }
 
-  /**
-   * Runs a handler for each turn, concurrently. Resolves when the client is closed and all turns have ended.
-   */
+  /** Runs a handler for each turn, concurrently. Resolves when the client is closed and all turns have ended. */
   async each(handler: (turn: ClientTurn) => Promise<unknown>, concurrency: number): Promise<void> {
     const running = new Set<Promise<void>>()
     try {
@@ -478,10 +472,7 @@ export class Turns {
     await this.#settle(turn, failure)
   }
 
-  /**
-   * Returns true, and ends the turn, if another program of this participant has answered a missed question in
-   * the meantime.
-   */
+  /** Returns true, and ends the turn, if another program of this participant has answered a missed question in the meantime. */
   async #isTaken(turn: ClientTurn): Promise<boolean> {
     if (!turn.isMissed) return false
     try {
@@ -520,8 +511,8 @@ export class Turns {
   }
 
   /**
-   * Adds a turn if the limits permit it; otherwise the asker gets a "busy" reply. Reports the first such
-   * refusal, and then none until a turn ends.
+   * Adds a turn if the limits permit it; otherwise the asker gets a "busy" reply. Reports the first such refusal, and then none
+   * until a turn ends.
    */
   #admit(turn: ClientTurn): boolean {
     const { asker = 8, all = 64 } = this.#options.queue ?? {}
@@ -557,9 +548,7 @@ export class Turns {
     this.#space.on('envelope', onThought)
     const { arrivals, log } = this.#parts
     const missed = new Set<string>()
-    /**
-     * Messages that arrive during the search for missed questions; their turns start after the missed ones.
-     */
+    /** Messages that arrive during the search for missed questions; their turns start after the missed ones. */
     let held: AnyEnvelope[] | undefined = answerMissed ? [] : undefined
     const receive = (envelope: AnyEnvelope): void => {
       if (held !== undefined) held.push(envelope)
@@ -664,10 +653,7 @@ const maxQueued = 1000
 /** Milliseconds between two "busy" replies to one participant, to stay within the rate limit. */
 const refusalIntervalMs = 1000
 
-/**
- * Replies "busy" to messages that are refused because too many turns are open. One chat answers several
- * messages.
- */
+/** Replies "busy" to messages that are refused because too many turns are open. One chat answers several messages. */
 class BusyReplies {
   readonly #client: BaseClient
   readonly #onError: (error: unknown) => void

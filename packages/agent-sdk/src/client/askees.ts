@@ -2,8 +2,8 @@ import { ContextStates, getAsked, getEndedSession, isHandOver, isProgramEnd } fr
 import { type AnyEnvelope, correlations, Kind, type PresencePayload } from '@meup/protocol'
 
 /**
- * Tracks the participants that may still answer a question. When all their programs have ended, no answer
- * will come [MEUP-13.26].
+ * Tracks the participants that may still answer a question. When all their programs have ended, no answer will come
+ * [MEUP-13.26].
  */
 export class Askees {
   /** Ids of the question, and of the chats that have handed it over. */
@@ -28,8 +28,8 @@ export class Askees {
   }
 
   /**
-   * Applies an envelope. When no answer can come any more, returns the participant whose program was the last
-   * to end. Call it after presence has been updated with the same envelope.
+   * Applies an envelope. When no answer can come any more, returns the participant whose program was the last to end. Call it
+   * after presence has been updated with the same envelope.
    */
   apply(envelope: AnyEnvelope): string | undefined {
     this.#isAsked ||= this.#questions.has(envelope.id)
@@ -69,10 +69,7 @@ export class Askees {
     return undefined
   }
 
-  /**
-   * The participant whose program ended without a run about the question: its next program does not receive
-   * the question.
-   */
+  /** The participant whose program ended without a run about the question: its next program does not receive the question. */
   #findGone(envelope: AnyEnvelope): string | undefined {
     const { participant, event, session } = envelope.payload as unknown as PresencePayload
     if (this.#named?.includes(participant.id) !== true) return undefined

@@ -12,8 +12,8 @@ const lagMs = 500
 /** Milliseconds within which a participant that left may return, or the state of its program is reported. */
 const returnMs = 2000
 /**
- * If this client lost its connection too: milliseconds after its reconnect in which participants may return,
- * and milliseconds before the loss from which they may have left.
+ * If this client lost its connection too: milliseconds after its reconnect in which participants may return, and milliseconds
+ * before the loss from which they may have left.
  */
 const [regroupMs, justBeforeMs] = [30_000, 5000]
 
@@ -28,9 +28,8 @@ interface Watch {
 }
 
 /**
- * Decides whether the addressee of a call is reachable. A call to an absent participant fails within half a
- * second, and an open call soon after the addressee has left. Waits longer only for participants that are
- * about to connect.
+ * Decides whether the addressee of a call is reachable. A call to an absent participant fails within half a second, and an open
+ * call soon after the addressee has left. Waits longer only for participants that are about to connect.
  */
 export class Attendance implements ClientHandler {
   readonly #find: Find
@@ -49,9 +48,8 @@ export class Attendance implements ClientHandler {
   }
 
   /**
-   * Resolves with the waited ms when a call may be sent: 0 if its addressee is present or unknown. Rejects
-   * with `participant_away`: soon, or if the addressee's program is starting after `waitForMs` or
-   * `timeoutMs`, the shorter one.
+   * Resolves with the waited ms when a call may be sent: 0 if its addressee is present or unknown. Rejects with
+   * `participant_away`: soon, or if the addressee's program is starting after `waitForMs` or `timeoutMs`, the shorter one.
    */
   async whenHere(
     to: readonly string[] = [],
@@ -98,16 +96,13 @@ export class Attendance implements ClientHandler {
   }
 
   /**
-   * Calls `onGone` when the addressee of a call has left and has not returned in time. Returns a function
-   * that stops watching.
+   * Calls `onGone` when the addressee of a call has left and has not returned in time. Returns a function that stops watching.
    */
   watch(to: readonly string[], onGone: (error: ConnectionError) => void): () => void {
     const [id] = to
     if (id === undefined || to.length > 1) return () => {}
     let cancel = (): void => {}
-    /**
-     * Since when the addressee is absent, or its program was restarted and lost the call; in ms since 1970.
-     */
+    /** Since when the addressee is absent, or its program was restarted and lost the call; in ms since 1970. */
     let goneAt: number | undefined
     let isRestarted = false
     const end = (): void => {
@@ -179,8 +174,8 @@ export class Attendance implements ClientHandler {
   }
 
   /**
-   * Whether a call can be sent without waiting. True for unknown addressees, which the gateway refuses;
-   * without a connection, presence is unknown, so true as well.
+   * Whether a call can be sent without waiting. True for unknown addressees, which the gateway refuses; without a connection,
+   * presence is unknown, so true as well.
    */
   isHere(id: string): boolean {
     return this.#isClosed || this.#isDown || this.#find(id)?.status !== 'away'
@@ -194,8 +189,8 @@ export class Attendance implements ClientHandler {
   }
 
   /**
-   * Time until which a participant that lost its connection together with this client may return, in ms since
-   * 1970; 0 = it did not.
+   * Time until which a participant that lost its connection together with this client may return, in ms since 1970; 0 = it did
+   * not.
    */
   #regroupedAt(id: string): number {
     const leftAt = this.#leftAt.get(id)

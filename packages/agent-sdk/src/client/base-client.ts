@@ -64,10 +64,7 @@ export interface Answer {
   readonly text: string
   /** The structured content of the message; absent = none. */
   readonly data?: unknown
-  /**
-   * Set if the chat is not an answer, because the agent is busy, failed, or was stopped. Its text says so
-   * too.
-   */
+  /** Set if the chat is not an answer, because the agent is busy, failed, or was stopped. Its text says so too. */
   readonly noAnswer?: NoAnswer
 }
 
@@ -76,8 +73,8 @@ const noAnswers = ['busy', 'failed', 'stopped'] as const
 export type NoAnswer = (typeof noAnswers)[number]
 
 /**
- * A participant of a space: sends and receives envelopes, makes requests, and decides proposals. Does not
- * offer tools or mask texts, which keeps web pages small; `SpaceClient` adds both.
+ * A participant of a space: sends and receives envelopes, makes requests, and decides proposals. Does not offer tools or mask
+ * texts, which keeps web pages small; `SpaceClient` adds both.
  */
 export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisposable, ClientContext {
   readonly #connection: ClientConnection
@@ -155,10 +152,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     })
   }
 
-  /**
-   * Opens a client. Rejects with `ProtocolError` if the gateway refuses, with `ConnectionError` if it is
-   * unreachable.
-   */
+  /** Opens a client. Rejects with `ProtocolError` if the gateway refuses, with `ConnectionError` if it is unreachable. */
   static async open(dial: Dial, request: Omit<DialRequest, 'safety'>): Promise<BaseClient> {
     const client = new BaseClient(dial, request, undefined)
     await client.connect()
@@ -190,26 +184,21 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return this.welcome.you.capabilities
   }
 
-  /**
-   * Whether a capability of this participant allows the envelope, as far as this client knows. The gateway
-   * decides.
-   */
+  /** Whether a capability of this participant allows the envelope, as far as this client knows. The gateway decides. */
   can({ kind, to, context, payload = {} }: Draft): boolean {
     return this.#capabilities.allow({ kind, to, context, payload })
   }
 
-  /**
-   * Whether this participant may grant these capabilities, as far as this client knows. The gateway decides.
-   */
+  /** Whether this participant may grant these capabilities, as far as this client knows. The gateway decides. */
   mayGrant(recipient: string, capabilities: readonly Capability[]): boolean {
     const draft = { kind: Kind.capabilityGrant, payload: { recipient, capabilities } }
     return recipient !== this.id && this.can(draft) && this.#capabilities.cover(capabilities)
   }
 
   /**
-   * Whether a message asks this participant: `to` or a mention names it; or it names no participant, does not
-   * answer a message, and this participant is the front desk or the space has none. An answer to a question
-   * of this participant is not a question [MEUP-13.18]. `frontDesk: false` ignores the front desk.
+   * Whether a message asks this participant: `to` or a mention names it; or it names no participant, does not answer a message,
+   * and this participant is the front desk or the space has none. An answer to a question of this participant is not a question
+   * [MEUP-13.18]. `frontDesk: false` ignores the front desk.
    */
   isAsked(message: EnvelopeOf<typeof Kind.chat>, { frontDesk = true } = {}): boolean {
     const { frontDesk: desk } = this.#participants.fold
@@ -222,17 +211,16 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * All known participants with presence, pause, kick, and the state of their programs. Pauses of other
-   * participants are those of the welcome; later pauses are only known with the capability
-   * `observe.targeted`, or if this participant sent them.
+   * All known participants with presence, pause, kick, and the state of their programs. Pauses of other participants are those
+   * of the welcome; later pauses are only known with the capability `observe.targeted`, or if this participant sent them.
    */
   get participants(): readonly ParticipantDetails[] {
     return this.#participants.list()
   }
 
   /**
-   * The kind of a participant as configured (`human`, `agent`, `mcp`, `process`, `acp`); otherwise `human`
-   * for guests, and `agent`. `undefined` = not in this space.
+   * The kind of a participant as configured (`human`, `agent`, `mcp`, `process`, `acp`); otherwise `human` for guests, and
+   * `agent`. `undefined` = not in this space.
    */
   getKind(id: string): string | undefined {
     return this.#participants.getKind(id)
@@ -258,8 +246,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Sends an envelope. Resolves with the envelope as logged; rejects with the gateway's `ProtocolError`.
-   * `chat.delta` and `observe.typing` are not logged and never acknowledged: use `post`.
+   * Sends an envelope. Resolves with the envelope as logged; rejects with the gateway's `ProtocolError`. `chat.delta` and
+   * `observe.typing` are not logged and never acknowledged: use `post`.
    */
   async send(draft: Draft): Promise<AnyEnvelope> {
     if (draft.kind === Kind.chatDelta || draft.kind === Kind.observeTyping)
@@ -269,8 +257,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Like `send`, but an envelope refused as `rate_limited`, `unavailable` or `internal` is queued and resent
-   * unchanged. The first in the queue is retried for ten seconds at most.
+   * Like `send`, but an envelope refused as `rate_limited`, `unavailable` or `internal` is queued and resent unchanged. The
+   * first in the queue is retried for ten seconds at most.
    */
   sendPaced(draft: Draft, signal?: AbortSignal): Promise<AnyEnvelope> {
     const named = withId(draft)
@@ -288,10 +276,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this.#connection.post(draft)
   }
 
-  /**
-   * Shows for a few seconds that this participant is typing, to all participants or to `to`. Repeat it to
-   * continue.
-   */
+  /** Shows for a few seconds that this participant is typing, to all participants or to `to`. Repeat it to continue. */
   sendTyping({ to }: Pick<Draft, 'to'> = {}): void {
     this.post({ kind: Kind.observeTyping, ...(to && { to }), payload: {} })
   }
@@ -302,8 +287,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Sends a message, and waits for the first chat that answers it. Rejects with `ConnectionError` if there is
-   * no answer in time (default 60,000 ms).
+   * Sends a message, and waits for the first chat that answers it. Rejects with `ConnectionError` if there is no answer in time
+   * (default 60,000 ms).
    */
   async ask(
     message: string,
@@ -318,11 +303,10 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Makes an MCP request to a participant and returns its result; throws `ToolError` if the participant
-   * answers with an error. If this participant lacks the capability, the request is proposed; throws
-   * `ProposalError` unless it is approved. Rejects with `ConnectionError` `participant_away` within half a
-   * second if the participant is absent and not starting (`waitForMs`), and if it leaves for more than two
-   * seconds. In that case it may have carried out the request, which is then cancelled.
+   * Makes an MCP request to a participant and returns its result; throws `ToolError` if the participant answers with an error.
+   * If this participant lacks the capability, the request is proposed; throws `ProposalError` unless it is approved. Rejects
+   * with `ConnectionError` `participant_away` within half a second if the participant is absent and not starting (`waitForMs`),
+   * and if it leaves for more than two seconds. In that case it may have carried out the request, which is then cancelled.
    */
   async request(to: string, method: string, params: object = {}, options: CallOptions = {}) {
     const { result } = await this.#calls.make(to, method, params, options)
@@ -330,8 +314,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Calls a tool by `participant/tool`, like `request`; `me/tool` is a tool of this participant. Throws
-   * `ToolError` if the tool fails.
+   * Calls a tool by `participant/tool`, like `request`; `me/tool` is a tool of this participant. Throws `ToolError` if the tool
+   * fails.
    */
   async call(tool: string, args: object = {}, options: CallOptions = {}): Promise<ToolResult> {
     const slash = tool.indexOf('/')
@@ -341,25 +325,19 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Proposes a request that another participant may approve. Resolves when the proposal is in the log;
-   * rejects with the gateway's refusal.
+   * Proposes a request that another participant may approve. Resolves when the proposal is in the log; rejects with the
+   * gateway's refusal.
    */
   propose(draft: ProposalDraft, options: ProposeOptions = {}): Promise<Proposal> {
     return this.#ownProposals.propose(draft, options)
   }
 
-  /**
-   * Grants capabilities that this participant holds. Rejects with `grant_exceeds_own` if it does not hold one
-   * of them.
-   */
+  /** Grants capabilities that this participant holds. Rejects with `grant_exceeds_own` if it does not hold one of them. */
   grant(recipient: string, capabilities: readonly Capability[], options: GrantOptions = {}): Promise<Grant> {
     return sendGrant(this, recipient, capabilities, options)
   }
 
-  /**
-   * Revokes one grant, or all grants of a participant that these capabilities cover. Takes effect
-   * immediately.
-   */
+  /** Revokes one grant, or all grants of a participant that these capabilities cover. Takes effect immediately. */
   revoke(what: Revocable, reason?: string): Promise<AnyEnvelope> {
     const { recipient } = what
     const which = what.id === undefined ? { capabilities: what.capabilities } : { grantId: what.id }
@@ -368,8 +346,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Adds a participant with capabilities, like `grant`. The token is sent only on this connection and never
-   * logged: if the connection breaks first, the token is lost.
+   * Adds a participant with capabilities, like `grant`. The token is sent only on this connection and never logged: if the
+   * connection breaks first, the token is lost.
    */
   async invite(
     participantId: string,
@@ -398,10 +376,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     return this.send({ kind: Kind.participantResume, to: ids, payload })
   }
 
-  /**
-   * Requests the status of an agent. Rejects with `ConnectionError` if the agent is absent or does not answer
-   * in time.
-   */
+  /** Requests the status of an agent. Rejects with `ConnectionError` if the agent is absent or does not answer in time. */
   async requestStatus(id: string, { fields, ...waiting }: StatusOptions = {}): Promise<Status> {
     const payload = fields === undefined ? {} : { fields }
     const draft = { kind: Kind.participantRequestStatus, to: [id], payload }
@@ -410,8 +385,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Asks an agent to compact its memory, and waits until it has. Rejects with `ConnectionError` if the agent
-   * is absent or does not finish in time; compacting may include a request to its model.
+   * Asks an agent to compact its memory, and waits until it has. Rejects with `ConnectionError` if the agent is absent or does
+   * not finish in time; compacting may include a request to its model.
    */
   async requestCompact(id: string, waiting: WaitOptions = {}): Promise<void> {
     const draft = { kind: Kind.participantCompact, to: [id], payload: {} }
@@ -420,10 +395,9 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Hides or shows the thoughts of a run; `context` may also be a context nested in it. Hidden thoughts are
-   * only sent to their author. In a run of this participant that affects its own thoughts, in another run all
-   * [MEUP-9.5]. Rejects with `run_not_active` if the run has ended; with `forbidden` if the capability for
-   * other runs is missing.
+   * Hides or shows the thoughts of a run; `context` may also be a context nested in it. Hidden thoughts are only sent to their
+   * author. In a run of this participant that affects its own thoughts, in another run all [MEUP-9.5]. Rejects with
+   * `run_not_active` if the run has ended; with `forbidden` if the capability for other runs is missing.
    */
   setVisibility(context: string, reasoningVisible: boolean): Promise<AnyEnvelope> {
     const payload = { context: contextRoot(context), reasoningVisible }
@@ -431,8 +405,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Adds a thought to the run of another participant [MEUP-2.5]. `to`: id of the thought that it answers.
-   * Rejects with `forbidden` if the space has `reasoning.collaborative: false`.
+   * Adds a thought to the run of another participant [MEUP-2.5]. `to`: id of the thought that it answers. Rejects with
+   * `forbidden` if the space has `reasoning.collaborative: false`.
    */
   contribute(
     context: string,
@@ -450,8 +424,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Iterates over all envelopes from now on. Ends when the client is closed; throws if an error closed it.
-   * Leaving a `for await` loop ends the iteration: call `next()` instead to continue later.
+   * Iterates over all envelopes from now on. Ends when the client is closed; throws if an error closed it. Leaving a `for
+   * await` loop ends the iteration: call `next()` instead to continue later.
    */
   envelopes(): AsyncIterableIterator<AnyEnvelope> {
     return streamEvents<AnyEnvelope>(this, (push) => {
@@ -467,8 +441,8 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   /**
-   * Iterates over the connection status, beginning with the current one. Ends when the client is closed;
-   * throws if an error closed it.
+   * Iterates over the connection status, beginning with the current one. Ends when the client is closed; throws if an error
+   * closed it.
    */
   status(): AsyncIterableIterator<ConnectionStatus> {
     return streamEvents<ConnectionStatus>(this, (push) => {
@@ -524,9 +498,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this.emit('envelope', envelope)
   }
 
-  /**
-   * Calls a handler and reports its errors: they must not prevent other handlers from receiving the envelope.
-   */
+  /** Calls a handler and reports its errors: they must not prevent other handlers from receiving the envelope. */
   #guard<Result>(handle: () => Result, envelope?: AnyEnvelope): Result | undefined {
     try {
       return handle()

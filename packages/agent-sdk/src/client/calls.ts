@@ -84,9 +84,8 @@ export class OwnRequests {
   }
 
   /**
-   * Makes a request with `orPropose`, so that the gateway proposes it if this participant may not make it
-   * [MEUP-4.21]. The gateway does not do that for a request with a correlation id, so this client then
-   * decides.
+   * Makes a request with `orPropose`, so that the gateway proposes it if this participant may not make it [MEUP-4.21]. The
+   * gateway does not do that for a request with a correlation id, so this client then decides.
    */
   async make(named: string, method: string, params: object, options: CallOptions): Promise<CallAnswer> {
     const to = this.#resolve(named)
@@ -100,8 +99,8 @@ export class OwnRequests {
       const mayPropose = this.#client.can(createDraft(Kind.mcpProposal, call, { method, params }))
       if (mayPropose) return this.#propose(call)
     }
-    // Does not wait if the call will be refused anyway. Checked synchronously, so that calls are sent in the
-    // order in which they are made.
+    // Does not wait if the call will be refused anyway. Checked synchronously, so that calls are sent in the order in which
+    // they are made.
     const isAwaited = mayRequest && !this.#attendance.isHere(to)
     const waitedMs = isAwaited ? await this.#attendance.whenHere([to], { ...options, timeoutMs: maxMs }) : 0
     const waiting = { ...options, timeoutMs: maxMs - waitedMs }
@@ -121,8 +120,7 @@ export class OwnRequests {
     const payload: McpRequestPayload = { jsonrpc: '2.0', id, method, params: { ...params } }
     const { expiresAt, ...terms } = this.#getTerms(call)
     const proposed = orPropose ? this.#ownProposals.expect(id, { ...terms, to: [to], expiresAt }) : undefined
-    // If the callee leaves, the response promise rejects, which also prevents a queued request from being
-    // sent.
+    // If the callee leaves, the response promise rejects, which also prevents a queued request from being sent.
     const unwatch = mayRequest
       ? this.#attendance.watch([to], (error) => this.#requests.fail(id, error))
       : () => {}
@@ -159,8 +157,7 @@ export class OwnRequests {
   }
 
   /**
-   * Cancels a request immediately. If it may have become a proposal, waits for the gateway's answer and
-   * withdraws the proposal.
+   * Cancels a request immediately. If it may have become a proposal, waits for the gateway's answer and withdraws the proposal.
    */
   async #giveUp({ id, call, mayRequest, proposed, reason }: GivenUp): Promise<void> {
     if (mayRequest) this.#cancel(id, call, reason)

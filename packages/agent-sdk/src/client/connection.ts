@@ -25,9 +25,7 @@ interface ConnectionEvents {
   onEnvelope(envelope: AnyEnvelope, text: string): void
   /** The gateway sent a frame that is not an envelope. The frame is skipped. */
   onMalformed(error: ConnectionError): void
-  /**
-   * Called for each `system.error`, in the order of frames, even if it also rejects the promise of a request.
-   */
+  /** Called for each `system.error`, in the order of frames, even if it also rejects the promise of a request. */
   onRefused(error: ErrorPayload): void
   onWelcome(welcome: WelcomePayload, info: WelcomeInfo): void
   /** The connection was lost. The next attempt starts after `inMs`. */
@@ -37,8 +35,8 @@ interface ConnectionEvents {
 }
 
 /**
- * Maximum of `#patience`. A browser sees a large frame only when it is complete, so during a replay
- * `silenceMs` is extended up to this many times.
+ * Maximum of `#patience`. A browser sees a large frame only when it is complete, so during a replay `silenceMs` is extended up
+ * to this many times.
  */
 const maxPatience = 16
 /** Received bytes that cannot be pings only, so that a large welcome must be arriving. */
@@ -60,9 +58,7 @@ const final: ReadonlyMap<number, ErrorCode> = new Map([
   [closeCodes.replaced, 'session_replaced'],
 ])
 
-/**
- * A connection to a space that reconnects automatically. No envelope is lost or delivered twice [MEUP-5.3].
- */
+/** A connection to a space that reconnects automatically. No envelope is lost or delivered twice [MEUP-5.3]. */
 export class ClientConnection {
   readonly #dial: Dial
   readonly #request: DialRequest
@@ -91,10 +87,7 @@ export class ClientConnection {
   /** The next reconnect attempt starts immediately. */
   #isHurried = false
   #isClosed = false
-  /**
-   * Frames that arrived after the first welcome, held until the caller of `open` has been able to add
-   * listeners.
-   */
+  /** Frames that arrived after the first welcome, held until the caller of `open` has been able to add listeners. */
   #held: string[] | undefined = []
 
   /** `safety`: masks outgoing envelopes; without it they are sent unchanged. */
@@ -160,9 +153,7 @@ export class ClientConnection {
     this.#line?.transport?.close(1000, this.#closeReason)
   }
 
-  /**
-   * The close reason that announces the end of the program, so that the gateway does not wait for its return.
-   */
+  /** The close reason that announces the end of the program, so that the gateway does not wait for its return. */
   get #closeReason(): string {
     return this.#request.session === undefined ? '' : BYE
   }
@@ -224,10 +215,7 @@ export class ClientConnection {
     })
   }
 
-  /**
-   * Abandons the socket unless its welcome arrives in time. The deadline is renewed while a large welcome is
-   * arriving.
-   */
+  /** Abandons the socket unless its welcome arrives in time. The deadline is renewed while a large welcome is arriving. */
   #expectWelcome(line: Line): void {
     const { welcomeMs } = this.#deadlines
     const received = line.transport?.received ?? (() => 0)
@@ -245,8 +233,7 @@ export class ClientConnection {
     if (transport?.received === undefined) return
     const limitMs = this.#deadlines.silenceMs * (transport.countsFrames ? this.#patience : 1)
     line.unwatch = watchSilence(limitMs, transport.received, () => {
-      // A browser may be receiving a large frame, which it sees only when it is complete: waits longer next
-      // time.
+      // A browser may be receiving a large frame, which it sees only when it is complete: waits longer next time.
       if (this.#isOwed) this.#patience = Math.min(2 * this.#patience, maxPatience)
       this.#giveUp(line, `nothing was received for ${limitMs} ms`)
     })
@@ -256,10 +243,7 @@ export class ClientConnection {
     return (this.#lastSeq ?? 0) < this.#owedTo
   }
 
-  /**
-   * Abandons the socket without waiting for its `close` event: a dead connection does not answer a close
-   * frame.
-   */
+  /** Abandons the socket without waiting for its `close` event: a dead connection does not answer a close frame. */
   #giveUp(line: Line, why: string): void {
     const { transport } = line
     this.#endLine()
@@ -308,10 +292,7 @@ export class ClientConnection {
     this.#events.onEnvelope(envelope, text)
   }
 
-  /**
-   * Skips a malformed frame. Before the welcome, closes the socket instead, because it is unusable without
-   * one.
-   */
+  /** Skips a malformed frame. Before the welcome, closes the socket instead, because it is unusable without one. */
   #onMalformed(error: ConnectionError): void {
     if (this.#welcomed === undefined) this.#events.onMalformed(error)
     else {
@@ -338,8 +319,8 @@ export class ClientConnection {
   }
 
   /**
-   * Resends unacknowledged envelopes. Rejects those over the limits of the new gateway, which would close the
-   * connection because of them.
+   * Resends unacknowledged envelopes. Rejects those over the limits of the new gateway, which would close the connection
+   * because of them.
    */
   #resendPending(): void {
     for (const [id, text] of this.#pending.texts()) {
@@ -440,9 +421,7 @@ class Pending {
     return this.#sent.has(id)
   }
 
-  /**
-   * Adds an envelope. Throws if there are too many, or a different envelope with this id is unacknowledged.
-   */
+  /** Adds an envelope. Throws if there are too many, or a different envelope with this id is unacknowledged. */
   add(id: string, original: string, text = original): Promise<AnyEnvelope> {
     const known = this.#sent.get(id)
     if (known !== undefined && known.original !== original) {
@@ -472,10 +451,7 @@ class Pending {
     return waiters.length > 0
   }
 
-  /**
-   * Frames to resend on a new connection. For an id already in the log, the gateway answers with the original
-   * envelope.
-   */
+  /** Frames to resend on a new connection. For an id already in the log, the gateway answers with the original envelope. */
   texts(): [id: string, text: string][] {
     return [...this.#sent].map(([id, { text }]) => [id, text])
   }

@@ -1,10 +1,7 @@
 import { type ErrorCode, type ErrorPayload, errors, omitUndefined, ProtocolError } from '@meup/protocol'
 import type { ToolResult } from './tool-result.js'
 
-/**
- * Errors that this client creates; refusals of the gateway are `ProtocolError`. `retryable`: a retry can
- * succeed.
- */
+/** Errors that this client creates; refusals of the gateway are `ProtocolError`. `retryable`: a retry can succeed. */
 const localErrors = {
   unreachable: { retryable: true, hint: 'check the address, and that the gateway runs' },
   closed: { retryable: false, hint: 'connect again' },
@@ -76,8 +73,8 @@ export class ConnectionError extends Error {
 }
 
 /**
- * Thrown by `thought`, `call`, `conclude` and `reply` of a turn after its `signal` was aborted: the question
- * was retracted, the run interrupted or cancelled, the agent restarted or kicked.
+ * Thrown by `thought`, `call`, `conclude` and `reply` of a turn after its `signal` was aborted: the question was retracted, the
+ * run interrupted or cancelled, the agent restarted or kicked.
  */
 export const abortedError = ({ reason }: Pick<AbortSignal, 'reason'>): ConnectionError =>
   new ConnectionError('aborted', `aborted: ${String(reason)}`)
@@ -106,9 +103,7 @@ export function errorDetails(payload: ErrorPayload): ProtocolError['details'] {
   }
 }
 
-/**
- * Reads the refusal in an HTTP response of a gateway [MEUP-11.1]; `undefined` = the body is not a refusal.
- */
+/** Reads the refusal in an HTTP response of a gateway [MEUP-11.1]; `undefined` = the body is not a refusal. */
 export function readRefusal(body: string, details: ProtocolError['details'] = {}): ProtocolError | undefined {
   try {
     const { code = '', detail = '' } = Object(JSON.parse(body)) as { code?: string; detail?: string }

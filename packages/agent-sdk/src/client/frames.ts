@@ -26,8 +26,8 @@ export interface Frame {
 export type SizeLimits = Pick<Limits, 'maxEnvelopeBytes'> & Partial<Pick<Limits, 'maxResultBytes'>>
 
 /**
- * Encodes an envelope as a text frame. If the gateway could not read the frame, throws the `ProtocolError`
- * that it would send: its error would contain no id, so it could not be matched to the request.
+ * Encodes an envelope as a text frame. If the gateway could not read the frame, throws the `ProtocolError` that it would send:
+ * its error would contain no id, so it could not be matched to the request.
  */
 export function encodeFrame(envelope: object, limits: SizeLimits): Frame {
   const text = withWholeCharacters(stringifyExact(envelope))
@@ -49,10 +49,7 @@ export function encodeFrame(envelope: object, limits: SizeLimits): Frame {
   return { text, bytes, object }
 }
 
-/**
- * The maximum size of an envelope. Results, such as screenshots and files, may be larger than other
- * envelopes.
- */
+/** The maximum size of an envelope. Results, such as screenshots and files, may be larger than other envelopes. */
 function getMaxBytes(envelope: { kind?: unknown }, { maxEnvelopeBytes, maxResultBytes }: SizeLimits): number {
   return envelope.kind === Kind.mcpResponse
     ? Math.max(maxEnvelopeBytes, maxResultBytes ?? 0)
@@ -72,9 +69,8 @@ type Json = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean
 
 /**
- * Decodes a frame of the gateway to an envelope, or to an error; `undefined` = a tick, which
- * `Transport.received` counts. Checks only the fields that this package uses: schema validators would double
- * the size of a browser bundle.
+ * Decodes a frame of the gateway to an envelope, or to an error; `undefined` = a tick, which `Transport.received` counts.
+ * Checks only the fields that this package uses: schema validators would double the size of a browser bundle.
  */
 export function decodeFrame(text: string): AnyEnvelope | ConnectionError | undefined {
   let value: unknown
@@ -92,9 +88,7 @@ export function decodeFrame(text: string): AnyEnvelope | ConnectionError | undef
 
 type Request = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'id' | 'payload'>
 
-/**
- * Creates the response to a request, with its JSON-RPC id and the exact digits of its numbers [MEUP-13.9].
- */
+/** Creates the response to a request, with its JSON-RPC id and the exact digits of its numbers [MEUP-13.9]. */
 export function createResponse({ id, payload }: Request, outcome: object): object {
   return copyNumberTexts({ jsonrpc: '2.0', id: payload.id ?? id, ...outcome }, payload)
 }

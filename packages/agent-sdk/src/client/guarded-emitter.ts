@@ -1,8 +1,8 @@
 import { EventEmitter } from 'eventemitter3'
 
 /**
- * An event emitter that isolates its listeners: if a listener throws or rejects, the error is reported, and
- * the other listeners are called.
+ * An event emitter that isolates its listeners: if a listener throws or rejects, the error is reported, and the other listeners
+ * are called.
  */
 export class GuardedEmitter<Events extends EventEmitter.ValidEventTypes> extends EventEmitter<Events> {
   readonly #onListenerError: (error: unknown, event: PropertyKey) => void

@@ -35,14 +35,13 @@ export interface OwnCall {
 /** A component of a client. Each event is passed to all components, in the order in which they were added. */
 export interface ClientHandler {
   /**
-   * `frame`: the envelope as received. Returning `true` hides the envelope from the remaining components and
-   * from listeners.
+   * `frame`: the envelope as received. Returning `true` hides the envelope from the remaining components and from listeners.
    */
   onEnvelope?(envelope: AnyEnvelope, changes: KnownChanges, frame: string): unknown
   onWelcome?(welcome: WelcomePayload, changes: KnownWelcome, info: WelcomeInfo): void
   /**
-   * Called when this client sends a request to its own participant that it may make. `over`: aborted when the
-   * request is refused, or the caller no longer waits for it.
+   * Called when this client sends a request to its own participant that it may make. `over`: aborted when the request is
+   * refused, or the caller no longer waits for it.
    */
   onOwnCall?(call: OwnCall, over: AbortSignal): void
   /** The connection is closed and will not be restored. */

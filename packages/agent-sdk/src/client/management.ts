@@ -2,10 +2,7 @@ import { type Capability, Kind, omitUndefined } from '@meup/protocol'
 import type { ClientContext } from './types.js'
 import type { WaitOptions } from './wait.js'
 
-/**
- * Granted capabilities. A grant ends when it is revoked or expires, or when its grantor loses the
- * capabilities.
- */
+/** Granted capabilities. A grant ends when it is revoked or expires, or when its grantor loses the capabilities. */
 export interface Grant {
   readonly id: string
   readonly recipient: string

@@ -5,15 +5,12 @@ interface Aborting {
 }
 
 /**
- * The listeners of each signal, behind its only `abort` event listener: Node warns of a leak at more than
- * ten, and a turn may make hundreds of calls.
+ * The listeners of each signal, behind its only `abort` event listener: Node warns of a leak at more than ten, and a turn may
+ * make hundreds of calls.
  */
 const aborting = new WeakMap<AbortSignal, Aborting>()
 
-/**
- * Calls a listener when the signal is aborted, but not if it already is. Returns a function that removes the
- * listener.
- */
+/** Calls a listener when the signal is aborted, but not if it already is. Returns a function that removes the listener. */
 export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
   if (signal === undefined || signal.aborted) return () => {}
   const { listeners, run } = aborting.get(signal) ?? begin(signal)

@@ -39,8 +39,8 @@ export class OutboundSafety {
   }
 
   /**
-   * Masks the text of a frame. Returns a promise while the masking module is loading; later frames wait for
-   * it too. Throws or rejects with `ConnectionError` if it cannot be loaded.
+   * Masks the text of a frame. Returns a promise while the masking module is loading; later frames wait for it too. Throws or
+   * rejects with `ConnectionError` if it cannot be loaded.
    */
   filter(frame: Frame): string | Promise<string> {
     const guarded = readGuarded(frame)
@@ -81,10 +81,7 @@ export class OutboundSafety {
   }
 }
 
-/**
- * Reads the text to mask; `undefined`: the frame is sent unchanged, since it has none or the gateway will
- * refuse it.
- */
+/** Reads the text to mask; `undefined`: the frame is sent unchanged, since it has none or the gateway will refuse it. */
 function readGuarded({ bytes, object }: Frame): Guarded | undefined {
   const normalised = normalise(object, bytes)
   if ('path' in normalised) return undefined

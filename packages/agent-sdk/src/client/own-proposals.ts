@@ -65,8 +65,8 @@ export class OwnProposals implements ClientHandler {
   }
 
   /**
-   * Registers a call with `orPropose`. When it is in the log, resolves with its proposal, or with `undefined`
-   * if it was logged as a request.
+   * Registers a call with `orPropose`. When it is in the log, resolves with its proposal, or with `undefined` if it was logged
+   * as a request.
    */
   expect(id: string, terms: Terms): Promise<Proposal | undefined> {
     return new Promise((resolve) => {
@@ -204,8 +204,8 @@ class OwnProposal implements Proposal {
   }
 
   /**
-   * Withdraws the proposal: an approval logged before would arrive before the withdrawal's echo. If the
-   * withdrawal is refused, waits for a grace period.
+   * Withdraws the proposal: an approval logged before would arrive before the withdrawal's echo. If the withdrawal is refused,
+   * waits for a grace period.
    */
   async #onExpired(): Promise<void> {
     this.#isLate = true
@@ -213,10 +213,7 @@ class OwnProposal implements Proposal {
     this.#cancelExpiry = setLongTimeout(expiryGraceMs, () => this.#settle({ state: 'expired' }))
   }
 
-  /**
-   * Returns whether the gateway accepted the withdrawal. If not, the proposal is already settled or will
-   * expire.
-   */
+  /** Returns whether the gateway accepted the withdrawal. If not, the proposal is already settled or will expire. */
   async #tryWithdraw(reason: string): Promise<boolean> {
     return this.#client.send(this.#createWithdrawal(reason)).then(
       () => true,

@@ -78,18 +78,16 @@ export interface ProposeOptions {
 export interface Proposal {
   readonly id: string
   /**
-   * Settles with the first decision: with the first approval, when its response has arrived; or with the
-   * first rejection, after which the proposal is withdrawn so that it cannot be approved later. Rejects with
-   * `ConnectionError` when the client is closed or the response takes too long.
+   * Settles with the first decision: with the first approval, when its response has arrived; or with the first rejection, after
+   * which the proposal is withdrawn so that it cannot be approved later. Rejects with `ConnectionError` when the client is
+   * closed or the response takes too long.
    */
   readonly outcome: Promise<ProposalOutcome>
   /** Withdraws the proposal. Rejects with the gateway's `ProtocolError` if it is already settled. */
   withdraw(reason?: string): Promise<void>
 }
 
-/**
- * Thrown if a call was proposed, because this participant may not make it, and the proposal was not approved.
- */
+/** Thrown if a call was proposed, because this participant may not make it, and the proposal was not approved. */
 export class ProposalError extends Error {
   override readonly name = 'ProposalError'
   constructor(

@@ -34,10 +34,7 @@ export interface Rejection {
 
 export interface ProposalsEvents {
   proposal: [OpenProposal]
-  /**
-   * The proposal is no longer open: for all participants or, after a rejection by this participant, for this
-   * one.
-   */
+  /** The proposal is no longer open: for all participants or, after a rejection by this participant, for this one. */
   settled: [OpenProposal, Settlement]
   /** The program that sent the proposal has ended. The proposal stays open. */
   programEnded: [OpenProposal]
@@ -49,14 +46,14 @@ interface AlwaysOptions extends GrantOptions, Pick<ApproveOptions, 'why' | 'onEl
 }
 
 /**
- * Maximum open proposals, and maximum characters of their params. Above these, the oldest proposal of the
- * participant with the largest share is dropped.
+ * Maximum open proposals, and maximum characters of their params. Above these, the oldest proposal of the participant with the
+ * largest share is dropped.
  */
 const [maxOpen, maxOpenChars] = [1000, 8_000_000]
 
 /**
- * Open proposals of other participants that this connection received [MEUP-4.17]. To receive earlier ones,
- * resume with `after` or `tail`.
+ * Open proposals of other participants that this connection received [MEUP-4.17]. To receive earlier ones, resume with `after`
+ * or `tail`.
  */
 export class Proposals extends GuardedEmitter<ProposalsEvents> implements ClientHandler {
   readonly #client: ClientContext
@@ -97,10 +94,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     return this.#store.get(id)?.data
   }
 
-  /**
-   * Whether this participant may make the proposed request itself, as far as this client knows. The gateway
-   * decides.
-   */
+  /** Whether this participant may make the proposed request itself, as far as this client knows. The gateway decides. */
   mayApprove(id: string): boolean {
     const proposal = this.get(id)
     if (proposal === undefined || proposal.from === this.#client.id) return false
@@ -125,12 +119,11 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   }
 
   /**
-   * Approves a proposal: the gateway makes the request exactly as proposed [MEUP-4.20]. Returns the result;
-   * throws `ToolError` if the response is an error. The id suffices: this connection need not have received
-   * the proposal. Rejects with `ProtocolError` if this participant may not make the request, or the proposal
-   * is not open. A timeout does not cancel the request, because its response is for the proposer. Rejects
-   * with `ConnectionError` `participant_away` like `BaseClient.request`; if the request was not sent, the
-   * proposal stays open.
+   * Approves a proposal: the gateway makes the request exactly as proposed [MEUP-4.20]. Returns the result; throws `ToolError`
+   * if the response is an error. The id suffices: this connection need not have received the proposal. Rejects with
+   * `ProtocolError` if this participant may not make the request, or the proposal is not open. A timeout does not cancel the
+   * request, because its response is for the proposer. Rejects with `ConnectionError` `participant_away` like
+   * `BaseClient.request`; if the request was not sent, the proposal stays open.
    */
   async approve(id: string, options: ApproveOptions = {}): Promise<Record<string, unknown>> {
     await this.#whenHere(id, options)
@@ -138,8 +131,8 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   }
 
   /**
-   * Rejects a proposal. Resolves when the rejection is in the log. Other participants may approve the
-   * proposal until it is withdrawn.
+   * Rejects a proposal. Resolves when the rejection is in the log. Other participants may approve the proposal until it is
+   * withdrawn.
    */
   async reject(id: string, { reason, message }: Rejection): Promise<void> {
     const { from } = this.#find(id)
@@ -148,9 +141,8 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   }
 
   /**
-   * Approves the proposal, and grants the proposer the capability for the same method, tool and target, with
-   * any arguments or with those that match `arguments`. Rejects with `TypeError` if there is no such
-   * capability: see `getAlwaysCapability`.
+   * Approves the proposal, and grants the proposer the capability for the same method, tool and target, with any arguments or
+   * with those that match `arguments`. Rejects with `TypeError` if there is no such capability: see `getAlwaysCapability`.
    */
   async allowAlways(id: string, options: AlwaysOptions = {}): Promise<Grant> {
     const { arguments: args, why, onElicitation, ...terms } = options
@@ -282,10 +274,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
   }
 }
 
-/**
- * Stores the open proposals of all participants. A participant with many proposals cannot displace those of
- * others.
- */
+/** Stores the open proposals of all participants. A participant with many proposals cannot displace those of others. */
 class FairProposals implements CallStore<OpenProposal> {
   readonly #onRemoved: (id: string) => void
   readonly #open = new Map<string, Call<OpenProposal>>()
@@ -432,9 +421,9 @@ export interface ProposedRequest {
 }
 
 /**
- * The capability that `allowAlways` grants: for the proposed method, target and addressees, with arguments
- * that match `args` (absent = any). `undefined` if the capability would allow more than was proposed: the
- * proposal has no addressee, or its request names no tool, prompt or resource.
+ * The capability that `allowAlways` grants: for the proposed method, target and addressees, with arguments that match `args`
+ * (absent = any). `undefined` if the capability would allow more than was proposed: the proposal has no addressee, or its
+ * request names no tool, prompt or resource.
  */
 export function getAlwaysCapability(
   { to, method, params }: ProposedRequest,

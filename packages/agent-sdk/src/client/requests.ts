@@ -24,9 +24,7 @@ export interface PendingRequest {
   readonly id: string
   /** The progress token: the id of the request, or of its proposal. */
   readonly token: string
-  /**
-   * The addressees, if known: those of a request that results from an approval are learned from its envelope.
-   */
+  /** The addressees, if known: those of a request that results from an approval are learned from its envelope. */
   readonly to: readonly string[]
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly onNotification?: ((notification: McpRequestPayload) => void) | undefined
@@ -89,10 +87,7 @@ export class Requests implements ClientHandler {
     return this.#correlated(envelope).find(({ to }) => to.includes(envelope.from))?.request
   }
 
-  /**
-   * Whether the envelope is a notification about a pending request. The tools of this participant do not get
-   * these.
-   */
+  /** Whether the envelope is a notification about a pending request. The tools of this participant do not get these. */
   isNotification(envelope: AnyEnvelope): envelope is EnvelopeOf<typeof Kind.mcpRequest> {
     if (envelope.kind !== Kind.mcpRequest || !envelope.payload.method.startsWith('notifications/'))
       return false
@@ -207,10 +202,7 @@ export class Replies implements ClientHandler {
     return (await answer) as EnvelopeOf<K>
   }
 
-  /**
-   * Resolves waiting envelopes. Returns true for answers to invitations, which hides their token from
-   * listeners.
-   */
+  /** Resolves waiting envelopes. Returns true for answers to invitations, which hides their token from listeners. */
   onEnvelope(envelope: AnyEnvelope): boolean {
     if (this.#waiting.size === 0) return false
     for (const expected of [...this.#waiting.values()]) {
@@ -238,10 +230,7 @@ interface SubscriptionChange extends Waiter<WelcomePayload> {
   readonly wanted: SubscribePayload
 }
 
-/**
- * The subscription of a client. The gateway forgets it when the connection is lost, so the client renews it
- * [MEUP-9.1].
- */
+/** The subscription of a client. The gateway forgets it when the connection is lost, so the client renews it [MEUP-9.1]. */
 export class Subscriptions implements ClientHandler {
   readonly #post: (envelope: object) => void
   #current: SubscribePayload | undefined
@@ -255,10 +244,7 @@ export class Subscriptions implements ClientHandler {
     return new Promise((resolve, reject) => this.#request({ id: freshId(), wanted, resolve, reject }))
   }
 
-  /**
-   * Renews the subscription if the welcome is the first of a connection; otherwise resolves the change that
-   * it answers.
-   */
+  /** Renews the subscription if the welcome is the first of a connection; otherwise resolves the change that it answers. */
   onWelcome(welcome: WelcomePayload, _: unknown, { isFirst, answers = '' }: WelcomeInfo): void {
     if (isFirst) this.#renew()
     const change = isFirst ? undefined : this.#remove(answers)

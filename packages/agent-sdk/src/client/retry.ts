@@ -33,8 +33,8 @@ export async function whenResumed(client: Pausable, signal?: AbortSignal): Promi
 }
 
 /**
- * Runs an action. If it was refused because of a pause, repeats it when the pause has ended. Rejects with
- * `aborted` when the signal is aborted.
+ * Runs an action. If it was refused because of a pause, repeats it when the pause has ended. Rejects with `aborted` when the
+ * signal is aborted.
  */
 export async function retryAfterPause<Value>(
   client: Pausable,
@@ -54,10 +54,9 @@ export async function retryAfterPause<Value>(
 }
 
 /**
- * Sends at the rate of the space [MEUP-13.8]: resends an envelope refused as `rate_limited` after its
- * `retryAfterMs`, and after other transient refusals a little later. Envelopes of the same namespace queue
- * behind it, so that of a burst only the first ones are refused. The first in the queue waits ten seconds at
- * most.
+ * Sends at the rate of the space [MEUP-13.8]: resends an envelope refused as `rate_limited` after its `retryAfterMs`, and after
+ * other transient refusals a little later. Envelopes of the same namespace queue behind it, so that of a burst only the first
+ * ones are refused. The first in the queue waits ten seconds at most.
  */
 export class Pace {
   /** Last promise in the queue of each namespace; absent = the queue is empty. */
@@ -106,10 +105,7 @@ async function retryPassing<Value>(
   }
 }
 
-/**
- * Milliseconds until the next attempt. Rethrows errors that a retry does not resolve, or only after more than
- * `maxMs`.
- */
+/** Milliseconds until the next attempt. Rethrows errors that a retry does not resolve, or only after more than `maxMs`. */
 function getWait(error: unknown, maxMs: number): number {
   const code = error instanceof ProtocolError ? error.code : undefined
   const isGatewaysFault = code === 'unavailable' || code === 'internal'

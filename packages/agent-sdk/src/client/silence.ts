@@ -6,9 +6,9 @@ const looks = 10
 const repeatMs = 1000
 
 /**
- * Calls `onSilent` when `received()` has not changed for `limitMs`. Returns a function that stops watching.
- * Measures with the clock, because timers stop while a machine sleeps. A late check is repeated, because data
- * may have arrived while the process was suspended.
+ * Calls `onSilent` when `received()` has not changed for `limitMs`. Returns a function that stops watching. Measures with the
+ * clock, because timers stop while a machine sleeps. A late check is repeated, because data may have arrived while the process
+ * was suspended.
  */
 export function watchSilence(limitMs: number, received: () => number, onSilent: () => void): () => void {
   if (limitMs === Number.POSITIVE_INFINITY) return () => {}

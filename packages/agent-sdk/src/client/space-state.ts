@@ -80,10 +80,7 @@ export class ParticipantList implements ClientHandler {
   }
 }
 
-/**
- * An open run and its visibility: its owner can hide its own thoughts, other participants can hide all
- * thoughts [MEUP-9.6].
- */
+/** An open run and its visibility: its owner can hide its own thoughts, other participants can hide all thoughts [MEUP-9.6]. */
 export type OpenRun = Pick<ContextInfo, 'context' | 'owner' | 'reasoningVisible' | 'hiddenBy'>
 
 /** Emitted when a run was hidden or shown. */
@@ -94,10 +91,7 @@ export interface VisibilityChange {
   readonly reasoningVisible: boolean
   /** Participants that hide the run; absent = visible. */
   readonly hiddenBy?: readonly string[]
-  /**
-   * The participant that hid or showed the run; absent if its end showed it, or if this happened during a
-   * disconnection.
-   */
+  /** The participant that hid or showed the run; absent if its end showed it, or if this happened during a disconnection. */
   readonly by?: string
 }
 
@@ -160,8 +154,7 @@ export class OwnCapabilities {
     const rule = getKindRule(envelope.kind)
     if (rule?.gateway || namespaceOf(envelope.kind) === namespaceOf(Kind.systemError)) return false
     if (rule?.free) return true
-    // Compiled separately, because configured and granted capabilities together may exceed the limit of one
-    // list.
+    // Compiled separately, because configured and granted capabilities together may exceed the limit of one list.
     const compiled = this.#compiled ?? this.#list.flatMap(tryCompile)
     if (isCompilable(this.#list)) this.#compiled = compiled
     return compiled.some((each) => each.allows(envelope).allowed)

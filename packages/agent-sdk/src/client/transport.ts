@@ -17,47 +17,34 @@ export interface HttpTarget {
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
 
 /**
- * The address, identity and options of a connection. `after` resumes within `epoch`; `tail` requests the
- * latest envelopes [MEUP-5.2].
+ * The address, identity and options of a connection. `after` resumes within `epoch`; `tail` requests the latest envelopes
+ * [MEUP-5.2].
  */
 export interface DialRequest extends HttpTarget {
   readonly after?: number
   readonly epoch?: string
   readonly tail?: number
   /**
-   * Session id of the program [MEUP-2.14]: 1 to 64 of A-Z a-z 0-9 _ -. When the program ends, the gateway
-   * closes its open calls and contexts. If the participant may have only one program, it replaces the
-   * previous one. Absent = no session.
+   * Session id of the program [MEUP-2.14]: 1 to 64 of A-Z a-z 0-9 _ -. When the program ends, the gateway closes its open calls
+   * and contexts. If the participant may have only one program, it replaces the previous one. Absent = no session.
    */
   readonly session?: string
-  /**
-   * Masking of thoughts and rationales by this client, in addition to the default rules; `false` = only the
-   * gateway masks.
-   */
+  /** Masking of thoughts and rationales by this client, in addition to the default rules; `false` = only the gateway masks. */
   readonly safety?: false | Partial<SafetySettings>
   /** Whether requests carry a `traceparent`, so that their spans join the caller's trace. */
   readonly tracing?: boolean
   /** Folder for transcripts of this participant's models; absent = not stored. */
   readonly transcripts?: string
-  /**
-   * Open proposals before connecting, from `HttpClient.readProposals`; initial content of
-   * `SpaceClient.proposals`.
-   */
+  /** Open proposals before connecting, from `HttpClient.readProposals`; initial content of `SpaceClient.proposals`. */
   readonly proposals?: readonly OpenProposal[]
-  /**
-   * How a lost connection is restored. Does not apply to the first attempt: `connect` rejects if it fails.
-   */
+  /** How a lost connection is restored. Does not apply to the first attempt: `connect` rejects if it fails. */
   readonly reconnect?: ReconnectOptions
-  /**
-   * Like the event `reconnecting`: called when the connection was lost, and the next attempt starts after
-   * `inMs`.
-   */
+  /** Like the event `reconnecting`: called when the connection was lost, and the next attempt starts after `inMs`. */
   readonly onReconnecting?: (inMs: number, reason: string) => void
   /**
-   * Handling of messages and MCP requests that arrive before a handler is registered. `keep`, the default:
-   * they wait for the first call of `answer()`, `turns()`, `agent()`, `tool()` or `serve()`; requests for ten
-   * seconds at most. `decline`, always used for humans: requests are immediately answered with an error, and
-   * messages are only passed to listeners.
+   * Handling of messages and MCP requests that arrive before a handler is registered. `keep`, the default: they wait for the
+   * first call of `answer()`, `turns()`, `agent()`, `tool()` or `serve()`; requests for ten seconds at most. `decline`, always
+   * used for humans: requests are immediately answered with an error, and messages are only passed to listeners.
    */
   readonly unhandled?: 'keep' | 'decline'
   /** Time limits after which a connection counts as lost. */
@@ -82,8 +69,8 @@ export interface Transport {
 }
 
 /**
- * Opens a socket. Rejects with `ProtocolError` if the gateway refuses, with `ConnectionError` if it is
- * unreachable. The signal cancels the attempt.
+ * Opens a socket. Rejects with `ProtocolError` if the gateway refuses, with `ConnectionError` if it is unreachable. The signal
+ * cancels the attempt.
  */
 export type Dial = (request: DialRequest, events: TransportEvents, signal?: AbortSignal) => Promise<Transport>
 
@@ -98,8 +85,8 @@ export function socketUrl({ url, space, after, epoch, tail, session }: DialReque
 }
 
 /**
- * The HTTP URL of a path below the base address of a gateway. `url` may also be its WebSocket address. Throws
- * `ConnectionError` `not_configured` for an invalid `url`.
+ * The HTTP URL of a path below the base address of a gateway. `url` may also be its WebSocket address. Throws `ConnectionError`
+ * `not_configured` for an invalid `url`.
  */
 export function buildGatewayUrl(url: string, path: string): URL {
   if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {

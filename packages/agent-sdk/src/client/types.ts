@@ -19,10 +19,7 @@ export interface Unhandled {
 export interface SpaceEvents {
   /** The connection was established or restored. */
   connected: []
-  /**
-   * Every logged envelope that this participant receives, in log order, and errors that do not answer a
-   * pending request.
-   */
+  /** Every logged envelope that this participant receives, in log order, and errors that do not answer a pending request. */
   envelope: [AnyEnvelope]
   /** The state of the space, after each connect and each change of the subscription. */
   welcome: [WelcomePayload]
@@ -39,14 +36,11 @@ export interface SpaceEvents {
   /** The log was replaced. The envelopes that follow start with the oldest one of the new log. */
   lost: [WelcomePayload]
   /**
-   * A request could not be answered, for example because the capability `mcp.response` is missing. Without a
-   * request: the gateway sent a frame that could not be read and was skipped.
+   * A request could not be answered, for example because the capability `mcp.response` is missing. Without a request: the
+   * gateway sent a frame that could not be read and was skipped.
    */
   requestError: [error: unknown, request: AnyEnvelope | undefined]
-  /**
-   * A message or request has waited ten seconds for a handler. Emitted once; printed as a warning if there is
-   * no listener.
-   */
+  /** A message or request has waited ten seconds for a handler. Emitted once; printed as a warning if there is no listener. */
   unhandled: [Unhandled]
   closed: [Error | undefined]
 }
@@ -76,9 +70,7 @@ export interface ContributeOptions {
 
 export type ChatOptions = Omit<Draft, 'kind' | 'payload' | 'orPropose'> & {
   readonly format?: 'plain' | 'markdown'
-  /**
-   * Participants that the message asks, although others can read it too. With `to`, a part of the addressees.
-   */
+  /** Participants that the message asks, although others can read it too. With `to`, a part of the addressees. */
   readonly mention?: string | readonly string[]
   /** Structured content of the message: any JSON. */
   readonly data?: unknown
@@ -89,9 +81,7 @@ export type ChatOptions = Omit<Draft, 'kind' | 'payload' | 'orPropose'> & {
 export const thinkingLevels = ['off', 'low', 'high'] as const
 export type ThinkingLevel = (typeof thinkingLevels)[number]
 
-/**
- * The result of MCP's `elicitation/create`: `decline` = the user refused, `cancel` = the user dismissed it.
- */
+/** The result of MCP's `elicitation/create`: `decline` = the user refused, `cancel` = the user dismissed it. */
 export interface ElicitResult {
   readonly action: 'accept' | 'decline' | 'cancel'
   /** The values of the form, if `action` is `accept`. */
@@ -99,8 +89,8 @@ export interface ElicitResult {
 }
 
 /**
- * Answers an elicitation. `params`: as in MCP's `elicitation/create`. The signal is aborted when the answer
- * is no longer needed.
+ * Answers an elicitation. `params`: as in MCP's `elicitation/create`. The signal is aborted when the answer is no longer
+ * needed.
  */
 export type OnElicitation = (
   params: Readonly<Record<string, unknown>>,
@@ -122,14 +112,13 @@ export interface CallOptions extends WaitOptions {
   /** Called with other notifications about the call, such as log messages (`notifications/message`). */
   readonly onNotification?: (notification: McpRequestPayload) => void
   /**
-   * Answers elicitations of the callee (`elicitation/create`); default: declines. The time for answering does
-   * not count toward the timeout.
+   * Answers elicitations of the callee (`elicitation/create`); default: declines. The time for answering does not count toward
+   * the timeout.
    */
   readonly onElicitation?: OnElicitation
   /**
-   * Milliseconds to wait for an absent callee whose program is starting; default 120,000, at most
-   * `timeoutMs`. A call to an absent participant that is not starting fails with `participant_away` within
-   * half a second.
+   * Milliseconds to wait for an absent callee whose program is starting; default 120,000, at most `timeoutMs`. A call to an
+   * absent participant that is not starting fails with `participant_away` within half a second.
    */
   readonly waitForMs?: number
   /** `false`: a request that this participant may not make is refused instead of proposed. */

@@ -21,8 +21,8 @@ export interface TimedWaiter<Value> extends Waiter<Value> {
 }
 
 /**
- * Creates a promise that rejects when the signal is aborted or the time is over. `begin`: gets the functions
- * that settle it. `end`: called when it is settled.
+ * Creates a promise that rejects when the signal is aborted or the time is over. `begin`: gets the functions that settle it.
+ * `end`: called when it is settled.
  */
 export function wait<Value>(
   what: string,
@@ -87,8 +87,8 @@ interface Closing {
 }
 
 /**
- * Iterates over pushed values, and queues them in between. Ends when the source is closed; throws if an error
- * closed it. Stops listening when the loop is left.
+ * Iterates over pushed values, and queues them in between. Ends when the source is closed; throws if an error closed it. Stops
+ * listening when the loop is left.
  */
 export function streamEvents<Value>(source: Closing, listen: (push: (value: Value) => void) => () => void) {
   const values: Value[] = []

@@ -7,8 +7,8 @@ interface Thought {
 }
 
 /**
- * Reads responses of Amazon Bedrock's Converse API. In streams of the AWS SDK, each event is wrapped in a
- * field with its name; over HTTP it is not.
+ * Reads responses of Amazon Bedrock's Converse API. In streams of the AWS SDK, each event is wrapped in a field with its name;
+ * over HTTP it is not.
  */
 export function bedrockReader(collector: StepCollector): (chunk: Json) => void {
   const thoughts = new Map<unknown, Thought>()

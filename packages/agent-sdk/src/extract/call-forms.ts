@@ -39,10 +39,7 @@ const nameThenJson =
     return { calls: [{ name: found.groups.name ?? '', args }], end: matchAt(tail, text, end)?.end ?? end }
   }
 
-/**
- * Reads a call: `head` captures its name, then follow fields that each capture a `key` and a `value`, and
- * `tail`.
- */
+/** Reads a call: `head` captures its name, then follow fields that each capture a `key` and a `value`, and `tail`. */
 const nameThenFields =
   (head: RegExp, field: RegExp, tail: RegExp = /(?:)/y): Reader =>
   (text, from) => {

@@ -2,8 +2,8 @@ import type { StepCollector } from './collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 /**
- * Reads chat completions as defined by OpenAI. DeepSeek, OpenRouter, vLLM, SGLang, Groq, Cerebras, xAI, Qwen,
- * Z.ai, Mistral and others add a few fields.
+ * Reads chat completions as defined by OpenAI. DeepSeek, OpenRouter, vLLM, SGLang, Groq, Cerebras, xAI, Qwen, Z.ai, Mistral and
+ * others add a few fields.
  */
 export function chatReader(collector: StepCollector): (chunk: Json) => void {
   const readDetails = detailsReader(collector)
@@ -31,9 +31,7 @@ function readChoice(choice: Json, collector: StepCollector, readDetails: Details
   collector.finish(choice.finish_reason ?? choice.finishReason)
 }
 
-/**
- * Reads a message or delta in OpenAI's form: reasoning in a field, text as a string or in parts, tool calls.
- */
+/** Reads a message or delta in OpenAI's form: reasoning in a field, text as a string or in parts, tool calls. */
 export function readMessage(message: Json, collector: StepCollector): void {
   collector.reasoning('reasoning', string(message.reasoning) ?? '')
   collector.reasoning('reasoning_content', string(message.reasoning_content) ?? '')
@@ -53,10 +51,7 @@ function readContent(content: unknown, collector: StepCollector): void {
   else for (const part of records(content)) readPart(part, collector)
 }
 
-/**
- * Reads a part of the content. Mistral, Cohere and Databricks send thoughts as parts, as a text or a list of
- * texts.
- */
+/** Reads a part of the content. Mistral, Cohere and Databricks send thoughts as parts, as a text or a list of texts. */
 function readPart(part: Json, collector: StepCollector): void {
   const thought = readThought(part)
   if (thought !== undefined) collector.thought('thinking', thought)
@@ -78,8 +73,8 @@ export function readThought({ type, thinking, summary, text }: Json): string | u
 }
 
 /**
- * Reads tool calls. In a stream, `index` identifies the call that a piece belongs to; arguments that are not
- * a string are complete.
+ * Reads tool calls. In a stream, `index` identifies the call that a piece belongs to; arguments that are not a string are
+ * complete.
  */
 export function readCalls(calls: unknown, collector: StepCollector): void {
   for (const [position, call] of records(calls).entries()) {
@@ -100,8 +95,8 @@ type DetailsReader = (details: unknown, isWhole: boolean) => void
 type Detail = Record<string, unknown>
 
 /**
- * Reads `reasoning_details`, which OpenRouter requires back unchanged. In a stream each detail arrives in
- * pieces of equal `type` and `index`. Its signature is a separate piece, which may follow the next detail.
+ * Reads `reasoning_details`, which OpenRouter requires back unchanged. In a stream each detail arrives in pieces of equal
+ * `type` and `index`. Its signature is a separate piece, which may follow the next detail.
  */
 function detailsReader(collector: StepCollector): DetailsReader {
   const all: Detail[] = []

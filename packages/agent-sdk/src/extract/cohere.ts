@@ -25,10 +25,7 @@ const events = new Set([
   'message-end',
 ])
 
-/**
- * Reads a message or delta. In a stream, `tool_calls` is a single call instead of a list, and the event has
- * its index.
- */
+/** Reads a message or delta. In a stream, `tool_calls` is a single call instead of a list, and the event has its index. */
 function readDelta({ message, finish_reason, usage }: Json, index: number, collector: StepCollector): void {
   const { tool_calls, tool_plan, ...rest } = record(message) ?? {}
   collector.reasoning('tool_plan', string(tool_plan) ?? '')

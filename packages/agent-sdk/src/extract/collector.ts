@@ -32,8 +32,8 @@ export class StepCollector {
   }
 
   /**
-   * Adds a piece of reasoning. `part` identifies the part of the reasoning that it belongs to; parts are
-   * separated by blank lines.
+   * Adds a piece of reasoning. `part` identifies the part of the reasoning that it belongs to; parts are separated by blank
+   * lines.
    */
   reasoning(origin: Origin, text: string, part: string | number = 0): void {
     if (text === '') return
@@ -113,8 +113,8 @@ export class StepCollector {
   }
 
   /**
-   * Returns the content of the response; call it once, at the end. `null` = nothing readable was found, not
-   * even an empty answer. `isWhole`: the response is complete even if it has no finish reason.
+   * Returns the content of the response; call it once, at the end. `null` = nothing readable was found, not even an empty
+   * answer. `isWhole`: the response is complete even if it has no finish reason.
    */
   end(isWhole: boolean): Extraction | null {
     const tagged = this.#tags?.end()
@@ -180,8 +180,8 @@ class Thoughts {
   }
 
   /**
-   * Adds a piece of reasoning, after a blank line if another part begins. Returns the text to stream;
-   * `undefined` if a preferred origin has text.
+   * Adds a piece of reasoning, after a blank line if another part begins. Returns the text to stream; `undefined` if a
+   * preferred origin has text.
    */
   add(origin: Origin, text: string, part: string | number): string | undefined {
     const known = this.#byOrigin.get(origin)
@@ -271,9 +271,9 @@ class ToolCalls {
 }
 
 /**
- * Whether a part starts another call. A call starts with its name, except within the arguments of another.
- * Some servers invent an id per part, and some repeat the name. If ids are equal or missing, a part starts
- * another call if the arguments so far are complete and new ones begin.
+ * Whether a part starts another call. A call starts with its name, except within the arguments of another. Some servers invent
+ * an id per part, and some repeat the name. If ids are equal or missing, a part starts another call if the arguments so far are
+ * complete and new ones begin.
  */
 function isOther(known: Draft, { id, name, json }: CallPart): boolean {
   if (!isFilled(name)) return false

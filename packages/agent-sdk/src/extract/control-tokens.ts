@@ -1,7 +1,4 @@
-/**
- * Beginnings of messages with an answer in the format of gpt-oss. Answers and thoughts end with the same
- * token.
- */
+/** Beginnings of messages with an answer in the format of gpt-oss. Answers and thoughts end with the same token. */
 export const answerHeaders = [
   '<|start|>assistant',
   '<|channel|>final<|message|>',
@@ -12,10 +9,7 @@ export const answerHeaders = [
 export const bareAnswerHeaders = ['assistantfinal', 'assistantcommentary']
 export const ends = ['<|end|>', '<|return|>']
 
-/**
- * Tokens that control a conversation. They remain in texts if a server does not know how its model ends a
- * turn.
- */
+/** Tokens that control a conversation. They remain in texts if a server does not know how its model ends a turn. */
 export const controls = [
   ...answerHeaders,
   ...ends,

@@ -10,8 +10,8 @@ import { EventText } from './json-events.js'
 import { responsesReader } from './responses.js'
 
 /**
- * Reads the complete response of any provider, as parsed JSON. `null` = it contains nothing readable, not
- * even an empty answer. Never throws.
+ * Reads the complete response of any provider, as parsed JSON. `null` = it contains nothing readable, not even an empty answer.
+ * Never throws.
  */
 export function extractReasoning(
   response: unknown,
@@ -47,8 +47,8 @@ export class ReasoningStream {
   }
 
   /**
-   * Reads `chunk`: a parsed event of the provider, or the next piece of the body as bytes or text, split
-   * anywhere. Returns the resulting events; none after `end`.
+   * Reads `chunk`: a parsed event of the provider, or the next piece of the body as bytes or text, split anywhere. Returns the
+   * resulting events; none after `end`.
    */
   push(chunk: unknown): StreamEvent[] {
     if (this.#extraction !== undefined) return []
@@ -56,10 +56,7 @@ export class ReasoningStream {
     return this.#collector.drainEvents()
   }
 
-  /**
-   * Returns the content of the response; call it when the stream has ended. Repeated calls return the same
-   * object.
-   */
+  /** Returns the content of the response; call it when the stream has ended. Repeated calls return the same object. */
   end(): Extraction {
     if (this.#extraction === undefined) {
       for (const event of this.#text?.end() ?? []) this.#read(event)
@@ -89,9 +86,9 @@ export interface FoundReasoning {
 const formats = ['parsed', 'raw', 'think_tags', 'anthropic'] as const
 
 /**
- * Calls the method `extractReasoning` of a client. It may return the reasoning as text, `[text, format]`, `{
- * text, format }`, or an `Extraction`; the default format is `parsed`. `null` = the client has no such
- * method, or it found no reasoning. Rethrows its errors.
+ * Calls the method `extractReasoning` of a client. It may return the reasoning as text, `[text, format]`, `{ text, format }`,
+ * or an `Extraction`; the default format is `parsed`. `null` = the client has no such method, or it found no reasoning.
+ * Rethrows its errors.
  */
 export function reasoningBy(client: unknown, response: unknown): FoundReasoning | null {
   if (!canExtract(client)) return null
@@ -127,8 +124,6 @@ const families = [
   ollamaReader,
 ]
 
-/**
- * Creates readers for one response, complete or in chunks. Each reader handles one format and ignores others.
- */
+/** Creates readers for one response, complete or in chunks. Each reader handles one format and ignores others. */
 const readersFor = (collector: StepCollector): ((chunk: Json) => void)[] =>
   families.map((family) => family(collector))

@@ -1,11 +1,9 @@
-/**
- * How the reasoning was separated from the answer. `raw` = it was not; `extractReasoning` never returns that.
- */
+/** How the reasoning was separated from the answer. `raw` = it was not; `extractReasoning` never returns that. */
 export type Format = 'parsed' | 'raw' | 'think_tags' | 'anthropic'
 
 /**
- * The field of the response with the reasoning or, if its text is withheld, with other information about it.
- * `usage`: the response only contains a token count. `none`: it does not mention reasoning.
+ * The field of the response with the reasoning or, if its text is withheld, with other information about it. `usage`: the
+ * response only contains a token count. `none`: it does not mention reasoning.
  */
 export type ExtractionSource =
   | 'reasoning'
@@ -38,10 +36,7 @@ export interface Extraction {
   /** The answer, without reasoning. */
   readonly text: string
   readonly toolCalls: readonly ExtractedCall[]
-  /**
-   * Signed, encrypted and redacted items, in order. The provider requires them back unchanged in the next
-   * request.
-   */
+  /** Signed, encrypted and redacted items, in order. The provider requires them back unchanged in the next request. */
   readonly opaque: readonly unknown[]
   /** Set if only the provider can read some of the reasoning. */
   readonly redacted?: true

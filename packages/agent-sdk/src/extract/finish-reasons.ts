@@ -1,12 +1,7 @@
-/**
- * How an answer ended: complete, cut off at a limit, withheld by the provider, or interrupted by a failure.
- */
+/** How an answer ended: complete, cut off at a limit, withheld by the provider, or interrupted by a failure. */
 export type Ending = 'whole' | 'cut' | 'refused' | 'failed'
 
-/**
- * Finish reasons of providers, in lower case with `_` between words. Reasons that end in `_error` are
- * failures too.
- */
+/** Finish reasons of providers, in lower case with `_` between words. Reasons that end in `_error` are failures too. */
 const reasons: Readonly<Record<Ending, readonly string[]>> = {
   whole: [
     ...['stop', 'end_turn', 'stop_sequence', 'eos', 'eos_token', 'end', 'done', 'complete', 'completed'],

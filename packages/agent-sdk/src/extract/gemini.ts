@@ -9,8 +9,8 @@ interface OpenCall {
 }
 
 /**
- * Reads responses of Gemini. A complete response has the same form as a chunk of a stream. Any part may carry
- * a signature, even one without text.
+ * Reads responses of Gemini. A complete response has the same form as a chunk of a stream. Any part may carry a signature, even
+ * one without text.
  */
 export function geminiReader(collector: StepCollector): (chunk: Json) => void {
   let begun = 0
@@ -63,8 +63,8 @@ export function geminiReader(collector: StepCollector): (chunk: Json) => void {
 const steps = /\.([^.[\]]+)|\[(\d+)\]|\[(?:'([^']*)'|"([^"]*)")\]/g
 
 /**
- * Applies a streamed argument at its `jsonPath`, such as `$.recipe.ingredients[0].name`: appends a text, or
- * sets any other value. Ignores invalid paths.
+ * Applies a streamed argument at its `jsonPath`, such as `$.recipe.ingredients[0].name`: appends a text, or sets any other
+ * value. Ignores invalid paths.
  */
 function placeArgument(args: Record<string, unknown>, part: Json): void {
   const keys = [...(string(part.jsonPath) ?? '').matchAll(steps)].map(
@@ -98,10 +98,7 @@ function inner(at: object, key: Key, empty: object): object | undefined {
 
 const get = (at: object, key: Key): unknown => (Object.hasOwn(at, key) ? (at as Json)[key] : undefined)
 
-/**
- * Sets a value in an object or list. `false`: the position is invalid, such as one that would leave a gap in
- * a list.
- */
+/** Sets a value in an object or list. `false`: the position is invalid, such as one that would leave a gap in a list. */
 function put(at: object, key: Key, value: unknown): boolean {
   const fits = Array.isArray(at) ? typeof key === 'number' && key <= at.length : typeof key === 'string'
   if (fits) Object.defineProperty(at, key, { value, writable: true, enumerable: true, configurable: true })

@@ -1,9 +1,6 @@
 const notData = /^(?::|event:|id:|retry:)/
 
-/**
- * Splits the text of a streamed response, which arrives in pieces, into events: server-sent events, or JSON
- * lines.
- */
+/** Splits the text of a streamed response, which arrives in pieces, into events: server-sent events, or JSON lines. */
 export class EventText {
   #decoder: InstanceType<typeof TextDecoder> | undefined
   #data: string[] = []
@@ -59,8 +56,8 @@ export class EventText {
 }
 
 /**
- * Iterates over the events of a streamed response, given the bytes of its body: server-sent events, or JSON
- * lines. Bytes may be split anywhere. Skips lines that are not JSON, such as `[DONE]`, or are incomplete.
+ * Iterates over the events of a streamed response, given the bytes of its body: server-sent events, or JSON lines. Bytes may be
+ * split anywhere. Skips lines that are not JSON, such as `[DONE]`, or are incomplete.
  */
 export async function* jsonEvents(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -70,9 +67,7 @@ export async function* jsonEvents(
   yield* text.end()
 }
 
-/**
- * Parses consecutive lines: one event, or several events of a server that omits the blank lines between them.
- */
+/** Parses consecutive lines: one event, or several events of a server that omits the blank lines between them. */
 function parsedLines(lines: readonly string[]): unknown[] {
   const one = parsed(lines.join('\n'))
   return one.length > 0 ? one : lines.flatMap(parsed)

@@ -1,11 +1,8 @@
-/**
- * Functions that read JSON of models without parsing and encoding it again, which would change integers over
- * 2^53.
- */
+/** Functions that read JSON of models without parsing and encoding it again, which would change integers over 2^53. */
 
 /**
- * Matches a string, or a token between strings. The loop for escapes is unrolled, so that long strings do not
- * overflow the stack.
+ * Matches a string, or a token between strings. The loop for escapes is unrolled, so that long strings do not overflow the
+ * stack.
  */
 const token = /\s*("[^"\\]*(?:\\[\s\S][^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+)/y
 
@@ -22,9 +19,7 @@ export function findJsonEnd(text: string, from: number): number {
   return -1
 }
 
-/**
- * Splits an object into its members, or a list into its elements, each as written. The JSON must be valid.
- */
+/** Splits an object into its members, or a list into its elements, each as written. The JSON must be valid. */
 export function splitJson(json: string): (readonly [name: string, json: string])[] {
   const parts: [string, string][] = []
   let depth = 0
@@ -68,10 +63,9 @@ const nothing = /^(?:null|none|undefined|\[\s*\])?$/i
 const around = /[\s,;}\]]+|```(?:json)?|null\b|<[^<>{}]*>|\[\/?[A-Z_]+\]/y
 
 /**
- * Splits a text into the arguments of its calls, each as JSON; usually there is one call. Converts missing
- * arguments to an empty object. Repairs known faults of servers: concatenated arguments of several calls, a
- * leading `{}`, duplicated arguments, surrounding marks, and JSON within a JSON string. Returns any other
- * text unchanged.
+ * Splits a text into the arguments of its calls, each as JSON; usually there is one call. Converts missing arguments to an
+ * empty object. Repairs known faults of servers: concatenated arguments of several calls, a leading `{}`, duplicated arguments,
+ * surrounding marks, and JSON within a JSON string. Returns any other text unchanged.
  */
 export function readArguments(text: string): readonly string[] {
   const json = text.trim()

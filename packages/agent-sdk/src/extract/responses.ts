@@ -2,8 +2,7 @@ import type { StepCollector } from './collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 /**
- * Types of stream events with the kind of text that they contain. `at`: the field with the number of the text
- * within the item.
+ * Types of stream events with the kind of text that they contain. `at`: the field with the number of the text within the item.
  */
 const texts = new Map([
   ['response.reasoning_summary_text', { kind: 'summary', at: 'summary_index' }],
@@ -17,8 +16,8 @@ type Kind = 'summary' | 'reasoning_text' | 'text' | 'arguments'
 const isLast = /^response\.(?:completed|incomplete|failed)$/
 
 /**
- * Reads responses of OpenAI's Responses API and compatible ones. A stream repeats its content: in pieces,
- * then as texts, as items and as the whole response. Repetitions only add what is missing.
+ * Reads responses of OpenAI's Responses API and compatible ones. A stream repeats its content: in pieces, then as texts, as
+ * items and as the whole response. Repetitions only add what is missing.
  */
 export function responsesReader(collector: StepCollector): (chunk: Json) => void {
   const received = new Map<string, string>()

@@ -5,8 +5,8 @@ interface Part {
   isBlank: boolean
   readonly isAfterTag: boolean
   /**
-   * The opening tag of a thought that may turn out to be text, because the tag is within a line or is an
-   * ordinary word; otherwise empty.
+   * The opening tag of a thought that may turn out to be text, because the tag is within a line or is an ordinary word;
+   * otherwise empty.
    */
   readonly opener: string
   /** The closing tag, if the part is a thought. */
@@ -78,8 +78,8 @@ export class Parts {
   }
 
   /**
-   * Turns the current text into a thought, or into the continuation of the thought before it; `false` = there
-   * is none before it.
+   * Turns the current text into a thought, or into the continuation of the thought before it; `false` = there is none before
+   * it.
    */
   textWasThought(): boolean {
     const [before, text] = [this.#all.at(-2), this.#last]
@@ -93,10 +93,7 @@ export class Parts {
     return true
   }
 
-  /**
-   * Ends the thought at its closing tag, which is at `from` to `to`. The text after the tag is not part of
-   * the thought.
-   */
+  /** Ends the thought at its closing tag, which is at `from` to `to`. The text after the tag is not part of the thought. */
   thoughtEndedAt(from: number, to: number): void {
     const { raw } = this.#last
     this.#last.raw = raw.slice(0, from)
@@ -104,8 +101,8 @@ export class Parts {
   }
 
   /**
-   * Turns the current thought into text, because its tag was a word or only mentioned in a sentence; `false`
-   * = the tag is certain.
+   * Turns the current thought into text, because its tag was a word or only mentioned in a sentence; `false` = the tag is
+   * certain.
    */
   thoughtWasText(): boolean {
     const thought = this.#last
@@ -127,10 +124,7 @@ export class Parts {
     return given
   }
 
-  /**
-   * Joins the parts to the final texts. `called`: the calls at the end, which only blanks and thoughts
-   * follow.
-   */
+  /** Joins the parts to the final texts. `called`: the calls at the end, which only blanks and thoughts follow. */
   joinTexts(): { readonly reasoning: string; readonly text: string; readonly called: string } {
     const trim = new Trim()
     const end = this.#all.findLastIndex(({ kind, isBlank }) => kind === 'text' && !isBlank)
@@ -158,8 +152,8 @@ export class Parts {
 }
 
 /**
- * A header of gpt-oss without marks. After it, a word without a space before it starts a thought, unless it
- * is part of a name in code.
+ * A header of gpt-oss without marks. After it, a word without a space before it starts a thought, unless it is part of a name
+ * in code.
  */
 const [bareHeader, gluedWord] = [/^(?:assistant)?analysis$/, /^["'“‘«(]?(?![\w$]*[.([_$]\S)\p{L}/u]
 
@@ -171,8 +165,8 @@ export interface Piece {
 }
 
 /**
- * Trims white space around thoughts in a stream, and separates thoughts by a blank line. Does not change a
- * text without thoughts.
+ * Trims white space around thoughts in a stream, and separates thoughts by a blank line. Does not change a text without
+ * thoughts.
  */
 class Trim {
   reasoning = ''

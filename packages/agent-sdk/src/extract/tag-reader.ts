@@ -11,16 +11,16 @@ export interface TagTexts {
 }
 
 /**
- * Maximum characters to wait for before deciding whether a control token ends the text, or whether a backtick
- * is closed on its line.
+ * Maximum characters to wait for before deciding whether a control token ends the text, or whether a backtick is closed on its
+ * line.
  */
 const [maxBlankChars, maxLineChars] = [64, 400]
 
 /**
- * Separates thoughts in tags, calls and control tokens from the answer, in a stream with pieces of any size.
- * Tags in code or quotation marks are ignored. Corrects itself if later text shows that: a text was a thought
- * without an opening tag; a thought ended within an unclosed code fence; a sentence only mentioned a tag; a
- * tag was an ordinary word; or a possible call was not a call.
+ * Separates thoughts in tags, calls and control tokens from the answer, in a stream with pieces of any size. Tags in code or
+ * quotation marks are ignored. Corrects itself if later text shows that: a text was a thought without an opening tag; a thought
+ * ended within an unclosed code fence; a sentence only mentioned a tag; a tag was an ordinary word; or a possible call was not
+ * a call.
  */
 export class TagReader {
   readonly #parts: Parts
@@ -37,9 +37,7 @@ export class TagReader {
   #isMentioned = false
   /** Closing tags of the thought in which the current call began. */
   #outer: ReadonlySet<string> | undefined
-  /**
-   * Position of a closing tag within a code fence of the current thought. It is used if no other one follows.
-   */
+  /** Position of a closing tag within a code fence of the current thought. It is used if no other one follows. */
   #spare: { readonly from: number; readonly to: number } | undefined
 
   /** Without `findsCalls`, marks of calls are treated as text. */
@@ -137,8 +135,8 @@ export class TagReader {
   }
 
   /**
-   * The quotation mark around the current position. Within a thought only backticks count, because its last
-   * words may be quoted.
+   * The quotation mark around the current position. Within a thought only backticks count, because its last words may be
+   * quoted.
    */
   get #quote(): string | undefined {
     return this.#closers === undefined ? this.#code.quote : this.#code.tick
@@ -171,20 +169,14 @@ export class TagReader {
     return !isFenced
   }
 
-  /**
-   * Handles another opening tag at the beginning of a thought: some models repeat the tag that the chat
-   * template wrote.
-   */
+  /** Handles another opening tag at the beginning of a thought: some models repeat the tag that the chat template wrote. */
   #opensAgain({ closers }: Token): boolean {
     if (!this.#parts.isBlank) return false
     this.#closers = closers
     return true
   }
 
-  /**
-   * Handles the end of the thought in which a call began. If other text came before the end, the thought had
-   * continued.
-   */
+  /** Handles the end of the thought in which a call began. If other text came before the end, the thought had continued. */
   #readInCall(token: Token, tag: string): boolean {
     if (!this.#outer?.has(token.name)) return false
     if (!this.#parts.looksCalled) this.#parts.textWasThought()
@@ -254,15 +246,13 @@ export class TagReader {
 }
 
 /**
- * Whether only control tokens follow. Looks at a limited number of characters, so that the result does not
- * depend on how the stream is split.
+ * Whether only control tokens follow. Looks at a limited number of characters, so that the result does not depend on how the
+ * stream is split.
  */
 const endsText = (rest: string): boolean => hasOnlyControls(rest.slice(0, maxBlankChars), true) === true
 
 const pieces = /\n|`+|~+|[^\n`~]+/g
-/**
- * Characters that rule out that a code fence begins on this line: all except the marks of quotes and lists.
- */
+/** Characters that rule out that a code fence begins on this line: all except the marks of quotes and lists. */
 const beyondMarks = /[^\s>*+\-.\d)]/
 
 const quotes = new Map([
@@ -296,8 +286,8 @@ class Code {
   }
 
   /**
-   * The mark that would close a quotation opened by the last character, including backticks; `undefined` = it
-   * does not open one.
+   * The mark that would close a quotation opened by the last character, including backticks; `undefined` = it does not open
+   * one.
    */
   get quote(): string | undefined {
     return this.tick ?? quotes.get(this.#last)

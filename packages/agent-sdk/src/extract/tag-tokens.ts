@@ -9,13 +9,13 @@ export interface Token {
   /** The tags that close this opening tag. */
   readonly closers: ReadonlySet<string>
   /**
-   * A token without special characters. It is only recognized in lower case and directly before text, without
-   * a space. An opening one that is an ordinary word is only recognized at the beginning of the text.
+   * A token without special characters. It is only recognized in lower case and directly before text, without a space. An
+   * opening one that is an ordinary word is only recognized at the beginning of the text.
    */
   readonly isBare: boolean
   /**
-   * The token may also be markup of a document. Such an opening tag is recognized at the start of a line, or
-   * after another thought; such a control token at the start or end of the text.
+   * The token may also be markup of a document. Such an opening tag is recognized at the start of a line, or after another
+   * thought; such a control token at the start or end of the text.
    */
   readonly isWord: boolean
 }
@@ -52,19 +52,13 @@ const headers = ['<|channel|>analysis<|message|>', 'analysis<|message|>']
 /** The same headers without special tokens. */
 const bareHeaders = ['analysis', 'assistantanalysis']
 
-/**
- * Closing tags of a thought whose opening tag the chat template wrote, so that the response does not contain
- * it.
- */
+/** Closing tags of a thought whose opening tag the chat template wrote, so that the response does not contain it. */
 export const anyCloser: ReadonlySet<string> = new Set([
   ...[...thoughts, ...wordThoughts].map(([, close]) => close),
   ...ends,
 ])
 
-/**
- * Closing tags that are recognized without an opening one. Excludes `<|end|>`, with which some models end
- * every message.
- */
+/** Closing tags that are recognized without an opening one. Excludes `<|end|>`, with which some models end every message. */
 const loneClosers: ReadonlySet<string> = new Set([...anyCloser].filter((each) => !ends.includes(each)))
 
 const none: ReadonlySet<string> = new Set()
@@ -105,10 +99,7 @@ export function nextPlace(text: string, from: number): number {
   return mayBegin.exec(text)?.index ?? -1
 }
 
-/**
- * Returns the token at a position; `undefined` = none, `'unsure'` = that depends on text that has not
- * arrived.
- */
+/** Returns the token at a position; `undefined` = none, `'unsure'` = that depends on text that has not arrived. */
 export function tokenAt(text: string, index: number, isLast: boolean): Token | 'unsure' | undefined {
   const rest = text.slice(index, index + longest).toLowerCase()
   const isOver = isLast || rest.length === longest
@@ -133,8 +124,7 @@ export function hasOnlyControls(text: string, isLast: boolean): boolean | 'unsur
 }
 
 /**
- * Remnants of a call's header that some servers leave before the name of the tool: `<|channel|>commentary
- * to=`, `<tool_call>`.
+ * Remnants of a call's header that some servers leave before the name of the tool: `<|channel|>commentary to=`, `<tool_call>`.
  */
 const beforeName = /^.*\bto=|^(?:\s*<[^<>]*>)+/s
 

@@ -36,16 +36,16 @@ export interface HttpClientOptions {
   /** Milliseconds for each JSON response; default 30,000; `Infinity` = no limit. */
   readonly timeoutMs?: number
   /**
-   * Calls `send`, and repeats it as often as it wants to, to read JSON; default: calls it once. Posts and
-   * exports are not retried.
+   * Calls `send`, and repeats it as often as it wants to, to read JSON; default: calls it once. Posts and exports are not
+   * retried.
    */
   readonly retry?: <Answer>(send: () => Promise<Answer>) => Promise<Answer>
 }
 
 /**
- * Reads a space over HTTP, without being shown as present. Every method rejects with `ProtocolError` if the
- * gateway refuses, and with `ConnectionError` if it is unreachable (`unreachable`), too slow (`timeout`), or
- * the request is aborted (`aborted`). Iterators request pages on demand.
+ * Reads a space over HTTP, without being shown as present. Every method rejects with `ProtocolError` if the gateway refuses,
+ * and with `ConnectionError` if it is unreachable (`unreachable`), too slow (`timeout`), or the request is aborted (`aborted`).
+ * Iterators request pages on demand.
  */
 export class HttpClient {
   readonly target: HttpTarget
@@ -102,8 +102,8 @@ export class HttpClient {
   }
 
   /**
-   * Reads an envelope by its id, a unique prefix of it, or `#seq`. Rejects with `not_found`, or with
-   * `invalid_request` if several envelopes match.
+   * Reads an envelope by its id, a unique prefix of it, or `#seq`. Rejects with `not_found`, or with `invalid_request` if
+   * several envelopes match.
    */
   readEnvelope(ref: string, options?: RequestOptions): Promise<AnyEnvelope> {
     return this.getJson<AnyEnvelope>(`envelopes/${encodeURIComponent(ref)}`, {}, options)
@@ -174,10 +174,7 @@ export class HttpClient {
     )
   }
 
-  /**
-   * Iterates over pages of matching envelopes, newest first. For each page the gateway searches a limited
-   * part of the log.
-   */
+  /** Iterates over pages of matching envelopes, newest first. For each page the gateway searches a limited part of the log. */
   search(query: SearchQuery = {}, options?: RequestOptions): AsyncGenerator<SearchPage, void> {
     return readPages(
       (before) => this.getJson<SearchPage>('search', { ...query, before }, options),
@@ -186,16 +183,14 @@ export class HttpClient {
   }
 
   /**
-   * Reads the ranked steps that led to an envelope, given by id or seq. Rejects with `not_found` if this
-   * token may not read it.
+   * Reads the ranked steps that led to an envelope, given by id or seq. Rejects with `not_found` if this token may not read it.
    */
   why(ref: string | number, query: WhyQuery = {}, options?: RequestOptions): Promise<WhyAnswer> {
     return this.getJson<WhyAnswer>(`why/${encodeURIComponent(ref)}`, { ...query }, options)
   }
 
   /**
-   * Has the gateway verify the hash chain of the log. That takes time proportional to the log's length, so
-   * there is no timeout.
+   * Has the gateway verify the hash chain of the log. That takes time proportional to the log's length, so there is no timeout.
    */
   verifyLog(options?: RequestOptions): Promise<LogVerification> {
     return this.getJson<LogVerification>(
@@ -211,8 +206,8 @@ export class HttpClient {
   }
 
   /**
-   * Opens an export, which arrives in chunks; without a timeout. Iterating rejects with `ConnectionError`
-   * `closed` if the export ends early.
+   * Opens an export, which arrives in chunks; without a timeout. Iterating rejects with `ConnectionError` `closed` if the
+   * export ends early.
    */
   async openExport(
     { format, after, thread, turn, context, limit }: ExportQuery = {},
@@ -267,18 +262,14 @@ async function* readPages<Page extends { readonly next?: number }>(
   } while (next !== undefined)
 }
 
-/**
- * Lists the spaces that a token is valid for, or that admit guests [MEUP-11.14]. Rejects like `HttpClient`.
- */
+/** Lists the spaces that a token is valid for, or that admit guests [MEUP-11.14]. Rejects like `HttpClient`. */
 export const listSpaces = (url: string, token?: string): Promise<readonly string[]> =>
   request({ url, path: 'spaces', token }, async (response) => {
     const { spaces } = (await response.json()) as { spaces: readonly string[] }
     return spaces
   })
 
-/**
- * Exchanges a one-time code for the token that it was created for [MEUP-11.13]. Rejects like `HttpClient`.
- */
+/** Exchanges a one-time code for the token that it was created for [MEUP-11.13]. Rejects like `HttpClient`. */
 export const exchangeLink = (url: string, code: string): Promise<ExchangedLink> =>
   request({ url, path: 'links/exchange', token: code, method: 'POST' }, async (response) => {
     return (await response.json()) as ExchangedLink

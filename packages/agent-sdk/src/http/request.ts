@@ -7,9 +7,7 @@ import { buildGatewayUrl, type Fetch } from '../client/transport.js'
 export type QueryFields = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
 export interface RequestOptions {
-  /**
-   * Aborts the request or the reading of its response, which then reject with `ConnectionError` `aborted`.
-   */
+  /** Aborts the request or the reading of its response, which then reject with `ConnectionError` `aborted`. */
   readonly signal?: AbortSignal
   /** Milliseconds for the complete response; `Infinity` = no limit. */
   readonly timeoutMs?: number
@@ -76,10 +74,7 @@ export async function request<Answer>(
   }
 }
 
-/**
- * Sends a request. Repeats a GET once if it failed because Node reused a connection that the gateway was
- * closing.
- */
+/** Sends a request. Repeats a GET once if it failed because Node reused a connection that the gateway was closing. */
 const send = (fetch: Fetch, address: URL, init: RequestInit): Promise<Response> =>
   fetch(address, init).catch((error: Error) => {
     const wasDropped = Object(error.cause).code === 'UND_ERR_SOCKET'
@@ -108,9 +103,8 @@ function toConnectionError(
 }
 
 /**
- * Iterates over the chunks of an export. Leaving the loop cancels it. Rejects with `ConnectionError` if it
- * ends early (`closed`) or is aborted. Locks the body immediately: Node empties an unlocked body when its
- * response is garbage-collected.
+ * Iterates over the chunks of an export. Leaving the loop cancels it. Rejects with `ConnectionError` if it ends early
+ * (`closed`) or is aborted. Locks the body immediately: Node empties an unlocked body when its response is garbage-collected.
  */
 export function readExportBody(
   body: ReadableStream<Uint8Array>,

@@ -39,8 +39,8 @@ export interface LogQuery {
 }
 
 /**
- * A page of the log. The gateway scans a limited part of the log per request, so a page may be empty although
- * more pages follow.
+ * A page of the log. The gateway scans a limited part of the log per request, so a page may be empty although more pages
+ * follow.
  */
 export interface LogPage extends LogPosition {
   readonly envelopes: readonly AnyEnvelope[]
@@ -124,8 +124,7 @@ export interface AuditQuery {
 }
 
 /**
- * A step of the audit, with fields of its turn. The result of a call includes the capability that allowed the
- * call, if logged.
+ * A step of the audit, with fields of its turn. The result of a call includes the capability that allowed the call, if logged.
  */
 export interface AuditStep extends Omit<ReasoningStep, 'source'>, RightInfo {
   readonly seq: number
@@ -143,8 +142,8 @@ export interface AuditStep extends Omit<ReasoningStep, 'source'>, RightInfo {
   /** The arguments of the call, masked and shortened. */
   readonly parameters?: unknown
   /**
-   * The rules that masked the arguments now: `redaction` of `system.space configured`; absent if they were
-   * masked before the call was logged.
+   * The rules that masked the arguments now: `redaction` of `system.space configured`; absent if they were masked before the
+   * call was logged.
    */
   readonly redacted_by?: string
 }
@@ -190,8 +189,8 @@ export interface SearchHit extends Match {
 }
 
 /**
- * A page of hits. The gateway searches a limited part of the log per request, so a page may be empty although
- * more pages follow.
+ * A page of hits. The gateway searches a limited part of the log per request, so a page may be empty although more pages
+ * follow.
  */
 export interface SearchPage {
   /** The hits, newest first. */
@@ -234,10 +233,7 @@ export interface ExportQuery {
   readonly format?: 'jsonl' | 'markdown'
   /** Exports only envelopes after this seq; only for `jsonl`. */
   readonly after?: number
-  /**
-   * Only for `markdown`: selects an agent or its thread, one of its turns, or a context, and the number of
-   * latest turns.
-   */
+  /** Only for `markdown`: selects an agent or its thread, one of its turns, or a context, and the number of latest turns. */
   readonly thread?: string
   readonly turn?: number | string
   readonly context?: string
@@ -265,9 +261,6 @@ export interface WhyQuery {
 
 /** The steps that led to an envelope, including those of other agents. */
 export interface WhyAnswer extends Why {
-  /**
-   * The position of the envelope in the hash chain, to compare with `meup audit verify`. `head`: the last seq
-   * of the log.
-   */
+  /** The position of the envelope in the hash chain, to compare with `meup audit verify`. `head`: the last seq of the log. */
   readonly proof: { readonly seq: number; readonly hash: string; readonly head: number }
 }

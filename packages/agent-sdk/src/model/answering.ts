@@ -75,10 +75,7 @@ export class Answering {
     this.#budget = new TurnBudget(parts.options.limits, parts.day)
   }
 
-  /**
-   * Resolves when the turn is answered. Rejects with the reason why there is no answer, which is sent to the
-   * asker.
-   */
+  /** Resolves when the turn is answered. Rejects with the reason why there is no answer, which is sent to the asker. */
   async run(): Promise<void> {
     const { space, trigger } = this.#turn
     await this.#parts.day.open()
@@ -122,8 +119,8 @@ export class Answering {
   }
 
   /**
-   * Returns the answer; `undefined` = the question was handed to another agent. Rejects with the reason why
-   * there is no answer, such as the time limit.
+   * Returns the answer; `undefined` = the question was handed to another agent. Rejects with the reason why there is no answer,
+   * such as the time limit.
    */
   async #answer(run: ThinkingRun, record: TurnRecorder | undefined): Promise<Said | undefined> {
     const { clock, limits } = this.#parts.options
@@ -145,10 +142,7 @@ export class Answering {
     }
   }
 
-  /**
-   * Makes steps until the model answers without calling a tool; `undefined` = the question was handed to
-   * another agent.
-   */
+  /** Makes steps until the model answers without calling a tool; `undefined` = the question was handed to another agent. */
   async #converse({ run, live, record }: Parts, signal: AbortSignal): Promise<Said | undefined> {
     const { dialogue, toolbox, output, options } = this.#parts
     const { space } = this.#turn
@@ -284,8 +278,7 @@ export class Answering {
 }
 
 /**
- * Whether the envelope was sent by this participant in its run. If the run is not published: whether it is
- * one of its calls.
+ * Whether the envelope was sent by this participant in its run. If the run is not published: whether it is one of its calls.
  */
 const isOf = ({ context, place }: ThinkingRun, envelope: AnyEnvelope, self: string): boolean => {
   if (envelope.from !== self) return false

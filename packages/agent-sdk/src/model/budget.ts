@@ -76,10 +76,7 @@ interface DayBudgetParts {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/**
- * Counts the tokens of an agent in the last 24 hours. Those from before its start are read from conclusions
- * in the log.
- */
+/** Counts the tokens of an agent in the last 24 hours. Those from before its start are read from conclusions in the log. */
 export class DayBudget {
   readonly #parts: DayBudgetParts
   /** The tokens of each step, oldest first. */

@@ -46,8 +46,8 @@ interface Call {
 }
 
 /**
- * Makes the calls of one step concurrently. Returns their results in the order of the calls. The results of
- * failed calls are texts for the model. Rejects only if it is aborted or the connection is closed.
+ * Makes the calls of one step concurrently. Returns their results in the order of the calls. The results of failed calls are
+ * texts for the model. Rejects only if it is aborted or the connection is closed.
  */
 export async function callTools(
   wanted: readonly WantedCall[],

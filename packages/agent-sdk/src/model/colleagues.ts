@@ -13,8 +13,8 @@ const maxDescriptionChars = 200
 const propertyNames: ReadonlyMap<string, string> = new Map()
 
 /**
- * Creates tools with which a model may ask other agents, or hand the question over to them. Only agents with
- * a description are offered. `chosen`: ids of agents; default: all.
+ * Creates tools with which a model may ask other agents, or hand the question over to them. Only agents with a description are
+ * offered. `chosen`: ids of agents; default: all.
  */
 export function offerColleagues(turn: Turn, chosen: readonly string[] | undefined): ReadonlyMap<string, Act> {
   const { space } = turn

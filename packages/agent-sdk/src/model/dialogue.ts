@@ -16,15 +16,12 @@ export interface WantedCall {
   /** Unique within a step. */
   readonly id: string
   /**
-   * The name of an offered tool. For an unknown tool the model's text, with only the characters that every
-   * provider accepts.
+   * The name of an offered tool. For an unknown tool the model's text, with only the characters that every provider accepts.
    */
   readonly name: string
   /** The arguments as the model wrote them; JSON, unless the model made a mistake. */
   readonly json: string
-  /**
-   * The parsed arguments, with integers beyond the safe range as strings. If they are not JSON, their text.
-   */
+  /** The parsed arguments, with integers beyond the safe range as strings. If they are not JSON, their text. */
   readonly input: unknown
 }
 
@@ -44,8 +41,8 @@ export interface Spent {
 }
 
 /**
- * How much of a model's reasoning is visible, from most to least: all; a summary; only encrypted, for the
- * provider; only the fact that there was reasoning.
+ * How much of a model's reasoning is visible, from most to least: all; a summary; only encrypted, for the provider; only the
+ * fact that there was reasoning.
  */
 export const shownReasoning = ['full', 'summary', 'encrypted', 'omitted'] as const
 export type ReasoningVisibility = (typeof shownReasoning)[number]
@@ -57,8 +54,7 @@ export interface SentPrompt {
   readonly baseURL?: string
   readonly settings: ModelSettings & Pick<ModelOptions, 'reasoningIsSummary' | 'replayReasoning'>
   /**
-   * The system prompt, then the conversation. Adjacent messages of one role are separate here, although they
-   * are sent as one.
+   * The system prompt, then the conversation. Adjacent messages of one role are separate here, although they are sent as one.
    */
   readonly messages: readonly { readonly role: string; readonly content: unknown }[]
   readonly tools: readonly object[]
@@ -85,8 +81,8 @@ export interface ModelStep {
   /** `undefined` = the response does not indicate any reasoning. */
   readonly shown: ReasoningVisibility | undefined
   /**
-   * How the output ended. `length`: at a token limit; `filtered`: withheld by the provider; `broken`: the
-   * stream ended early; `unsure`: with an unknown finish reason; `stopped`: aborted by this client.
+   * How the output ended. `length`: at a token limit; `filtered`: withheld by the provider; `broken`: the stream ended early;
+   * `unsure`: with an unknown finish reason; `stopped`: aborted by this client.
    */
   readonly end: 'done' | 'length' | 'filtered' | 'broken' | 'unsure' | 'stopped'
   /** The provider's finish reason. */
@@ -124,9 +120,6 @@ export interface Dialogue {
   takes(mediaType: string): boolean
   /** Adds the results of all calls of the last step. */
   addToolResults(results: readonly CallResult[]): void
-  /**
-   * Makes a request to the model. Rejects if the provider fails. If it is aborted, resolves with the partial
-   * output.
-   */
+  /** Makes a request to the model. Rejects if the provider fails. If it is aborted, resolves with the partial output. */
   step(offer: Offer, listener: StepListener, signal: AbortSignal): Promise<ModelStep>
 }

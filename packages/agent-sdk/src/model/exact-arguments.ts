@@ -10,8 +10,8 @@ export const parseExactJson = (json: string): unknown => {
 }
 
 /**
- * Converts integers of a `parseExactJson` value that exceed the safe range to strings, for consumers that
- * cannot represent them.
+ * Converts integers of a `parseExactJson` value that exceed the safe range to strings, for consumers that cannot represent
+ * them.
  */
 export function toDigits(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value

@@ -25,16 +25,15 @@ const documentKeywords: ReadonlySet<string> = new Set([
 /** Keywords whose value may legitimately be `null`. */
 const dataKeywords: ReadonlySet<string> = new Set(['const', 'default', 'example'])
 /**
- * Keywords that OpenAI and Anthropic refuse at the top level of a schema. They also refuse alternatives,
- * which are merged instead.
+ * Keywords that OpenAI and Anthropic refuse at the top level of a schema. They also refuse alternatives, which are merged
+ * instead.
  */
 const refusedAtTop: ReadonlySet<string> = new Set(['not', 'enum', 'const', 'if', 'then', 'else'])
 
 /**
- * Converts the schema of a tool's arguments to a form that all providers accept: resolves references, merges
- * alternatives at the top level, simplifies property names, and removes empty keywords. Otherwise one refused
- * schema would fail the whole request. Arguments need not be validated with the result, since tools validate
- * them.
+ * Converts the schema of a tool's arguments to a form that all providers accept: resolves references, merges alternatives at
+ * the top level, simplifies property names, and removes empty keywords. Otherwise one refused schema would fail the whole
+ * request. Arguments need not be validated with the result, since tools validate them.
  */
 export function fitSchema(schema: Schema): FittedSchema {
   const fitter = new Fitter(schema)
@@ -152,8 +151,8 @@ function fitItems({ type, items }: Schema): Schema {
 }
 
 /**
- * Merges the alternatives at the top level into one object with all their properties. Its description
- * explains which combinations are valid.
+ * Merges the alternatives at the top level into one object with all their properties. Its description explains which
+ * combinations are valid.
  */
 function mergeAlternatives(schema: Schema): Schema {
   const { anyOf, oneOf, allOf, dependentSchemas, ...own } = schema
@@ -206,9 +205,7 @@ function describeChoice(choice: readonly Schema[]): string {
   return sets.length < 2 ? '' : `Give either ${sets.join(', or ')}.`
 }
 
-/**
- * Returns `required` without names that are not properties; omits an empty list. Some providers refuse both.
- */
+/** Returns `required` without names that are not properties; omits an empty list. Some providers refuse both. */
 function requiring(keys: readonly unknown[], properties: unknown): Schema {
   const known = isObject(properties) ? properties : {}
   const required = [...new Set(keys)].filter((key) => typeof key === 'string' && Object.hasOwn(known, key))
@@ -238,8 +235,8 @@ const plainTypes: ReadonlySet<unknown> = new Set([
 ])
 
 /**
- * Simplifies a schema for providers that refuse the fitted one: keeps only common keywords, one type per
- * value, and enums of strings.
+ * Simplifies a schema for providers that refuse the fitted one: keeps only common keywords, one type per value, and enums of
+ * strings.
  */
 export function toPlainSchema(schema: Schema): Schema {
   const { anyOf, oneOf } = schema

@@ -1,11 +1,6 @@
-/**
- * Maximum characters of a model's output, including thoughts and calls; far more than any legitimate output.
- */
+/** Maximum characters of a model's output, including thoughts and calls; far more than any legitimate output. */
 const maxChars = 4_000_000
-/**
- * The output is a loop if its last `loopChars` characters repeat a piece of at most `maxPieceChars`
- * characters.
- */
+/** The output is a loop if its last `loopChars` characters repeat a piece of at most `maxPieceChars` characters. */
 const [loopChars, maxPieceChars] = [8000, 400]
 /** Characters between two checks. */
 const stepChars = 1000

@@ -57,10 +57,7 @@ export class Memory {
     if (!isEmpty(options.bounds)) options.log.listen()
   }
 
-  /**
-   * Reads the log before the first turn. `recorder`: stores summaries, and may already contain one of this
-   * log.
-   */
+  /** Reads the log before the first turn. `recorder`: stores summaries, and may already contain one of this log. */
   async open(recorder: Recorder | undefined): Promise<void> {
     const { space, bounds } = this.#options
     this.#recorder = recorder
@@ -138,10 +135,7 @@ export class Memory {
     return messages.filter((message) => isPublic(message) && message.source.seq > this.#through)
   }
 
-  /**
-   * Reads the messages before a turn. If the summary is outdated, discards it and reads the summarized
-   * messages again.
-   */
+  /** Reads the messages before a turn. If the summary is outdated, discards it and reads the summarized messages again. */
   async #read(trigger: Chat | undefined): Promise<readonly TranscriptMessage[]> {
     const { log, bounds } = this.#options
     const wanted = { messages: lookBack * bounds.messages, tokens: lookBack * bounds.tokens }

@@ -12,18 +12,15 @@ export interface ModelTool {
   /** `participant__tool`, in at most 48 letters, digits, `_` and `-`. */
   readonly name: string
   readonly description: string
-  /**
-   * JSON Schema of the arguments. The first property, `_rationale`, is optional and asks for the reason of
-   * the call.
-   */
+  /** JSON Schema of the arguments. The first property, `_rationale`, is optional and asks for the reason of the call. */
   readonly inputSchema: {
     readonly type: 'object'
     readonly properties: Readonly<Record<string, object | boolean>>
     readonly [keyword: string]: unknown
   }
   /**
-   * Makes the call with the model's input; its `_rationale` becomes `why`. Resolves with the result as text
-   * for a model, even if the call fails or is refused. Rejects if it is aborted or the connection is closed.
+   * Makes the call with the model's input; its `_rationale` becomes `why`. Resolves with the result as text for a model, even
+   * if the call fails or is refused. Rejects if it is aborted or the connection is closed.
    */
   call(input: unknown, options?: Pick<CallOptions, 'signal' | 'timeoutMs'>): Promise<string>
 }
@@ -32,9 +29,8 @@ export interface ModelTool {
 const show: ShowOptions = { maxChars: 65_536, takes: () => false }
 
 /**
- * Converts tools of a space for a model: with names that every provider accepts, and an argument for the
- * reason of a call. Pass the results to any framework that defines tools by name, description, JSON Schema
- * and function.
+ * Converts tools of a space for a model: with names that every provider accepts, and an argument for the reason of a call. Pass
+ * the results to any framework that defines tools by name, description, JSON Schema and function.
  */
 export function offerTools(tools: readonly CallableTool[]): readonly ModelTool[] {
   return [...nameTools(tools)].map(([name, tool]) => {

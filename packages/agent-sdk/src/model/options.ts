@@ -11,9 +11,9 @@ import { setLongTimeout } from '../client/wait.js'
 import type { TranscriptStore } from '../transcript/store.js'
 
 /**
- * How much reasoning other participants see. `summary`: only the text that precedes calls, and the reasons of
- * calls. `thoughts`: also the provider's summary of the reasoning. `trace`: also the raw reasoning, visible
- * only to this participant and holders of `observe.targeted`.
+ * How much reasoning other participants see. `summary`: only the text that precedes calls, and the reasons of calls.
+ * `thoughts`: also the provider's summary of the reasoning. `trace`: also the raw reasoning, visible only to this participant
+ * and holders of `observe.targeted`.
  */
 export type ReasoningDetail = 'summary' | 'thoughts' | 'trace'
 
@@ -23,63 +23,54 @@ export type Compaction = 'summary' | 'drop'
 export interface AgentLimits {
   /** Maximum steps (outputs of the model) per turn; default 20. */
   readonly steps?: number
-  /**
-   * Maximum tokens of all requests and outputs of a turn, checked before tools are called; default 1,000,000.
-   */
+  /** Maximum tokens of all requests and outputs of a turn, checked before tools are called; default 1,000,000. */
   readonly tokens?: number
   /** Maximum tokens of all turns in 24 hours, including those before a restart; default: no limit. */
   readonly tokensPerDay?: number
   /** Maximum milliseconds per turn, including waits for approvals; default 900,000. */
   readonly turnMs?: number
   /**
-   * Milliseconds without data after which a request to the model is aborted; default 120,000. After half of
-   * that time, a thought reports the silence.
+   * Milliseconds without data after which a request to the model is aborted; default 120,000. After half of that time, a
+   * thought reports the silence.
    */
   readonly stallMs?: number
   /** Milliseconds that a tool gets to answer; default 60,000. */
   readonly toolMs?: number
-  /**
-   * Maximum characters of a tool result for the model; the middle of a longer result is cut. Default 65,536.
-   */
+  /** Maximum characters of a tool result for the model; the middle of a longer result is cut. Default 65,536. */
   readonly resultChars?: number
   /** Milliseconds that a proposal stays open for approval; default 600,000. */
   readonly approvalMs?: number
 }
 
 /**
- * The content of the transcript. `on`: reasoning, answers, calls and results, tokens, settings and errors; of
- * prompts only roles, sizes and hashes. `full`: also complete prompts. `off`: no transcript.
+ * The content of the transcript. `on`: reasoning, answers, calls and results, tokens, settings and errors; of prompts only
+ * roles, sizes and hashes. `full`: also complete prompts. `off`: no transcript.
  */
 export type TranscriptMode = (typeof transcriptModes)[number]
 export const transcriptModes = ['on', 'full', 'off'] as const
 
 export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' | 'queue'> {
   /**
-   * The tools of the model: patterns such as `['files/read_*', '!files/write_*']`, and tools created with
-   * `tool()`, which are also offered to the space. `me/*` selects the tools that this participant already
-   * offers. Default: own tools, and those of participants of kind `mcp`.
+   * The tools of the model: patterns such as `['files/read_*', '!files/write_*']`, and tools created with `tool()`, which are
+   * also offered to the space. `me/*` selects the tools that this participant already offers. Default: own tools, and those of
+   * participants of kind `mcp`.
    */
   readonly tools?: readonly (ToolChoice | OwnTool)[]
-  /**
-   * A schema for answers, in the same form as `input` of a tool; the parsed answer becomes `data` of the
-   * chat.
-   */
+  /** A schema for answers, in the same form as `input` of a tool; the parsed answer becomes `data` of the chat. */
   readonly output?: InputSchema
-  /**
-   * Ids of agents that the model may ask, or hand questions over to; default: all agents with a description.
-   */
+  /** Ids of agents that the model may ask, or hand questions over to; default: all agents with a description. */
   readonly colleagues?: readonly string[]
   /** Default: `thoughts`. */
   readonly reasoningDetail?: ReasoningDetail
   readonly limits?: AgentLimits
   /**
-   * How much of the earlier conversation the model gets verbatim: a number of messages, or bounds. Default:
-   * `{ messages: 40, tokens: 20_000 }`; 0 = no earlier messages.
+   * How much of the earlier conversation the model gets verbatim: a number of messages, or bounds. Default: `{ messages: 40,
+   * tokens: 20_000 }`; 0 = no earlier messages.
    */
   readonly memory?: number | MemoryBounds
   /**
-   * Handling of older messages. `summary`, the default: the model summarizes them, with one request whenever
-   * half of the memory is replaced. `drop`: they are omitted.
+   * Handling of older messages. `summary`, the default: the model summarizes them, with one request whenever half of the memory
+   * is replaced. `drop`: they are omitted.
    */
   readonly compact?: Compaction
   /** As in `TurnOptions`; default 600,000. */
@@ -91,10 +82,7 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' 
   readonly transcript?: TranscriptMode
   /** Stores the transcript; default: the file `.meup/transcripts/<participant>.db`. */
   readonly transcriptStore?: TranscriptStore
-  /**
-   * Called with errors that do not prevent the answer, such as a thought that could not be sent; default:
-   * prints them.
-   */
+  /** Called with errors that do not prevent the answer, such as a thought that could not be sent; default: prints them. */
   readonly onError?: (error: unknown, turn: Turn | undefined) => void
 }
 
@@ -128,8 +116,8 @@ function printError(error: unknown): void {
 }
 
 /**
- * Applies defaults. `onError` ignores errors that follow from a closed connection, which the agent's promise
- * and the event `closed` report.
+ * Applies defaults. `onError` ignores errors that follow from a closed connection, which the agent's promise and the event
+ * `closed` report.
  */
 export const resolveOptions = (options: AgentOptions, client: Pick<BaseClient, 'ended'>): ResolvedOptions => {
   const { reasoningDetail = 'thoughts', concurrency = Number.POSITIVE_INFINITY } = options
@@ -161,8 +149,8 @@ export const resolveLimits = (limits: AgentLimits = {}): Required<AgentLimits> =
 })
 
 /**
- * A model of any provider of the `ai` package, version 7, or its name at the AI Gateway: `vendor/model`.
- * Declared structurally, so that these types do not depend on other packages.
+ * A model of any provider of the `ai` package, version 7, or its name at the AI Gateway: `vendor/model`. Declared structurally,
+ * so that these types do not depend on other packages.
  */
 export type AgentModel =
   | string
@@ -195,38 +183,32 @@ export interface ModelSettings {
 export interface ModelOptions {
   readonly model: AgentModel
   /**
-   * Base address of a server with OpenAI's API, such as `http://127.0.0.1:11434/v1`; `model` is then the name
-   * of a model there. Requires the package `@ai-sdk/openai-compatible`.
+   * Base address of a server with OpenAI's API, such as `http://127.0.0.1:11434/v1`; `model` is then the name of a model there.
+   * Requires the package `@ai-sdk/openai-compatible`.
    */
   readonly baseURL?: string | undefined
   /** The API key for `baseURL`; default: none. */
   readonly apiKey?: string | undefined
   /**
-   * Fallback models in order of preference, used when `model` is unavailable, over its limit, or refuses its
-   * input. With a `baseURL`, names of models there.
+   * Fallback models in order of preference, used when `model` is unavailable, over its limit, or refuses its input. With a
+   * `baseURL`, names of models there.
    */
   readonly fallback?: readonly AgentModel[]
   /** The system prompt: purpose and instructions of the agent. */
   readonly instructions?: string
   readonly settings?: ModelSettings
   /**
-   * Whether the provider's reasoning is a summary for readers; default: only for providers that are known to
-   * send summaries.
+   * Whether the provider's reasoning is a summary for readers; default: only for providers that are known to send summaries.
    */
   readonly reasoningIsSummary?: boolean
   /**
-   * Whether the answer is shown while it is written; default: `true`. At a `baseURL`, only after its server
-   * has sent reasoning in a separate field, or a complete answer.
+   * Whether the answer is shown while it is written; default: `true`. At a `baseURL`, only after its server has sent reasoning
+   * in a separate field, or a complete answer.
    */
   readonly live?: boolean
-  /**
-   * Whether unsigned reasoning is sent back to the provider with the calls; default: to providers that
-   * require it.
-   */
+  /** Whether unsigned reasoning is sent back to the provider with the calls; default: to providers that require it. */
   readonly replayReasoning?: boolean
-  /**
-   * Whether the model gets images and PDFs of tool results; default: if its provider is known to accept them.
-   */
+  /** Whether the model gets images and PDFs of tool results; default: if its provider is known to accept them. */
   readonly showMedia?: boolean
 }
 

@@ -42,9 +42,7 @@ const fence = /^```[^\n]*\n([\s\S]*?)\n?```\s*$/m
 /** Maximum positions at which JSON is looked for; a text with more of them is not a single value. */
 const maxBeginnings = 20
 
-/**
- * Finds the JSON in a text: the whole text, the content of a code fence, or the only object or list in it.
- */
+/** Finds the JSON in a text: the whole text, the content of a code fence, or the only object or list in it. */
 function findJson(text: string): string | undefined {
   const whole = [text, fence.exec(text)?.[1]].flatMap((each) => each?.trim() ?? [])
   const found = whole.find((each) => parseExactJson(each) !== undefined)

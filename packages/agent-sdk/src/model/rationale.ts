@@ -19,10 +19,7 @@ const description =
 /** Maximum characters of a reason, which is meant to be one sentence. */
 const maxRationaleChars = 300
 
-/**
- * Fits the schema of a tool's arguments for providers, and adds an optional first property that asks for a
- * reason.
- */
+/** Fits the schema of a tool's arguments for providers, and adds an optional first property that asks for a reason. */
 export function askArguments(inputSchema: Schema): AskedArguments {
   const { schema, names } = fitSchema(inputSchema)
   const rationaleKey = freeKey(schema.properties)
@@ -53,9 +50,7 @@ interface Reasons {
   readonly summary: string
 }
 
-/**
- * Chooses the reason for a call from the available texts; `undefined` = none. The model is not asked again.
- */
+/** Chooses the reason for a call from the available texts; `undefined` = none. The model is not asked again. */
 export function chooseRationale({ given, args, commentary, summary }: Reasons): string | undefined {
   const described = typeof args.description === 'string' ? args.description : ''
   const said = [given ?? '', described, commentary, summary].map((text) =>

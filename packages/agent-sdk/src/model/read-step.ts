@@ -40,10 +40,7 @@ export interface ReadStep<Attached> extends Pick<ModelStep, 'end'> {
   readonly items: readonly Item<Attached>[]
 }
 
-/**
- * Interprets a model's output: separates thoughts from texts, normalizes calls, and determines how the output
- * ended.
- */
+/** Interprets a model's output: separates thoughts from texts, normalizes calls, and determines how the output ended. */
 export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: CallableTools): ReadStep<Attached> {
   const { blocks } = decoded
   const calls = blocks.filter(({ type }) => type === 'call')
@@ -71,8 +68,7 @@ const isWholeCall = ({ isWhole, text }: Pick<StepBlock<unknown>, 'isWhole' | 'te
   isWhole || isRecord(parseJson(text))
 
 /**
- * Determines how the output ended. If only the end of the stream is missing and all calls are complete, it
- * counts as complete.
+ * Determines how the output ended. If only the end of the stream is missing and all calls are complete, it counts as complete.
  */
 function decideEnd(
   { end, reason }: Pick<ModelStep, 'end' | 'reason'>,
@@ -101,10 +97,7 @@ function separate<Attached>(block: StepBlock<Attached>): Separated<Attached> {
   return { block, text, tagged, thoughts: reader.thoughts, called }
 }
 
-/**
- * Finds calls that a model wrote as text: at the end of its answer or, if there is no answer, of its
- * thoughts.
- */
+/** Finds calls that a model wrote as text: at the end of its answer or, if there is no answer, of its thoughts. */
 function findWritten<Attached>(
   separated: readonly Separated<Attached>[],
   tools: CallableTools,

@@ -31,10 +31,7 @@ const maxFailed = 100
 /** Milliseconds for which links are collected before they are stored. */
 const linkMs = 100
 
-/**
- * Stores prompts, reasoning and answers of a model. If storing fails, the agent continues without a
- * transcript.
- */
+/** Stores prompts, reasoning and answers of a model. If storing fails, the agent continues without a transcript. */
 export class Recorder {
   readonly #store: TranscriptStore
   readonly #options: RecorderOptions
@@ -117,10 +114,7 @@ interface TurnKeeper {
   onFailure(turn: TurnRecorder): void
 }
 
-/**
- * Records one turn. Its jobs run while the agent waits for the model or a tool; `settle` runs the remaining
- * ones.
- */
+/** Records one turn. Its jobs run while the agent waits for the model or a tool; `settle` runs the remaining ones. */
 export class TurnRecorder {
   readonly #options: RecorderOptions
   readonly #keeper: TurnKeeper
@@ -244,8 +238,8 @@ export class TurnRecorder {
   }
 
   /**
-   * Runs a job. It may fail because of a model's output, such as arguments nested a thousand levels deep; the
-   * other jobs are still run.
+   * Runs a job. It may fail because of a model's output, such as arguments nested a thousand levels deep; the other jobs are
+   * still run.
    */
   #try(job: () => void): void {
     try {
@@ -294,8 +288,8 @@ export class TurnRecorder {
     const hash = areSameTools ? last.hash : measureText(offered).hash
     const all = messages.map((message) => JSON.stringify(message))
     this.#sent = { messages: all, tools: offered, hash }
-    // The common beginning is not stored again. It may end early, because messages that no longer fit are
-    // dropped from the middle.
+    // The common beginning is not stored again. It may end early, because messages that no longer fit are dropped from the
+    // middle.
     const firstNew = all.findIndex((json, index) => json !== last.messages[index])
     const earlier = firstNew < 0 ? all.length : firstNew
     const added = messages.slice(earlier).map((message, index): SentMessage => {

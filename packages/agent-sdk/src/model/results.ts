@@ -10,8 +10,7 @@ interface Media {
 }
 
 /**
- * A result for a model. The text mentions each file at its place; files that the model accepts are attached
- * in the same order.
+ * A result for a model. The text mentions each file at its place; files that the model accepts are attached in the same order.
  */
 export interface ShownResult {
   readonly text: string
@@ -30,10 +29,7 @@ const maxMedia = 20
 /** Maximum characters of a name, and of a URI, in a result. */
 const [maxNameChars, maxUriChars] = [200, 2048]
 
-/**
- * Formats a result for a model. Content that the model cannot read is replaced by a line with its type and
- * envelope id.
- */
+/** Formats a result for a model. Content that the model cannot read is replaced by a line with its type and envelope id. */
 export function showResult(result: ToolResult, { maxChars, takes }: ShowOptions): ShownResult {
   const { id, text, content, data, approvedBy } = result
   const media: Media[] = []
@@ -81,9 +77,7 @@ export function showResult(result: ToolResult, { maxChars, takes }: ShowOptions)
 /** Maximum values of structured content that are searched in the text. */
 const maxValues = 1000
 
-/**
- * Whether a text contains all values of the structured content, in any form, so that it need not be added.
- */
+/** Whether a text contains all values of the structured content, in any form, so that it need not be added. */
 function tells(text: string, data: unknown): boolean {
   if (text === '') return false
   const values: string[] = []
@@ -135,8 +129,8 @@ function formatBytes(bytes: number): string {
 }
 
 /**
- * The beginnings of files in base64, by media type. Declared types are not trusted: providers refuse the
- * whole request if one is wrong.
+ * The beginnings of files in base64, by media type. Declared types are not trusted: providers refuse the whole request if one
+ * is wrong.
  */
 const signatures: readonly (readonly [string, RegExp])[] = [
   ['image/png', /^iVBORw0KGgo/],

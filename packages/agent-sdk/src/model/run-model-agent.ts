@@ -46,9 +46,8 @@ interface ClientParts {
 }
 
 /**
- * Answers the turns of this participant with a model. Turns wait until `opened` resolves. Resolves when the
- * client is closed; rejects if `opened` does. Further messages of an asker are passed to the running turn
- * instead of starting a new one.
+ * Answers the turns of this participant with a model. Turns wait until `opened` resolves. Resolves when the client is closed;
+ * rejects if `opened` does. Further messages of an asker are passed to the running turn instead of starting a new one.
  */
 export async function runModelAgent(
   space: BaseClient,
@@ -107,18 +106,15 @@ export async function runModelAgent(
     }
   }
   /**
-   * Passes a message to the open turn of its sender, and interrupts the model. Returns false if there is
-   * none. A message that correlates with an envelope, such as a thought, is a separate question.
+   * Passes a message to the open turn of its sender, and interrupts the model. Returns false if there is none. A message that
+   * correlates with an envelope, such as a thought, is a separate question.
    */
   const passToOpenTurn = (message: Chat): boolean =>
     message.correlationId === undefined && [...open.values()].some((each) => each.redirect(message))
   /** Whether a message starts a turn. Has side effects, so it must be called only once per message. */
   const beginsTurn: AnswersOption = (message, client) =>
     !isOver && isAsked(message, client) && !passToOpenTurn(message)
-  /**
-   * Adds a turn to `open` before it starts. Not for a missed question, because another program may still
-   * answer it.
-   */
+  /** Adds a turn to `open` before it starts. Not for a missed question, because another program may still answer it. */
   const onOpen: OpenTurnOptions['onOpen'] = (turn) => {
     if (!turn.isMissed) open.set(turn, new Steering(turn))
   }

@@ -31,19 +31,13 @@ export class Steering {
     this.#isOpen = false
   }
 
-  /**
-   * Adds a message of the asker, and interrupts the model. Returns false if the message does not concern this
-   * turn.
-   */
+  /** Adds a message of the asker, and interrupts the model. Returns false if the message does not concern this turn. */
   redirect(message: Chat): boolean {
     const isMine = this.#isOpen && message.from === this.#turn.from && !this.#turn.signal.aborted
     return isMine && this.#steer(message)
   }
 
-  /**
-   * Handles an envelope of another participant. Only messages and thoughts in the context `run` concern the
-   * turn.
-   */
+  /** Handles an envelope of another participant. Only messages and thoughts in the context `run` concern the turn. */
   onEnvelope(envelope: AnyEnvelope, run: string | undefined): void {
     const { from, context } = envelope
     if (from === this.#turn.space.id) return

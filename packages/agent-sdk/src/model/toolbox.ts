@@ -75,8 +75,8 @@ export class Toolbox {
   }
 
   /**
-   * The tools for the next request, except those of participants that do not list them in time. `changed`:
-   * tools whose definition has changed since they were last offered.
+   * The tools for the next request, except those of participants that do not list them in time. `changed`: tools whose
+   * definition has changed since they were last offered.
    */
   async offered(patience: Patience): Promise<Offer & { readonly changed: readonly string[] }> {
     const { found, kept } = await this.#find(patience)
@@ -141,8 +141,7 @@ export class Toolbox {
 }
 
 /**
- * Takes at most `max` tools: the first tool of each participant, then the second ones, and so on. Keeps their
- * original order.
+ * Takes at most `max` tools: the first tool of each participant, then the second ones, and so on. Keeps their original order.
  */
 function takeInTurn(tools: readonly SpaceTool[], max: number): readonly SpaceTool[] {
   const counts = new Map<string, number>()
@@ -157,15 +156,15 @@ function takeInTurn(tools: readonly SpaceTool[], max: number): readonly SpaceToo
 }
 
 /**
- * Maximum characters of a tool name. Providers accept 64 letters, digits, `_` and `-`; MCP clients add a
- * prefix such as `mcp__meup__`.
+ * Maximum characters of a tool name. Providers accept 64 letters, digits, `_` and `-`; MCP clients add a prefix such as
+ * `mcp__meup__`.
  */
 const maxNameChars = 48
 
 /**
- * Names tools for models, MCP clients and coding agents: `participant__tool`. If that is too long, has other
- * characters, or is ambiguous, it ends with `--` and a hash. So a name does not depend on other tools, except
- * that the second of two equal names gets a number.
+ * Names tools for models, MCP clients and coding agents: `participant__tool`. If that is too long, has other characters, or is
+ * ambiguous, it ends with `--` and a hash. So a name does not depend on other tools, except that the second of two equal names
+ * gets a number.
  */
 export function nameTools<Tool extends Pick<SpaceTool, 'participant' | 'name'>>(
   tools: readonly Tool[],

@@ -22,8 +22,8 @@ interface GivenCall {
 const createCallId = customAlphabet('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz', 9)
 
 /**
- * Normalizes a call: finds the offered tool, and replaces an id that is missing or in `ids`. Returns several
- * calls if the text contains the arguments of several.
+ * Normalizes a call: finds the offered tool, and replaces an id that is missing or in `ids`. Returns several calls if the text
+ * contains the arguments of several.
  */
 export function normaliseCall(
   { id, name, text }: GivenCall,
@@ -49,9 +49,8 @@ const [namespace, number] = [/^(?:(?:functions?|tools?|default_api)[.:/]+|mcp__)
 const maxNameChars = 64
 
 /**
- * Finds the tool that a model means: the one with this name; otherwise the only one that differs in case,
- * punctuation, prefix, control tokens or additional words; otherwise the only one with this name, without its
- * participant.
+ * Finds the tool that a model means: the one with this name; otherwise the only one that differs in case, punctuation, prefix,
+ * control tokens or additional words; otherwise the only one with this name, without its participant.
  */
 function findTool(name: string, tools: CallableTools): string | undefined {
   if (tools.has(name)) return name
@@ -78,9 +77,9 @@ const safeName = (name: string): string =>
     .slice(0, maxNameChars) || 'unnamed'
 
 /**
- * Finds calls that a model wrote as text, because its server did not recognize them. Every call must be of an
- * offered tool, with valid arguments. If the text only consists of marked calls, invalid ones are returned
- * too, so that the model gets an error. `called`: the end of the text, from the first mark of a call.
+ * Finds calls that a model wrote as text, because its server did not recognize them. Every call must be of an offered tool,
+ * with valid arguments. If the text only consists of marked calls, invalid ones are returned too, so that the model gets an
+ * error. `called`: the end of the text, from the first mark of a call.
  */
 export function findWrittenCalls(text: string, called: string, tools: CallableTools): WantedCall[] {
   if (tools.size === 0) return []

@@ -30,9 +30,9 @@ export interface TestSpace extends AsyncDisposable {
     >,
   ): Promise<SpaceClient>
   /**
-   * Runs a program that calls `connect()` itself, such as `() => import('./agent.js')`. If that call names no
-   * gateway, it connects to this space as the participant. Resolves when it has connected; rejects if the
-   * program ends before. Node runs a module only once per process.
+   * Runs a program that calls `connect()` itself, such as `() => import('./agent.js')`. If that call names no gateway, it
+   * connects to this space as the participant. Resolves when it has connected; rejects if the program ends before. Node runs a
+   * module only once per process.
    */
   run(participant: string, program: () => Promise<unknown>): Promise<void>
   /** Stops the gateway, then closes every client, so that none tries to reconnect. */
@@ -40,8 +40,8 @@ export interface TestSpace extends AsyncDisposable {
 }
 
 /**
- * Creates a space in this process: a real gateway, with a log in memory and connections without sockets.
- * Rates and `agentHops` are not limited unless given.
+ * Creates a space in this process: a real gateway, with a log in memory and connections without sockets. Rates and `agentHops`
+ * are not limited unless given.
  */
 export async function createTestSpace(options: TestSpaceOptions): Promise<TestSpace> {
   const limits = { agentHops: 1_000_000, ...options.limits }

@@ -33,10 +33,7 @@ export interface ChainFilter {
   readonly through?: string
 }
 
-/**
- * An append-only list of commits, each linked to the previous one by its hash. Hashes do not cover
- * annotations.
- */
+/** An append-only list of commits, each linked to the previous one by its hash. Hashes do not cover annotations. */
 export class Chain {
   readonly #commits: Commit[] = []
   readonly #places = new Map<string, number>()

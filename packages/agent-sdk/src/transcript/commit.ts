@@ -69,8 +69,8 @@ export type ChainVerdict =
   | { readonly ok: false; readonly at: number; readonly problem: 'parent' | 'hash' | 'head' }
 
 /**
- * Verifies that each commit matches its hash and follows the previous one. `head`: if given, the hash that
- * the last commit must have.
+ * Verifies that each commit matches its hash and follows the previous one. `head`: if given, the hash that the last commit must
+ * have.
  */
 export function verifyCommits(commits: readonly Commit[], head?: string | null): ChainVerdict {
   let parent: string | null = null
@@ -109,8 +109,8 @@ export function mustFollow(content: Content, commits: readonly Commit[]): void {
 }
 
 /**
- * Copies a value as JSON and freezes it deeply, so that a commit always matches its hash. Bytes become
- * base64, as in providers' JSON. Throws `TypeError` for values that JSON cannot represent.
+ * Copies a value as JSON and freezes it deeply, so that a commit always matches its hash. Bytes become base64, as in providers'
+ * JSON. Throws `TypeError` for values that JSON cannot represent.
  */
 export function frozenJson<Value>(value: Value): Value {
   const copy = parseExact(String(stringifyExact(value, bytesAsBase64)))
@@ -125,8 +125,7 @@ function deepFreeze(value: unknown): void {
 }
 
 /**
- * Encodes bytes as base64. Reads the property itself, because `value` is already the result of `toJSON`,
- * which a `Buffer` has.
+ * Encodes bytes as base64. Reads the property itself, because `value` is already the result of `toJSON`, which a `Buffer` has.
  */
 function bytesAsBase64(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
   const original = this[key]

@@ -13,9 +13,9 @@ export interface CompileOptions extends ReplayOptions {
   /** Whether prompts include reasoning that is not annotated; default: false. */
   readonly includeReasoning?: boolean
   /**
-   * Maximum characters of texts and calls; default: no limit. If they exceed it, commits before the last
-   * question are omitted: lowest `compression_priority` first, then oldest first. Pinned commits are never
-   * omitted. So the prompt may still exceed the limit.
+   * Maximum characters of texts and calls; default: no limit. If they exceed it, commits before the last question are omitted:
+   * lowest `compression_priority` first, then oldest first. Pinned commits are never omitted. So the prompt may still exceed
+   * the limit.
    */
   readonly maxChars?: number
 }
@@ -26,10 +26,7 @@ export function compile(entries: readonly LogEntry[], options: CompileOptions = 
   return shorten(entries, maxChars, (without) => compileWithout(without, entries, options))
 }
 
-/**
- * The messages of a finished turn of an agent: its prompt as far as it is stored, then its answers and
- * results.
- */
+/** The messages of a finished turn of an agent: its prompt as far as it is stored, then its answers and results. */
 export function compileTurn(
   entries: readonly LogEntry[],
   options: Pick<CompileOptions, 'includeReasoning'> = {},
@@ -110,8 +107,8 @@ const isSilent = ({ text, toolCalls = [] }: Readonly<AssistantContent>): boolean
   text.trim() === '' && toolCalls.length === 0
 
 /**
- * Adds an answer. Removes the message before it if the replayed items contain the same thought: no message
- * may be between a thought and its calls.
+ * Adds an answer. Removes the message before it if the replayed items contain the same thought: no message may be between a
+ * thought and its calls.
  */
 function answer(
   messages: PromptMessage[],
@@ -155,9 +152,9 @@ export type PromptMessage = { readonly hash: string } & (
 )
 
 /**
- * Which signed or encrypted items are sent back to their provider. `required`: those of answers with calls.
- * Anthropic, Bedrock, Gemini, OpenAI, OpenRouter and xAI require them until the question is answered, and
- * accept them later; DeepSeek requires them in all later requests. `all`: also those of final answers.
+ * Which signed or encrypted items are sent back to their provider. `required`: those of answers with calls. Anthropic, Bedrock,
+ * Gemini, OpenAI, OpenRouter and xAI require them until the question is answered, and accept them later; DeepSeek requires them
+ * in all later requests. `all`: also those of final answers.
  */
 export type ReplayPolicy = 'required' | 'all' | 'none'
 
@@ -201,8 +198,8 @@ function shorten(
 }
 
 /**
- * Hashes of the commits that may be omitted, in this order. The sort is stable, so that older ones of equal
- * priority come first.
+ * Hashes of the commits that may be omitted, in this order. The sort is stable, so that older ones of equal priority come
+ * first.
  */
 function leastFirst(entries: readonly LogEntry[]): string[] {
   const question = entries.findLastIndex(({ commit }) => commit.content.content_type === 'user')

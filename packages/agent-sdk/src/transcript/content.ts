@@ -189,9 +189,7 @@ export interface ContentHints {
   readonly compression_priority: number
 }
 
-/**
- * The role of each content type in prompts. Prompts, summaries and errors are not part of the conversation.
- */
+/** The role of each content type in prompts. Prompts, summaries and errors are not part of the conversation. */
 export const contentHints = {
   user: { default_priority: 'normal', default_role: 'user', compression_priority: 50 },
   reasoning: { default_priority: 'skip', default_role: 'assistant', compression_priority: 40 },

@@ -15,19 +15,15 @@ import { Transcript, type TranscriptOptions } from './transcript.js'
 
 /** A space whose log is being followed. */
 export interface FollowedSpace extends Disposable {
-  /**
-   * A transcript of the conversation so far. It can be continued; its new questions and answers are not sent
-   * to the space.
-   */
+  /** A transcript of the conversation so far. It can be continued; its new questions and answers are not sent to the space. */
   transcript(options?: TranscriptOptions): Transcript
   /** Stops listening. */
   [Symbol.dispose](): void
 }
 
 /**
- * Creates a transcript of a log: chats of `self` get the role `assistant`, those of other participants are
- * named users. It contains all readable reasoning; `reasoning` selects what prompts include. Omits withheld,
- * hidden and retracted texts.
+ * Creates a transcript of a log: chats of `self` get the role `assistant`, those of other participants are named users. It
+ * contains all readable reasoning; `reasoning` selects what prompts include. Omits withheld, hidden and retracted texts.
  */
 export function fromSpace(
   envelopes: Iterable<Envelope>,
@@ -39,8 +35,7 @@ export function fromSpace(
 }
 
 /**
- * Like `fromSpace`, for envelopes that this client receives from now on. They include the past if it
- * connected with `after: 0`.
+ * Like `fromSpace`, for envelopes that this client receives from now on. They include the past if it connected with `after: 0`.
  */
 export function followSpace(space: BaseClient, view: Omit<RecordedSpace, 'self'> = {}): FollowedSpace {
   const begin = (): SpaceFold => new SpaceFold({ ...view, self: space.id })
@@ -58,10 +53,7 @@ export function followSpace(space: BaseClient, view: Omit<RecordedSpace, 'self'>
   }
 }
 
-/**
- * The reasoning that prompts include: none, that of `self`, all, or that in these contexts and those nested
- * in them.
- */
+/** The reasoning that prompts include: none, that of `self`, all, or that in these contexts and those nested in them. */
 export type ReasoningChoice = 'none' | 'own' | 'all' | readonly string[]
 
 export interface RecordedSpace {
@@ -128,9 +120,7 @@ class SpaceFold {
     return { content_type: 'reasoning', text, format: 'parsed', ...(from !== this.#view.self && { from }) }
   }
 
-  /**
-   * Whether `self` may read a thought: in a hidden run, participants only see their own thoughts [MEUP-9.6].
-   */
+  /** Whether `self` may read a thought: in a hidden run, participants only see their own thoughts [MEUP-9.6]. */
   #isVisible({ source: { from, kind }, context }: Thought): boolean {
     if (context === undefined || from === this.#view.self || !isThought(kind)) return true
     return !this.#contexts.states.withholds(context, from)

@@ -110,8 +110,8 @@ export interface ModelClient {
   /** The provider of the model. Its encrypted items are not sent to any other provider. */
   readonly provider?: string
   /**
-   * Returns the response of the model in its provider's form, as a text, or as `{ text, toolCalls, opaque }`
-   * if the client has already parsed it.
+   * Returns the response of the model in its provider's form, as a text, or as `{ text, toolCalls, opaque }` if the client has
+   * already parsed it.
    */
   generate(messages: readonly PromptMessage[], options: GenerationConfig): unknown
   /** Extracts the reasoning of a response; absent: no reasoning is committed. */
@@ -134,10 +134,7 @@ interface Found extends FoundReasoning {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/**
- * Reads a response. The client's `extractReasoning` decides whether it has reasoning. Throws
- * `unreadable_response`.
- */
+/** Reads a response. The client's `extractReasoning` decides whether it has reasoning. Throws `unreadable_response`. */
 function readResponse(client: ModelClient, response: unknown): Reading {
   const extraction = extractReasoning(response) ?? readAlready(response)
   if (extraction === null) {
@@ -153,10 +150,7 @@ function readResponse(client: ModelClient, response: unknown): Reading {
   }
 }
 
-/**
- * Reads a response that the client has parsed: an extraction, possibly incomplete, or a text, possibly with
- * tags.
- */
+/** Reads a response that the client has parsed: an extraction, possibly incomplete, or a text, possibly with tags. */
 function readAlready(response: unknown): Extraction | null {
   if (typeof response === 'string') return extractReasoning({ choices: [{ message: { content: response } }] })
   const body = record(response) ?? {}
@@ -191,10 +185,7 @@ function described(
   return { ...found, metadata: { source, ...(redacted && { redacted }), ...(truncated && { truncated }) } }
 }
 
-/**
- * The items to send back. DeepSeek and similar models require their reasoning back with calls, even if it is
- * empty.
- */
+/** The items to send back. DeepSeek and similar models require their reasoning back with calls, even if it is empty. */
 function opaqueIn(
   { opaque, toolCalls, source, reasoning }: Extraction,
   response: unknown,
@@ -226,10 +217,7 @@ const inputNames = [
   'prompt_eval_count',
 ]
 
-/**
- * Reads the token counts of a response; `null` = none. `reasoning`: the count of reasoning tokens, if already
- * read.
- */
+/** Reads the token counts of a response; `null` = none. `reasoning`: the count of reasoning tokens, if already read. */
 function readResponseUsage(response: unknown, reasoning: number | undefined): Usage | null {
   const body = record(response) ?? {}
   const counts = record(body.usage) ?? record(body.usageMetadata) ?? body

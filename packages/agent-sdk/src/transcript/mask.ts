@@ -1,9 +1,7 @@
 import { copyNumberTexts } from '@meup/protocol'
 import { compileSecretMask, defaultSafety, type SafetySettings } from '@meup/safety'
 
-/**
- * Maximum characters of a stored text, because masking takes time. Half of them are from the end of the text.
- */
+/** Maximum characters of a stored text, because masking takes time. Half of them are from the end of the text. */
 const maxChars = 128 * 1024
 /** Characters beyond a cut that are scanned too, so that a secret across the cut is recognized. */
 const margin = 2048
@@ -12,18 +10,14 @@ const minSecretChars = 8
 /** Maximum depth of objects; deeper ones are converted to text. */
 const maxDepth = 64
 
-/**
- * Masks secrets before storage. Objects keep their structure; the rules for a text depend on the name of its
- * field.
- */
+/** Masks secrets before storage. Objects keep their structure; the rules for a text depend on the name of its field. */
 export interface Mask {
   text(text: string): string
   json(value: unknown): unknown
 }
 
 /**
- * `secrets`: texts that are always masked. `failed`: gets the name of a masking error, because its message
- * may quote the text.
+ * `secrets`: texts that are always masked. `failed`: gets the name of a masking error, because its message may quote the text.
  */
 export function createMask(
   settings: Partial<SafetySettings>,

@@ -22,8 +22,8 @@ const contextLines = 3
 const maxDiffMs = 2000
 
 /**
- * Formats the differences of two logs by line: `-` is from the first, `+` from the second. Empty if their
- * texts are equal; hashes and tokens are not compared.
+ * Formats the differences of two logs by line: `-` is from the first, `+` from the second. Empty if their texts are equal;
+ * hashes and tokens are not compared.
  */
 export function renderDiff(
   before: readonly LogEntry[],
@@ -126,10 +126,7 @@ interface Host {
   readonly process?: { readonly env?: { readonly NO_COLOR?: string }; readonly stdout?: { isTTY?: boolean } }
 }
 
-/**
- * Whether standard output is a terminal, and `NO_COLOR` is not set (https://no-color.org). Browsers have no
- * terminal.
- */
+/** Whether standard output is a terminal, and `NO_COLOR` is not set (https://no-color.org). Browsers have no terminal. */
 function wantsColour(): boolean {
   const { process } = globalThis as Host
   return process?.stdout?.isTTY === true && (process.env?.NO_COLOR ?? '') === ''

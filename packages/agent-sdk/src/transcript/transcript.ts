@@ -122,8 +122,8 @@ export class Transcript {
   }
 
   /**
-   * Sets whether prompts include a commit; the latest annotation counts. A skipped result is replaced by a
-   * placeholder if its call is included, because providers refuse a call without a result.
+   * Sets whether prompts include a commit; the latest annotation counts. A skipped result is replaced by a placeholder if its
+   * call is included, because providers refuse a call without a result.
    */
   annotate(hash: string, priority: Priority, reason?: string): void {
     this.#chain.annotate(hash, { priority, ...omitUndefined({ reason }) })
@@ -168,8 +168,6 @@ export class Transcript {
   }
 }
 
-/**
- * Creates a transcript, or continues `record`. Throws `invalid_record` if that is malformed or was changed.
- */
+/** Creates a transcript, or continues `record`. Throws `invalid_record` if that is malformed or was changed. */
 export const openTranscript = ({ record, ...options }: OpenOptions = {}): Transcript =>
   new Transcript(record === undefined ? new Chain() : toChain(record), options)

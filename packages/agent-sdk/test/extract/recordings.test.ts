@@ -5,9 +5,7 @@ import { naive } from './support/naive.js'
 import { type Recording, unframed, withRecordings } from './support/recordings.js'
 import { asLines, asServerSent, parsed, said, streamed } from './support/streams.js'
 
-/**
- * Runs a check on all recordings in one test: without the folder, a test per recording could not be listed.
- */
+/** Runs a check on all recordings in one test: without the folder, a test per recording could not be listed. */
 const overAll = (check: (recording: Recording) => unknown) =>
   withRecordings(async (recordings) => {
     expect(recordings.length).toBeGreaterThan(0)

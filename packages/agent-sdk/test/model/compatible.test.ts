@@ -54,9 +54,7 @@ describe('a model at a baseURL', () => {
     expect(inspect(error)).not.toMatch(/acme|blue/)
   })
 
-  /**
-   * Lets a request fail. Returns the answer to the asker, and everything that the log and the operator get.
-   */
+  /** Lets a request fail. Returns the answer to the asker, and everything that the log and the operator get. */
   async function failing(reply: ModelReply, options: Partial<AgentOptions>) {
     const { baseURL } = await serveModel([reply])
     const settings = { maxRetries: 0, ...options.settings }

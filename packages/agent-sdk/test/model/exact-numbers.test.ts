@@ -98,10 +98,7 @@ const wires: readonly [Wire, ...Wire[]] = [
   ],
 ]
 
-/**
- * Lets a model call a tool with this JSON. Returns the frames that contain the call, and the next request to
- * the model.
- */
+/** Lets a model call a tool with this JSON. Returns the frames that contain the call, and the next request to the model. */
 async function keep(json: string, capabilities: readonly Capability[], wire: Wire = wires[0]) {
   const [, calling, answer, at] = wire
   const participants = { ana: ['*'], bot: capabilities, desk: ['*'] }

@@ -6,10 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { events, type ModelReply, saying, serveModel } from '../../../../test/support/model-server.js'
 import { stage } from './stage.js'
 
-/**
- * Lets a request fail. Returns the asker's error, with `*` in place of the address, and everything that
- * others can read.
- */
+/** Lets a request fail. Returns the asker's error, with `*` in place of the address, and everything that others can read. */
 async function failWith(reply: ModelReply, options: Partial<AgentOptions> = {}, path = '/v1') {
   const server = await serveModel(() => reply)
   const baseURL = server.baseURL.replace('/v1', path)

@@ -29,10 +29,7 @@ const inPieces = (text: string, length = times(7, 3)): object[] =>
 
 const speaking = (text: string): string => completion('stop', ...inPieces(text))
 
-/**
- * An agent without memory, so that each question is a separate conversation. Its model answers with these
- * texts in order.
- */
+/** An agent without memory, so that each question is a separate conversation. Its model answers with these texts in order. */
 async function conversations(texts: readonly string[]) {
   const { baseURL, requests } = await serveModel(texts.map((text) => ({ body: speaking(text) })))
   const here = await stage([], { model: 'm', baseURL, memory: 0 })

@@ -4,8 +4,8 @@ import callForms from '../fixtures/model-habits/calls-as-text.json' with { type:
 export type Wire = 'chat' | 'responses' | 'anthropic' | 'gemini'
 
 /**
- * How a server sends tool calls: in a field, as text in one of the known forms, with unusual arguments, or
- * with an unusual name.
+ * How a server sends tool calls: in a field, as text in one of the known forms, with unusual arguments, or with an unusual
+ * name.
  */
 export type CallHabit =
   | { readonly field: string }
@@ -14,8 +14,8 @@ export type CallHabit =
   | { readonly name: string }
 
 /**
- * How a server sends thoughts: in a field, in parts of the content, in tags, before a closing tag, as a
- * number of tokens, or not at all.
+ * How a server sends thoughts: in a field, in parts of the content, in tags, before a closing tag, as a number of tokens, or
+ * not at all.
  */
 export type ThoughtHabit =
   | { readonly field: string }
@@ -29,17 +29,15 @@ export type ThoughtHabit =
 export type Change = keyof typeof changes
 
 /**
- * How a server sends refusals: in a field of the response, as a finish reason, or as a status. After some,
- * the request is changed and repeated.
+ * How a server sends refusals: in a field of the response, as a finish reason, or as a status. After some, the request is
+ * changed and repeated.
  */
 export type RefusalHabit =
   | { readonly field: string }
   | { readonly ends: string }
   | { readonly status: number; readonly says: string; readonly change?: Change }
 
-/**
- * How a server sends failures: as a status with a body, as a finish reason, or as an event within the answer.
- */
+/** How a server sends failures: as a status with a body, as a finish reason, or as an event within the answer. */
 export type ErrorHabit =
   | { readonly status: number; readonly body: unknown }
   | { readonly ends: string }
@@ -52,9 +50,7 @@ interface Habits {
   readonly errors: ErrorHabit
 }
 
-/**
- * The habits of a server or a family of models. For Chat Completions, absent fields are as in the first row.
- */
+/** The habits of a server or a family of models. For Chat Completions, absent fields are as in the first row. */
 export type Row = { readonly of: string } & (
   | ({ readonly wire?: undefined } & Partial<Habits>)
   | ({ readonly wire: Exclude<Wire, 'chat'> } & Habits)
@@ -73,8 +69,7 @@ export const reason = 'no room for now'
 const openai = { error: { message: reason, type: 'server_error', code: null } }
 
 /**
- * The rows of the table in docs/compatibility.md, which `matrix.test.ts` tests cell by cell. The first row is
- * the usual case.
+ * The rows of the table in docs/compatibility.md, which `matrix.test.ts` tests cell by cell. The first row is the usual case.
  */
 export const matrix: readonly Row[] = [
   {

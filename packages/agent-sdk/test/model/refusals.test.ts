@@ -13,9 +13,7 @@ import { listStory, stage } from './stage.js'
 
 type Rule = (body: ChatBody) => boolean
 
-/**
- * A server that refuses requests unless `isTaken`, with these words. Its model calls a tool, then answers.
- */
+/** A server that refuses requests unless `isTaken`, with these words. Its model calls a tool, then answers. */
 async function strict(isTaken: Rule, words: string, status = 400) {
   const refused: ChatBody[] = []
   const server = await serveModel((body): ModelReply => {

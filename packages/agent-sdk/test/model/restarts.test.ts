@@ -83,9 +83,7 @@ test('an agent that cannot read the log says so once, and answers with what it k
 })
 
 describe('a question that was asked while the agent was away', () => {
-  /**
-   * Asks another question. When it is answered, returns the correlation ids of all answers so far, in order.
-   */
+  /** Asks another question. When it is answered, returns the correlation ids of all answers so far, in order. */
   async function answersOf(ana: SpaceClient): Promise<unknown[]> {
     const heard = recordEnvelopes(ana)
     const { id } = await ana.chat('last', { mention: 'bot' })

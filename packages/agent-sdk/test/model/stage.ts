@@ -32,10 +32,7 @@ interface Options extends Partial<AgentOptions> {
   readonly transcripts?: string
 }
 
-/**
- * A space with ana, bob, an agent `bot` with a scripted model, and `desk` with two tools: `add`, and `look`,
- * which fails.
- */
+/** A space with ana, bob, an agent `bot` with a scripted model, and `desk` with two tools: `add`, and `look`, which fails. */
 export async function stage(script: Script, options: Options = {}): Promise<Stage> {
   const { provider, capabilities = ['*'], rates, kind = 'agent', transcripts, ...rest } = options
   const owner = { kind, capabilities: ['*'] }
@@ -75,10 +72,7 @@ export const adding = (input: object, ...before: readonly Deed[]): readonly Deed
   { call: 'desk__add', input },
 ]
 
-/**
- * The public envelopes of the agent, formatted as kind and text, reason or tool. Omits tool lists, responses,
- * and deltas.
- */
+/** The public envelopes of the agent, formatted as kind and text, reason or tool. Omits tool lists, responses, and deltas. */
 export function listStory({ all }: EnvelopeRecorder): string[] {
   const unlisted: ReadonlySet<string> = new Set([Kind.mcpResponse, Kind.chatDelta])
   return all.filter(({ from, kind }) => from === 'bot' && !unlisted.has(kind)).flatMap(formatEnvelope)

@@ -19,10 +19,7 @@ import { deferred } from '../support/deferred.js'
 import { stage } from './stage.js'
 
 const raw = 'RAW THOUGHT'
-/**
- * Deltas of models that think: with thoughts in fields, in tags, around calls, cut off, or opened by the
- * template.
- */
+/** Deltas of models that think: with thoughts in fields, in tags, around calls, cut off, or opened by the template. */
 const fields = ['reasoning_content', 'reasoning'].flatMap((field) => [
   [{ [field]: raw }, { content: 'It is 5.' }],
   [{ content: 'First. ' }, { [field]: raw }, { content: 'It is 5.' }],

@@ -21,9 +21,7 @@ export interface BrowserBundle {
   readonly atOnce: number
   /** Gzipped bytes that a page loads on demand. */
   readonly later: number
-  /**
-   * Loads the bundle in this process, with the `WebSocket` of browsers. `withoutLater`: dynamic imports fail.
-   */
+  /** Loads the bundle in this process, with the `WebSocket` of browsers. `withoutLater`: dynamic imports fail. */
   load<Module>(options?: { readonly withoutLater?: boolean }): Promise<Module>
 }
 

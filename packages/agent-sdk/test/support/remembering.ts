@@ -28,10 +28,7 @@ export interface Remembering {
   readonly gateway: Standing
   readonly ana: SpaceClient
   enter(id: string): Promise<SpaceClient>
-  /**
-   * Starts a program of `bot`: an agent with a scripted model. Without `transcriptStore`, it has no
-   * transcript.
-   */
+  /** Starts a program of `bot`: an agent with a scripted model. Without `transcriptStore`, it has no transcript. */
   run(script: Script, options?: ProgramOptions): Promise<Program>
 }
 

@@ -67,9 +67,7 @@ describe('a page', () => {
 describe('docs/browsers.md', () => {
   const page = snippetsOf('docs/browsers.md')
 
-  /**
-   * Runs a program of the documentation page as a bundle, against a gateway. Returns the texts that it shows.
-   */
+  /** Runs a program of the documentation page as a bundle, against a gateway. Returns the texts that it shows. */
   async function run(file: string) {
     const gateway = await createTestGateway({ participants: { page: ['*'], reviewer: ['*'] } })
     const served = await serve({ gateway, host: '127.0.0.1', port: 0 })

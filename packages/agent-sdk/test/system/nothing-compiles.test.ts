@@ -12,8 +12,8 @@ interface Manifest {
 }
 
 /**
- * Finds the installed packages that the package in `folder` depends on, directly or indirectly, by folder.
- * Optional packages may be missing.
+ * Finds the installed packages that the package in `folder` depends on, directly or indirectly, by folder. Optional packages
+ * may be missing.
  */
 function listInstalled(folder: string, found = new Map<string, Manifest>()): Map<string, Manifest> {
   if (found.has(folder)) return found

@@ -22,9 +22,7 @@ const said = (entries: readonly LogEntry[]): string[] =>
 const listPrompt = (transcript: Transcript): string[] =>
   transcript.compile().map(({ role, type, text }) => `${role} ${type}: ${text}`)
 
-/**
- * A conversation in a space: ana asks; bot thinks and answers; critic thinks in two contexts, then comments.
- */
+/** A conversation in a space: ana asks; bot thinks and answers; critic thinks in two contexts, then comments. */
 async function review() {
   const space = await createTestSpace({ participants: { ana: ['*'], bot: ['*'], critic: ['*'] } })
   const [ana, bot, critic] = [await space.join('ana'), await space.join('bot'), await space.join('critic')]

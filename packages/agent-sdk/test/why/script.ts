@@ -56,8 +56,8 @@ export const participants = {
 }
 
 /**
- * Sends the lines of several conversations alternately, each conversation in its order. Lines that the
- * gateway refuses are part of the story. Returns the number of lines.
+ * Sends the lines of several conversations alternately, each conversation in its order. Lines that the gateway refuses are part
+ * of the story. Returns the number of lines.
  */
 export async function play(space: TestSpace, conversations: readonly (readonly Line[])[]): Promise<number> {
   const clients = new Map<string, SpaceClient>()

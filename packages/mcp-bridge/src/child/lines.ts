@@ -7,10 +7,7 @@ interface LineLimit {
   readonly maxBytes: number
   /** Handling of lines over `maxBytes`: throw an error, split them, or drop them. */
   readonly longer: 'fail' | 'split' | 'drop'
-  /**
-   * Limits the time spent on reading, so that a program that writes endlessly does not block other work of
-   * this process.
-   */
+  /** Limits the time spent on reading, so that a program that writes endlessly does not block other work of this process. */
   readonly isPaced?: boolean
   /** Called with the beginning of a line as soon as the line is too long. */
   readonly onTooLong?: (head: string) => void
@@ -21,9 +18,9 @@ interface LineLimit {
 }
 
 /**
- * Splits a text stream into lines, including a last line without a line break. Holds at most about twice
- * `maxBytes`. Removes byte order marks, and decodes UTF-16. Only `\n` ends a line: `node:readline` would also
- * split at U+2028, which JSON may contain.
+ * Splits a text stream into lines, including a last line without a line break. Holds at most about twice `maxBytes`. Removes
+ * byte order marks, and decodes UTF-16. Only `\n` ends a line: `node:readline` would also split at U+2028, which JSON may
+ * contain.
  */
 export async function* readLines(stream: AsyncIterable<unknown>, limit: LineLimit): AsyncGenerator<string> {
   const { maxBytes, longer, isPaced = false, onTooLong, onDropped, onReplaced } = limit
@@ -65,10 +62,7 @@ export async function* readLines(stream: AsyncIterable<unknown>, limit: LineLimi
   if (line.bytes > 0) yield* take()
 }
 
-/**
- * Removes a byte order mark, and NULs: UTF-16 has them next to a line feed, and some programs use them as
- * padding.
- */
+/** Removes a byte order mark, and NULs: UTF-16 has them next to a line feed, and some programs use them as padding. */
 function trimLine(line: string): string {
   let [start, end] = [0, line.length]
   while (line[start] === '\uFEFF' || line[start] === '\0') start++
@@ -98,10 +92,7 @@ async function* toUtf8(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
   if (decode === undefined) yield start
 }
 
-/**
- * Detects UTF-16 by the first bytes; `undefined` = more bytes are needed. In ASCII text as UTF-16, every
- * second byte is 0.
- */
+/** Detects UTF-16 by the first bytes; `undefined` = more bytes are needed. In ASCII text as UTF-16, every second byte is 0. */
 function detectEncoding(bytes: Buffer): Encoding | undefined {
   const [first, second, third, fourth] = bytes
   if (first === undefined || second === undefined) return undefined

@@ -14,10 +14,7 @@ export interface ChildExit {
   readonly signal: NodeJS.Signals | null
 }
 
-/**
- * Messages to the reaper, one JSON object per line. The end of the stream means that the parent process has
- * ended.
- */
+/** Messages to the reaper, one JSON object per line. The end of the stream means that the parent process has ended. */
 export type Order = { readonly start: StartOrder } | { readonly stop: { readonly graceMs: number } }
 
 /** Messages from the reaper, one JSON object per line. */
@@ -26,10 +23,7 @@ export type Report =
   | { readonly failed: { readonly code: string; readonly reason: string } }
   | { readonly exited: ChildExit }
 
-/**
- * The file descriptor of the lifeline in the reaper. Node marks it close-on-exec, so the command does not
- * inherit it.
- */
+/** The file descriptor of the lifeline in the reaper. Node marks it close-on-exec, so the command does not inherit it. */
 export const LIFELINE_FD = 3
 
 /** The limit is high, because both sides are trusted, and a start order contains a whole environment. */

@@ -3,8 +3,8 @@ import type { DroppedText } from './text-buffer.js'
 type Members = Readonly<Record<string, unknown>>
 
 /**
- * Reads the scalar members of a dropped JSON object from its first and last 64 KiB. The member that makes the
- * object large is usually between them.
+ * Reads the scalar members of a dropped JSON object from its first and last 64 KiB. The member that makes the object large is
+ * usually between them.
  */
 export const readOuterMembers = ({ head, tail }: DroppedText): Members => ({
   ...readLastMembers(tail),

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const [sliceMs, maxRestMs] = [5, 100]
 
 /**
- * Limits the work on one program's output to half of this thread's time, in short slices: a program that
- * writes as fast as it can is read more slowly, and does not delay other work.
+ * Limits the work on one program's output to half of this thread's time, in short slices: a program that writes as fast as it
+ * can is read more slowly, and does not delay other work.
  */
 export class Pacer {
   #workedMs = 0

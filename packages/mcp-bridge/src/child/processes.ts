@@ -8,9 +8,7 @@ interface ProcessEntry {
   readonly group: number
 }
 
-/**
- * Lists running processes. Excludes zombies, which may stay forever if their parent does not wait for them.
- */
+/** Lists running processes. Excludes zombies, which may stay forever if their parent does not wait for them. */
 function readProcesses(): ProcessEntry[] {
   const rows = process.platform === 'linux' ? readProc() : readPs()
   return rows.filter(({ state }) => !state.startsWith('Z')).map(({ state: _, ...entry }) => entry)
@@ -20,8 +18,8 @@ function readProcesses(): ProcessEntry[] {
 export const RUN_VARIABLE = 'MEUP_RUN'
 
 /**
- * Finds the processes of a command: those in `group`, descendants of `roots` in any group and, on Linux,
- * detached daemons by their environment variable.
+ * Finds the processes of a command: those in `group`, descendants of `roots` in any group and, on Linux, detached daemons by
+ * their environment variable.
  */
 export function findProcessTree(group: number, run: string, roots: Iterable<number>): number[] {
   const table = readProcesses()
@@ -41,15 +39,15 @@ export function sendSignal(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal)
   } catch (error) {
-    // EPERM is ignored: macOS reports it for a group of zombies, and all systems report it for a process that
-    // has changed its user.
+    // EPERM is ignored: macOS reports it for a group of zombies, and all systems report it for a process that has changed its
+    // user.
     if (!isSystemError(error) || !['ESRCH', 'EPERM'].includes(error.code ?? '')) throw error
   }
 }
 
 /**
- * Whether a process has the environment variable of a run. Does not find processes that have overwritten
- * their environment or belong to another user.
+ * Whether a process has the environment variable of a run. Does not find processes that have overwritten their environment or
+ * belong to another user.
  */
 function isOfRun(pid: number, run: string): boolean {
   if (process.platform !== 'linux' || run === '') return false

@@ -6,9 +6,9 @@ import { isSystemError, readLines } from './lines.js'
 import { LIFELINE_FD, LIFELINE_LIMIT, type Order, type Report, type StartOrder } from './messages.js'
 import { findProcessTree, RUN_VARIABLE, sendSignal } from './processes.js'
 
-// A separate program that runs one command, and ensures that none of the command's processes outlive the
-// parent process. It leads a process group with the command, and holds one end of a socket, the lifeline.
-// However the parent ends, the kernel closes the other end, and the reaper then stops the group.
+// A separate program that runs one command, and ensures that none of the command's processes outlive the parent process. It
+// leads a process group with the command, and holds one end of a socket, the lifeline. However the parent ends, the kernel
+// closes the other end, and the reaper then stops the group.
 
 const GRACE_MS = 500
 const POLL_MS = 20
@@ -28,8 +28,8 @@ function refreshProcessTree(): readonly number[] {
 }
 
 /**
- * Sends SIGTERM to all processes of the command, and SIGKILL to the remaining ones after the grace period. A
- * second call only changes the deadline.
+ * Sends SIGTERM to all processes of the command, and SIGKILL to the remaining ones after the grace period. A second call only
+ * changes the deadline.
  */
 function stop(graceMs: number): void {
   const first = deadline === undefined
@@ -95,10 +95,7 @@ function watch(order: StartOrder, command: ChildProcess): void {
   })
 }
 
-/**
- * Closes the reaper's copies of the pipes. Otherwise the parent would not notice when the command closes its
- * output.
- */
+/** Closes the reaper's copies of the pipes. Otherwise the parent would not notice when the command closes its output. */
 function releaseStdio(): void {
   for (const fd of [0, 1, 2]) {
     closeSync(fd)

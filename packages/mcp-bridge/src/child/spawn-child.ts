@@ -40,19 +40,13 @@ export interface SupervisedChild extends AsyncDisposable {
   readonly stdout: Readable | null
   readonly stderr: Readable | null
   /**
-   * Resolves when the command has ended, although other processes that it started may still be running. If
-   * only their common end is known, resolves with `exited`.
+   * Resolves when the command has ended, although other processes that it started may still be running. If only their common
+   * end is known, resolves with `exited`.
    */
   readonly commandExited: Promise<ChildExit>
-  /**
-   * Resolves when the command and all processes that it started have ended. Its output may not have been read
-   * completely.
-   */
+  /** Resolves when the command and all processes that it started have ended. Its output may not have been read completely. */
   readonly exited: Promise<ChildExit>
-  /**
-   * Closes stdin, sends SIGTERM, then sends SIGKILL, each after a grace period. A second call may shorten
-   * these.
-   */
+  /** Closes stdin, sends SIGTERM, then sends SIGKILL, each after a grace period. A second call may shorten these. */
   close(options?: CloseOptions): Promise<ChildExit>
 }
 
@@ -73,20 +67,15 @@ const onWindows = 'Windows cannot end a program with all that it has started: ru
 
 const reaperPath = fileURLToPath(new URL('./reaper.js', import.meta.url))
 const SWEEP_POLL_MS = 20
-/**
- * Maximum checks whether killed processes have ended: one in uninterruptible I/O may survive SIGKILL for a
- * long time.
- */
+/** Maximum checks whether killed processes have ended: one in uninterruptible I/O may survive SIGKILL for a long time. */
 const SWEEP_ROUNDS = 100
-/**
- * Milliseconds after the deadline until this process kills the command itself, because the reaper has not.
- */
+/** Milliseconds after the deadline until this process kills the command itself, because the reaper has not. */
 const OVERDUE_MS = 1000
 
 /**
- * Runs a command. When this process ends, for whatever reason, all processes of the command are stopped. A
- * process escapes only if it leaves the process group, outlives its parent and, on Linux, also drops its
- * environment. Resolves when the command is running; rejects with `CannotStartError`.
+ * Runs a command. When this process ends, for whatever reason, all processes of the command are stopped. A process escapes only
+ * if it leaves the process group, outlives its parent and, on Linux, also drops its environment. Resolves when the command is
+ * running; rejects with `CannotStartError`.
  */
 export async function spawnChild(options: SpawnChildOptions): Promise<SupervisedChild> {
   const { command, args = [], env, cwd = '.', stdio = ['pipe', 'pipe', 'pipe'] } = options
@@ -94,8 +83,8 @@ export async function spawnChild(options: SpawnChildOptions): Promise<Supervised
   const { reaper, group, lifeline } = await startReaper(stdio)
   const gone = once(reaper, 'exit')
   const order = (message: Order) => void lifeline.write(`${JSON.stringify(message)}\n`)
-  // The order is sent over the lifeline, because the environment may contain secrets, and must not affect the
-  // reaper's own Node.
+  // The order is sent over the lifeline, because the environment may contain secrets, and must not affect the reaper's own
+  // Node.
   const run = randomUUID()
   order({ start: { command, args, env, cwd: resolve(cwd), run } })
 
@@ -182,8 +171,8 @@ async function* readReports(lifeline: Socket): AsyncGenerator<Report, undefined>
 }
 
 /**
- * Returns how the command exited; `undefined` if the reaper ended without a report. Keeps reading after the
- * report, because the end of reading would close the lifeline.
+ * Returns how the command exited; `undefined` if the reaper ended without a report. Keeps reading after the report, because the
+ * end of reading would close the lifeline.
  */
 async function readExit(
   reports: AsyncIterable<Report>,

@@ -13,10 +13,7 @@ export interface DroppedText {
   readonly tail: string
 }
 
-/**
- * Collects a UTF-8 text from pieces of any size. If the text exceeds the limit, keeps only its length and
- * both ends.
- */
+/** Collects a UTF-8 text from pieces of any size. If the text exceeds the limit, keeps only its length and both ends. */
 export class TextBuffer {
   readonly #maxBytes: number
   #bytes = 0

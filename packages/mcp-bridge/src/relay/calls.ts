@@ -26,8 +26,8 @@ export interface RelayedCallOptions {
 }
 
 /**
- * Answers an elicitation. Gets the `params` of `elicitation/create`, and returns its result. The signal is
- * aborted when the elicitation is withdrawn.
+ * Answers an elicitation. Gets the `params` of `elicitation/create`, and returns its result. The signal is aborted when the
+ * elicitation is withdrawn.
  */
 export type RelayElicitation = (params: Record<string, unknown>, signal: AbortSignal) => Promise<object>
 
@@ -37,14 +37,13 @@ interface Calls {
   /** Sends a notification. Rejects if the server has ended. */
   notify(payload: McpRequestPayload): Promise<void>
   /**
-   * Handles a message of the server about a relayed request, pending or not; returns false for other
-   * messages. `streamRequest`: for transports with a stream per request, the request whose stream contained
-   * the message.
+   * Handles a message of the server about a relayed request, pending or not; returns false for other messages. `streamRequest`:
+   * for transports with a stream per request, the request whose stream contained the message.
    */
   onMessage(message: JSONRPCMessage, streamRequest: RequestId | undefined): boolean
   /**
-   * Returns the handler for an elicitation that arrived on the stream of this request. Restarts the timeouts
-   * of all pending requests.
+   * Returns the handler for an elicitation that arrived on the stream of this request. Restarts the timeouts of all pending
+   * requests.
    */
   getElicitation(streamRequest: RequestId | undefined): RelayElicitation | undefined
   /** Fails the pending request with this internal id, if there is one. */
@@ -63,8 +62,8 @@ interface Pending {
 type Send = (message: JSONRPCMessage, options?: TransportSendOptions) => Promise<void>
 
 /**
- * Sends requests of many callers to the server `name`. `callMs`: milliseconds without a response or progress
- * after which a request times out.
+ * Sends requests of many callers to the server `name`. `callMs`: milliseconds without a response or progress after which a
+ * request times out.
  */
 export function createCalls(name: string, callMs: number, send: Send): Calls {
   const pending = new Map<number, Pending>()
@@ -234,9 +233,7 @@ function withCallerToken(notification: McpRequestPayload, token: Token | undefin
 export const RelayError = {
   serverEnded: -32000,
   timedOut: -32001,
-  /**
-   * This code is from the Language Server Protocol: MCP does not define a response to a cancelled request.
-   */
+  /** This code is from the Language Server Protocol: MCP does not define a response to a cancelled request. */
   cancelled: -32800,
   noOutcome: -32603,
 } as const

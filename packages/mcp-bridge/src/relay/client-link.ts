@@ -8,8 +8,8 @@ import { findId } from './message-id.js'
 const internalError = -32603
 
 /**
- * A transport for the SDK's client. It passes on only responses to the client's own requests, requests of the
- * server, and notifications that the client handles.
+ * A transport for the SDK's client. It passes on only responses to the client's own requests, requests of the server, and
+ * notifications that the client handles.
  */
 export interface ClientLink {
   readonly transport: Transport

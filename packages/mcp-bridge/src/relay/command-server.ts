@@ -33,18 +33,13 @@ export interface CommandServerOptions extends ServerOptions {
   readonly cwd?: string
 }
 
-/**
- * Milliseconds for the start of a server. The first start of `npx`, `uvx` or `docker run` may download it.
- */
+/** Milliseconds for the start of a server. The first start of `npx`, `uvx` or `docker run` may download it. */
 const START_TIMEOUT_MS = 120_000
 const STDERR_LIMIT = { maxBytes: 64 * 1024, longer: 'split', isPaced: true } as const
 /** Number of stderr lines in the error of a start timeout, and maximum characters of each line. */
 const [lastLines, maxLastLineChars] = [5, 200]
 
-/**
- * Starts a server as a child process. Rejects with `CannotStartError`, or with an error that names the
- * server.
- */
+/** Starts a server as a child process. Rejects with `CannotStartError`, or with an error that names the server. */
 export async function startCommandServer(
   options: CommandServerOptions,
   handlers: RelayHandlers = {},
@@ -119,8 +114,8 @@ const MAX_MESSAGE_BYTES = STDIO_DEFAULT_MAX_BUFFER_SIZE
 const MAX_UNREAD_BYTES = 2 * MAX_MESSAGE_BYTES
 
 /**
- * An MCP transport over the pipes of a child process. Unlike that of the SDK, it does not validate messages,
- * so they keep unknown members. Invalid lines are passed to `onfault`.
+ * An MCP transport over the pipes of a child process. Unlike that of the SDK, it does not validate messages, so they keep
+ * unknown members. Invalid lines are passed to `onfault`.
  */
 function childTransport(child: SupervisedChild): RelayTransport {
   const { stdin, stdout } = child
@@ -187,8 +182,7 @@ function childTransport(child: SupervisedChild): RelayTransport {
           return reject(new Error(`has not read ${stdin.writableLength} bytes that it was sent before`))
         stdin.write(`${restoreNumbers(stringifyExact(message))}\n`, (error) => {
           if (!error) return resolve()
-          // The server cannot receive calls, so the transport ends. How the server exited explains more than
-          // a broken pipe.
+          // The server cannot receive calls, so the transport ends. How the server exited explains more than a broken pipe.
           end('closed its stdin')
           transport.ended.then(({ reason }) => reject(new Error(reason, { cause: error })), reject)
         })

@@ -12,8 +12,8 @@ export function createTooLong(head: string, maxBytes: number): Fault {
 }
 
 /**
- * Describes a message over the size limit when it has arrived completely. Its first and last members identify
- * it; the large member is usually between them.
+ * Describes a message over the size limit when it has arrived completely. Its first and last members identify it; the large
+ * member is usually between them.
  */
 export function readDropped(dropped: DroppedText, maxBytes: number): Fault {
   const { bytes, head } = dropped

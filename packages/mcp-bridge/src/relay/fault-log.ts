@@ -4,8 +4,8 @@ import type { Fault } from './read-message.js'
 const maxKinds = 100
 
 /**
- * Logs skipped messages of a program: the first of each kind with its text, then their number at 10, 100,
- * 1,000 …, and at the end.
+ * Logs skipped messages of a program: the first of each kind with its text, then their number at 10, 100, 1,000 …, and at the
+ * end.
  */
 export class FaultLog {
   readonly #log: (line: string) => void

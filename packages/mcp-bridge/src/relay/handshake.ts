@@ -25,10 +25,7 @@ export interface Handshake {
   readonly server: McpServerInfo
   /** The server's result of `initialize`; for a server without that method, an equivalent. */
   readonly initializeResult: Record<string, unknown>
-  /**
-   * Members that are added to `_meta` of each message. Since revision 2026-07-28, clients identify themselves
-   * by these.
-   */
+  /** Members that are added to `_meta` of each message. Since revision 2026-07-28, clients identify themselves by these. */
   readonly meta: Readonly<Record<string, unknown>>
 }
 
@@ -45,9 +42,9 @@ const LISTEN_AGAIN_MS = 1000
 const clientInfo = { name: 'meup', version: PROTOCOL }
 
 /**
- * Performs the MCP handshake with the SDK's client, which afterwards answers requests of the server: it
- * refuses sampling and roots. Rejects with a description of the failure as the end of a sentence that begins
- * with "it", or with a more specific error of the SDK.
+ * Performs the MCP handshake with the SDK's client, which afterwards answers requests of the server: it refuses sampling and
+ * roots. Rejects with a description of the failure as the end of a sentence that begins with "it", or with a more specific
+ * error of the SDK.
  */
 export async function performHandshake(link: ClientLink, options: HandshakeOptions): Promise<Handshake> {
   const { capabilities: own, timeoutMs } = options
@@ -97,9 +94,7 @@ function pick({ name, version }: { name: string; version: string }) {
   return { name, version }
 }
 
-/**
- * Subscribes to notifications of changes: since revision 2026-07-28, a server sends them only to subscribers.
- */
+/** Subscribes to notifications of changes: since revision 2026-07-28, a server sends them only to subscribers. */
 async function subscribe(client: Client, { timeoutMs, onWarning }: HandshakeOptions): Promise<void> {
   const { tools, prompts, resources } = client.getServerCapabilities() ?? {}
   const filter = {

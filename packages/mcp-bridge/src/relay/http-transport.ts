@@ -49,24 +49,20 @@ interface Sent extends Attempt {
   isReplaced: boolean
   /** Event id from which the stream of the reply was last resumed. */
   lastEventId: string | null
-  /**
-   * Number of consecutive resumptions without progress, and the time of the last one by `performance.now`.
-   */
+  /** Number of consecutive resumptions without progress, and the time of the last one by `performance.now`. */
   cuts: number
   resumedAt: number
 }
 
 /**
- * The message whose reply is being read: a reply's stream is read in the async context of its request. Shared
- * by all transports: before Node.js 24, each storage slows down every promise of the process, even when it is
- * no longer used.
+ * The message whose reply is being read: a reply's stream is read in the async context of its request. Shared by all
+ * transports: before Node.js 24, each storage slows down every promise of the process, even when it is no longer used.
  */
 const sending = new AsyncLocalStorage<Sent>()
 
 /**
- * An MCP transport over Streamable HTTP. If the server has lost the session, it starts a new one, and sends
- * the refused message again, once. An unreachable server counts as ended; a server that refuses a message
- * does not.
+ * An MCP transport over Streamable HTTP. If the server has lost the session, it starts a new one, and sends the refused message
+ * again, once. An unreachable server counts as ended; a server that refuses a message does not.
  */
 export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTransportOptions): RelayTransport {
   let end = (_reason: string): void => {}
@@ -238,9 +234,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
     }
   }
 
-  /**
-   * If an HTTP error contains a JSON-RPC response to the message, delivers that; otherwise throws the error.
-   */
+  /** If an HTTP error contains a JSON-RPC response to the message, delivers that; otherwise throws the error. */
   const deliverError = (error: unknown, message: JSONRPCMessage): void => {
     const answer = getErrorResponse(error, message)
     if (answer === undefined) throw error
@@ -283,8 +277,8 @@ function takeExact(sent: Sent | undefined, message: JSONRPCMessage): JSONRPCMess
 /** Maximum consecutive cuts of a reply; then its call fails. */
 const maxCuts = 5
 /**
- * Cuts after this many milliseconds do not count: proxies end idle streams, and servers close streams until
- * the client resumes them.
+ * Cuts after this many milliseconds do not count: proxies end idle streams, and servers close streams until the client resumes
+ * them.
  */
 const slowCutMs = 10_000
 
@@ -300,10 +294,7 @@ function countCut(sent: Sent, lastEventId: string): boolean {
 /** HTTP statuses that concern the credentials rather than the message. */
 const personal = [401, 403]
 
-/**
- * Returns the JSON-RPC response in an HTTP error: servers of revision 2026-07-28 answer unknown methods like
- * that.
- */
+/** Returns the JSON-RPC response in an HTTP error: servers of revision 2026-07-28 answer unknown methods like that. */
 function getErrorResponse(error: unknown, message: JSONRPCMessage): JSONRPCMessage | undefined {
   if (!(error instanceof SdkHttpError) || !('id' in message) || personal.includes(error.status))
     return undefined
@@ -330,10 +321,7 @@ interface Watcher {
   readBody(response: Response): Promise<Response>
 }
 
-/**
- * Statuses with which a proxy reports that its server is unavailable. Not 504, which may concern a single
- * slow response.
- */
+/** Statuses with which a proxy reports that its server is unavailable. Not 504, which may concern a single slow response. */
 const awayStatuses = [502, 503]
 
 /** Creates a `fetch` that detects an unavailable server, and redacts header values in error bodies. */
@@ -366,9 +354,7 @@ function watchedFetch(headers: Readonly<Record<string, string>>, watcher: Watche
   }
 }
 
-/**
- * Whether the server is unreachable. A slow response also fails as a network error, but does not mean that.
- */
+/** Whether the server is unreachable. A slow response also fails as a network error, but does not mean that. */
 function isAbsence(error: unknown): boolean {
   return isNetworkFailure(error) && !('code' in error.cause && error.cause.code === 'UND_ERR_HEADERS_TIMEOUT')
 }

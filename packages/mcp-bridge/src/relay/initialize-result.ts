@@ -10,8 +10,8 @@ export type InitializeReading =
 const maxIgnored = 50
 
 /**
- * Reads the result of `initialize`. Invalid optional members and `null` count as absent; the server's name is
- * optional too. `problem`: the end of a sentence that begins with "it".
+ * Reads the result of `initialize`. Invalid optional members and `null` count as absent; the server's name is optional too.
+ * `problem`: the end of a sentence that begins with "it".
  */
 export function readInitializeResult(answer: unknown): InitializeReading {
   if (!isObject(answer)) return { problem: `answered initialize with ${describeValue(answer)}` }

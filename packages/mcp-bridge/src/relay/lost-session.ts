@@ -15,9 +15,7 @@ const aboutSession =
   /\bsession\b.{0,40}\b(?:not|unknown|invalid|expired|terminated|closed|ended|gone|lost|missing|no longer|unrecognized)\b|\b(?:no|not|unknown|invalid|expired|missing|terminated|unrecognized|stale)\b.{0,30}\bsession\b/i
 const aboutHandshake = /\b(?:not|before)\b.{0,15}\binitiali[sz](?:ed|ation)\b|\buninitiali[sz]ed\b/i
 
-/**
- * Excludes statuses that concern credentials (401, 403), and those of a proxy without a server (502 to 504).
- */
+/** Excludes statuses that concern credentials (401, 403), and those of a proxy without a server (502 to 504). */
 const isOther = (status: number): boolean => ![401, 403, 502, 503, 504].includes(status)
 
 /** The MCP specification requires 404. The other forms are used by SDKs and servers. */
@@ -33,9 +31,8 @@ const methodNotFound = -32601
 const maxWordChars = 500
 
 /**
- * Whether a server refused a message because it does not know the session, so that the message was not
- * carried out. `params`: those of the message. If they contain the word session, an error in a response (200)
- * may concern them.
+ * Whether a server refused a message because it does not know the session, so that the message was not carried out. `params`:
+ * those of the message. If they contain the word session, an error in a response (200) may concern them.
  */
 export function hasLostSession({ status, body }: SessionRefusal, params: unknown): boolean {
   const { code, message = body } = readError(body)

@@ -1,8 +1,8 @@
 import type { RequestId } from '@modelcontextprotocol/client'
 
 /**
- * Converts an id to the number that this client sent: some servers return ids and progress tokens as strings.
- * `undefined` = not a number.
+ * Converts an id to the number that this client sent: some servers return ids and progress tokens as strings. `undefined` = not
+ * a number.
  */
 export function readNumber(id: unknown): number | undefined {
   if (typeof id === 'number') return id

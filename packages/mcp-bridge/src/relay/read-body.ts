@@ -16,14 +16,13 @@ interface BodyOptions {
 }
 
 /**
- * Reads the messages in an HTTP response, with the same tolerance as those over stdio. Passes the readable
- * ones to the SDK, except those over the size limit.
+ * Reads the messages in an HTTP response, with the same tolerance as those over stdio. Passes the readable ones to the SDK,
+ * except those over the size limit.
  */
 export async function readBody(response: Response, options: BodyOptions): Promise<Response> {
   if (response.body === null) return response
   const type = response.headers.get('content-type') ?? ''
-  // `values` locks the body immediately: Node empties an unlocked body when its response is
-  // garbage-collected.
+  // `values` locks the body immediately: Node empties an unlocked body when its response is garbage-collected.
   if (response.ok && type.startsWith('text/event-stream'))
     return new Response(ReadableStream.from(readEvents(response.body.values(), options)), response)
   const { text, isReplaced } = await readText(response.body, options.maxBytes)
@@ -44,20 +43,14 @@ async function readText(
   return { text: whole, isReplaced: text.isReplaced }
 }
 
-/**
- * Rewrites a JSON body. A body without readable messages stays unchanged, so that the call fails with its
- * error.
- */
+/** Rewrites a JSON body. A body without readable messages stays unchanged, so that the call fails with its error. */
 function rewriteJson(text: string, options: BodyOptions): string {
   const messages = rewriteMessages(text, options)
   if (messages === undefined || messages.length === 0) return text
   return messages.length === 1 ? String(messages[0]) : `[${messages.join()}]`
 }
 
-/**
- * Returns the readable messages as JSON; `undefined` = the text is a single valid message, so it need not
- * change.
- */
+/** Returns the readable messages as JSON; `undefined` = the text is a single valid message, so it need not change. */
 function rewriteMessages(text: string, { onFault, onMessage, ...how }: BodyOptions): string[] | undefined {
   const readings = readMessages(text, how)
   for (const reading of readings) if ('message' in reading) onMessage(reading.message)

@@ -3,9 +3,7 @@ import { copyNumberTexts, parseExact } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client'
 import { markId } from '../exact-numbers.js'
 
-/**
- * Maximum nesting depth. Spaces accept far less, and more could overflow the stack of recursive functions.
- */
+/** Maximum nesting depth. Spaces accept far less, and more could overflow the stack of recursive functions. */
 const maxNesting = 500
 /** In descriptions of faults, maximum characters of a value and of a message. */
 const [maxValueChars, maxTextChars] = [60, 200]
@@ -38,8 +36,8 @@ export interface HowToRead {
 }
 
 /**
- * Reads a message or batch of another program. Tolerates unambiguous faults: `null` in place of an absent
- * member, a missing `jsonrpc`, an error that is a string. All other content stays unchanged.
+ * Reads a message or batch of another program. Tolerates unambiguous faults: `null` in place of an absent member, a missing
+ * `jsonrpc`, an error that is a string. All other content stays unchanged.
  */
 export function readMessages(text: string, { asked, isReplaced = false }: HowToRead = {}): Reading[] {
   const quoted = text.slice(0, maxTextChars).toWellFormed()
@@ -109,8 +107,8 @@ const isEmpty = (error: unknown): boolean =>
   error === false || error === '' || (isObject(error) && Object.keys(error).length === 0)
 
 /**
- * Whether an object without `jsonrpc` is a line of a logger, which may also have an id, a result or an error.
- * In MCP, results and errors are objects, and there are no additional members.
+ * Whether an object without `jsonrpc` is a line of a logger, which may also have an id, a result or an error. In MCP, results
+ * and errors are objects, and there are no additional members.
  */
 const isLogLine = ({ id: _, error, result, ...rest }: Record<string, unknown>): boolean =>
   Object.entries(rest).some(([key, member]) => key !== 'jsonrpc' && member !== null) ||

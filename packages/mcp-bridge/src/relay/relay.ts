@@ -25,15 +25,14 @@ export interface McpRelay extends AsyncDisposable {
   /** The server's self-description in the handshake. */
   readonly server: McpServerInfo
   /**
-   * Relays a JSON-RPC request unchanged, and returns the response with the request's id. Never rejects: if
-   * the server has ended or is unreachable (-32000), after a timeout (-32001), or if it is aborted (-32800),
-   * it returns a JSON-RPC error. Answers `initialize` itself, from the server's self-description.
+   * Relays a JSON-RPC request unchanged, and returns the response with the request's id. Never rejects: if the server has ended
+   * or is unreachable (-32000), after a timeout (-32001), or if it is aborted (-32800), it returns a JSON-RPC error. Answers
+   * `initialize` itself, from the server's self-description.
    */
   request(payload: McpRequestPayload, options?: RelayedCallOptions): Promise<McpResponsePayload>
   /**
-   * Relays a notification. Rejects if the server has ended. Drops `notifications/initialized`, which was
-   * already sent, and `notifications/cancelled`, whose request id is that of the caller. To cancel a request,
-   * abort its signal.
+   * Relays a notification. Rejects if the server has ended. Drops `notifications/initialized`, which was already sent, and
+   * `notifications/cancelled`, whose request id is that of the caller. To cancel a request, abort its signal.
    */
   notify(payload: McpRequestPayload): Promise<void>
   /** Resolves when the server has ended, for whatever reason; `reason` reads like "exited with code 1". */
@@ -46,8 +45,8 @@ export interface RelayHandlers {
   /** Called with each notification that does not belong to a single call. */
   readonly onNotification?: (payload: McpRequestPayload) => void
   /**
-   * Answers elicitations that do not belong to a known call. Absent: the capability `elicitation` is not
-   * declared to the server.
+   * Answers elicitations that do not belong to a known call. Absent: the capability `elicitation` is not declared to the
+   * server.
    */
   readonly onElicitation?: RelayElicitation
 }
@@ -79,10 +78,9 @@ const notAnnounced = [
 const invalidRequest = -32600
 
 /**
- * Starts an MCP session and relays messages in it. The SDK's client does the handshake and answers requests
- * of the server. Relayed messages bypass it, because it validates results, and drops or refuses unknown ones.
- * Invalid messages of a server do not end the session: they are skipped and reported, and at most fail the
- * call that they respond to.
+ * Starts an MCP session and relays messages in it. The SDK's client does the handshake and answers requests of the server.
+ * Relayed messages bypass it, because it validates results, and drops or refuses unknown ones. Invalid messages of a server do
+ * not end the session: they are skipped and reported, and at most fail the call that they respond to.
  */
 export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   const { name, transport, signal, onNotification, onElicitation, onWarning } = options
@@ -224,13 +222,13 @@ export interface ServerOptions {
   /** Name of the server in error messages. */
   readonly name: string
   /**
-   * Milliseconds that the server gets to answer its first request; default 120,000 for a command, which may
-   * have to be downloaded, and 60,000 for an address.
+   * Milliseconds that the server gets to answer its first request; default 120,000 for a command, which may have to be
+   * downloaded, and 60,000 for an address.
    */
   readonly startTimeoutMs?: number
   /**
-   * Milliseconds without a response or progress after which a call times out; default 3,600,000. Its caller
-   * may cancel it earlier.
+   * Milliseconds without a response or progress after which a call times out; default 3,600,000. Its caller may cancel it
+   * earlier.
    */
   readonly callMs?: number
   /** Cancels the start of the server; it has no effect afterwards. */
@@ -243,14 +241,8 @@ export interface ServerOptions {
 export interface RelayTransport extends Transport {
   /** Called for each message that cannot be read. */
   onfault?: ((fault: Fault) => void) | undefined
-  /**
-   * Resolves when the server has ended and its last message was delivered; `reason` reads like "exited with
-   * code 1".
-   */
+  /** Resolves when the server has ended and its last message was delivered; `reason` reads like "exited with code 1". */
   readonly ended: Promise<{ reason: string }>
-  /**
-   * For transports with a stream per request: while a message is being delivered, the request whose stream
-   * contained it.
-   */
+  /** For transports with a stream per request: while a message is being delivered, the request whose stream contained it. */
   getStreamRequest?(): RequestId | undefined
 }

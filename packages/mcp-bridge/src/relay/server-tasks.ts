@@ -6,8 +6,7 @@ import { createRpcError, RelayError, type RelayedCallOptions, withRequestId } fr
 import type { McpRelay } from './relay.js'
 
 /**
- * In milliseconds: how long the server keeps a task; minimum and maximum polling interval; timeout of the
- * request for a result.
+ * In milliseconds: how long the server keeps a task; minimum and maximum polling interval; timeout of the request for a result.
  */
 const [ttlMs, minPollMs, maxPollMs, resultTimeoutMs] = [24 * 60 * 60 * 1000, 100, 60_000, 24 * 60 * 60 * 1000]
 /** Maximum pages read of the tool list. */
@@ -79,8 +78,7 @@ export class ServerTasks {
       const report = createReport(payload, options)
       for (let task = created; ; ) {
         report(task.statusMessage)
-        // Includes `input_required`: the server then sends its elicitations during the request for the
-        // result.
+        // Includes `input_required`: the server then sends its elicitations during the request for the result.
         if (task.status !== 'working') break
         await sleep(clamp(task.pollInterval), undefined, { ...(signal && { signal }) })
         const response = await ask('tasks/get')

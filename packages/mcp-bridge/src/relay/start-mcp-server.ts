@@ -65,8 +65,7 @@ const olderTransport =
   'speaks the older HTTP+SSE transport of revision 2024-11-05, which is not supported; ask for its address for Streamable HTTP'
 
 /**
- * Whether the server only supports the older HTTP+SSE transport: it answers GET with an event stream, and
- * does not accept POST.
+ * Whether the server only supports the older HTTP+SSE transport: it answers GET with an event stream, and does not accept POST.
  */
 async function speaksHttpSse(url: URL, headers: Readonly<Record<string, string>>): Promise<boolean> {
   const abort = new AbortController()

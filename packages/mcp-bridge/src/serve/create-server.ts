@@ -17,10 +17,7 @@ import type { OwnTools } from './tools/tool.js'
 import { serveTools } from './tools/tools.js'
 import { addWhy } from './tools/why.js'
 
-/**
- * Creates the server for a client of a revision up to 2025-11-25. It can send notifications and requests at
- * any time.
- */
+/** Creates the server for a client of a revision up to 2025-11-25. It can send notifications and requests at any time. */
 export function createLegacyServer(service: SpaceService): McpServer {
   const client = randomUUID()
   const decisions = new ClientApprovals(service, client)
@@ -77,8 +74,8 @@ const createInstructions = ({ space, uris }: SpaceService): string =>
 const longestTimerMs = 2 ** 31 - 1
 
 /**
- * Shows open proposals to the user of a client that supports forms, while it is connected: those that its
- * participant may approve, one after another, each once. Dismissing a form is not a decision.
+ * Shows open proposals to the user of a client that supports forms, while it is connected: those that its participant may
+ * approve, one after another, each once. Dismissing a form is not a decision.
  */
 function elicitApprovals(server: McpServer, service: SpaceService, decisions: ClientApprovals): void {
   const gone = new AbortController()
@@ -110,8 +107,8 @@ async function elicitAll(
 }
 
 /**
- * Shows the form for a proposal. If the proposing program ends in the meantime, shows it again, so that the
- * user knows that before deciding.
+ * Shows the form for a proposal. If the proposing program ends in the meantime, shows it again, so that the user knows that
+ * before deciding.
  */
 async function elicitOne(
   server: McpServer,
@@ -164,8 +161,8 @@ function addSubscriptions(server: McpServer, service: SpaceService): void {
 }
 
 /**
- * Sends notifications of changed lists and resources. `isWanted`: selects resources; default: all, for
- * transports that filter them.
+ * Sends notifications of changed lists and resources. `isWanted`: selects resources; default: all, for transports that filter
+ * them.
  */
 export function sendChanges(
   server: McpServer,

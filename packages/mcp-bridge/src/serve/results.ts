@@ -19,8 +19,8 @@ export const textResult = (texts: readonly string[], data: Record<string, unknow
 })
 
 /**
- * Passes on a participant's tool result. Changes only members that the client could not parse, and never lets
- * a result ask the user for input. `toUri`: converts resource URIs for clients.
+ * Passes on a participant's tool result. Changes only members that the client could not parse, and never lets a result ask the
+ * user for input. `toUri`: converts resource URIs for clients.
  */
 export function relayedResult(
   { resultType: _, ...given }: Record<string, unknown>,
@@ -37,8 +37,8 @@ export function relayedResult(
 }
 
 /**
- * Moves the structured content of an error to its text. Clients would validate it with the tool's output
- * schema, and reject the whole result.
+ * Moves the structured content of an error to its text. Clients would validate it with the tool's output schema, and reject the
+ * whole result.
  */
 function withoutData({ structuredContent: data, ...error }: CallToolResult): CallToolResult {
   if (data === undefined) return error
@@ -90,8 +90,7 @@ export const formatCodedError = (error: unknown): string => {
 }
 
 /**
- * Key in `_meta` of an error for its code. `structuredContent` cannot be used, since it has to match the
- * tool's output schema.
+ * Key in `_meta` of an error for its code. `structuredContent` cannot be used, since it has to match the tool's output schema.
  */
 const codeKey = 'meup/code'
 

@@ -24,8 +24,7 @@ export interface ServedSpace {
 }
 
 /**
- * `legacy`: MCP revisions up to 2025-11-25, in which a server can send requests to its client. `modern`: from
- * 2026-07-28 on.
+ * `legacy`: MCP revisions up to 2025-11-25, in which a server can send requests to its client. `modern`: from 2026-07-28 on.
  */
 export type Era = 'legacy' | 'modern'
 

@@ -12,8 +12,8 @@ import { onTestFinished } from 'vitest'
 import { createServer, Happenings } from './tools.js'
 
 /**
- * The protocol of a server: `sessions` and `stateless`: revision 2025-11-25; `modern`: 2026-07-28; `both`:
- * depending on the request.
+ * The protocol of a server: `sessions` and `stateless`: revision 2025-11-25; `modern`: 2026-07-28; `both`: depending on the
+ * request.
  */
 export type Manner = 'sessions' | 'stateless' | 'modern' | 'both'
 
@@ -28,10 +28,7 @@ export interface HttpServer {
   readonly sessions: ReadonlyMap<string, WebStandardStreamableHTTPServerTransport>
   /** Forgets all sessions, and ends their streams. */
   forget(): Promise<void>
-  /**
-   * Overrides the response to further requests; if the function returns `undefined`, the usual response is
-   * sent.
-   */
+  /** Overrides the response to further requests; if the function returns `undefined`, the usual response is sent. */
   interposeOn(answer: (request: Request) => Response | undefined | Promise<Response | undefined>): void
   /** Closes all connections; new ones are accepted. */
   cut(): void

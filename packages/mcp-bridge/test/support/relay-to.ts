@@ -31,10 +31,7 @@ export async function relayTo(
   return { relay, lines, notifications }
 }
 
-/**
- * Repeats a change of the server's tools until a notification arrives: earlier ones are lost if no stream was
- * open.
- */
+/** Repeats a change of the server's tools until a notification arrives: earlier ones are lost if no stream was open. */
 export async function untilNotified(server: HttpServer, notifications: readonly unknown[]): Promise<void> {
   const known = notifications.length
   const isNotified = await eventually(() => {

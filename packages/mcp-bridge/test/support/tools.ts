@@ -11,10 +11,7 @@ const text = (value: string) => ({ content: [{ type: 'text' as const, text: valu
 const input = <Args>(properties: Record<string, { type: string }>) =>
   fromJsonSchema<Args>({ type: 'object', properties })
 
-/**
- * Events in the tools of all servers of a test. Emitting `changed` makes the servers send a notification of
- * changed tools.
- */
+/** Events in the tools of all servers of a test. Emitting `changed` makes the servers send a notification of changed tools. */
 export class Happenings extends EventEmitter<{ begun: []; cancelled: []; changed: [] }> {
   /** Number of cancelled calls of the tool `wait`. */
   cancelled = 0

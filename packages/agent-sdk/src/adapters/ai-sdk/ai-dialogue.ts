@@ -41,10 +41,7 @@ export async function beginDialogues(options: AgentOptions): Promise<Pick<ModelA
   }
 }
 
-/**
- * Continues a conversation from stored messages. Imports the model packages from `directory`; rejects if one
- * is missing.
- */
+/** Continues a conversation from stored messages. Imports the model packages from `directory`; rejects if one is missing. */
 export async function resumeDialogue(
   options: ModelOptions,
   { system, messages }: { readonly system: string; readonly messages: readonly object[] },
@@ -82,9 +79,7 @@ type Outcome =
 
 /** Maximum times that the request of a step is changed after refusals. */
 const maxAdaptations = 12
-/**
- * Milliseconds before a request is repeated: default, maximum, and the wait from which the run announces it.
- */
+/** Milliseconds before a request is repeated: default, maximum, and the wait from which the run announces it. */
 const [firstWaitMs, maxWaitMs, quietWaitMs] = [2000, 60_000, 10_000]
 /** Milliseconds for which the fallback models are preferred to a model that failed. */
 const restMs = 60_000

@@ -26,8 +26,8 @@ type Piece = Pick<
 >
 
 /**
- * Meanings of the finish reasons of `ai`, used if the provider's own reason is missing or unknown.
- * `content-filter` then means that the model itself refused, in its text.
+ * Meanings of the finish reasons of `ai`, used if the provider's own reason is missing or unknown. `content-filter` then means
+ * that the model itself refused, in its text.
  */
 const endings: Partial<Record<FinishReason, Ending>> = {
   stop: 'whole',
@@ -117,8 +117,8 @@ export class Collector {
   }
 
   /**
-   * The output as a message for the next request, with the provider's metadata unchanged and in order;
-   * `undefined` = it is empty.
+   * The output as a message for the next request, with the provider's metadata unchanged and in order; `undefined` = it is
+   * empty.
    */
   message(): AssistantModelMessage | undefined {
     const { items, end } = this.#readStep()
@@ -183,9 +183,7 @@ export class Collector {
     if (block !== undefined) block.text += text
   }
 
-  /**
-   * Ends a call. Usually its arguments have already arrived as text; otherwise they are encoded from `input`.
-   */
+  /** Ends a call. Usually its arguments have already arrived as text; otherwise they are encoded from `input`. */
   #endCall({ toolCallId: id, toolName, input, providerMetadata }: ToolCallPart): void {
     const block = this.#open.get(`call ${id}`) ?? this.#begin('call', id, undefined, toolName)
     this.#open.delete(`call ${id}`)
@@ -204,10 +202,7 @@ export class Collector {
     this.#end = isUnsure ? 'unsure' : ends[ending ?? 'failed']
   }
 
-  /**
-   * Parses an event in a form that `ai` does not expect. Ignores a missing end of the stream; rethrows other
-   * errors.
-   */
+  /** Parses an event in a form that `ai` does not expect. Ignores a missing end of the stream; rethrows other errors. */
   #recover(error: unknown): string {
     const { name, value, data } = isRecord(error) ? error : {}
     if (name === 'AI_InvalidResponseDataError' && data === undefined) return ''
@@ -249,10 +244,7 @@ const isSealed = (attached: ProviderMetadata = {}): boolean =>
 
 const getBlockType = (type: string): 'text' | 'reasoning' => (type.startsWith('text') ? 'text' : 'reasoning')
 
-/**
- * Converts a call to the form of `ai`. Keeps the argument with the reason, so that the model sees its call
- * unchanged.
- */
+/** Converts a call to the form of `ai`. Keeps the argument with the reason, so that the model sees its call unchanged. */
 const toToolCall = ({ id, name, input }: WantedCall): Content => ({
   type: 'tool-call',
   toolCallId: id,

@@ -31,10 +31,7 @@ const minResultChars = 1000
 /** Characters that a file counts as, whatever its size. */
 const fileChars = 4000
 
-/**
- * The messages before a question, the question, and the later steps. Selects the part that fits the context
- * of each model.
- */
+/** The messages before a question, the question, and the later steps. Selects the part that fits the context of each model. */
 export class ModelConversation {
   #earlier: readonly Entry[]
   readonly #turn: Entry[]
@@ -115,8 +112,8 @@ function group(items: readonly Item[], first: ModelMessage['role']): Item[][] {
 }
 
 /**
- * Adapts a message to a model. A provider's metadata is only sent back to the model that it came from;
- * reasoning without metadata only to models that require it.
+ * Adapts a message to a model. A provider's metadata is only sent back to the model that it came from; reasoning without
+ * metadata only to models that require it.
  */
 function showTo(model: Recipient, { message, by = model }: Entry): ModelMessage | undefined {
   if (message.role === 'tool') return withoutMedia(message, model)
@@ -176,8 +173,8 @@ const leftOutLine = '(What was said before this is not shown.)'
 const noted = 'Noted.'
 
 /**
- * Merges messages so that roles alternate, beginning with a user message. `system` is set if the prompt is
- * not sent as a separate message.
+ * Merges messages so that roles alternate, beginning with a user message. `system` is set if the prompt is not sent as a
+ * separate message.
  */
 export function toTurns(
   messages: readonly ModelMessage[],

@@ -107,8 +107,7 @@ export function readFailure(
 
 /** Kinds of failures; the first match describes the error. */
 const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
-  // A provider's package may read an API key from the environment itself, so `credentials` does not contain
-  // it.
+  // A provider's package may read an API key from the environment itself, so `credentials` does not contain it.
   ({ error }) =>
     isBadHeader(error)
       ? {

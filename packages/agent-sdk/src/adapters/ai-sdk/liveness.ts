@@ -1,10 +1,9 @@
 import type { ModelOptions } from '../../model/options.js'
 
 /**
- * Decides whether an answer is shown while it is written. Some servers send reasoning as text, possibly
- * without `<think>`, which the chat template has written: until `</think>` it looks like an answer. So a
- * server at a `baseURL` must first send reasoning in a separate field, or one answer without such reasoning,
- * before its text is shown live.
+ * Decides whether an answer is shown while it is written. Some servers send reasoning as text, possibly without `<think>`,
+ * which the chat template has written: until `</think>` it looks like an answer. So a server at a `baseURL` must first send
+ * reasoning in a separate field, or one answer without such reasoning, before its text is shown live.
  */
 export class Liveness {
   #mayShow: boolean

@@ -12,8 +12,8 @@ export const importFrom = async (directory: string, name: string): Promise<unkno
   import(pathToFileURL(createRequire(join(directory, 'package.json')).resolve(name)).href)
 
 /**
- * Loads the optional `ai` package: the one installed next to this package, otherwise the one of `directory`.
- * Rejects if it is missing.
+ * Loads the optional `ai` package: the one installed next to this package, otherwise the one of `directory`. Rejects if it is
+ * missing.
  */
 export async function loadAi(directory?: string): Promise<typeof import('ai')> {
   try {
@@ -27,10 +27,7 @@ export async function loadAi(directory?: string): Promise<typeof import('ai')> {
   }
 }
 
-/**
- * Loads the chosen model and its fallbacks. Models at a `baseURL` need an additional package; rejects if it
- * is missing.
- */
+/** Loads the chosen model and its fallbacks. Models at a `baseURL` need an additional package; rejects if it is missing. */
 export async function loadModels(
   options: ModelOptions,
   directory?: string,

@@ -9,8 +9,7 @@ export const toWords = (said: string, getSent: () => string): string =>
   withoutEchoes(onOneLine(said).slice(0, maxWordsChars), getSent)
 
 /**
- * Shortens a provider's message for people, and removes echoes of the conversation and texts that look like
- * keys; `''` = empty.
+ * Shortens a provider's message for people, and removes echoes of the conversation and texts that look like keys; `''` = empty.
  */
 export const quoteWords = (said: string, getSent: () => string): string =>
   cut(toWords(withoutKeyLike(said.slice(0, 2 * maxWordsChars)), getSent), maxQuoteChars).trim()

@@ -12,9 +12,7 @@ export interface Terms {
   /** A user message may follow a tool result. */
   readonly takesUserAfterTool: boolean
   readonly takesTools: boolean
-  /**
-   * Tools whose schema the provider refuses: `plain` = sent with a simplified schema, `none` = not offered.
-   */
+  /** Tools whose schema the provider refuses: `plain` = sent with a simplified schema, `none` = not offered. */
   readonly schemas: ReadonlyMap<string, 'plain' | 'none'>
   /** Maximum characters of a request. */
   readonly maxChars: number
@@ -115,8 +113,8 @@ const rows: readonly Row[] = [
     change: simplifyTools,
   },
   {
-    // Messages of servers whose model does not support tools: Groq, Ollama, OpenRouter, Gemma at Google, vLLM
-    // without a parser, llama.cpp without a template.
+    // Messages of servers whose model does not support tools: Groq, Ollama, OpenRouter, Gemma at Google, vLLM without a parser,
+    // llama.cpp without a template.
     says: any(
       /(?:not|n't|no endpoints found that) support (?:the use of )?(?:tool|function)/,
       /(?:tool|function)s?(?: \w+)?['"\x60]? (?:is|are) not (?:supported|enabled)|function call\w* is not enabled/,
@@ -150,10 +148,7 @@ function shorten({ words, chars, minChars }: Refused): Partial<Terms> | undefine
   return { maxChars: Math.max(minChars, Math.floor(chars * share)) }
 }
 
-/**
- * A tool named in the message gets a plain schema, at the next refusal none. If none is named, all get a
- * plain schema.
- */
+/** A tool named in the message gets a plain schema, at the next refusal none. If none is named, all get a plain schema. */
 function simplifyTools({ words, terms: { schemas }, tools }: Refused): Partial<Terms> | undefined {
   const named = findTool(words, tools)
   const changed = new Map(schemas)

@@ -40,8 +40,7 @@ const headerForms: readonly Form[] = [
 ]
 
 /**
- * The forms of waits in the body of a refusal: `Please try again in 7m12s`, `"retryDelay":"34s"`,
- * `"resets_in_seconds": 90`.
+ * The forms of waits in the body of a refusal: `Please try again in 7m12s`, `"retryDelay":"34s"`, `"resets_in_seconds": 90`.
  */
 const bodyForms: readonly Form[] = [
   { says: new RegExp(`${again}${gap}(${duration})`, 'i'), read: sum },

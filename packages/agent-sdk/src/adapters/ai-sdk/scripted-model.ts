@@ -18,8 +18,8 @@ export type Deed =
 
 export interface ScriptedModelOptions {
   /**
-   * Name of the model's provider; default: `scripted`. With the name of a real provider, reasoning is handled
-   * like that provider's.
+   * Name of the model's provider; default: `scripted`. With the name of a real provider, reasoning is handled like that
+   * provider's.
    */
   readonly provider?: string
   readonly modelId?: string

@@ -1,6 +1,4 @@
-/**
- * The content of a response, read by a simple independent parser: each text is classified by its path only.
- */
+/** The content of a response, read by a simple independent parser: each text is classified by its path only. */
 export interface Naive {
   readonly reasoning: string | null
   readonly text: string

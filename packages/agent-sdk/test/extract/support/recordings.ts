@@ -51,8 +51,7 @@ function cassette(file: string, text: string): Recording[] {
 }
 
 /**
- * Returns the payloads of an AWS event stream. Each frame has: length, length of headers, checksum, headers,
- * payload, checksum.
+ * Returns the payloads of an AWS event stream. Each frame has: length, length of headers, checksum, headers, payload, checksum.
  */
 export function unframed(bytes: Uint8Array): unknown[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

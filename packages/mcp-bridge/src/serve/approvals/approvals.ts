@@ -42,8 +42,8 @@ export class SpaceApprovals {
   }
 
   /**
-   * Resolves with the oldest proposal that this participant may approve and that is not in `seen`. Waits for
-   * one until the signal is aborted.
+   * Resolves with the oldest proposal that this participant may approve and that is not in `seen`. Waits for one until the
+   * signal is aborted.
    */
   next(seen: ReadonlySet<string>, signal: AbortSignal): Promise<ProposalView | undefined> {
     const find = () => this.list().find(({ id }) => !seen.has(id) && this.#space.proposals.mayApprove(id))
@@ -61,10 +61,7 @@ export class SpaceApprovals {
     })
   }
 
-  /**
-   * Watches a proposal. The signal is aborted when it is settled or its program ends. Call `close` to stop
-   * watching.
-   */
+  /** Watches a proposal. The signal is aborted when it is settled or its program ends. Call `close` to stop watching. */
   changed(id: string): { readonly signal: AbortSignal; close(): void } {
     const { proposals } = this.#space
     const abort = new AbortController()
@@ -116,10 +113,7 @@ export class SpaceApprovals {
   }
 }
 
-/**
- * Creates an equivalent of the envelope that contained the proposal, which this connection may not have
- * received.
- */
+/** Creates an equivalent of the envelope that contained the proposal, which this connection may not have received. */
 function toEnvelope({ id, seq, ts, from, to, context, rationale, ...asked }: OpenProposal): Envelope {
   const { method, params, expiresAt, usesLeft: uses } = asked
   return {

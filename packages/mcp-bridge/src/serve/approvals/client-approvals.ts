@@ -11,9 +11,7 @@ import { formatCodedError } from '../results.js'
 import type { SpaceService } from '../service.js'
 import { createForm, readDecision } from './elicitation.js'
 
-/**
- * Maximum characters of proposals: in one result of `show_proposal`; of one proposal in a list; in a list.
- */
+/** Maximum characters of proposals: in one result of `show_proposal`; of one proposal in a list; in a list. */
 const [maxPartChars, maxListedChars, maxListChars] = [20_000, 2000, 20_000]
 
 /** A part of a proposal's exact text. */
@@ -28,8 +26,8 @@ export interface ProposalPart {
 }
 
 /**
- * The decisions of one MCP client. It may only approve a proposal after the complete text was shown to it, in
- * a form or by a tool.
+ * The decisions of one MCP client. It may only approve a proposal after the complete text was shown to it, in a form or by a
+ * tool.
  */
 export class ClientApprovals {
   readonly #service: Pick<SpaceService, 'space' | 'approvals' | 'shown' | 'log'>
@@ -41,8 +39,7 @@ export class ClientApprovals {
   }
 
   /**
-   * Creates the form for deciding a proposal; `undefined` = no decision would be possible. Throws if the
-   * proposal is not open.
+   * Creates the form for deciding a proposal; `undefined` = no decision would be possible. Throws if the proposal is not open.
    */
   createForm(id: string): ElicitRequestFormParams | undefined {
     const view = this.#service.approvals.view(id)
@@ -125,16 +122,13 @@ export class ClientApprovals {
   }
 }
 
-/**
- * Differs before and after the end of the proposing program, so that a client has to be shown the proposal
- * again.
- */
+/** Differs before and after the end of the proposing program, so that a client has to be shown the proposal again. */
 const versionOf = ({ id, programEnded }: Pick<ProposalView, 'id'> & { readonly programEnded?: boolean }) =>
   programEnded === true ? `${id} ${programEndedWords}` : id
 
 /**
- * Returns the identity of the client that sent a request. Over HTTP, clients of revision 2026-07-28 have no
- * session, and are identified by their self-description.
+ * Returns the identity of the client that sent a request. Over HTTP, clients of revision 2026-07-28 have no session, and are
+ * identified by their self-description.
  */
 export const readClient = ({ mcpReq }: Pick<ServerContext, 'mcpReq'>): string => {
   const envelope: { readonly [CLIENT_INFO_META_KEY]?: unknown } = mcpReq.envelope ?? {}

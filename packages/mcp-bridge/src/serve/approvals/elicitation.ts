@@ -28,8 +28,8 @@ interface ProposalForm {
   /** `undefined` = neither approval nor rejection would be possible. */
   readonly form: ElicitRequestFormParams | undefined
   /**
-   * Number of characters of the exact text that the form shows; 0 = the text is too long, so that the
-   * proposal can only be rejected.
+   * Number of characters of the exact text that the form shows; 0 = the text is too long, so that the proposal can only be
+   * rejected.
    */
   readonly shownChars: number
 }
@@ -88,9 +88,6 @@ export function canElicit({ server }: McpServer, { mcpReq }: Pick<ServerContext,
   return hasForms(declared?.elicitation)
 }
 
-/**
- * Whether a client supports forms, by its capability `elicitation`. It need not name `form` if it names no
- * mode.
- */
+/** Whether a client supports forms, by its capability `elicitation`. It need not name `form` if it names no mode. */
 export const hasForms = (elicitation: { form?: unknown; url?: unknown } | undefined): boolean =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)

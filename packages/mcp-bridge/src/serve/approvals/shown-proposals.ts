@@ -7,10 +7,7 @@ const maxEntries = 10_000
 export class ShownProposals {
   readonly #ends = new Bounded<number>(maxEntries)
 
-  /**
-   * Records that the characters from `start` to `end` were shown. Ignored unless all characters before
-   * `start` were.
-   */
+  /** Records that the characters from `start` to `end` were shown. Ignored unless all characters before `start` were. */
   add(client: string, id: string, start: number, end: number): void {
     const key = keyOf(client, id)
     const known = this.#ends.get(key) ?? 0

@@ -39,8 +39,7 @@ export type Start = (
 ) => Promise<Record<string, unknown>>
 
 /**
- * A call for an MCP client. It may last longer than the client's request: while the user fills in a form, no
- * request is open.
+ * A call for an MCP client. It may last longer than the client's request: while the user fills in a form, no request is open.
  */
 export class ClientCall {
   readonly id = randomUUID()

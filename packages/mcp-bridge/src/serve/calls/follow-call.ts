@@ -97,9 +97,8 @@ export function beginTask(
 }
 
 /**
- * Asks the client's user during a call, which is possible up to revision 2025-11-25. `relatedRequestId`: id
- * of the client's request. The answer is only validated by the participant that asked, because its schema
- * could keep this process busy.
+ * Asks the client's user during a call, which is possible up to revision 2025-11-25. `relatedRequestId`: id of the client's
+ * request. The answer is only validated by the participant that asked, because its schema could keep this process busy.
  */
 export const askNow =
   ({ server }: McpServer, relatedRequestId?: string | number): OnElicitation =>
@@ -117,9 +116,7 @@ interface Report {
   readonly message?: string
 }
 
-/**
- * Creates a function that reports progress to the client; `undefined` if the client does not want progress.
- */
+/** Creates a function that reports progress to the client; `undefined` if the client does not want progress. */
 export function createProgressReporter(
   { mcpReq }: ServerContext,
   log: (line: string) => void,
@@ -144,10 +141,7 @@ const levels: ReadonlySet<unknown> = new Set<LoggingLevel>([
   'emergency',
 ])
 
-/**
- * Creates a function that forwards log messages about a call to the client. The SDK filters them by the
- * client's level.
- */
+/** Creates a function that forwards log messages about a call to the client. The SDK filters them by the client's level. */
 function createLogForwarder(
   { mcpReq }: ServerContext,
   log: (line: string) => void,

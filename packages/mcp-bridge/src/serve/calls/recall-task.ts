@@ -30,8 +30,8 @@ const begins = [Kind.chat, Kind.mcpRequest, Kind.mcpProposal]
 const maxSearched = 5000
 
 /**
- * Finds a task by the id of the envelope that started it; `undefined` = this participant has sent no such
- * envelope in the last day.
+ * Finds a task by the id of the envelope that started it; `undefined` = this participant has sent no such envelope in the last
+ * day.
  */
 export async function recallTask(service: SpaceService, id: string): Promise<RecalledTask | undefined> {
   const { http, space, tasks } = service
@@ -131,10 +131,7 @@ function readResponse(envelope: AnyEnvelope, { uris }: SpaceService, by: string)
   return relayedResult({ ...result }, (uri) => uris.offered(by, uri))
 }
 
-/**
- * Cancels a call or question that a task has started, or withdraws its proposal. Rejects with the gateway's
- * refusal.
- */
+/** Cancels a call or question that a task has started, or withdraws its proposal. Rejects with the gateway's refusal. */
 export async function cancelRecalled(
   space: SpaceClient,
   { asked }: RecalledTask,

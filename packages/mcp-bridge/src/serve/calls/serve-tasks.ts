@@ -67,10 +67,7 @@ export function sendTaskStatus({ server }: McpServer, { log }: SpaceService, sta
     .catch((error: unknown) => log(`the state of a task could not be sent: ${formatCodedError(error)}`))
 }
 
-/**
- * Waits for the result of a task. In the meantime, forwards its elicitations to the user of the waiting
- * client.
- */
+/** Waits for the result of a task. In the meantime, forwards its elicitations to the user of the waiting client. */
 async function followTask(
   server: McpServer,
   { log }: SpaceService,

@@ -12,10 +12,7 @@ const audited: ReadonlySet<string> = new Set(
   [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),
 )
 
-/**
- * Notifies listeners of changed resources and lists. The rate is limited, but the last change is always
- * reported.
- */
+/** Notifies listeners of changed resources and lists. The rate is limited, but the last change is always reported. */
 export class Changes {
   readonly #uris: Uris
   readonly #throttleMs: number

@@ -56,8 +56,8 @@ interface OffersOptions {
 }
 
 /**
- * The tools, prompts and resources of participants, for all MCP clients of a space. They are requested once,
- * and again when they may have changed.
+ * The tools, prompts and resources of participants, for all MCP clients of a space. They are requested once, and again when
+ * they may have changed.
  */
 export class Offers {
   readonly #space: SpaceClient
@@ -235,10 +235,7 @@ export class Offers {
     this.#check(list)
   }
 
-  /**
-   * Notifies clients if a list has changed; at most once per `changeMs`, because each client may then send
-   * many requests.
-   */
+  /** Notifies clients if a list has changed; at most once per `changeMs`, because each client may then send many requests. */
   #check(list: ListName): void {
     const before = this.#read(list)
     if (this.#checking.has(list) || before.every((each) => each === undefined)) return
@@ -280,9 +277,7 @@ const changeMs = 1000
 /** Milliseconds to wait before a list that may have changed is read again. */
 const settleMs = 100
 
-/**
- * Converts a tool for clients, with its name for them. Omits optional members that clients could not parse.
- */
+/** Converts a tool for clients, with its name for them. Omits optional members that clients could not parse. */
 function toDefinition(name: string, { inputSchema, description, definition }: CallableTool): Tool {
   const { type: _, ...schema } = inputSchema
   const own = {

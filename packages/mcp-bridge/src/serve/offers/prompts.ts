@@ -11,8 +11,8 @@ import { relayed, timeoutMs } from './resources.js'
 import { createWhyPrompt, whyPrompt } from './why-prompt.js'
 
 /**
- * Serves the prompt of the space, and the prompts of participants as `participant__prompt`. Also completes
- * arguments of prompts and templates.
+ * Serves the prompt of the space, and the prompts of participants as `participant__prompt`. Also completes arguments of prompts
+ * and templates.
  */
 export function servePrompts({ server }: McpServer, { offers, space, uris }: SpaceService): void {
   server.setRequestHandler('prompts/list', async () => ({

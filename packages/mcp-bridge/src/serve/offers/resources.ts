@@ -27,9 +27,7 @@ interface OwnResource {
   readonly definition: Omit<Resource, 'uri'>
   /** A URI, or a URI template (RFC 6570). */
   readonly uri: string
-  /**
-   * Reads the resource: Markdown or plain text as a string; any other value is returned to clients as JSON.
-   */
+  /** Reads the resource: Markdown or plain text as a string; any other value is returned to clients as JSON. */
   read(value: Values): Promise<unknown>
 }
 
@@ -188,10 +186,7 @@ async function readLatest(http: HttpClient, query: LogQuery): Promise<Page<AnyEn
 const readMarkdown = async (http: HttpClient, part: ExportQuery): Promise<string> =>
   text(await http.openExport({ format: 'markdown', ...part }))
 
-/**
- * Reads an agent's reasons for tool calls in a turn, or in its latest completed turn. Rejects with
- * `not_found`.
- */
+/** Reads an agent's reasons for tool calls in a turn, or in its latest completed turn. Rejects with `not_found`. */
 async function readReasoning(http: HttpClient, agent: string, turn?: string): Promise<string> {
   if (turn !== undefined && !/^[1-9]\d{0,8}$/.test(turn)) {
     throw new ProtocolError('invalid_request', `turns are numbered from 1, and ${turn} is not such a number`)

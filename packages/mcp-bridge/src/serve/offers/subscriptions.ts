@@ -15,8 +15,8 @@ interface SubscriptionsOptions {
 }
 
 /**
- * Subscriptions of all MCP clients to resources of participants. For a participant, all these clients
- * together are one subscriber.
+ * Subscriptions of all MCP clients to resources of participants. For a participant, all these clients together are one
+ * subscriber.
  */
 export class OfferSubscriptions {
   readonly #space: SpaceClient
@@ -41,10 +41,7 @@ export class OfferSubscriptions {
     })
   }
 
-  /**
-   * Subscribes a client to a resource. Returns a function that unsubscribes it. For resources of the space,
-   * does nothing.
-   */
+  /** Subscribes a client to a resource. Returns a function that unsubscribes it. For resources of the space, does nothing. */
   add(uri: string): () => void {
     if (this.#uris.parseOffered(uri) === undefined) return () => {}
     const count = this.#counts.get(uri) ?? 0
@@ -60,10 +57,7 @@ export class OfferSubscriptions {
     }
   }
 
-  /**
-   * Subscribes to the resources in a `subscriptions/listen` request, which clients send since revision
-   * 2026-07-28.
-   */
+  /** Subscribes to the resources in a `subscriptions/listen` request, which clients send since revision 2026-07-28. */
   addListened(message: unknown): () => void {
     const { method, params } = Object(message) as { method?: unknown; params?: unknown }
     const { resourceSubscriptions: uris = [] } = Object(Object(params).notifications) as {

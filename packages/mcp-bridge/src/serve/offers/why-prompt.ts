@@ -1,9 +1,6 @@
 import type { GetPromptResult, Prompt } from '@modelcontextprotocol/server'
 
-/**
- * The only prompt of the space itself. The names of participants' prompts contain `__`, so they cannot be the
- * same.
- */
+/** The only prompt of the space itself. The names of participants' prompts contain `__`, so they cannot be the same. */
 export const whyPrompt: Prompt = {
   name: 'why',
   title: 'Why did this happen?',

@@ -34,8 +34,8 @@ const asking = describeTool<AskArgs>({
 })
 
 /**
- * Adds the tool `ask`. `mayInterrupt`: whether a result may ask the client's user to decide a proposal before
- * the answer arrives.
+ * Adds the tool `ask`. `mayInterrupt`: whether a result may ask the client's user to decide a proposal before the answer
+ * arrives.
  */
 export function addAsk(
   tools: OwnTools,
@@ -100,8 +100,8 @@ async function getQuestion(
 }
 
 /**
- * Waits for a proposal to decide before the answer arrives. Returns its form; the client repeats the call
- * with the filled-in form.
+ * Waits for a proposal to decide before the answer arrives. Returns its form; the client repeats the call with the filled-in
+ * form.
  */
 async function getInterruption(
   { approvals, stateCodec }: SpaceService,

@@ -18,14 +18,9 @@ export interface SentQuestion {
   readonly id: string
   readonly isTask: boolean
   readonly answer: Promise<Answer>
-  /**
-   * Called with thoughts about the question and with parts of its answer; `undefined` = no client is waiting.
-   */
+  /** Called with thoughts about the question and with parts of its answer; `undefined` = no client is waiting. */
   listener: ((report: string) => void) | undefined
-  /**
-   * Ids of proposals for which the client's user need not be asked: they were open before, or the user was
-   * already asked.
-   */
+  /** Ids of proposals for which the client's user need not be asked: they were open before, or the user was already asked. */
   readonly seen: Set<string>
   /** Cancels the question, and notifies its addressees. */
   cancel(reason: string): void
@@ -44,10 +39,7 @@ interface Asking {
 /** Maximum questions; the oldest are dropped, because their clients may never resume them. */
 const maxQuestions = 1000
 const maxThoughtChars = 2000
-/**
- * Minimum characters of a part of an answer that is reported, except the first part; and maximum number of
- * parts.
- */
+/** Minimum characters of a part of an answer that is reported, except the first part; and maximum number of parts. */
 const [minPartChars, maxParts] = [100, 100]
 
 /** The questions of all MCP clients. A question may stay open longer than the MCP request that sent it. */
@@ -83,9 +75,7 @@ export class SentQuestions {
     return question
   }
 
-  /**
-   * Waits for the answer. A separate method, so that the observer is released as soon as there is an answer.
-   */
+  /** Waits for the answer. A separate method, so that the observer is released as soon as there is an answer. */
   async #ask(
     message: string,
     options: ChatOptions & WaitOptions & { readonly id: string },
@@ -121,10 +111,7 @@ export class SentQuestions {
 class QuestionObserver {
   readonly #report: (report: string) => void
   readonly #turns: TurnStream
-  /**
-   * The text of each answer that has not been reported yet, by agent. `isBegun`: an earlier part of it was
-   * reported.
-   */
+  /** The text of each answer that has not been reported yet, by agent. `isBegun`: an earlier part of it was reported. */
   readonly #written = new Map<string, { readonly isBegun: boolean; readonly rest: string }>()
   #parts = 0
 

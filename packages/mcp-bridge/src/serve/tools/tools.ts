@@ -16,9 +16,7 @@ import type { OwnTools } from './tool.js'
 
 /** Milliseconds without progress after which a call times out. Clients usually have shorter timeouts. */
 const callTimeoutMs = 3_600_000
-/**
- * Key in `_meta` of a call for its reason, which cannot be an argument: tools only get their own arguments.
- */
+/** Key in `_meta` of a call for its reason, which cannot be an argument: tools only get their own arguments. */
 const whyKey = 'meup/why'
 
 interface ToolsOptions {

@@ -35,8 +35,8 @@ const schemas = {
 } as const
 
 /**
- * Reads messages of a client with the same tolerance as those of servers. `null` counts as absent. Params are
- * validated by method.
+ * Reads messages of a client with the same tolerance as those of servers. `null` counts as absent. Params are validated by
+ * method.
  */
 export function readClientMessages(text: string): ({ message: JSONRPCMessage } | { fault: Fault })[] {
   return readMessages(text).map((reading) => {
@@ -50,9 +50,7 @@ export function readClientMessages(text: string): ({ message: JSONRPCMessage } |
 /** Maximum characters of a message in the operator's log. */
 const maxTextChars = 200
 
-/**
- * Treats `null` as absent, except in the arguments of a tool. Removes members that JSON-RPC does not define.
- */
+/** Treats `null` as absent, except in the arguments of a tool. Removes members that JSON-RPC does not define. */
 function withoutNulls(message: JSONRPCMessage): JSONRPCMessage {
   const { jsonrpc, id, method, params, result, error } = message as unknown as Record<string, unknown>
   const { arguments: args, ...more } = isObject(params) ? params : {}
@@ -109,10 +107,7 @@ function findFault(message: JSONRPCMessage): Omit<Fault, 'text'> | undefined {
   return undefined
 }
 
-/**
- * Whether the sender of an invalid message expects a response; the senders of notifications and responses do
- * not.
- */
+/** Whether the sender of an invalid message expects a response; the senders of notifications and responses do not. */
 export const wantsAnswer = ({ responseTo, requestId, code }: Fault): boolean =>
   requestId !== undefined || (responseTo === undefined && code !== ProtocolErrorCode.InvalidParams)
 
@@ -124,8 +119,7 @@ export function createFaultAnswer(fault: Fault): JSONRPCErrorResponse {
 }
 
 /**
- * If the invalid message was a client's response, creates an error in place of it, so that the request does
- * not wait in vain.
+ * If the invalid message was a client's response, creates an error in place of it, so that the request does not wait in vain.
  */
 export function createFailedAnswer({ problem, responseTo }: Fault): JSONRPCErrorResponse | undefined {
   if (responseTo === undefined) return undefined

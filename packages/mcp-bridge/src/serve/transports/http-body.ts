@@ -23,8 +23,7 @@ export interface Post {
 }
 
 /**
- * Handles a POST request. If only some messages in its body are valid, those are handled, and the others get
- * error responses.
+ * Handles a POST request. If only some messages in its body are valid, those are handled, and the others get error responses.
  */
 export async function answerPost(
   request: Request,
@@ -71,8 +70,8 @@ const respond = (status: number, answers: readonly JSONRPCErrorResponse[]): Resp
 const answerTypes = ['application/json', 'text/event-stream']
 
 /**
- * Copies a request without its body. Sets an `accept` header with both media types if the client accepts
- * anything or sends none, because the SDK requires them.
+ * Copies a request without its body. Sets an `accept` header with both media types if the client accepts anything or sends
+ * none, because the SDK requires them.
  */
 export function withUsualAccept(request: Request): Request {
   const { url, method, signal } = request

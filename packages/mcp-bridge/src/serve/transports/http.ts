@@ -27,14 +27,11 @@ export interface HttpServing extends Serving {
 export interface HttpServeOptions {
   /** TCP port; 0 = any free port. */
   readonly port: number
-  /**
-   * The token that clients have to send as `Authorization: Bearer <token>`. It is not the participant's own
-   * token.
-   */
+  /** The token that clients have to send as `Authorization: Bearer <token>`. It is not the participant's own token. */
   readonly token: string
   /**
-   * Host names under which clients may reach the endpoint, such as `host.docker.internal`, in addition to IP
-   * addresses and `localhost`.
+   * Host names under which clients may reach the endpoint, such as `host.docker.internal`, in addition to IP addresses and
+   * `localhost`.
    */
   readonly hosts?: readonly string[]
 }
@@ -42,10 +39,7 @@ export interface HttpServeOptions {
 /** Listens on the loopback interface only. Other machines need an authenticating proxy. */
 const host = '127.0.0.1'
 
-/**
- * Serves a space over Streamable HTTP to local programs that have the token. Rejects if it cannot listen on
- * the port.
- */
+/** Serves a space over Streamable HTTP to local programs that have the token. Rejects if it cannot listen on the port. */
 export async function serveSpaceOverHttp(
   served: ServedSpace,
   { port, token, hosts = [] }: HttpServeOptions,
@@ -111,8 +105,8 @@ const path = '/mcp'
 const sessionHeader = 'mcp-session-id'
 
 /**
- * Checks whether a request is permitted; returns an error response if not. Refuses web pages of other
- * origins, including DNS rebinding, and programs without the token.
+ * Checks whether a request is permitted; returns an error response if not. Refuses web pages of other origins, including DNS
+ * rebinding, and programs without the token.
  */
 function checkRequest(request: Request, token: string, names: ReadonlySet<string>): Response | undefined {
   const asked = request.headers.get('host') ?? ''
@@ -146,10 +140,7 @@ function refuse(status: number, message: string, headers: Record<string, string>
 
 type Transport = WebStandardStreamableHTTPServerTransport
 
-/**
- * Maximum sessions. The least recently used ones are closed, because clients may disconnect without ending
- * theirs.
- */
+/** Maximum sessions. The least recently used ones are closed, because clients may disconnect without ending theirs. */
 const maxSessions = 100
 
 /** Sessions of Streamable HTTP up to revision 2025-11-25, in which the server can send requests. */

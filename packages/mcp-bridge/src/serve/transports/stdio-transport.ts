@@ -22,8 +22,8 @@ export interface Pipes {
 }
 
 /**
- * An MCP transport over stdin and stdout. Unlike that of the SDK, it responds to invalid lines, and continues
- * after lines over the size limit.
+ * An MCP transport over stdin and stdout. Unlike that of the SDK, it responds to invalid lines, and continues after lines over
+ * the size limit.
  */
 export function createStdioTransport({ stdin, stdout }: Pipes, faults: FaultLog): Transport {
   const report = (error: unknown): void => transport.onerror?.(new Error(getErrorMessage(error)))

@@ -45,8 +45,8 @@ function createModernServer(service: SpaceService): McpServer {
 }
 
 /**
- * Passes subscriptions of revision 2026-07-28 on to the participants with these resources. The SDK does not
- * expose them, so they are read from the messages.
+ * Passes subscriptions of revision 2026-07-28 on to the participants with these resources. The SDK does not expose them, so
+ * they are read from the messages.
  */
 function listenTo(transport: Transport, { subscriptions }: SpaceService): void {
   const ends = new Map<unknown, () => void>()
