@@ -77,7 +77,6 @@ export default defineConfig({
           name: 'fast',
           include: files,
           exclude: [...integration, ...others],
-          maxWorkers: cores + 1,
         },
       },
       {

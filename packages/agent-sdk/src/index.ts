@@ -15,7 +15,7 @@ export async function connect(options: ConnectOptions = {}): Promise<SpaceClient
   return openSpace(dialWs, readEnvironment(options), options.openProposals)
 }
 
-// Connections: the client, its options, and types of envelopes and state.
+// Connect: the client, its options, and types of envelopes and state.
 
 export type { AnyEnvelope } from '@meup/protocol'
 export { type ConnectOptions, readEnvironment } from './adapters/environment.js'
@@ -58,13 +58,13 @@ export { frameMessage, framingRule } from './agent/frame-message.js'
 export type { ToolChoice } from './agent/tool-choice.js'
 export type { AgentModel, AgentOptions, ModelSettings } from './model/options.js'
 
-// Trust: proposals, grants and invitations.
+// People's decisions: proposals, grants and invitations.
 
 export type { Grant } from './client/management.js'
 export type { OpenProposal, Proposal, ProposalDraft, ProposalOutcome } from './client/proposal.js'
 export type { Proposals } from './client/proposals.js'
 
-// Errors that methods throw.
+// Errors: what methods throw.
 
 export { ProtocolError } from '@meup/protocol'
 export { ConnectionError, type LocalErrorCode, type LocalErrorDetails, ToolError } from './client/errors.js'

@@ -34,7 +34,7 @@ test('each rule takes time linear in the text', () => {
     const begun = [...cut(example), ...cut(example.replace(/\s/g, ''))]
     const capitals = fillers.slice(0, 3).map((filler) => keyword.toUpperCase() + filler)
     const units = [...fillers.map((filler) => keyword + filler), ...capitals, ...begun]
-    // Each rule is tried with a sixteenth of them; at night with all.
+    // A rule is tried with a sixteenth of them; at night with all.
     const tried = units.filter((_, index) => (index + turn) % times(16, 1) === 0)
     return tried.flatMap((unit) => {
       const measure = (chars: number): number => {
