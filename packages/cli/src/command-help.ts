@@ -3,7 +3,7 @@ import { UsageError } from './lib/exit.js'
 
 type Example = readonly [command: string, about: string]
 
-/** The commands in the order of the help, by what they are for. */
+/** Commands in the order of `meup help`, grouped by purpose. */
 const groups = {
   'Start:': ['init', 'add', 'up', 'down', 'gateway', 'restart', 'spaces', 'space', 'token'],
   'Talk:': ['join', 'open', 'ask', 'send', 'watch', 'acp'],
@@ -13,7 +13,7 @@ const groups = {
   'Operate:': ['stats', 'doctor', 'backup', 'restore', 'mcp', 'completion', 'man', 'help'],
 } as const
 
-/** Two examples for each command, in a space of ana, bot and the tools of files. */
+/** Two examples per command. The example space has the participants ana, bot, and files (an MCP server). */
 export const commandExamples: Readonly<Record<string, readonly Example[]>> = {
   init: [
     ['meup init my-space', 'asks what for, then writes a space with a first agent'],
@@ -259,7 +259,7 @@ export function addHelp(program: Command): void {
   for (const [title, names] of Object.entries(groups))
     for (const name of names) program.commands.find((each) => each.name() === name)?.helpGroup(title)
   addHelpCommand(program)
-  // Groups are listed in the order of the commands.
+  // Commander lists groups in the order of the commands.
   const commands = program.commands as Command[]
   commands.sort((one, other) => sorted.indexOf(one.name()) - sorted.indexOf(other.name()))
   for (const { path, command } of listLeaves(program)) {
@@ -270,7 +270,7 @@ export function addHelp(program: Command): void {
   }
 }
 
-/** `meup help caps grant`: that of commander explains `caps`. */
+/** `meup help caps grant`. Commander's own `help` would explain `caps` only. */
 function addHelpCommand(program: Command): void {
   program
     .helpCommand(false)
@@ -290,7 +290,7 @@ function addHelpCommand(program: Command): void {
     })
 }
 
-/** The commands that do something, each with its path below the program. */
+/** Commands without subcommands, with their paths below the program. */
 export function listLeaves(program: Command): { readonly path: string; readonly command: Command }[] {
   return program.commands.flatMap((command) =>
     command.commands.length === 0

@@ -1,6 +1,6 @@
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
-/** An object that has these fields and no other. */
+/** An object with exactly these fields. */
 const object = <Fields extends TProperties>(fields: Fields) =>
   Type.Object(fields, { additionalProperties: false })
 const optional = Type.Optional
@@ -8,7 +8,7 @@ const text = Type.String()
 const texts = Type.Array(text)
 const count = Type.Integer({ minimum: 0 })
 const flag = Type.Boolean()
-/** An object of the gateway, which `/openapi.json` describes under this name, or an envelope. */
+/** A schema defined elsewhere: in the gateway's `/openapi.json`, or an envelope. */
 const named = <Value>(name: string) => Type.Unsafe<Value>({ $ref: name })
 const oneOf = <const Values extends readonly string[]>(...values: Values) =>
   Type.Unsafe<Values[number]>({ enum: values })
@@ -44,7 +44,7 @@ const toolResult = { content: optional(Type.Unknown()), structuredContent: optio
 const kept = { commit: Type.Object({ hash: text }) }
 const commit = Type.Object({ agent: text, ...kept })
 
-/** Output of a command with `--json`: one value, or one a line. */
+/** Output of a command with `--json`: one JSON value, or one per line. */
 interface JsonOutput {
   readonly prints: 'one' | 'lines'
   readonly schema: TSchema
@@ -53,7 +53,7 @@ interface JsonOutput {
 const one = <Schema extends TSchema>(schema: Schema) => ({ prints: 'one', schema }) as const
 const lines = <Schema extends TSchema>(schema: Schema) => ({ prints: 'lines', schema }) as const
 
-/** Outputs with `--json` by the paths of commands; some commands print something else with an option. */
+/** Schemas of `--json` outputs by command path. An option may make a command print something else. */
 export const jsonOutputs = {
   init: one(
     object({
@@ -222,7 +222,7 @@ export const jsonOutputs = {
   'mcp serve': one(object({ event: text, url: text, tokenFile: text, pid: count })),
 } as const satisfies Readonly<Record<string, JsonOutput>>
 
-/** Why a command has no `--json`. */
+/** Commands without `--json`, with the reason. */
 export const withoutJson: Readonly<Record<string, string>> = {
   top: 'draws a screen; `meup ps --json` has the same',
   acp: 'speaks the Agent Client Protocol on stdout',
@@ -231,7 +231,7 @@ export const withoutJson: Readonly<Record<string, string>> = {
   help: 'prints a page',
 }
 
-/** Type of the output of a command: the compiler checks the code that prints it. */
+/** Type of a command's output, so that the compiler checks the code that prints it. */
 export type JsonOf<Command extends keyof typeof jsonOutputs> = Unchanging<
   Static<(typeof jsonOutputs)[Command]['schema']>
 >

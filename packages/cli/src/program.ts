@@ -52,7 +52,7 @@ export function createProgram(): Command {
     .hook('preAction', (command) => changeDirectory(command.opts().C))
     .exitOverride()
     .configureOutput({
-      // The hint at the help is not JSON.
+      // Suppresses the help hint, which is not JSON.
       writeErr: (text) => void (printsJson() || process.stderr.write(text)),
       outputError: (text, write) =>
         printsJson()
@@ -96,7 +96,7 @@ export function createProgram(): Command {
   return program
 }
 
-/** Every command names its help when it is called wrongly, and shows the stack of an error on request. */
+/** Adds to every command a hint at its help, and a hidden `--verbose` that prints an error's stack. */
 function helpWithErrors(command: Command, path: string): void {
   command.showHelpAfterError(`(${path} --help tells more)`)
   for (const each of command.commands) helpWithErrors(each, `${path} ${each.name()}`)

@@ -7,7 +7,7 @@ import type Database from 'better-sqlite3'
 import { ReasoningLog, type StepRow } from './reasoning-log.js'
 import { migrate } from './schema.js'
 
-/** Numbers of written turns and steps. */
+/** Numbers of turns and steps added to the file. */
 export interface Added {
   readonly turns: number
   readonly steps: number
@@ -15,7 +15,7 @@ export interface Added {
 
 type TurnRow = Omit<AuditStep, keyof StepRow> & { readonly id: string }
 
-/** A turn that was running when it was read. */
+/** A turn that was running when its state was last read. */
 export interface RunningTurn {
   readonly id: string
   readonly thread_id: string
@@ -23,19 +23,19 @@ export interface RunningTurn {
   readonly seq: number
 }
 
-/** The log that is exported to a file. */
+/** The exported log. A file holds one log only. */
 export interface ExportedLog {
-  /** Its epoch. */
+  /** Epoch of the log. */
   readonly sessionId: string
   readonly space: string
 }
 
-/** Turns in one transaction, and steps of a turn in memory at once. */
+/** Turns per transaction, and steps of a turn in memory at once. */
 const [turnsAtOnce, stepsAtOnce] = [100, 500]
-/** Milliseconds to wait for another program that uses the file. */
+/** SQLite busy timeout: how long to wait for another program that has locked the file. */
 const busyMs = 30_000
 
-/** Temporary tables that hold pages until all are read; they end with the connection. */
+/** Temporary tables that stage all pages before anything is written; dropped with the connection. */
 const staging = `
   CREATE TEMP TABLE read_turns (
     id TEXT PRIMARY KEY, thread_id TEXT, turn_number INTEGER, timestamp TEXT, state TEXT, input_source TEXT
@@ -68,13 +68,13 @@ export class AuditFile {
     this.log = new ReasoningLog(db)
   }
 
-  /** Opens or creates the file. Throws if it is of another log, or not an export. */
+  /** Opens or creates the file. Throws if it holds another log, or is not an audit export. */
   static async open(path: string, of: ExportedLog): Promise<AuditFile> {
     const { loadSqlite } = await import('@meup/gateway/sqlite')
     const Sqlite = loadSqlite()
     let db: Database.Database | undefined
     try {
-      // The file is for its owner only.
+      // Created first, so that only its owner can read and write the file.
       closeSync(openSync(path, 'a', 0o600))
       db = new Sqlite(path, { timeout: busyMs })
       return new AuditFile(db, of)
@@ -86,7 +86,7 @@ export class AuditFile {
     }
   }
 
-  /** Stages steps. Returns how many of them, and of the states of their turns, are new. */
+  /** Stages steps. Returns how many steps and turn states are new to the file. */
   stage(steps: readonly AuditStep[]): number {
     const { stageTurn, stageStep } = this.#statements
     return this.#db.transaction(() => {
@@ -114,20 +114,23 @@ export class AuditFile {
         })
         .immediate()
       last = some.at(-1)?.id ?? last
-      await nextTurn() // Lets signals be handled between two transactions.
+      await nextTurn() // Lets signals be handled between transactions.
     }
     this.#db.exec('DELETE FROM temp.read_steps; DELETE FROM temp.read_turns')
     return { turns, steps }
   }
 
-  /** Turns that were running when they were last read, after the turn `after`. */
+  /** Turns that were running when last read: up to `limit`, by id, after the id `after`. */
   runningTurns(after: string, limit: number): RunningTurn[] {
     return this.#statements.running
       .all(after, limit)
       .map(({ last, ...turn }) => ({ ...turn, seq: getUlidSeq(last) }))
   }
 
-  /** The number of steps about envelopes that the log has erased since. They stay: a file only grows. */
+  /**
+   * Counts the steps about envelopes that the log has erased since the export. The file keeps them: it is
+   * append-only.
+   */
   countErased(erasures: readonly Pick<Erasure, 'seq' | 'id'>[]): number {
     if (erasures.length === 0) return 0
     const seqs = JSON.stringify(erasures.map(({ seq }) => seq))
@@ -155,7 +158,7 @@ export class AuditFile {
     for (;;) {
       const some = stagedSteps.all({ turn, number, id, limit: stepsAtOnce })
       for (const step of some) {
-        // A step that became readable later gets a new number: its place is taken.
+        // A step that became readable only now gets the next free number if its own is taken.
         const free = taken.has(step.step_number) ? highest + 1 : step.step_number
         highest = Math.max(highest, free)
         taken.add(free)
@@ -169,7 +172,7 @@ export class AuditFile {
   }
 }
 
-/** Binds the file to the first log that is written to it. */
+/** Binds a new file to this log; throws if the file holds another one. */
 function claim(db: Database.Database, { sessionId, space }: ExportedLog): void {
   const found = db
     .prepare<[], { session_id: string; space: string }>('SELECT session_id, space FROM exported_log')

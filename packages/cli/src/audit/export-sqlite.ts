@@ -18,19 +18,19 @@ import { type Added, AuditFile, type RunningTurn } from './audit-file.js'
 export interface SqliteFlags extends ConnectionFlags {
   readonly to?: string
   readonly follow?: boolean
-  /** Days, as typed. */
+  /** Days, as typed on the command line. */
   readonly keepDays?: string
 }
 
-/** Milliseconds between reads of the log, and between attempts to reach the gateway. */
+/** Poll interval, and retry interval while the gateway is away. */
 const [lookMs, awayMs] = [1000, 5000]
-/** Interval at which old steps are removed while following. */
+/** Minimum interval between prunings with `--follow`. */
 const pruneMs = 3_600_000
-/** Running turns that are read again at once. */
+/** Running turns whose state is refreshed per poll. */
 const maxRunningTurns = 20
 const dayMs = 86_400_000
 
-/** `meup audit export --format sqlite`: adds the missing part of the audit to a file. */
+/** `meup audit export --format sqlite`: adds turns and steps that the file lacks. */
 export async function exportSqlite({ to, follow, keepDays, ...flags }: SqliteFlags): Promise<void> {
   if (to === undefined) {
     throw new UsageError('--format sqlite needs --to <file>: the database that the export adds to')
@@ -59,9 +59,9 @@ class AuditExport {
   readonly #epoch: string
   readonly #keepDays: number | undefined
   #hidden: ReadonlyMap<string, string> = new Map()
-  /** Seq up to which records of erasures were read. */
+  /** Seq up to which erasure records have been checked. */
   #recordsRead = 0
-  /** The running turn that was read again last. */
+  /** Id of the running turn that was refreshed last; the next poll continues after it. */
   #lastAsked = ''
   #prunedAt = 0
 
@@ -72,23 +72,26 @@ class AuditExport {
     this.#keepDays = keepDays
   }
 
-  /** Exports everything, since older steps may have become readable. */
+  /** Reads the whole audit, since older steps may have become readable. */
   async readAll(): Promise<Added> {
     this.#hidden = await readHiddenRuns(this.#http)
     for await (const steps of readSteps(this.#http, this.#since)) this.#file.stage(steps)
     return this.#write()
   }
 
-  /** Removes old steps and returns their number. */
+  /** Prunes steps older than `--keep-days`, at most hourly. Returns the number of removed steps. */
   prune(now = Date.now()): number {
     if (this.#keepDays === undefined || now - this.#prunedAt < pruneMs) return 0
     this.#prunedAt = now
     return this.#file.log.prune(this.#keepDays, now)
   }
 
-  /** Exports everything, then what is new, until the process ends or the log is replaced. Outlasts a gateway that is away. */
+  /**
+   * Exports everything, then polls for new steps until the process ends or the log is replaced. Retries while
+   * the gateway is away.
+   */
   async follow(report: Report): Promise<never> {
-    /** Head of the log when it was read last. */
+    /** Head of the log at the last poll. */
     let last: number | undefined
     let isReported = false
     for (;;) {
@@ -109,7 +112,10 @@ class AuditExport {
     }
   }
 
-  /** Reads pages back to the first one that the file has in full, and those of runs that were hidden until now. */
+  /**
+   * Reads pages, newest first, until one has no new steps; further back for runs whose thoughts became
+   * visible.
+   */
   async #readNew(): Promise<Added> {
     const before = this.#hidden
     const hidden = await readHiddenRuns(this.#http)
@@ -127,7 +133,9 @@ class AuditExport {
     return added
   }
 
-  /** Ensures that pages of another log do not get into the file: the gateway may have restarted with one. */
+  /**
+   * Writes the staged steps. Throws if the gateway now has another log: its steps must not enter this file.
+   */
   async #write(): Promise<Added> {
     const { epoch, head } = await this.#http.readParticipants()
     if (epoch !== this.#epoch)
@@ -139,7 +147,7 @@ class AuditExport {
     return added
   }
 
-  /** Looks for steps of what was erased since they were written. */
+  /** Warns if the file has steps about envelopes that were erased since the export. */
   async #reportErased(head: number): Promise<void> {
     const erasures: Erasure[] = []
     const records = { kind: Kind.systemSpace, after: this.#recordsRead, before: head + 1 }
@@ -154,7 +162,7 @@ class AuditExport {
     printNotice(`✗ the file has ${formatCount(count, 'step')} of what was erased since: ${advice}`)
   }
 
-  /** Time before which steps are not kept, or were removed. */
+  /** Start of the export: older steps are outside `--keep-days` or were pruned. */
   get #since(): string | undefined {
     const { prunedBefore } = this.#file.log
     if (this.#keepDays === undefined) return prunedBefore
@@ -163,7 +171,7 @@ class AuditExport {
   }
 }
 
-/** Reports progress: always the first time, later only if something changed. */
+/** Returns a function that prints progress: the first call always, later calls only if something changed. */
 function reporter(file: string, sessionId: string, json: boolean | undefined): Report {
   let isFirst = true
   return ({ turns, steps }, pruned) => {
@@ -181,7 +189,7 @@ function reporter(file: string, sessionId: string, json: boolean | undefined): R
 
 const formatCount = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
-/** Ends on a signal, never within a transaction. */
+/** Closes the file and exits on a signal; transactions are synchronous, so none is interrupted. */
 function endOnSignal(file: AuditFile): void {
   const end = (): void => {
     file.close()
@@ -197,10 +205,10 @@ function readDays(text: string): number {
   return days
 }
 
-/** Steps in one answer. */
+/** Steps per request. */
 const pageSize = 250
 
-/** Pages of steps that were created from `since` on, the newest first. */
+/** Yields pages of steps created since `since`, newest first. */
 async function* readSteps(
   http: HttpClient,
   since: string | undefined,
@@ -218,7 +226,7 @@ async function readTurn(
   return value?.steps ?? []
 }
 
-/** Runs whose thoughts are hidden at present, and when each began. */
+/** Runs whose thoughts are currently hidden from this participant, with the start time of each. */
 async function readHiddenRuns(http: HttpClient): Promise<ReadonlyMap<string, string>> {
   const { contexts } = await http.readContexts()
   const hidden = new Map<string, string>()

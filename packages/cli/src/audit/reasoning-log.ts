@@ -13,22 +13,22 @@ import type Database from 'better-sqlite3'
 /** A row of `reasoning_steps`. */
 export type StepRow = Omit<ReasoningStep, 'source'>
 
-/** A step to record. Missing fields get defaults. */
+/** A step to record. Missing ids and times are generated; missing links are null. */
 type NewStep = ParsedStep & Partial<Omit<StepRow, keyof ParsedStep>>
 
-/** A step with the audit's fields of its turn. */
+/** A step with columns of its turn. */
 export interface AuditEntry extends StepRow {
-  /** When the turn began: RFC 3339 UTC. */
+  /** Start of the turn: RFC 3339 UTC. */
   readonly timestamp: string
   readonly state: string
   readonly input_source: string
 }
 
-/** Present parts narrow the result. */
+/** Conditions of a query; all that are set must match. */
 export interface AuditFilter {
   /** Epoch of a log. */
   readonly sessionId?: string
-  /** RFC 3339 UTC, by the time of the log; `since` is included, `until` is not. */
+  /** RFC 3339 UTC, compared with `created_at`; `since` is inclusive, `until` is exclusive. */
   readonly since?: string
   readonly until?: string
   readonly phase?: Phase
@@ -44,11 +44,11 @@ const insert = `
 const dayMs = 86_400_000
 const defaultKeepDays = 30
 
-/** The audit in a SQLite file, by the design of the audit log: rows are added, and removed only by age. */
+/** The audit in a SQLite file, as designed in the audit log's specification: append-only, pruned by age. */
 export class ReasoningLog {
   readonly #db: Database.Database
   readonly #insert: Database.Statement<(string | number | null)[]>
-  /** Creates ids for steps without one. */
+  /** Generates ids for steps without one. */
   readonly #ulid = createUlids('')
   #last = { milliseconds: 0, index: -1 }
 
@@ -72,7 +72,7 @@ export class ReasoningLog {
     )
   }
 
-  /** Splits thinking into steps that continue those of the turn. Does not record them. */
+  /** Splits thinking into steps, numbered after the turn's existing steps. Does not record them. */
   parseThinking(turnId: string, rawThinking: string): ParsedStep[] {
     const next = this.#db
       .prepare<[string], number>(
@@ -86,12 +86,12 @@ export class ReasoningLog {
     }))
   }
 
-  /** Every step of a session, in the order of its turns. */
+  /** All steps of a session, in turn order. */
   getAuditTrail(sessionId: string): AuditEntry[] {
     return this.find({ sessionId })
   }
 
-  /** Steps across turns, in the order of their turns. */
+  /** Steps of all turns that match, in turn order. */
   find({ sessionId, since, until, phase, turnId }: AuditFilter): AuditEntry[] {
     const conditions: (readonly [sql: string, value: string | undefined])[] = [
       ['t.session_id = ?', sessionId],
@@ -138,7 +138,7 @@ export class ReasoningLog {
     return run.immediate()
   }
 
-  /** Steps before this time have been removed; `undefined` = none. */
+  /** Steps before this time have been pruned; `undefined` if none were. */
   get prunedBefore(): string | undefined {
     return this.#db.prepare<[], string | null>('SELECT max(before) FROM prunings').pluck().get() ?? undefined
   }
@@ -165,7 +165,7 @@ function turnMarkdown(id: string, startedAt: string, steps: readonly FormattedSt
 const formatStep = (step: FormattedStep): string =>
   `${phaseLabels[step.phase]} ${quoted(step.content)}${formatLinks(step)}`
 
-/** Links of a step to its tool call, policy decision and approval request. */
+/** Formats a step's links to its tool call, policy decision and approval request. */
 export function formatLinks(step: Pick<StepRow, `linked_${string}` & keyof StepRow>): string {
   const links = [
     ['tool_call', step.linked_tool_call],
@@ -175,7 +175,7 @@ export function formatLinks(step: Pick<StepRow, `linked_${string}` & keyof StepR
   return links.map(([label, id]) => (id === null ? '' : ` (${label}: ${id})`)).join('')
 }
 
-/** Quotes lines that look like the next turn or the next step; a viewer fetches nothing. */
+/** Escapes lines that look like a turn or step heading, and links or images that a viewer would fetch. */
 const quoted = (content: string): string =>
   inertMarkdown(printable(content))
     .trim()

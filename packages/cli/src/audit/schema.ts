@@ -1,12 +1,12 @@
 import type Database from 'better-sqlite3'
 
-/** Version of the tables in the design of the audit log. */
+/** Schema version, as numbered in the design of the audit log. */
 const schemaVersion = 9
 
-/** Beginning of the message of every trigger. */
+/** Error message of the triggers that forbid changes, before its details. */
 const appendOnly = 'the audit is append-only'
 
-/** Tables that steps refer to. A file of the previous version has only these. */
+/** Tables that steps refer to. A file of schema version 8 has only these. */
 const turnTables = `
   -- the log that the file is of: one row
   CREATE TABLE IF NOT EXISTS exported_log (
@@ -26,7 +26,7 @@ const turnTables = `
   );
 `
 
-/** Migration V9: the steps. */
+/** Migration to version 9: the steps. */
 const stepTables = `
   CREATE TABLE IF NOT EXISTS reasoning_steps (
     id            TEXT    PRIMARY KEY,
@@ -84,8 +84,8 @@ const stepTables = `
 `
 
 /**
- * Creates the tables in an empty file, or migrates a file of the previous version, without changing its data. Idempotent. Throws
- * for any other file.
+ * Creates the tables in an empty file, or adds the new ones to a file of the previous version. Idempotent.
+ * Throws for any other file.
  */
 export function migrate(db: Database.Database): void {
   const run = db.transaction(() => {

@@ -13,7 +13,7 @@ interface AcpFlags extends ConnectionFlags {
   readonly to?: string
 }
 
-/** `meup acp`: the agents of a space for editors and other clients of ACP. */
+/** `meup acp`: serves the agents of a space to editors and other ACP clients. */
 export function addAcp(program: Command): void {
   withTarget(program.command('acp'))
     .description('be an ACP agent on stdin and stdout, for an editor whose user asks the agents of a space')
@@ -21,10 +21,11 @@ export function addAcp(program: Command): void {
     .action(serveAcp)
 }
 
-/** Resolves when the client has gone, or on SIGINT or SIGTERM. Nothing but ACP is written to stdout. */
+/** Resolves when the client disconnects, or on SIGINT or SIGTERM. Only ACP messages are written to stdout. */
 async function serveAcp({ to, ...flags }: AcpFlags): Promise<void> {
   const http = createHttpClient(flags)
-  // Loaded first, because replayed envelopes are delivered as soon as the space is entered; no other command needs it.
+  // Imported before entering, because replayed envelopes are delivered immediately. Imported lazily, because
+  // only this command needs it.
   const server = await import('@meup/acp/serve')
   const space = await enterSpace(flags, { openProposals: true })
   announceConnection(space, printNotice)

@@ -18,7 +18,7 @@ interface AskFlags extends ConnectionFlags {
   readonly timeout: string
 }
 
-/** `meup ask`: asks a question and prints the answer; in a terminal, as it is written. */
+/** `meup ask`: asks a question and prints the answer; a terminal shows it as it is written. */
 export function addAsk(program: Command): void {
   withConnection(program.command('ask'), 'print the envelope of the answer')
     .description('ask a question, and print the answer: the first one, if several are asked')
@@ -51,7 +51,7 @@ export function addAsk(program: Command): void {
     })
 }
 
-/** A question with piped input, or only stdin for `-`. */
+/** Appends piped input to the question; `-` reads the question itself from stdin. */
 async function withInput(question: string): Promise<string> {
   const isAlone = question === stdinWord
   if (!isAlone && !hasPipedInput()) return question
@@ -62,14 +62,14 @@ async function withInput(question: string): Promise<string> {
 
 interface Request {
   readonly text: string
-  /** The addressees; none = the front desk, or everyone. */
+  /** The addressees; if empty, the front desk or everyone. */
   readonly names: readonly string[]
   readonly asked: Pick<ChatOptions, 'to' | 'mention'>
   readonly timeoutMs: number
   readonly isJson: boolean
 }
 
-/** Asks, and prints the answer. Throws `ExitError` if the addressee declines. */
+/** Sends the question and prints the answer. Throws `ExitError` if the addressee declines. */
 async function askSpace(
   space: SpaceClient,
   { text, names, asked, timeoutMs, isJson }: Request,
@@ -132,10 +132,10 @@ async function askSpace(
   }
 }
 
-/** Maximum characters of the reason for a missing answer. */
+/** Truncates the reason for a missing answer. */
 const maxReasonChars = 2000
 
-/** Agents answer what is asked while they are here. */
+/** Waits until all addressees are connected: an agent does not answer questions sent while it was away. */
 async function whenHere(space: SpaceClient, ids: readonly string[], options: WaitOptions): Promise<void> {
   mustKnow(space, ids)
   const away = space.participants.flatMap(({ id, status }) =>
@@ -146,7 +146,7 @@ async function whenHere(space: SpaceClient, ids: readonly string[], options: Wai
   await space.whenPresent(away, options)
 }
 
-/** Waits for the first participant that may answer, if all of them are away. */
+/** If all possible answerers are away, waits until one joins. */
 async function whenAnyHere(space: SpaceClient, options: WaitOptions): Promise<void> {
   const others = space.participants.filter(({ id, kind }) => id !== space.id && kind !== 'mcp')
   if (others.length === 0) throw new UsageError('no other participant of this space can answer')
@@ -160,10 +160,13 @@ async function whenAnyHere(space: SpaceClient, options: WaitOptions): Promise<vo
   }
 }
 
-/** Writes one answer while it arrives. It only appends: text that turns out not to be part of the answer stays, and is marked. */
+/**
+ * Writes an answer as it streams. Output is append-only: text that turns out not to belong to the answer
+ * stays, with a note.
+ */
 class AnswerWriter {
   #agent: string | undefined
-  /** The written part of the answer. */
+  /** The part of the answer written so far. */
   #written = ''
 
   write(event: Extract<TurnEvent, { readonly type: 'delta' | 'answer' }>): void {
@@ -180,7 +183,7 @@ class AnswerWriter {
     this.#written = ''
   }
 
-  /** Ends the line of an answer that was broken off. */
+  /** Ends the line of an interrupted answer. */
   close(): void {
     if (this.#written !== '') process.stdout.write('\n')
     this.#written = ''
@@ -189,7 +192,7 @@ class AnswerWriter {
   #append(text: string, isNew: boolean): void {
     if (isNew && this.#written !== '') process.stdout.write('\n(that was not the answer)\n\n')
     if (isNew) this.#written = ''
-    // White space at the ends is not part of an answer.
+    // Leading white space is not part of the answer.
     const said = this.#written === '' ? printable(text).trimStart() : printable(text)
     process.stdout.write(keepOffMargin(said, furtherLine))
     this.#written += said

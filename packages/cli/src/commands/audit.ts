@@ -93,7 +93,10 @@ function checkTurn({ thread, turn }: Pick<TrailFlags, 'thread' | 'turn'>): void 
   parseCount(turn, '--turn')
 }
 
-/** The database format excludes the options of the others: it has everything, and is extended in place. */
+/**
+ * `--format sqlite` excludes the options of the other formats: it always exports everything, into an existing
+ * file.
+ */
 function checkFormat(flags: ExportFlags & SqliteFlags): void {
   const { format, thread, context, output, to, follow, keepDays } = flags
   const ofOthers = { '--thread': thread, '--context': context, '--output': output }
@@ -114,9 +117,9 @@ interface TrailFlags extends ConnectionFlags, PeriodFlags {
   readonly from?: readonly string[]
 }
 
-/** Steps in one answer; the maximum of the gateway. */
+/** Steps per request: the gateway's maximum. */
 const pageSize = 1000
-/** Characters of a step in lines for people. */
+/** Characters of a step's content per line. */
 const maxContentChars = 200
 
 /** `meup audit trail`: prints the last `limit` steps of the audit, oldest first. */
@@ -140,13 +143,13 @@ async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
 const agentOf = (thread?: string): string[] =>
   thread === undefined ? [] : [thread.slice(thread.indexOf('/') + 1)]
 
-/** Whether the requested turn exists, also if it has no matching steps. */
+/** Returns true if the requested turn exists, even if none of its steps match. */
 async function isThere(http: HttpClient, { thread, turn }: TrailFlags): Promise<boolean> {
   if (thread === undefined || turn === undefined) return true
   return (await readRequestedTurns(http, thread, turn)).length > 0
 }
 
-/** The newest first. */
+/** Returns steps newest first. */
 async function readSteps(http: HttpClient, limit: number, flags: TrailFlags): Promise<AuditStep[]> {
   const { thread, turn, phase, from } = flags
   const query = {
@@ -162,7 +165,10 @@ async function readSteps(http: HttpClient, limit: number, flags: TrailFlags): Pr
   return found.slice(0, limit)
 }
 
-/** Formats a step: time, turn, asker, phase, content, links; of a call its arguments, its reason, and which right let it pass. */
+/**
+ * Formats a step: time, agent, turn, asker, phase, content, links; for a call also arguments, reason, and the
+ * capability that allowed it.
+ */
 export function trailLine(step: AuditStep): string {
   const { created_at, thread_id, turn_number, phase, content, right, asked_by: asker } = step
   const agent = onOneLine(thread_id.slice(thread_id.indexOf('/') + 1))
@@ -172,7 +178,7 @@ export function trailLine(step: AuditStep): string {
   return `${created_at}  ${agent} ${turn}${asked}  ${phase}: ${brief(content, maxContentChars)}${callText(step)}${formatLinks(step)}${allowed}`
 }
 
-/** Characters of the arguments and of the reason of a call. */
+/** Characters of a call's arguments, and of its reason. */
 const maxCallChars = 200
 
 function callText({ parameters, rationale }: AuditStep): string {
@@ -188,7 +194,10 @@ export interface ExportFlags extends ConnectionFlags {
   readonly context?: string
 }
 
-/** `meup audit export`: the log as this participant may see it, or its trail, byte for byte as the gateway sends it. */
+/**
+ * `meup audit export`: writes the log as visible to this participant, or its audit trail, unchanged as the
+ * gateway sends it.
+ */
 export async function exportAudit({ output, ...flags }: ExportFlags): Promise<void> {
   const isForPeople = flags.format === 'markdown'
   const part = flags.thread === undefined ? flags.context && '--context' : '--thread'
@@ -220,7 +229,7 @@ export interface VerifyFlags extends ConnectionFlags {
   readonly head?: string
 }
 
-/** `meup audit verify`: an export, without a gateway; or, with no file, the log of the space. */
+/** `meup audit verify`: verifies an export offline, or, without a file, the log of the space. */
 export async function verifyAudit(file: string | undefined, { head, ...flags }: VerifyFlags): Promise<void> {
   if (head !== undefined && file === undefined) throw new UsageError('--head needs the file of an export')
   if (file === undefined) {
@@ -260,7 +269,7 @@ const verifyFile = (file: string, known: KnownHead | undefined): Promise<ExportV
     known,
   )
 
-/** Reads a head as `verify` prints it. */
+/** Parses `seq:hash`, as `verify` prints it. */
 function readHead(text: string): KnownHead {
   const [, seq, hash = ''] = /^(\d{1,15}):([\da-f]{64})$/i.exec(text) ?? []
   if (seq === undefined) {
@@ -299,7 +308,7 @@ function formatSpaceVerification(verification: LogVerification): string[] {
   ]
 }
 
-/** Formats epoch and head, which are worth keeping outside the gateway. */
+/** Formats epoch and head. Keep a copy outside the gateway to detect a replaced log. */
 const formatHead = ({ epoch, head, hash }: { epoch: string; head: number; hash: string }): string[] => [
   `epoch ${epoch}`,
   `head ${head}:${hash}`,

@@ -48,10 +48,11 @@ export function addCall(program: Command): void {
             ...(flags.why && { why: flags.why }),
             signal,
             ...(onElicitation && { onElicitation }),
-            onProgress: () => {}, // Asks for progress, which restarts --timeout.
+            onProgress: () => {}, // A handler requests progress notifications, which restart --timeout.
             onProposal: ({ id }) => printNotice(`waiting for approval of proposal ${id}`),
           })
-        // The call cancels itself, in this turn of the event loop; what is sent before the end of a connection arrives.
+        // Aborting sends the cancellation in this turn of the event loop; closing a connection flushes what
+        // was sent.
         const { content, data } = await runInterruptible(call, () => nextTurn())
         const result = { content, ...omitUndefined({ structuredContent: data }) }
         if (flags.json) printJson<JsonOf<'call'>>(result)
@@ -64,10 +65,10 @@ export function addCall(program: Command): void {
     })
 }
 
-/** Characters of the names of tools that are listed. */
+/** Characters of tool names in the message. */
 const maxListChars = 300
 
-/** The failure of a call; a different error if the tool does not exist. */
+/** The error of a failed call; if the tool does not exist, an error that suggests others. */
 async function explainMissing(space: SpaceClient, tool: string, failure: ToolError): Promise<Error> {
   const owner = tool.slice(0, tool.indexOf('/'))
   const name = tool.slice(owner.length + 1)
@@ -82,7 +83,7 @@ async function explainMissing(space: SpaceClient, tool: string, failure: ToolErr
   return new UsageError(onOneLine(`${owner} has no tool ${name}; ${hint}`))
 }
 
-/** Both in milliseconds. */
+/** Timeouts in milliseconds; waiting for approval has its own. */
 function parseTimeouts({ timeout, approvalTimeout }: CallFlags): { timeoutMs: number; approvalMs: number } {
   const timeoutMs = parseTimeout(timeout ?? '60s', '--timeout')
   const approvalMs = parseTimeout(approvalTimeout ?? timeout ?? '10m', '--approval-timeout')

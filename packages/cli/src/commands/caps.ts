@@ -156,7 +156,7 @@ function grantCapabilities(recipient: string, words: readonly string[], flags: G
   })
 }
 
-/** `meup caps revoke`: a grant by its id, or by recipient and capabilities. */
+/** `meup caps revoke`: revokes a grant by its id, or by recipient and capabilities. */
 async function revokeCapabilities(
   idOrRecipient: string,
   words: readonly string[],
@@ -176,7 +176,7 @@ async function revokeCapabilities(
   })
 }
 
-/** Expiry and reason of a grant. */
+/** Expiry and reason of a grant, from the flags. */
 export const buildTerms = ({ reason, ...flags }: Omit<GrantFlags, keyof ConnectionFlags>) => {
   const expiresAt = parseExpiry(flags)
   return omitUndefined({ expiresAt, reason })
@@ -195,7 +195,7 @@ async function findGrant(start: string, flags: ConnectionFlags): Promise<LoggedG
   throw new ProtocolError('not_found', message)
 }
 
-/** Sentences with the origin of each list of capabilities. */
+/** Describes a participant's capabilities, with the origin of each list. */
 function capabilityLines(granted: GrantedCapabilities): string[] {
   const { id, configured, grants, others } = granted
   const state = describeState(granted, Date.now())
@@ -234,7 +234,7 @@ const kinds: readonly string[] = [
   Kind.participantResume,
 ]
 
-/** `meup caps log`: prints the last `limit` decisions about participants, in log order. */
+/** `meup caps log`: prints the last `limit` decisions about rights and participants, in log order. */
 async function printTrustLog(limit: number, { participant, ...flags }: LogFlags): Promise<void> {
   const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = readPeriod(flags)
   const http = createHttpClient(flags)
@@ -252,7 +252,7 @@ async function printTrustLog(limit: number, { participant, ...flags }: LogFlags)
   }
 }
 
-/** The participants that an envelope concerns: sender and targets. */
+/** The participants that an envelope concerns: sender, addressees and targets. */
 function concernedBy({ from, to = [], payload }: AnyEnvelope): unknown[] {
   const { recipient, participantId } = payload as { recipient?: unknown; participantId?: unknown }
   return [from, ...to, recipient, participantId]

@@ -25,10 +25,10 @@ export function addCompletion(program: Command): void {
     })
 }
 
-/** Lists that the script reads from the running space when Tab is pressed. */
+/** Words that the script asks `meup` for when Tab is pressed. */
 const offers = { tools: readTools, proposals: readOpenProposals, grants: readGrantIds }
 
-/** Longest wait of a shell for a gateway that does not answer. */
+/** Maximum wait for a gateway that does not answer. */
 const maxOfferMs = 1000
 
 async function printOffered(read: () => Promise<readonly string[]>): Promise<void> {
@@ -37,10 +37,13 @@ async function printOffered(read: () => Promise<readonly string[]>): Promise<voi
   clearTimeout(giveUp)
 }
 
-/** Envelopes that are looked at for tools. */
+/** Latest envelopes that are searched for tools. */
 const maxLooked = 1000
 
-/** The tools that were listed or called lately: a list that is asked for would be in the log for every Tab. */
+/**
+ * Tools that were listed or called recently. Requesting `tools/list` would add an envelope to the log for
+ * every Tab.
+ */
 async function readTools(): Promise<readonly string[]> {
   const http = createHttpClient({})
   const kind = [Kind.mcpRequest, Kind.mcpResponse]
@@ -65,21 +68,21 @@ async function readGrantIds(): Promise<readonly string[]> {
   return (await readGrants({})).list(Date.now()).map(({ id }) => id)
 }
 
-/** A script that completes the commands of a program, by walking the words to the command that they name. */
+/** A script for the shell that completes the program's commands, options and arguments. */
 export function completionScript(program: Command, shell: Shell): string {
   return { bash, zsh, fish }[shell](listPlaces(program), listValued(program))
 }
 
-/** Without the signs of a shell, which names that others chose may hold. */
+/** Removes shell metacharacters: other participants may choose names that contain them. */
 const onlyNames = "tr -cd 'A-Za-z0-9._/\\n-'"
 
-/** Asks the running space; if its gateway has gone, no program is started. */
+/** Shell code that asks the running space; does not start `meup` if the gateway has gone. */
 const askSpace = (what: keyof typeof offers): string => {
   const pid = `$(sed -nE 's/.*"pid":([0-9]+).*/\\1/p' .meup/gateway.json)`
   return `sh -c "kill -0 ${pid.replaceAll(/[$"\\]/g, '\\$&')} && meup completion bash --offer ${what}" 2>/dev/null </dev/null | ${onlyNames}`
 }
 
-/** Commands of a shell that print words of the space that runs here, and print nothing if none runs. */
+/** Shell code that prints the names, tools, … of this folder's space; prints nothing if it is not running. */
 const sources = {
   names: `cat .meup/names 2>/dev/null | ${onlyNames}`,
   tools: askSpace('tools'),
@@ -88,7 +91,7 @@ const sources = {
 } as const
 type Source = keyof typeof sources
 
-/** The sources of the arguments of commands, by their names. */
+/** Sources that complete an argument, by the argument's name. */
 const argumentSources: Readonly<Record<string, readonly Source[]>> = {
   participant: ['names'],
   question: ['names'],
@@ -98,7 +101,7 @@ const argumentSources: Readonly<Record<string, readonly Source[]>> = {
   grant: ['grants', 'names'],
 }
 
-/** An option that takes a value: of a source, or something else, most often a file. */
+/** An option that takes a value. Without a source, the shell completes files. */
 interface Valued {
   readonly flags: readonly string[]
   readonly source: Source | undefined
@@ -201,9 +204,9 @@ function fishLine(path: string, { text, about }: Word, valued: readonly Valued[]
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** Words that can follow a command. */
+/** A command, and the words that can follow it. */
 interface Place {
-  /** The command, such as `meup token create`. */
+  /** The command's path, such as `meup token create`. */
   readonly path: string
   readonly words: readonly Word[]
   readonly takes: readonly Source[]
@@ -233,7 +236,7 @@ function listPlaces(command: Command, path = command.name()): Place[] {
   ]
 }
 
-/** Options that take a value, by their source. */
+/** Options that take a value, grouped by source. */
 function listValued(program: Command): Valued[] {
   const options = (command: Command): Option[] => [
     ...command.options.filter(({ required, optional, hidden }) => (required || optional) && !hidden),

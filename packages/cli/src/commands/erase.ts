@@ -39,7 +39,7 @@ export function addErase(program: Command): void {
 
 async function eraseOne(ref: string, { reason, ...flags }: EraseFlags): Promise<void> {
   const http = createHttpClient(flags)
-  // An eraser may lack the right to read the envelope, so a seq is not looked up.
+  // The eraser may not be allowed to read the envelope, so a seq is used without looking it up.
   const seq = isSeq(ref) ? parseSeq(ref, '<envelope>') : (await http.readEnvelope(ref)).seq
   if (seq === undefined) throw new UsageError(`<envelope> takes a seq or an id, not ${ref}`)
   const receipt = await http.erase(seq, reason)
@@ -49,7 +49,9 @@ async function eraseOne(ref: string, { reason, ...flags }: EraseFlags): Promise<
   printNotice(`seq ${seq} is erased, and seq ${recordedAt} says so${rest}`)
 }
 
-/** Erases all that a participant sent, but records of rights, which have to stay. */
+/**
+ * Erases all readable envelopes that a participant sent, except records of rights, which cannot be erased.
+ */
 async function eraseFrom(from: string, { reason, yes, ...flags }: EraseFlags): Promise<void> {
   const http = createHttpClient(flags)
   await checkNames(http, { from: [from] })
@@ -73,7 +75,7 @@ async function eraseFrom(from: string, { reason, yes, ...flags }: EraseFlags): P
   if (!flags.json) printNotice(`${what} ${seqs.length === 1 ? 'is' : 'are'} erased${rest}`)
 }
 
-/** `undefined`: another participant has erased it already. */
+/** Erases an envelope; `undefined` if another participant has already erased it. */
 async function eraseAgain(http: HttpClient, seq: number, reason: string) {
   try {
     return await retryPutOff(() => http.erase(seq, reason))

@@ -3,7 +3,7 @@ import type { Command, Option } from 'commander'
 import { commandExamples, listLeaves } from '../command-help.js'
 import { print } from '../lib/output.js'
 
-/** `meup man`: the page of all commands. */
+/** `meup man`: the manual page of all commands. */
 export function addMan(program: Command): void {
   program
     .command('man')
@@ -17,7 +17,7 @@ export function addMan(program: Command): void {
     })
 }
 
-/** `false`: there is no `man` here that takes a page from stdin. */
+/** Shows the page with `man`; `false` if no `man` that reads a page from stdin is installed. */
 function showByMan(page: string): boolean {
   const { status } = spawnSync('man', ['-l', '-'], { input: page, stdio: ['pipe', 'inherit', 'ignore'] })
   return status === 0
@@ -25,11 +25,11 @@ function showByMan(page: string): boolean {
 
 const getOptions = (command: Command): readonly Option[] => command.options.filter(({ hidden }) => !hidden)
 
-/** `meup ask [name...] <question>` */
+/** Usage line, such as `meup ask [name...] <question>`. */
 export const getUsage = (path: string, command: Command): string =>
   `meup ${path} ${command.usage()}`.replace('[options]', '').replace(/\s+/g, ' ').trimEnd()
 
-/** A page in the language of man(7). */
+/** The manual page as roff, see man(7). */
 export function formatManPage(program: Command): string {
   const commands = listLeaves(program).flatMap(({ path, command }) => [
     '.TP',
@@ -64,7 +64,7 @@ export function formatManPage(program: Command): string {
   ].join('\n')
 }
 
-/** The same without markup. */
+/** The manual page as plain text. */
 function formatPlainPage(program: Command): string {
   return listLeaves(program)
     .flatMap(({ path, command }) => [
@@ -79,7 +79,7 @@ function formatPlainPage(program: Command): string {
 
 const capitalize = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`
 
-/** Escapes a line for roff: backslashes, dashes, and a sign at its start that would begin a request. */
+/** Escapes a line for roff: backslashes, dashes, and a control character at its start. */
 const toRoff = (text: string): string =>
   text
     .replaceAll('\\', '\\e')

@@ -76,11 +76,14 @@ async function readGatewayHosts(): Promise<readonly string[]> {
   }
 }
 
-/** Serves a space over stdin and stdout, or on a port. Resolves when the client has gone, or on SIGINT or SIGTERM. */
+/**
+ * Serves a space as an MCP server over stdio or HTTP. Resolves when the client disconnects, or on SIGINT or
+ * SIGTERM.
+ */
 async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<void> {
   const access = port === undefined ? undefined : { port, ...accessToken(flags.accessTokenFile) }
   const http = createHttpClient(flags)
-  // Loaded first, because replayed envelopes are delivered as soon as the space is entered.
+  // Imported before entering, because replayed envelopes are delivered immediately.
   const server = await loadServer()
   const space = await enterSpace(flags, { openProposals: true })
   announceConnection(space, printNotice)
@@ -97,7 +100,7 @@ async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<vo
   if (error !== undefined) throw error
 }
 
-// The MCP SDK is loaded only here: it would slow down every other command.
+// Imported lazily: the MCP SDK would slow down every other command.
 const loadServer = () => import('@meup/mcp-bridge/serve')
 
 async function serveOverHttp(
@@ -127,8 +130,8 @@ async function serveOverHttp(
 const defaultFile = '.meup/mcp-token'
 
 /**
- * Reads the token in a file, by default next to those of participants, or creates it. Throws `UsageError` if the content is not a
- * token.
+ * Reads the access token from a file, by default next to the tokens of participants, or creates it. Throws
+ * `UsageError` if the content is not a token.
  */
 function accessToken(given?: string): { readonly file: string; readonly token: string } {
   const file = given ?? defaultFile

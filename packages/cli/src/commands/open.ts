@@ -8,7 +8,7 @@ import type { JsonOf } from '../json-outputs.js'
 import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 
-/** `meup open`: opens the page of a space, signed in. */
+/** `meup open`: opens the space in the browser, signed in. */
 export function addOpen(program: Command): void {
   withConnection(program.command('open'), 'print one JSON object')
     .description('open the page in your browser, signed in: by a link that works once, within a minute')
@@ -20,7 +20,7 @@ interface OpenFlags extends ConnectionFlags {
   readonly browser: boolean
 }
 
-/** Gets a one-time code from the gateway, and opens the page with it or prints its address. */
+/** Requests a one-time sign-in code from the gateway, then opens or prints the address that contains it. */
 async function open({ browser, json, ...flags }: OpenFlags): Promise<void> {
   const http = createHttpClient(flags)
   const { code, expiresAt } = await http.createLink()
@@ -42,15 +42,15 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
 }
 
 /**
- * Opens a secret address in the browser. It is passed in a file in `.meup`, because every user of the machine can read command
- * lines. Returns whether a browser was found.
+ * Opens a secret address in the browser, by way of a file in `.meup`: other users of the machine can read
+ * command lines. Returns whether a browser was found.
  */
 async function openBrowser(url: string, folder: string): Promise<boolean> {
   const opener = openers[process.platform]
   const directory = join(folder, '.meup')
   if (opener === undefined || !existsSync(directory)) return false
   const file = join(directory, 'open.html')
-  rmSync(file, { force: true }) // Only a new file gets the mode.
+  rmSync(file, { force: true }) // `mode` applies only to a new file.
   writeFileSync(file, redirection(url), { mode: 0o600, flag: 'wx' })
   const child = spawn(opener, [pathToFileURL(file).href], { detached: true, stdio: 'ignore' })
   return new Promise((resolve) => {

@@ -13,7 +13,7 @@ import { providers, templates } from '../operator/templates.js'
 import type { TokenFlags, TokenVerb } from '../operator/tokens.js'
 import type { RunFlags } from '../run/run.js'
 
-// The implementation of each command is loaded when it runs, so that the others start fast.
+// Commands import their implementation only when they run, so that the others start fast.
 
 const descriptions = {
   gateway: 'run the gateway alone',
@@ -273,7 +273,7 @@ export function addStats(program: Command): void {
   withConfig(stats).action(async (flags: StatsFlags) => (await import('../operator/stats.js')).stats(flags))
 }
 
-/** The values of an option that may be repeated. */
+/** Collects the values of a repeatable option. */
 const repeat = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 const withConfig = (command: Command): Command =>

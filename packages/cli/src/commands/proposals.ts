@@ -60,7 +60,7 @@ export function addProposals(program: Command): void {
     .action(withdrawProposal)
 }
 
-/** Accepts ids that begin with a dash. */
+/** Adds the connection options, and accepts ids that begin with a dash. */
 const withId = (command: Command): Command =>
   withConnection(command, 'print one JSON object')
     .argument('<id>', 'of the proposal, or how it begins')
@@ -97,7 +97,7 @@ function showProposal(id: string, flags: ConnectionFlags): Promise<void> {
   })
 }
 
-/** Characters of a reason. */
+/** Characters of a proposal's reason. */
 const maxReasonChars = 2000
 
 const describeExactly = (proposal: OpenProposal): string[] => [
@@ -108,10 +108,7 @@ const describeExactly = (proposal: OpenProposal): string[] => [
     .map((line) => `    ${line}`),
 ]
 
-/**
- * Shows a person everything that would be carried out, and asks. A script that names an id has already decided, as has `--yes`.
- * Resolves to whether to continue.
- */
+/** Shows the whole proposal in a terminal and asks for confirmation. Scripts and `--yes` are not asked. */
 async function isWanted(proposal: OpenProposal, flags: ApproveFlags): Promise<boolean> {
   if (flags.yes || !process.stdin.isTTY || !process.stderr.isTTY) {
     if (proposal.programEnded) printNotice(proposerEndedText(proposal.from))
@@ -125,7 +122,7 @@ async function isWanted(proposal: OpenProposal, flags: ApproveFlags): Promise<bo
   return false
 }
 
-/** `meup proposals approve`: sends the proposed request and prints its result. */
+/** `meup proposals approve`: fulfils the proposal and prints the result. */
 function approveProposal(id: string, timeoutMs: number, flags: ApproveFlags): Promise<void> {
   return decide(id, flags, async (space, proposal) => {
     if (!(await isWanted(proposal, flags))) return
@@ -152,7 +149,7 @@ function rejectProposal(id: string, { reason, message, ...flags }: RefuseFlags):
   })
 }
 
-/** `meup proposals withdraw`, for own proposals. */
+/** `meup proposals withdraw`: withdraws one of the participant's own proposals. */
 function withdrawProposal(id: string, { reason, message, ...flags }: RefuseFlags): Promise<void> {
   return decide(id, flags, async (space, { id }) => {
     const payload = omitUndefined({ reason, message })
@@ -183,7 +180,9 @@ async function decide(
   }
 }
 
-/** Throws the reason why this participant cannot decide such a proposal. */
+/**
+ * Throws if no open proposal matches; otherwise this participant has already rejected it, and that is thrown.
+ */
 async function explainMissing(start: string, by: string, flags: ConnectionFlags): Promise<never> {
   const { id } = findOpenProposal(await readProposals(createHttpClient(flags)), start, Date.now())
   throw new ProtocolError('forbidden', `${by} has rejected ${id} already; leave it to others`)
@@ -192,11 +191,11 @@ async function explainMissing(start: string, by: string, flags: ConnectionFlags)
 type Result = Readonly<Record<string, unknown>>
 
 /**
- * Waits for the result of a proposal that this participant is about to fulfil. Rejects with `ToolError` for an error, and with
- * `ConnectionError` after the timeout or when the space is closed.
+ * Waits for the result of a proposal that this participant is about to fulfil. Rejects with `ToolError` if
+ * the call fails, and with `ConnectionError` on timeout or when the connection closes.
  */
 function awaitProposalResult(space: SpaceClient, proposal: string, timeoutMs: number): Promise<Result> {
-  const { head } = space.welcome.space // Replayed requests up to the head are older.
+  const { head } = space.welcome.space // Requests up to this seq are replayed.
   const result = new Promise<Result>((resolve, reject) => {
     const requests = new Set<string>()
     const late = (): void => reject(new ConnectionError('timeout', `no response within ${timeoutMs} ms`))
@@ -217,11 +216,11 @@ function awaitProposalResult(space: SpaceClient, proposal: string, timeoutMs: nu
       }
     })
   })
-  result.catch(() => {}) // If the request is refused, no one awaits the result.
+  result.catch(() => {}) // Avoids an unhandled rejection if the request itself is refused.
   return result
 }
 
-/** Prints the result of an MCP request: the text of a tool, or JSON. Throws `ToolError` if the tool failed. */
+/** Prints an MCP result: text of a tool result, otherwise JSON. Throws `ToolError` if the tool failed. */
 function printResult(
   result: Readonly<Record<string, unknown>>,
   json: boolean | undefined,

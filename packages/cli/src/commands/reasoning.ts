@@ -18,7 +18,7 @@ interface ReasoningFlags extends ConnectionFlags {
   readonly thread?: string
 }
 
-/** `meup reasoning [number|all]`: why an agent used its tools. */
+/** `meup reasoning [number|all]`: prints why an agent used its tools. */
 async function printReasoning(argument: string, { thread, ...flags }: ReasoningFlags): Promise<void> {
   const http = createHttpClient(flags)
   const agent = thread ?? (await findLatestAnswerer(http))

@@ -11,7 +11,7 @@ interface Flags extends ConnectionFlags {
   readonly name?: string
 }
 
-/** `meup replay`: plays a log again. Loaded when it runs. */
+/** `meup replay`: plays a log again. Its implementation is imported when it runs. */
 export function addReplay(program: Command): void {
   withConnection(program.command('replay'), 'print envelopes as JSON, one a line; with --into one object')
     .description('play a log again, at the terminal or into a space of its own')

@@ -54,7 +54,7 @@ export function addSend(program: Command): void {
     })
 }
 
-/** Resolves a reference to an id; an id that is not in the log is left unchanged. */
+/** Resolves a seq to the id of its envelope; an unknown id is returned unchanged. */
 async function findId(http: HttpClient, ref: string): Promise<string> {
   try {
     return (await http.readEnvelope(ref)).id

@@ -19,7 +19,7 @@ type Flags = Omit<WatchFlags, 'from' | 'tail'> & {
   readonly tail?: string
 }
 
-/** `meup watch`: prints envelopes as they arrive, optionally from a position in the log. */
+/** `meup watch`: prints envelopes as they arrive, optionally starting earlier in the log. */
 export function addWatch(program: Command): void {
   withConnection(program.command('watch'))
     .description('print what happens in a space')
@@ -47,9 +47,9 @@ export function addWatch(program: Command): void {
 }
 
 interface WatchFlags extends ViewFlags, FilterFlags {
-  /** First seq. */
+  /** The first seq to print. */
   readonly from?: number
-  /** Number of latest envelopes to begin with. */
+  /** Number of latest envelopes to start with. */
   readonly tail?: number
   readonly follow: boolean
 }
@@ -86,7 +86,7 @@ async function follow(flags: WatchFlags): Promise<void> {
   }
 }
 
-/** Finds the calls that results are about where the log is shown from behind them on. */
+/** Reads the calls that printed results answer, if the log is printed from a later seq. */
 class EarlierCalls {
   readonly #http: HttpClient
   readonly #known = new Bounded<true>(maxCalls)
@@ -95,7 +95,9 @@ class EarlierCalls {
     this.#http = http
   }
 
-  /** The new ones; skips envelopes that are pruned, or that this reader may not read. */
+  /**
+   * Returns the calls that a result answers and that were not printed yet; skips pruned and unreadable ones.
+   */
   async find(envelope: AnyEnvelope): Promise<AnyEnvelope[]> {
     this.#known.set(envelope.id, true)
     const unknown =
@@ -109,7 +111,7 @@ class EarlierCalls {
     try {
       return await this.#http.readEnvelope(id)
     } catch (error) {
-      // It is not for this reader, or was pruned.
+      // The call was pruned, or this participant may not read it.
       const isHidden = error instanceof ProtocolError && error.code === 'not_found'
       if (!isHidden) printNotice(`… what a response answers could not be read: ${formatError(error)}`)
       return undefined
@@ -117,10 +119,13 @@ class EarlierCalls {
   }
 }
 
-/** Calls that are remembered. */
+/** Maximum number of remembered calls. */
 const maxCalls = 1000
 
-/** The first seq whose time is not before this one, as far as this reader may see it; after the end if there is none. */
+/**
+ * Binary search for the first readable envelope at or after this time; the seq after the head if there is
+ * none.
+ */
 async function findSeqAt(http: HttpClient, ms: number): Promise<number> {
   let [from, to] = [1, (await http.readLogPage({ limit: 1, order: 'desc' })).head + 1]
   while (from < to) {
@@ -132,7 +137,7 @@ async function findSeqAt(http: HttpClient, ms: number): Promise<number> {
   return from
 }
 
-/** Prints the log over HTTP, without appearing as present. */
+/** Prints the log over HTTP, so that this participant does not appear as present. */
 async function printLog(flags: WatchFlags): Promise<void> {
   const { from, tail, json } = flags
   const { query } = readFilter(flags)
@@ -153,7 +158,7 @@ async function printLog(flags: WatchFlags): Promise<void> {
   }
 }
 
-/** `meup join`: an interactive conversation. Its implementation is loaded when it runs. */
+/** `meup join`: an interactive conversation. Its implementation is imported when it runs. */
 export function addJoin(program: Command): void {
   withConnection(program.command('join'))
     .description('enter a space, talk and listen; type /help there')

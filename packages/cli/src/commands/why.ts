@@ -39,7 +39,7 @@ async function printWhy(words: readonly string[], flags: WhyFlags): Promise<void
   const explanation = await explainAct(http, act)
   if (flags.json) printJson({ ...explanation.why, ...describeExplanation(explanation) })
   else {
-    // It finds lines of space.yaml, and other commands start without a parser of YAML.
+    // Imported lazily, because it loads a YAML parser, which other commands do not need.
     const { formatExplanation } = await import('../why/format-explanation.js')
     for (const line of formatExplanation(explanation, http)) print(line)
   }
@@ -53,7 +53,7 @@ const describeExplanation = ({ of, model }: Explanation): object => ({
   ...(model && { model }),
 })
 
-/** Without a terminal the newest act is explained, and the others are listed. */
+/** Lets the user choose an act. Without a terminal, takes the newest and lists the others. */
 async function choose(acts: readonly AnyEnvelope[], { json }: WhyFlags): Promise<AnyEnvelope | undefined> {
   const [newest, ...others] = acts
   if (others.length === 0) return newest

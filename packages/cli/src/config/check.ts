@@ -1,10 +1,10 @@
-/** The result of a check. */
+/** A check of `meup doctor`. */
 export interface Check {
   readonly name: string
   readonly ok: boolean
-  /** The finding. */
+  /** The finding, shown after the name. */
   readonly detail: string
-  /** The remedy. */
+  /** How to fix a failed check. */
   readonly advice?: string
 }
 

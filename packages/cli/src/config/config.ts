@@ -26,13 +26,13 @@ import type { StorageSettings } from './storage.js'
 export interface Config {
   /** Absolute path of the file. */
   readonly file: string
-  /** The folder of the file, in which `.meup` is, and programs run that have no `cwd`. */
+  /** The folder of the file: contains `.meup`, and is the default `cwd` of programs. */
   readonly directory: string
   readonly gateway: GatewaySettings
   readonly storage: StorageSettings
   readonly auth: AuthSettings
   readonly spaces: readonly SpaceEntry[]
-  /** Whether the file has `spaces` instead of `space`; the tokens of each space then have their own folder. */
+  /** Whether the file has `spaces` instead of `space`; each space then has its own token folder. */
   readonly several: boolean
 }
 
@@ -46,11 +46,11 @@ interface GatewaySettings {
 }
 
 export interface AuthSettings {
-  /** An issuer whose tokens are accepted in addition to those in files. */
+  /** An issuer whose JWTs are accepted in addition to token files. */
   readonly jwt?: {
     readonly issuer: string
     readonly audience: string
-    /** URL of its public keys, or the absolute path of a file with them. */
+    /** URL of the issuer's public keys (JWKS), or the absolute path of a file with them. */
     readonly jwks: string
   }
 }
@@ -67,19 +67,19 @@ interface Command {
   /** A name to look up in PATH, or an absolute path. */
   readonly command: string
   readonly args: readonly string[]
-  /** The folder that it runs in, absolute. */
+  /** Absolute path of the working directory. */
   readonly cwd: string
-  /** Added to the environment of this process. */
+  /** Variables added to the environment of this process. */
   readonly env: Readonly<Record<string, string>>
 }
 
 interface StartLimit {
-  /** Milliseconds that it has to answer after it was started. */
+  /** Milliseconds that the program may take to get ready after its start. */
   readonly startTimeoutMs: number
 }
 
 interface CallLimit {
-  /** Milliseconds that a call may take without an answer or progress; absent = the usual time. */
+  /** Milliseconds that a call may take without an answer or progress; absent = the default. */
   readonly callMs?: number
 }
 
@@ -92,7 +92,7 @@ export interface McpProgram extends Command, StartLimit, CallLimit {
 export interface RemoteProgram extends StartLimit, CallLimit {
   readonly kind: 'mcp'
   readonly url: string
-  /** Sent with each request; may contain secrets. */
+  /** HTTP headers of each request; may contain secrets. */
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -100,35 +100,40 @@ export interface RemoteProgram extends StartLimit, CallLimit {
 export interface ProcessProgram extends Command {
   readonly kind: 'process'
   readonly restart: 'never' | 'on-failure' | 'always'
-  /** Whether `meup up` starts it again when its files change. */
+  /** Whether `meup up` restarts the program when its files change. */
   readonly watch: boolean
-  /** Milliseconds until it is reported as late; absent = the usual time. It is never given up. */
+  /**
+   * Milliseconds until the program is reported as late; absent = the default. A late program is not stopped.
+   */
   readonly startTimeoutMs?: number
 }
 
 /** A coding agent that speaks ACP. */
 export interface AcpProgram extends Command, StartLimit {
   readonly kind: 'acp'
-  /** The mode of its sessions. */
+  /** The mode of the agent's ACP sessions. */
   readonly mode?: string
   readonly sessions: 'shared' | 'asker'
-  /** Reaction to a tool that ran without a permission request and without the capability. */
+  /** Reaction to a tool that ran without a permission request and without the capability for it. */
   readonly unasked: 'stop' | 'report'
-  /** Its npm package, if known. */
+  /** The agent's npm package, if known. */
   readonly package?: string
 }
 
-/** A first start may install packages or pull an image. */
+/** Long, because a first start may install packages or pull an image. */
 const defaultStartTimeout = '120s'
 
 const defaultCapabilities: readonly Capability[] = [Kind.chat]
-/** Capabilities of an MCP server: results, notifications about its work, and questions about a call [MEUP-3]. */
+/**
+ * Default capabilities of an MCP server: results, progress notifications, and elicitations during a call
+ * [MEUP-3].
+ */
 const mcpCapabilities: readonly Capability[] = [
   Kind.mcpResponse,
   { kind: Kind.mcpRequest, payload: { method: ['notifications/**', 'elicitation/create'] } },
 ]
 
-/** Capabilities of a coding agent: it thinks, answers, and proposes what it would do. */
+/** Default capabilities of a coding agent: it thinks, answers, and proposes its actions. */
 const codingCapabilities: readonly Capability[] = [
   Kind.chat,
   'reasoning.*',
@@ -234,7 +239,7 @@ function toCallLimit({ limits }: Extract<FileParticipant, { kind: 'mcp' }>): Cal
   return limits?.callMs === undefined ? {} : { callMs: limits.callMs }
 }
 
-/** Defaults come from the named agent. */
+/** Settings that the file omits come from the agent's definition. */
 function toCodingAgent(
   participant: Extract<FileParticipant, { kind: 'acp' }>,
   directory: string,

@@ -24,7 +24,7 @@ export interface ConfigFile {
 }
 
 interface ReadOptions {
-  /** Name of the file in errors and base of relative paths; it need not exist. */
+  /** File name for error messages, and base of relative paths; the file need not exist. */
   readonly file: string
   readonly env: NodeJS.ProcessEnv
 }

@@ -5,14 +5,16 @@ export const listenPattern =
 /** An absolute HTTP URL without user and password. */
 export const addressPattern = '^https?://[^/?#@\\s]+([/?][^#\\s]*)?$'
 
-/** Location of public keys: an HTTPS or loopback address, which cannot be intercepted, or a path. */
+/** Location of public keys: an HTTPS or loopback URL, which cannot be intercepted, or a path. */
 export const keysPattern =
   '^(https://[^/?#@\\s]+([/?][^#\\s]*)?|http://(localhost|127(\\.\\d{1,3}){3}|\\[::1\\])(:\\d+)?([/?][^#\\s]*)?|(?![A-Za-z][\\w+.-]*://).+)$'
 
 /** Characters allowed in the value of an HTTP header. */
 export const headerPattern = '^[\\t\\x20-\\x7e\\x80-\\xff]*$'
 
-/** A whole number and its unit. The number of digits keeps it below 24 days, the limit of timers. */
+/**
+ * A whole number and its unit. The limit on digits keeps the duration below 24 days, the maximum of timers.
+ */
 export const durationPattern = '^(\\d{1,9}ms|\\d{1,6}s|\\d{1,4}m|\\d{1,2}h)$'
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }

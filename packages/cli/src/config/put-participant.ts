@@ -11,9 +11,9 @@ interface Placement {
 }
 
 /**
- * The text of a space.yaml with this participant added or replaced. If the participants are a block, every other line is
- * unchanged; with a flow map such as `{ ana: … }` the file is rewritten, with its comments. `undefined`: they are an alias, to
- * which nothing can be added.
+ * Returns the text of space.yaml with this participant added or replaced. With a block map of participants,
+ * other lines are unchanged; with a flow map such as `{ ana: … }`, the file is reformatted, with its comments
+ * kept. `undefined` if the map is a YAML alias, which cannot be changed.
  */
 export function putParticipant(text: string, placement: Placement): string | undefined {
   const { source } = readYaml(text)
@@ -43,7 +43,7 @@ function tryToRead(text: string): unknown {
   return problems.length === 0 ? plainValue(source) : undefined
 }
 
-/** Changes only the lines of the participant. */
+/** Changes only the participant's lines. */
 function splice(
   text: string,
   { document }: YamlSource,
@@ -71,7 +71,7 @@ function splice(
 
 const getStart = (key: unknown): number | undefined => (isScalar(key) ? key.range?.[0] : undefined)
 
-/** The end of a participant, including a comment on its last line. */
+/** The offset of a participant's end, including a comment on its last line. */
 function findEnd(text: string, { key, value }: YAMLMap['items'][number]): number {
   const node = value ?? key
   return text.slice(0, isNode(node) ? node.range?.[1] : 0).trimEnd().length

@@ -30,7 +30,9 @@ import { storage } from './storage.js'
 /** An interface, so that types inferred from the schemas can refer to it by name. */
 interface CapabilityList extends ReadonlyArray<Capability> {}
 
-/** Mistakes in a list of capabilities: the first one in each, otherwise the first in their combination. */
+/**
+ * Mistakes in a list of capabilities: of single capabilities, or, if they are valid, of the list as a whole.
+ */
 function capabilityProblems(value: unknown): ProblemInside[] {
   if (!Array.isArray(value)) return [{ pointer: '', message: 'must be a list' }]
   const each = value.flatMap((capability: Capability, i) =>
@@ -52,7 +54,7 @@ function compileCapabilityList(list: readonly Capability[]): ProblemInside[] {
   }
 }
 
-/** Mistakes in well-formed rules: the first one in each, otherwise the first in their combination. */
+/** Mistakes in rules: of single rules, or, if they are valid, of the rules as a whole. */
 function safetyProblems({ rules, policy }: Pick<SafetySettings, 'rules' | 'policy'>): ProblemInside[] {
   const each = [
     ...rules.flatMap((rule, index) => inOne({ rules: [rule] }, `/rules/${index}`)),
@@ -99,13 +101,13 @@ const shape = map({
 })
 export type FileSafety = Static<typeof shape>
 
-/** Rules can only be tried if they have the right shape. */
+/** Rules are compiled only if they have the right shape. */
 const usable = checked('meup.safety', (value) =>
   Value.Check(shape, value) ? safetyProblems(toRules(value)) : [],
 )
 const safety = Type.Intersect([shape, usable])
 
-/** Fills in the defaults. */
+/** Fills in defaults. */
 export const toRules = ({
   rules = [],
   policy = [],
@@ -118,7 +120,7 @@ const listen = Type.String({
   pattern: listenPattern,
   description: 'HOST:PORT, such as 127.0.0.1:8080 or "[::1]:8080"',
 })
-/** Compared as a whole with what browsers send. */
+/** Must equal the `Origin` header of browsers. */
 const origin = Type.String({
   pattern: '^[a-z][a-z0-9+.-]*://[^/\\sA-Z]+$',
   description: 'an origin in lower case and without a path, such as https://app.example',
@@ -219,7 +221,7 @@ const codingAgent = {
   unasked: Type.Optional(oneOf('stop', 'report')),
 }
 
-/** Limits of an MCP server besides its rates. */
+/** Limits that only MCP servers have, besides rates. */
 const serverLimits = {
   limits: Type.Optional(map({ rates: Type.Optional(rates), callMs: Type.Optional(atLeast(1)) })),
 }

@@ -4,10 +4,12 @@ import { makeTokenFolder, replaceFile } from './tokens.js'
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/** The folder next to the configuration file whose file `<NAME>` has the value of `${NAME}`. */
+/**
+ * The folder of secrets, next to the configuration file: its file `<NAME>` contains the value of `${NAME}`.
+ */
 export const getSecretFolder = (directory: string): string => join(directory, '.meup', 'secrets')
 
-/** Values for variables of space.yaml, by name. Throws errors of the file system. */
+/** Reads the secrets that space.yaml may use as variables, by name. Throws errors of the file system. */
 export function readSecrets(directory: string): Record<string, string> {
   const folder = getSecretFolder(directory)
   const files = listFiles(folder).filter((name) => variableName.test(name))
@@ -26,7 +28,7 @@ function listFiles(folder: string): string[] {
   }
 }
 
-/** Writes values for variables of space.yaml, each into a file that only its owner may read. */
+/** Writes secrets, each into a file that only its owner may read. */
 export function writeSecrets(directory: string, secrets: Readonly<Record<string, string>>): void {
   if (Object.keys(secrets).length === 0) return
   makeTokenFolder(directory)

@@ -1,13 +1,13 @@
 import { Kind, type TProperties, type TSchema, type TString, Type, TypeRegistry } from '@sinclair/typebox'
 
-/** A mistake inside a value of the right shape. */
+/** A mistake inside a value whose type is right. */
 export interface ProblemInside {
   /** JSON pointer into the value. */
   readonly pointer: string
   readonly message: string
 }
 
-// A description completes the sentence "must be …", which validate.ts writes.
+// The schemas' descriptions complete the sentence "must be …", which validate.ts writes.
 
 export const flag = Type.Boolean({ description: 'true or false' })
 export const text = Type.String({ description: 'text; numbers, true and false need quotes here' })
@@ -27,7 +27,9 @@ export const list = <T extends TSchema>(items: T) => Type.Array(items, { descrip
 export const map = <T extends TProperties>(keys: T) =>
   Type.Object(keys, { additionalProperties: false, description: 'a map of keys and values' })
 
-/** A map of at least `least` things by name; `names` completes "must be …" for a name. */
+/**
+ * A map of names to values, with at least `least` entries; `names` completes "must be …" for an invalid name.
+ */
 export const named = <T extends TSchema>(name: TString, names: string, values: T, least = 0) =>
   Type.Record(name, values, {
     additionalProperties: false,
@@ -36,11 +38,13 @@ export const named = <T extends TSchema>(name: TString, names: string, values: T
     description: `a map of names and values${least > 0 ? `, with ${least} or more` : ''}`,
   })
 
-/** Maps whose key `kind` says which other keys they have; `kinds` completes "must be …" for it. */
+/**
+ * A union of maps, discriminated by their key `kind`; `kinds` completes "must be …" for an unknown `kind`.
+ */
 export const byKind = <T extends TSchema[]>(kinds: string, variants: [...T]) =>
   Type.Union(variants, { kinds, description: 'a map of keys and values' })
 
-/** A key that is not allowed; only its description matters. */
+/** A key that is not allowed; its description is the error message. */
 export const refusedKey = (description: string) => Type.Optional(Type.Never({ description }))
 
 /** Defines a custom schema; `problemsIn` lists the mistakes in a value. */

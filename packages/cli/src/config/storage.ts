@@ -5,15 +5,15 @@ import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { type Check, fail, pass } from './check.js'
 import { byKind, map, oneOf, word } from './shapes.js'
 
-/** A storage backend: its settings in `space.yaml`, and its operations for commands. Loaded on demand. */
+/** A storage backend: its settings in `space.yaml`, and functions that load the implementation on demand. */
 interface Backend<Schema extends TObject, Settings> {
   readonly schema: Schema
   /** Fills in the defaults; paths become absolute. */
   settings(file: Static<Schema>, directory: string): Settings
-  /** For `meup check` and `meup doctor`. */
+  /** Describes the settings, for `meup space validate` and `meup doctor`. */
   format(settings: Settings): string
   load(settings: Settings, logger: Logger): Promise<() => Promise<LogStore>>
-  /** Checks of `meup doctor` in addition to the file at `path`. */
+  /** Checks of `meup doctor`, in addition to those of the file at `path`. */
   check?(settings: Settings, spaces: readonly string[]): Promise<Check[]>
 }
 
@@ -52,7 +52,7 @@ const server = Type.String({
   description: 'an address such as nats://127.0.0.1:4222; credentials belong in a file',
 })
 
-/** A log that several machines share; `path` is that of the replica on this machine. */
+/** A replicated log on NATS JetStream; `path` is the file of the local replica. */
 const jetstream = backend({
   schema: map({
     kind: oneOf('jetstream'),
@@ -85,7 +85,7 @@ const jetstream = backend({
 
 function checkServer({ server, found }: JetStreamReport['servers'][number]): Check {
   if (typeof found === 'string') return pass('nats', `${server} answers (version ${found}, with JetStream)`)
-  // The message of a refusal contains the remedy.
+  // Other messages contain their remedy.
   const advice =
     found.code === 'unavailable' ? 'is it running, and is this its address? (storage.servers)' : 'see above'
   return fail('nats', found.message, advice)
@@ -110,7 +110,7 @@ function checkStream({ stream, spaces, found }: JetStreamReport['streams'][numbe
   )
 }
 
-/** Every backend that `meup` can open, by the word in `storage.kind`. */
+/** All backends, by `storage.kind`. */
 const backends = { memory, sqlite, jetstream }
 type Backends = typeof backends
 type StorageKind = keyof Backends
@@ -124,7 +124,7 @@ export const storage = byKind(
   Object.values(backends).map(({ schema }) => schema) as [Backends[StorageKind]['schema']],
 )
 
-/** The functions of a backend take the settings of its own kind. */
+/** Type assertion: settings are only passed to the backend of their own kind. */
 const backendOf = ({ kind }: { kind: StorageKind }) =>
   backends[kind] as unknown as Omit<Backend<TObject, StorageSettings>, 'settings'> & {
     settings(file: FileStorage, directory: string): StorageSettings
@@ -135,13 +135,13 @@ export const toStorage = (file: FileStorage, directory: string): StorageSettings
 
 export const formatStorage = (settings: StorageSettings): string => backendOf(settings).format(settings)
 
-/** Returns what opens the store. */
+/** Loads the backend; the returned function opens the store. */
 export const loadBackend = (settings: StorageSettings, logger: Logger): Promise<() => Promise<LogStore>> =>
   backendOf(settings).load(settings, logger)
 
 export const checkStorage = async (settings: StorageSettings, spaces: readonly string[]): Promise<Check[]> =>
   (await backendOf(settings).check?.(settings, spaces)) ?? []
 
-/** Path of the log or of its replica; `undefined` = it is in memory. */
+/** Path of the log, or of its local replica; `undefined` if the log is in memory. */
 export const logPath = (settings: StorageSettings): string | undefined =>
   'path' in settings ? settings.path : undefined

@@ -8,7 +8,7 @@ export class TokenError extends Error {
 }
 
 export interface TokenOptions {
-  /** Name of the folder of the tokens, for a configuration with several spaces. */
+  /** Folder name below `.meup/tokens`, if the configuration has several spaces. */
   readonly space?: string
   /** Called for usable tokens that are weak or exposed. */
   readonly warn?: (message: string) => void
@@ -45,7 +45,7 @@ export function ensureTokens(
     const shared = `${owners.join(' and ')} have the same token in ${folder}: give each its own`
     put(id, instead(id, new TokenError(shared)))
   }
-  // A shared token cannot identify a participant.
+  // A token shared by several participants identifies none of them.
   for (const { id } of findSharedTokens(tokens)) tokens.delete(id)
   return Object.fromEntries(tokens)
 }
@@ -63,7 +63,7 @@ function ensureToken(file: string, warn: (message: string) => void): string | un
   return read.token
 }
 
-/** A token identifies one participant. On case-insensitive file systems `ana` and `Ana` would share a file. */
+/** Participants with equal tokens. On case-insensitive file systems, `ana` and `Ana` share a token file. */
 function findSharedTokens(tokens: ReadonlyMap<string, string>): { id: string; owners: string[] }[] {
   const owners = new Map<string, string[]>()
   for (const [id, token] of tokens) owners.set(token, [...(owners.get(token) ?? []), id])
@@ -72,20 +72,20 @@ function findSharedTokens(tokens: ReadonlyMap<string, string>): { id: string; ow
     .flatMap((ids) => ids.map((id) => ({ id, owners: ids })))
 }
 
-/** State of a participant's token file. A revoked file is kept, so that no new token is created for it. */
+/** State of a participant's token file. A revoked token leaves its file, so that no new token is created. */
 export type TokenState =
   | { readonly state: 'valid'; readonly token: string }
   | { readonly state: 'missing' | 'revoked' }
   | { readonly state: 'unusable'; readonly problem: string }
 
 const minTokenChars = 16
-/** Content of the file of a revoked token; too short to be accepted as a token. */
+/** Content that marks a token as revoked; too short to be accepted as a token. */
 const revokedMarker = 'revoked'
 /** Characters allowed in an HTTP header, and in the name of a WebSocket subprotocol [MEUP-5.1]. */
 const headerSafe = /^[\x21-\x7e]+$/
 const subprotocolSafe = /^[\w!#$%&'*+.^`|~-]+$/
 
-/** Path of a token file; `space` only for a configuration with several spaces. */
+/** Path of a token file; `space` is given only if the configuration has several spaces. */
 export const getTokenPath = (directory: string, participant: string, space = ''): string =>
   join(directory, '.meup', 'tokens', space, participant)
 
@@ -131,7 +131,7 @@ export const createToken = (file: string): void => createOnce(file, freshToken()
 /** Replaces the token atomically: a reader sees either the old or the new one. */
 export const replaceToken = (file: string): void => replaceFile(file, freshToken())
 
-/** Replaces the token by the marker of a revoked one. */
+/** Replaces the token with a marker that means revoked. */
 export const revokeToken = (file: string): void => replaceFile(file, `${revokedMarker}\n`)
 
 const freshToken = (): string => `${randomBytes(32).toString('base64url')}\n`
@@ -141,7 +141,7 @@ export function replaceFile(file: string, content: string, mode = 0o600): void {
   renameSync(writeDraft(file, content, mode), file)
 }
 
-/** Links instead of renaming, because a link never overwrites: two concurrent starts read the same token. */
+/** Creates a file with `link`, which never overwrites: concurrent starts agree on one token. */
 function createOnce(file: string, content: string, mode: number): void {
   if (statSync(file, { throwIfNoEntry: false }) !== undefined) return
   const draft = writeDraft(file, content, mode)

@@ -23,7 +23,7 @@ function toFindings(errors: Iterable<ValueError>): ConfigFinding[] {
   return [...errors].flatMap(toFinding)
 }
 
-/** Chooses the message for an error; the schemas contain the texts. */
+/** Converts a schema error. Messages come from descriptions in the schema. */
 function toFinding(error: ValueError): ConfigFinding[] {
   const { schema, value } = error
   const path = parsePointer(error.path)
@@ -39,20 +39,23 @@ function toFinding(error: ValueError): ConfigFinding[] {
         return { path: [...path, ...parsePointer(pointer)], message, at: 'value' }
       })
     case ValueErrorType.Intersect:
-      return [] // Its parts have reported the mistakes.
+      return [] // The members of the intersection have reported the mistakes.
     case ValueErrorType.Union:
       if (typeof schema.kinds === 'string' && isMapValue(value)) return explainVariants(error, value, path)
   }
   return [{ path, message: `must be ${description}`, at: 'value' }]
 }
 
-/** Reports the mistakes in the variant that `kind` names, or in `kind` itself and the keys common to all variants. */
+/**
+ * Reports the mistakes of the variant that `kind` names; if there is none, of `kind` itself and of keys
+ * common to all variants.
+ */
 function explainVariants(error: ValueError, value: Record<string, unknown>, path: YamlPath): ConfigFinding[] {
   const variants: readonly TObject[] = error.schema.anyOf
   const chosen = variants.flatMap(({ properties: { kind } }, i) =>
     kind && Value.Check(kind, value.kind) ? [toFindings(error.errors[i] ?? [])] : [],
   )
-  // Among variants of one kind, the one with the fewest mistakes is assumed.
+  // If several variants match `kind`, assume the one with the fewest mistakes.
   const [inside] = chosen.sort((a, b) => a.length - b.length)
   if (inside !== undefined) return inside
   const missing = value.kind === undefined
@@ -61,7 +64,7 @@ function explainVariants(error: ValueError, value: Record<string, unknown>, path
   const common = last.filter((one) =>
     others.every((findings) => findings.some((other) => isSamePlace(one, other))),
   )
-  // Unknown keys may belong to the kind that was meant.
+  // If `kind` is wrong, unknown keys may belong to the intended kind, so they are not reported.
   const certain = common.filter(({ at }) => missing || at === 'value')
   return [{ path: [...path, 'kind'], message, at: 'value' }, ...certain]
 }
@@ -73,7 +76,7 @@ function explainKey(schema: TSchema, path: YamlPath): ConfigFinding {
   return unknownKey(path, offeredKeys(schema))
 }
 
-/** The keys of a map, except those that the schema only lists to reject them. */
+/** Allowed keys of a map, without those that the schema lists only to reject them. */
 function offeredKeys({ properties }: TSchema): string[] {
   return Object.keys(properties).filter((key) => !KindGuard.IsNever(properties[key]))
 }
@@ -86,7 +89,7 @@ function unknownKey(path: YamlPath, known: readonly string[]): ConfigFinding {
   return { path, message: `is not known here; ${hint}`, at: 'key' }
 }
 
-/** A JSON pointer as keys. */
+/** Splits a JSON pointer into keys. */
 function parsePointer(pointer: string): string[] {
   const segments = pointer.split('/').slice(1)
   return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))

@@ -21,7 +21,7 @@ export interface YamlSource {
 /** Keys and indexes from the root. */
 export type YamlPath = readonly string[]
 
-/** A mistake in a value or in its key. */
+/** A mistake at a value or its key. */
 export interface ConfigFinding {
   readonly path: YamlPath
   readonly message: string
@@ -49,7 +49,7 @@ export function locate(
   return { line, column: col }
 }
 
-/** The node at a path; `undefined` if there is none. */
+/** The node at a path; `undefined` if it is missing. */
 function find({ document }: YamlSource, path: YamlPath): { key: unknown; value: unknown } | undefined {
   let found: { key: unknown; value: unknown } | undefined = { key: undefined, value: document.contents }
   for (const segment of path) {
@@ -63,7 +63,7 @@ const getKeyText = (key: unknown): string => String(isScalar(key) ? key.value : 
 
 const getOffset = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined)
 
-/** The last of duplicate keys counts, as in the plain value. */
+/** Finds a child node. As in `plainValue`, the last of duplicate keys wins. */
 function findChild(
   node: unknown,
   segment: string,
@@ -79,11 +79,11 @@ function findChild(
 interface Reading {
   readonly source: YamlSource
   readonly problems: ConfigProblem[]
-  /** Whether its values can be validated in spite of the problems. */
+  /** Whether values can be validated in spite of the problems. */
   readonly readable: boolean
 }
 
-/** Mistakes that do not change the meaning of the rest of the file. */
+/** Errors that leave the meaning of the rest of the file intact. */
 const recoverableCodes = ['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']
 
 const advice: Readonly<Record<string, string>> = {
@@ -129,7 +129,7 @@ export function plainValue({ document }: YamlSource): unknown {
 const createEmptyFileProblem = (source: YamlSource): ConfigProblem =>
   createProblem(source, 0, 'the file is empty; begin with version: 1 and space: <name>')
 
-/** Unresolved aliases, and aliases that would expand to an excessive size. */
+/** Unresolved aliases, and aliases that expand too often. */
 function findAliasProblems(source: YamlSource): ConfigProblem[] {
   const offsets: number[] = []
   const problems: ConfigProblem[] = []
@@ -157,7 +157,7 @@ function createProblem({ lines }: YamlSource, offset: number, message: string): 
   return { line, column: col, path: '', message }
 }
 
-/** Removes errors that follow from the one before: on the same line, or with the same message. */
+/** Removes consequential errors: those on the same line as the previous one, or with the same message. */
 function removeRepeated(problems: readonly ConfigProblem[]): ConfigProblem[] {
   return problems.filter(({ line, message }, i) => {
     const before = problems[i - 1]
@@ -165,7 +165,7 @@ function removeRepeated(problems: readonly ConfigProblem[]): ConfigProblem[] {
   })
 }
 
-/** `$${`, `${…}`, and a `${` that is never closed. */
+/** Matches `$${`, `${…}`, and an unclosed `${`. */
 const variableReference = /\$\$\{|\$\{([^}]*)\}|\$\{/g
 const variableContent = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
 
@@ -205,13 +205,13 @@ function expandText(text: string, env: NodeJS.ProcessEnv, problems: string[]): s
 /** Position of a setting in the file. */
 interface SettingOrigin {
   readonly line: number
-  /** Environment variables in its value. */
+  /** Names of environment variables in the value. */
   readonly variables: readonly string[]
 }
 
 const reference = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)/g
 
-/** `undefined` = the file does not set it. */
+/** Returns `undefined` if the file does not set the path. */
 export function findYamlOrigin(source: YamlSource, path: YamlPath): SettingOrigin | undefined {
   const found = find(source, path)
   if (found === undefined) return undefined
@@ -222,7 +222,7 @@ export function findYamlOrigin(source: YamlSource, path: YamlPath): SettingOrigi
   }
 }
 
-/** The text of a setting as written: `${NAME}` is not expanded, so that no secret is shown. */
+/** The text of a setting as written; `${NAME}` stays unexpanded, so that no secret is shown. */
 export function readWrittenText(source: YamlSource, path: YamlPath): string {
   return textsIn(find(source, path)?.value).join(' ')
 }

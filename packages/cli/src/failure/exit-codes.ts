@@ -1,4 +1,3 @@
-/** Exit codes. */
 export const exitCodes = {
   ok: 0,
   error: 1,
@@ -9,9 +8,9 @@ export const exitCodes = {
   timeout: 6,
   rejected: 7,
   auditMismatch: 8,
-  /** An agent said that it could not answer. */
+  /** The agent replied that it could not answer. */
   noAnswer: 9,
   interrupted: 130,
-  /** As of a program that SIGPIPE ended. */
+  /** The shell's exit code for a program killed by SIGPIPE. */
   brokenPipe: 141,
 } as const

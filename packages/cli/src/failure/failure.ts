@@ -5,12 +5,12 @@ type Placeholder<Text extends string> = Text extends `${string}{${infer Name}}${
   ? Name | Placeholder<Rest>
   : never
 
-/** A value for each `{name}` of a row. */
+/** Values for the placeholders `{name}` of a failure. */
 type Values<Name extends FailureName> = Readonly<
   Record<Placeholder<(typeof failures)[Name]['says'] | (typeof failures)[Name]['remedy']>, string>
 >
 
-/** A failure of the table. Its message is one sentence: what happened, then the next step. */
+/** An error listed in `failures`. Its message says what happened, then the next step. */
 export class Failure<Name extends FailureName = FailureName> extends Error {
   override readonly name = 'Failure'
   readonly code: Name
@@ -24,7 +24,7 @@ export class Failure<Name extends FailureName = FailureName> extends Error {
   }
 }
 
-/** The sentence of a row. */
+/** The failure's message with its placeholders filled in, without the remedy. */
 export function describeFailure<Name extends FailureName>(name: Name, values: Values<Name>): string {
   const texts: Readonly<Record<string, string>> = values
   return `${failures[name].says}; ${getRemedy(name)}`.replace(
@@ -33,5 +33,5 @@ export function describeFailure<Name extends FailureName>(name: Name, values: Va
   )
 }
 
-/** The next step of a row. */
+/** The next step, as plain text. */
 export const getRemedy = (name: FailureName): string => failures[name].remedy.replaceAll('`', '')

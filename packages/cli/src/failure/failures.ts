@@ -1,20 +1,20 @@
 import { exitCodes } from './exit-codes.js'
 
-/** A failure that newcomers may meet, listed in a section of docs/troubleshooting.md. */
+/** A failure that new users may meet; documented in docs/troubleshooting.md. */
 export interface FailureRow {
   readonly when: 'start' | 'files' | 'connect' | 'agents'
   /** The printed message; `{name}` is a placeholder for a value. */
   readonly says: string
   readonly cause: string
-  /** The next step, in Markdown; also printed if this command writes the message. */
+  /** The next step, in Markdown; also part of the message if this program prints it. */
   readonly remedy: string
-  /** The exit code, if the failure ends the command; absent = 1. */
+  /** The exit code if the failure ends the command; default 1. */
   readonly exit?: (typeof exitCodes)[keyof typeof exitCodes]
 }
 
 /**
- * Every failure of start, files, connection and agents. docs/troubleshooting.md is written from this table by `pnpm tables`, and
- * test/scenarios/mistakes.test.ts makes the mistakes that lead to each row.
+ * All documented failures. `pnpm tables` writes docs/troubleshooting.md from this table, and
+ * test/scenarios/mistakes.test.ts causes each of them.
  */
 export const failures = {
   old_node: {

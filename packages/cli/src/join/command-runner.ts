@@ -56,7 +56,7 @@ import {
 } from './pending-proposals.js'
 import { type CommandName, helpLines } from './slash-commands.js'
 
-/** The objects that commands act on. */
+/** Objects that slash commands use. */
 interface CommandContext {
   readonly space: SpaceClient
   readonly flags: ConnectionFlags
@@ -69,7 +69,7 @@ interface CommandContext {
 
 const masked = /\[(?:redacted|withheld)/
 
-/** Runs slash commands. Rejects with messages for people. */
+/** Runs slash commands. Rejects with messages that are shown to the user. */
 export class CommandRunner {
   readonly #context: CommandContext
   readonly #http: HttpClient
@@ -143,7 +143,7 @@ export class CommandRunner {
     }
   }
 
-  /** Returns a line for people. */
+  /** Copies the latest answer, or a code block of it; returns the message for the user. */
   #copy([what, number]: readonly string[]): string {
     const { answers, view } = this.#context
     if (answers.text === undefined) return 'no other participant has said anything yet'
@@ -158,7 +158,7 @@ export class CommandRunner {
     return `✓ ${text.length.toLocaleString('en')} characters are copied, if your terminal allows it`
   }
 
-  /** Explains an act; where several are meant, the one that is chosen. */
+  /** Explains an act; asks for a choice if the reference is ambiguous. */
   async #explain(ref: string): Promise<void> {
     const { view } = this.#context
     const acts = await findActs(this.#http, ref)
@@ -168,14 +168,17 @@ export class CommandRunner {
     if (act !== undefined) view.print(formatExplanation(await explainAct(this.#http, act), this.#http))
   }
 
-  /** The participants as the gateway lists them: without the right to read envelopes to others, pauses would be missed otherwise. */
+  /**
+   * The participants from the gateway's HTTP list: without the right to read all envelopes, the connection
+   * misses pauses.
+   */
   async #participants(start: string): Promise<string[]> {
     const { space } = this.#context
     const { participants } = await this.#http.readParticipants()
     return participantLines({ participants, runs: space.runs, now: space.gatewayTime() }, start)
   }
 
-  /** Interrupts the run that answers this participant, or a chosen one; `number` is its position from 1. */
+  /** Interrupts the run that answers this participant, or the run at position `number`, from 1. */
   async interrupt(number?: string): Promise<void> {
     const { view, interrupting } = this.#context
     const { runs, areMine } = interrupting.choices()
@@ -190,7 +193,7 @@ export class CommandRunner {
     if (run !== undefined) view.notify(await interrupting.stop(run))
   }
 
-  /** A single run that answers this participant is chosen without asking; a run of others never is. */
+  /** Returns the index of the run to interrupt. Does not ask if a single run answers this participant. */
   async #choice(number: string | undefined, names: string[], areMine: boolean): Promise<number | undefined> {
     if (number !== undefined) {
       const at = Number(number) - 1
@@ -217,17 +220,19 @@ export class CommandRunner {
     const { view, pending } = this.#context
     const proposal = findByPrefix(pending.list(), start, 'proposal')
     if (proposal !== undefined && !pending.isShown(proposal.id)) return view.notify(notShown)
-    // For a proposal that is no longer open, the decider is shown.
+    // If the proposal is no longer open, the message names its decider.
     view.notify(await this.#decisions.approve(proposal?.id ?? start, pending))
   }
 
-  /** Whether `y` and `n` are decisions: there is one to decide, or was when the line was begun. */
+  /** Whether `y` and `n` are decisions: a proposal is open, or was when the user began the line. */
   get isDeciding(): boolean {
     const { view, pending } = this.#context
     return pending.offer() !== undefined || pending.endedAt >= (view.typedSince ?? Date.now())
   }
 
-  /** Decides the proposal that the last line names: `y` or `n`, which asks why. */
+  /**
+   * Decides the proposal that the last printed line names: `y` approves, `n` rejects and asks for a reason.
+   */
   async decide(word: 'y' | 'n'): Promise<void> {
     const { view, pending } = this.#context
     const offer = pending.offer()
@@ -247,7 +252,7 @@ export class CommandRunner {
     if (why !== undefined) view.notify(await this.#decisions.reject(proposal.id, why.trim()))
   }
 
-  /** `/always [proposal] [name=value…] [for:1h]`; without values and a time it asks for them. */
+  /** `/always [proposal] [name=value…] [for:1h]`; asks for the terms if none are given. */
   async #allowAlways(words: readonly string[]): Promise<void> {
     const { view, pending } = this.#context
     const form = '/always <proposal> [name=value…] [for:1h]'
@@ -272,7 +277,9 @@ export class CommandRunner {
     return Promise.resolve(undefined)
   }
 
-  /** The arguments to allow, the narrowest first, and the expiry; `undefined` = not at all. */
+  /**
+   * Asks which arguments to allow, narrowest choice first, and until when; `undefined` if the user cancels.
+   */
   async #askTerms(
     recipient: string,
     capability: Capability,
@@ -282,7 +289,7 @@ export class CommandRunner {
     const { value } = redact(args, defaultGuard)
     const shown = isObject(value) ? value : {}
     const values = Object.entries(isObject(args) ? args : {}).filter(
-      // Masked or shortened values cannot be compared.
+      // Masked or truncated values cannot be compared with those of later calls.
       (entry): entry is [string, string | number | boolean] =>
         ['string', 'number', 'boolean'].includes(typeof entry[1]) && shown[entry[0]] === entry[1],
     )
@@ -304,7 +311,7 @@ export class CommandRunner {
     return { ...narrowed, ...expiry(minutes, Date.now()) }
   }
 
-  /** How much models are to think about what is said; `undefined`: as they are set. */
+  /** How much models are to think about this participant's messages; `undefined` = each model's default. */
   thinkingLevel: ThinkingLevel | undefined
 
   #think(word: string | undefined): void {
@@ -316,7 +323,7 @@ export class CommandRunner {
     )
   }
 
-  /** Hides the thoughts of a run's owner from everyone, or shows them again. */
+  /** Hides the thoughts of a run from everyone, or shows them again. */
   async #setVisibility(named: string | undefined, isShown: boolean): Promise<void> {
     const { space, view } = this.#context
     const owner = named?.replace(/^@/, '')
@@ -325,14 +332,14 @@ export class CommandRunner {
     if (runs.length === 0) return view.notify('no agent thinks at present')
     const verb = isShown ? 'show' : 'hide'
     const names = runs.map((run) => `${verb} what ${run.owner} thinks ${isShown ? 'to' : 'from'} everyone`)
-    // Without a prompt, the name is required.
+    // Without a prompt to choose with, the name is required.
     const isNamed = view.lines === undefined && owner !== undefined
     const at = isNamed ? runs.length - 1 : await view.ask('for everyone?', names)
     const run = at === undefined ? undefined : runs[at]
     if (run !== undefined) await space.setVisibility(run.context, isShown)
   }
 
-  /** Asks about a thought, in a separate run. */
+  /** Asks the agent about a thought, in a separate run. */
   async #askAbout(argument: string): Promise<void> {
     const [, ref = '', text = ''] = /^(#\d+)\s+([\s\S]*)$/.exec(argument) ?? []
     if (text.trim() === '') throw new UsageError('/ask #<seq of a thought> <question>')
@@ -344,7 +351,7 @@ export class CommandRunner {
     await this.#context.space.chat(quoteThought(thought, text.trim()), about)
   }
 
-  /** Adds a thought to a run, about its latest one. */
+  /** Contributes a thought to a run, in reply to its latest one. */
   async #reply(argument: string): Promise<void> {
     const { space, view, interrupting } = this.#context
     const [, owner, text = ''] = /^(?:@(\S+)\s+)?([\s\S]*)$/.exec(argument) ?? []
@@ -361,7 +368,7 @@ export class CommandRunner {
     await space.contribute(run.context, text.trim(), to === undefined ? {} : { to })
   }
 
-  /** Other commands do not wait until the agent is done: its model may take a while. */
+  /** Not awaited, so that other commands can run: the agent's model may take a while. */
   async #compact(named: string | undefined): Promise<void> {
     const { space, view } = this.#context
     const agent = named?.replace(/^@/, '') ?? (await findLatestAnswerer(this.#http))
@@ -384,7 +391,10 @@ export class CommandRunner {
     this.#context.view.notify(await this.#decisions.reject(start, why.join(' ')))
   }
 
-  /** Grants the missing capability of a refused call: of the refusal with this seq, or of the last refusal of another participant. */
+  /**
+   * Grants the capability that a refused call lacked: of the refusal with this seq, or of another
+   * participant's last refusal.
+   */
   async #allow(number: string | undefined): Promise<void> {
     const { space, view } = this.#context
     const form = '/allow [refusal], with its number in the log'
@@ -404,7 +414,7 @@ export class CommandRunner {
           : `#${seq} is not a refusal that you may allow`,
       )
     }
-    // Masked arguments match nothing.
+    // A masked value matches no later call, so it is omitted.
     const args = Object.entries(isObject(attemptedArguments) ? attemptedArguments : {}).filter(
       ([, value]) => typeof value === 'string' && !masked.test(value),
     )
@@ -418,7 +428,7 @@ export class CommandRunner {
   }
 
   async #grant(argument: string): Promise<void> {
-    // A capability as JSON may contain spaces.
+    // A capability written as JSON may contain spaces.
     const words: string[] = argument.match(/\{.*\}|\S+/g) ?? []
     const span = words.find((word) => /^for:/.test(word))?.slice('for:'.length)
     const [recipient = '', ...named] = words.filter((word) => !/^for:/.test(word))
@@ -446,16 +456,19 @@ export class CommandRunner {
   }
 }
 
-/** Characters that terminals take as the content of a clipboard. */
+/** Maximum characters that terminals accept for the clipboard. */
 const maxCopyChars = 70_000
 
-/** Milliseconds that an agent may take to compact its memory. */
+/** Maximum milliseconds for an agent to compact its memory. */
 const compactMs = 300_000
 
 const notShown =
   'not all of it was shown, so it cannot be approved yet: Ctrl+P shows it, or says where all of it is shown'
 
-/** Reads `path=report* euros=42 for:1h`; a number is one where the proposed argument is. Throws `UsageError`. */
+/**
+ * Parses `path=report* euros=42 for:1h`; a value is a number if the proposed argument is one. Throws
+ * `UsageError`.
+ */
 function readTerms(words: readonly string[], args: unknown): AlwaysOptions {
   const proposed = isObject(args) ? args : {}
   const read = (name: string, value: string): string | number | boolean => {
@@ -474,13 +487,13 @@ function readTerms(words: readonly string[], args: unknown): AlwaysOptions {
   }
 }
 
-/** Throws `UsageError` if there are none. */
+/** Throws `UsageError` if the list is empty. */
 function requireSome<Item>(items: readonly Item[], form: string): readonly Item[] {
   if (items.length === 0) throw new UsageError(form)
   return items
 }
 
-/** Reads the words of `/filter`. Throws `UsageError`. */
+/** Parses the arguments of `/filter`. Throws `UsageError`. */
 function parseFilter(words: readonly string[]): ViewFilter {
   const named = (name: string): string | undefined =>
     words.find((word) => word.startsWith(`${name}:`))?.slice(name.length + 1)
@@ -495,14 +508,14 @@ function parseFilter(words: readonly string[]): ViewFilter {
   return words.length === 0 ? filter : { ...filter, name: words.join(' ') }
 }
 
-/** How much the gateway has not sent to this connection. */
+/** Describes how much the gateway has withheld from this connection because of its filter. */
 function formatSuppressed({ subscription }: WelcomePayload): string {
   const { envelopes, bytes } = subscription.suppressed
   const size = bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
   return `${envelopes.toLocaleString('en')} envelopes (${size}) kept back so far`
 }
 
-/** The lines of `/reasoning <argument>`: for the participant that answered last, or the one named with `@`. */
+/** The output of `/reasoning`, about the agent named with `@`, otherwise the one that answered last. */
 async function inspect(argument: string, http: HttpClient, live: LiveTurns, style: Style): Promise<string[]> {
   const words = argument.split(/\s+/)
   const named = words.find((word) => word.startsWith('@'))?.slice(1)
@@ -516,10 +529,10 @@ async function inspect(argument: string, http: HttpClient, live: LiveTurns, styl
   return reasoningCommand(asked, { turns, isActive }, style)
 }
 
-/** Default and maximum number of envelopes. */
+/** Default and maximum number of envelopes of `/replay`. */
 const [defaultReplayed, maxReplayed] = [50, 1000]
 
-/** The lines of `/replay <argument>`: the last envelopes, or `<from>-<to>`. Throws `UsageError`. */
+/** The output of `/replay`: the latest envelopes, or those of `<from>-<to>`. Throws `UsageError`. */
 async function replayLines(argument: string, http: HttpClient, lines: LineRenderer): Promise<string[]> {
   const envelopes = await readPart(argument, http)
   const [first, last] = [envelopes[0]?.seq, envelopes.at(-1)?.seq]
@@ -543,12 +556,12 @@ async function readPart(argument: string, http: HttpClient): Promise<AnyEnvelope
   return found.reverse()
 }
 
-/** Participants in one list. */
+/** Maximum number of participants in a list. */
 const maxListed = 50
-/** Columns of a name, and of capabilities. */
+/** Columns of a name, and of its capabilities. */
 const [maxNameColumns, maxListColumns] = [30, 60]
 
-/** Signs before the names, by state. */
+/** Symbol before a participant's name, by its state. */
 const stateSigns: Readonly<Record<StateText['name'], string>> = {
   here: '●',
   away: '○',
@@ -560,7 +573,7 @@ const stateSigns: Readonly<Record<StateText['name'], string>> = {
   resting: '✗',
 }
 
-/** The lines of `/participants`, present ones first. `start`: prefix of their names; `now`: by the gateway's clock. */
+/** The output of `/participants`, present ones first. `start`: prefix of their ids; `now`: gateway time. */
 export function participantLines(
   { participants, runs, now }: Pick<SpaceClient, 'participants' | 'runs'> & { readonly now: number },
   start: string,

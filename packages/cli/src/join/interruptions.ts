@@ -2,7 +2,7 @@ import type { SpaceClient } from '@meup/agent-sdk'
 import { AskedRuns, Bounded, brief, payloadText } from '@meup/folds'
 import { type AnyEnvelope, contextRoot, isThought, Kind } from '@meup/protocol'
 
-/** Questions and runs that are remembered. */
+/** Maximum number of remembered questions and runs. */
 const maxRemembered = 1000
 
 interface Interruptible {
@@ -16,9 +16,9 @@ export class RunInterrupter {
   readonly #asked = new Bounded<true>(maxRemembered)
   readonly #runs = new AskedRuns()
   readonly #titles = new Bounded<string>(maxRemembered)
-  /** Runs that were asked to stop. */
+  /** Runs that this participant has asked to stop. */
   readonly #stopped = new Bounded<true>(maxRemembered)
-  /** Id of the latest thought of the owner of a run. */
+  /** Id of the latest thought of a run's owner, by run. */
   readonly #thoughts = new Bounded<string>(maxRemembered)
 
   constructor(space: Pick<SpaceClient, 'id' | 'runs' | 'send'>) {
@@ -53,13 +53,13 @@ export class RunInterrupter {
     return this.#thoughts.get(run)
   }
 
-  /** The label of a run. */
+  /** Label of a run: its owner and title. */
   named({ context, owner }: Interruptible): string {
     const title = this.#titles.get(context) ?? ''
     return title === '' ? owner : `${owner}: ${title}`
   }
 
-  /** The runs that answer this participant, and were not asked to stop yet. */
+  /** Runs that answer this participant and were not asked to stop yet. */
   unstopped(): readonly Interruptible[] {
     const { runs, areMine } = this.choices()
     return areMine ? runs.filter(({ context }) => !this.#stopped.get(context)) : []
@@ -67,7 +67,7 @@ export class RunInterrupter {
 
   async stop({ context, owner }: Interruptible): Promise<string> {
     this.#stopped.set(context, true)
-    // Everyone reads by whom: it is the sender.
+    // No reason needed: the envelope's sender is enough.
     await this.#space.send({ kind: Kind.reasoningCancel, context, payload: {} })
     return `✓ ${owner} is asked to stop`
   }

@@ -22,7 +22,7 @@ export interface JoinFlags extends ViewFlags {
   readonly to?: readonly string[]
 }
 
-/** Resolves when the user has left and all typed commands are done. */
+/** `meup join`. Resolves when the user has left and all typed commands have finished. */
 export async function join(flags: JoinFlags): Promise<void> {
   const space = await enterSpace(flags, { openProposals: true })
   const http = createHttpClient(flags)
@@ -55,7 +55,7 @@ export async function join(flags: JoinFlags): Promise<void> {
     style: getStdoutStyle(),
     atWork,
     previews: view.lines !== undefined,
-    // If calls were shown as they were made, one line is enough.
+    // If calls are shown as they are made, one line per finished turn is enough.
     isWhole: () => view.lines === undefined || flags.reasoning === true || !view.showsThoughts,
   })
   const { head } = space.welcome.space
@@ -114,12 +114,12 @@ export async function join(flags: JoinFlags): Promise<void> {
     view.notify(`✗ ${formatError(error)}`)
   }
 
-  /** Runs the action of a key. */
+  /** Runs the action of a key binding. */
   function run(typed: Act): void {
     onTyped(typed).catch(complain)
   }
 
-  /** Chats are sent at once; commands run in the order in which they were typed. */
+  /** Chats are sent immediately; commands run one after the other, in typed order. */
   function onTyped(typed: Act): Promise<void> {
     if ('say' in typed || ('command' in typed && typed.command === '/exit')) return runTyped(typed)
     lastCommand = lastCommand.then(() => runTyped(typed))
@@ -140,17 +140,19 @@ export async function join(flags: JoinFlags): Promise<void> {
       else if ('unknown' in typed) view.notify(describeUnknownSlashCommand(typed.unknown))
       else await commands.runCommand(typed.command, typed.argument)
     } catch (error) {
-      // A chat that could not be sent must not look as if it was sent.
+      // A failed chat ends the command, so that no unsent text looks as if it was sent.
       if ('say' in typed && !(error instanceof ProtocolError)) throw error
       complain(error)
     }
   }
 }
 
-/** Earlier lines of the conversation to show on entering, and the number of messages to take them from. */
+/**
+ * Maximum lines of the earlier conversation shown on entering, and the number of chats they are taken from.
+ */
 const [earlierLines, earlierChats] = [10, 20]
 
-/** Shows how the conversation stood when the head of the log was `head`. */
+/** Prints the end of the conversation up to the seq `head`. */
 async function showEarlier(
   http: HttpClient,
   view: View,
@@ -170,10 +172,10 @@ async function showEarlier(
   ])
 }
 
-/** A line that can be acted on. */
+/** A line without unknown addressees. */
 type Act = Exclude<Typed, { readonly stranger: string }>
 
-/** Tools that are remembered for completion. */
+/** Maximum number of tools remembered for completion. */
 const maxTools = 200
 
 /** The tool of a call, such as `files/read_text_file`. */
@@ -187,7 +189,10 @@ function calledTool({ kind, to = [], payload }: AnyEnvelope): string | undefined
 const readDecision = (said: string): 'y' | 'n' | undefined =>
   said.trim() === 'y' ? 'y' : said.trim() === 'n' ? 'n' : undefined
 
-/** Names in the line take precedence over those of the command, which makes everything private. */
+/**
+ * Combines the names in the line with those of `--to`, which makes every message private; names in the line
+ * win.
+ */
 function addressed(
   { to, mention }: Extract<Typed, { readonly say: string }>,
   all: readonly string[] | undefined,
@@ -197,7 +202,7 @@ function addressed(
   return mention === undefined ? {} : { mention: [...mention] }
 }
 
-/** Announces proposals that were open before joining, when the head of the log was `head`. */
+/** Announces proposals up to the seq `head`: they were open before this participant joined. */
 async function announcePending(
   pending: PendingProposals,
   view: View,
@@ -219,7 +224,7 @@ const listIds = ({ participants }: SpaceClient): string[] => participants.map(({
 
 const listOthers = (space: SpaceClient): string[] => listIds(space).filter((id) => id !== space.id)
 
-/** Warns about an unknown name in a line. `to`: the readers if the line is sent anyway. */
+/** Describes an unknown name in a line. `to`: recipients if the line is entered again. */
 function describeStranger(name: string, ids: readonly string[], to: readonly string[]): string {
   const meant = suggest(name, ids)
   const near = meant === undefined ? '' : `; did you mean ${meant}?`
@@ -230,7 +235,7 @@ function describeStranger(name: string, ids: readonly string[], to: readonly str
 /** Maximum characters of an unknown name. */
 const maxNameChars = 60
 
-/** Handles lines as they are typed. Resolves when the user leaves and all lines are handled; rejects when one fails. */
+/** Handles typed lines. Resolves when the user has left and every line is handled; rejects when one fails. */
 async function readTypedLines(
   lines: Interface,
   space: SpaceClient,
@@ -252,16 +257,19 @@ async function readTypedLines(
   await Promise.all(taken)
 }
 
-/** Loads what follows an envelope, or makes it once that is printed; `undefined` = nothing. */
+/**
+ * Returns the lines to print below an envelope, as a promise or as a function to call once the envelope is
+ * printed; `undefined` = none.
+ */
 type Follow = (envelope: AnyEnvelope) => Promise<Following> | (() => Following) | undefined
 
-/** Shows envelopes in order, each with the lines that follow it before the next. */
+/** Prints envelopes in order, each followed by the lines that belong to it. */
 export class ConversationFeed {
   readonly #view: Pick<View, 'show' | 'append' | 'notify'>
   readonly #follow: Follow
   #last: Promise<void>
 
-  /** `beginning`: what is printed before the first envelope. */
+  /** `beginning` resolves when the earlier conversation is printed. */
   constructor(
     view: Pick<View, 'show' | 'append' | 'notify'>,
     follow: Follow,
@@ -274,7 +282,7 @@ export class ConversationFeed {
 
   onEnvelope(envelope: AnyEnvelope): void {
     if (isLiveKind(envelope.kind)) {
-      this.#view.show(envelope) // It is about the present, so its order among printed lines does not matter.
+      this.#view.show(envelope) // Live state only, so it need not wait for earlier envelopes.
       return
     }
     const follow = this.#follow(envelope)
@@ -292,7 +300,7 @@ export class ConversationFeed {
     })
   }
 
-  /** Resolves when everything is shown. */
+  /** Resolves when every envelope is printed. */
   settled(): Promise<void> {
     return this.#last
   }

@@ -6,7 +6,7 @@ export class LatestAnswers {
   readonly #own: string
   #text: string | undefined
 
-  /** `own`: the participant who reads. */
+  /** `own`: id of this participant, whose messages are ignored. */
   constructor(own: string) {
     this.#own = own
   }
@@ -17,12 +17,12 @@ export class LatestAnswers {
     if (isMessage && typeof message === 'string') this.#text = message
   }
 
-  /** Absent = no message of others so far. */
+  /** The latest message of another participant; `undefined` if there is none yet. */
   get text(): string | undefined {
     return this.#text
   }
 
-  /** The blocks of code in it. */
+  /** The code blocks of the latest message. */
   get codeBlocks(): string[] {
     return lexer(this.#text ?? '').flatMap((token) => (token.type === 'code' ? [token.text as string] : []))
   }

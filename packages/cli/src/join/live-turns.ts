@@ -11,21 +11,21 @@ import {
 import { type AnyEnvelope, correlations, GATEWAY, Kind, ProtocolError } from '@meup/protocol'
 import type { Following } from '../render/agent-lines.js'
 
-/** Maximum concurrent requests for the reasons of turns, fewer than a gateway accepts from one participant. */
+/** Maximum concurrent requests for the reasoning of turns; gateways allow more per participant. */
 const maxConcurrentBlocks = 4
-/** Time to wait for the lines that follow an envelope. */
+/** Maximum wait for the lines that follow an envelope. */
 const followTimeoutMs = 10_000
-/** Number of recent turns searched for one that has ended. */
+/** Recent turns that are searched for the one that has ended. */
 const maxTurnsSearched = 100
 
 interface LiveTurnOptions {
   readonly at: HttpTarget
   readonly style: Style
-  /** Owners of the runs that are open at the start. */
+  /** Owners of the runs that are open on entering. */
   readonly atWork: readonly string[]
   /** Whether tool results are followed by a preview. */
   readonly previews: boolean
-  /** Whether the reasons follow in full; otherwise one line names the command that shows them. */
+  /** Whether the reasoning is shown in full; otherwise one line names the command that shows it. */
   readonly isWhole: () => boolean
 }
 
@@ -36,9 +36,9 @@ export class LiveTurns {
   readonly #previews: Previews | undefined
   readonly #isWhole: () => boolean
   readonly #inTurn = limitConcurrency(maxConcurrentBlocks)
-  /** Participants that have called tools: only their responses can end a turn with tools. */
+  /** Participants that have called tools: only their responses can end a turn that used tools. */
   readonly #callers = new Bounded<true>(1000)
-  /** Number of tools of each reported turn. */
+  /** Number of tool decisions already reported, by turn. */
   readonly #reported = new Bounded<number>(1000)
   #answerer: string | undefined
 
@@ -50,14 +50,15 @@ export class LiveTurns {
     for (const agent of atWork) this.#callers.set(agent, true)
   }
 
-  /** The participant that answered last since the start. */
+  /** The participant that gave the last answer since entering. */
   get answerer(): string | undefined {
     return this.#answerer
   }
 
   /**
-   * Returns the lines that follow an envelope: the preview of a tool result, and the reasoning of the turns that it ends. A turn
-   * is reported again only if it went on with more tool calls. `undefined` = nothing follows.
+   * Returns the lines that follow an envelope: the preview of a tool result, and the reasoning of turns that
+   * the envelope ends. A turn is reported again only if it continued with more tool calls. `undefined` = no
+   * lines.
    */
   onEnvelope(envelope: AnyEnvelope): Promise<Following> | undefined {
     const { kind, from, ts } = envelope
@@ -72,7 +73,7 @@ export class LiveTurns {
     return Promise.all([previews ?? [], blocks ?? []]).then(([preview, block]) => ({ preview, block }))
   }
 
-  /** Agents whose turns the envelope may end; the gateway knows whether it does. */
+  /** Agents whose turn the envelope may end; only the gateway knows if it did. */
   #mayEnd(envelope: AnyEnvelope): Promise<string[]> | undefined {
     const { kind, from, to = [], context = '' } = envelope
     if (isAnswer(envelope)) return Promise.resolve([from])
@@ -84,7 +85,7 @@ export class LiveTurns {
     return from === GATEWAY ? ignoreNotFound(this.#readOwner(context)) : Promise.resolve([from])
   }
 
-  /** Agents that have answered one of these chats or begun to. */
+  /** Agents that have answered these chats or begun to. */
   async #answering(chats: readonly string[], asker: string): Promise<string[]> {
     const answers = await Promise.all(
       chats.map((correlationId) => this.#http.readLogPage({ correlationId, limit: 100 })),
@@ -98,12 +99,12 @@ export class LiveTurns {
     return 'owner' in found ? [found.owner] : []
   }
 
-  /** The turn of this agent that ended at this time. */
+  /** The reasoning of the agent's turn that ended at this time. */
   async #readBlock(agent: string, endedAt: string): Promise<string[]> {
     let looked = 0
     for await (const turn of this.#http.readTurns(agent, { limit: 20, sizes: true })) {
       const { completed_at, reasoning } = turn
-      // A turn ends at the time of the envelope that ends it.
+      // A turn has the timestamp of the envelope that ended it.
       if (completed_at === endedAt && reasoning !== null && this.#isNew(reasoning)) {
         return this.#isWhole()
           ? reasoningBlock(reasoning, this.#style)
@@ -122,7 +123,7 @@ export class LiveTurns {
   }
 }
 
-/** One line for a turn whose calls were shown as they were made. */
+/** A one-line summary of a turn whose calls were already shown. */
 function blockLine({ turn_number, tool_decisions }: TurnReasoning, agent: string, style: Style): string[] {
   const count = tool_decisions.length
   if (count === 0) return []
@@ -134,7 +135,7 @@ function blockLine({ turn_number, tool_decisions }: TurnReasoning, agent: string
 const isAnswer = ({ kind, context, correlationId }: AnyEnvelope): boolean =>
   kind === Kind.chat && context === undefined && correlationId !== undefined
 
-/** `[]` if the gateway does not have it, or this participant may not read it. */
+/** Replaces `not_found` with an empty list: the gateway lacks it, or this participant may not read it. */
 async function ignoreNotFound(asked: Promise<string[]>): Promise<string[]> {
   try {
     return await asked
@@ -144,10 +145,10 @@ async function ignoreNotFound(asked: Promise<string[]>): Promise<string[]> {
   }
 }
 
-/** Limits concurrent requests; with more results than that, previews are skipped. */
+/** Maximum concurrent preview requests; further results get no preview. */
 const maxConcurrentPreviews = 8
 
-/** Creates a queue that runs at most `max` functions at a time, in the order in which they were given. */
+/** Returns a function that runs at most `max` calls concurrently, first come, first served. */
 function limitConcurrency(max: number): <Value>(act: () => Promise<Value>) => Promise<Value> {
   let running = 0
   const waiting: (() => void)[] = []
@@ -164,11 +165,11 @@ function limitConcurrency(max: number): <Value>(act: () => Promise<Value>) => Pr
   }
 }
 
-/** Previews of tool results, from the audit of the gateway: masked by the rules of the space. */
+/** Previews of tool results, read from the gateway's audit, which masks secrets by the rules of the space. */
 class Previews {
   readonly #http: HttpClient
   readonly #style: Style
-  /** Calls in runs. */
+  /** Ids of calls made in runs. */
   readonly #calls = new Bounded<true>(1000)
   #asked = 0
 
@@ -177,7 +178,7 @@ class Previews {
     this.#style = style
   }
 
-  /** Returns the preview, if the envelope is the result of a call that was seen. */
+  /** Returns the preview if the envelope is the result of a known call. */
   onEnvelope(envelope: AnyEnvelope): Promise<string[]> | undefined {
     const { kind, id, seq = 0, context } = envelope
     if (kind === Kind.mcpRequest && context !== undefined) this.#calls.set(id, true)
@@ -189,7 +190,7 @@ class Previews {
 
   async #read(seq: number): Promise<string[]> {
     const { value } = await this.#http.readAuditPages({ before: seq + 1, limit: 1 }).next()
-    // Results of jobs are shown elsewhere.
+    // Steps without a turn belong to jobs, which are shown elsewhere.
     const step = value?.steps.find((each) => each.seq === seq && each.turn_number !== null)
     return step === undefined ? [] : previewLines(step, this.#style)
   }

@@ -29,29 +29,29 @@ import { findByPrefix } from '../lib/options.js'
 import { decideOpen, findOpenProposal, formatOutcome, formatTarget, readProposals } from '../lib/proposals.js'
 import { getResultText } from '../lib/result-text.js'
 
-/** Characters of a reason. */
+/** Maximum characters of a proposal's reason. */
 const maxReasonChars = 2000
 
-/** Known parts of the space: the exact text of proposals that this connection has received. */
+/** The exact texts of proposals that this connection has received. */
 type KnownSpace = Pick<SpaceClient, 'id' | 'proposals'>
 
-/** The proposed call in lines; `isWhole`: nothing is omitted. */
+/** The lines that show a proposed call; `isWhole`: none are omitted or masked. */
 interface Card {
   readonly lines: readonly string[]
   readonly isWhole: boolean
 }
 
-/** Open proposals: those in the log, and those that arrive. */
+/** Open proposals, from the log and from the connection. */
 export class PendingProposals {
   readonly #space: KnownSpace
   #view = this.#createView()
   readonly #requests = new Map<string, AnyEnvelope>()
-  /** Time at which each was shown in full, in milliseconds since the epoch: a proposal has to be seen before it can be approved. */
+  /** Time at which each proposal was shown in full, in ms: only such proposals can be approved. */
   readonly #shown = new Map<string, number>()
-  /** The proposal for `y` and `n`, and since when; before that, the previous one, and until when. */
+  /** The proposal that `y` and `n` decide, and since when. */
   #offered: { readonly id: string; readonly since: number } | undefined
   #endedAt = 0
-  /** Envelopes that came before the log was read. */
+  /** Envelopes received before the log was read. */
   #early: AnyEnvelope[] | undefined = []
 
   constructor(space: KnownSpace) {
@@ -80,7 +80,7 @@ export class PendingProposals {
     else this.#early.push(envelope)
   }
 
-  /** The log was replaced. */
+  /** Forgets everything, because the log was replaced. */
   restart(): void {
     this.#view = this.#createView()
     for (const kept of [this.#requests, this.#shown]) kept.clear()
@@ -92,8 +92,8 @@ export class PendingProposals {
   }
 
   /**
-   * The one that `y` and `n` decide: the oldest that this participant may decide. `since`: when it was both that and shown
-   * whole; absent = it was not shown whole.
+   * The proposal that `y` and `n` decide: the oldest that this participant may decide. `since`: from when on
+   * `y` and `n` mean it; `undefined` if it was not shown in full.
    */
   offer(
     now = Date.now(),
@@ -108,12 +108,12 @@ export class PendingProposals {
     return proposal && { proposal, since }
   }
 
-  /** When the one before ended that `y` and `n` decided, in milliseconds since the epoch; 0 = there was none. */
+  /** Time at which the previous offered proposal was decided or expired, in ms; 0 if there was none. */
   get endedAt(): number {
     return this.#endedAt
   }
 
-  /** A one-line summary for the footer; `undefined` = none is open. */
+  /** The footer's summary of open proposals; `undefined` if there are none. */
   summary(): string | undefined {
     const offer = this.offer()
     const open = this.list()
@@ -128,14 +128,17 @@ export class PendingProposals {
           : ['y/n · ', '/always']
     const { source, parameters, rationale, programEnded } = shown
     const left = programEnded ? `${proposerEndedText(source.from)} · ` : ''
-    // A command is more informative than the name of its tool.
+    // Arguments such as a shell command say more than the tool's name.
     const act = brief(shortenArguments(parameters) ?? formatTarget(shown), 60)
     return `⚠ ${open.length} pending · ${left}${keys}${source.from}: ${act} — ${brief(reasonText(rationale), 60)} · ${more}`
   }
 
-  /** A proposed call, to be printed below its line at once; `size`: on arrival, or when shown in full. */
+  /**
+   * The lines that show a proposed call, printed immediately below its envelope. `size`: as on arrival, or in
+   * full.
+   */
   card(id: string, now = Date.now(), size: CardOptions['size'] = 'card'): readonly string[] {
-    // A proposal that arrives while the log is being read is in neither fold nor map yet.
+    // While the log is being read, a new proposal is only in `#early`.
     const request = this.#requests.get(id) ?? this.#early?.find((each) => each.id === id)
     const view = this.#view.facts.proposals.get(id)
     const call = this.#space.proposals.get(id) ?? (request && view && toCall(request, view))
@@ -149,12 +152,12 @@ export class PendingProposals {
     return danger === undefined ? lines : [`    ${danger}`, ...lines]
   }
 
-  /** Whether all of it was shown: only then it is approved here. */
+  /** Whether the proposal was shown in full, as approval requires. */
   isShown(id: string): boolean {
     return this.#shown.has(id)
   }
 
-  /** Formats each proposal in full, with the commands that decide it. */
+  /** All open proposals in full, with the commands that decide them. */
   lines(now = Date.now()): string[] {
     const open = this.list(now)
     if (open.length === 0) return ['no proposal waits for a decision']
@@ -167,7 +170,7 @@ export class PendingProposals {
     ])
   }
 
-  /** The proposer's envelope. */
+  /** The envelope that made a proposal. */
   request(id: string): AnyEnvelope | undefined {
     return this.#requests.get(id)
   }
@@ -182,36 +185,39 @@ export class PendingProposals {
   }
 }
 
-/** Why a proposal is destructive by its arguments; the annotations of its tool are not known here. */
+/** Warns if the arguments make a proposal destructive. The tool's own annotations are not available here. */
 export function findDanger({ tool, parameters }: ProposalView): string | undefined {
   const { level, reason } = assessRisk({ tool, parameters, effects: ['writes'] })
   return level === 'destructive' ? `⚠ destructive: ${brief(reason, maxRiskChars)}` : undefined
 }
 
-/** Characters of a sentence about a risk, which may quote an argument. */
+/** Maximum characters of the warning, which may quote an argument. */
 const maxRiskChars = 160
 
-/** The call that an envelope proposes. */
+/** The call that a proposal's envelope contains. */
 function toCall({ to, context, payload }: AnyEnvelope, { usesLeft, expiresAt }: ProposalView): ProposedCall {
   const { method = '', params } = payload as { readonly method?: string; readonly params?: unknown }
   return { to, context, method, params, usesLeft, expiresAt }
 }
 
-/** Maximum rows, in a terminal of 80 columns, of a card on arrival, so that its line stays on the screen. */
+/**
+ * Maximum rows of a card on arrival, so that the proposal's first line stays on the screen; assumed columns
+ * per row.
+ */
 const [maxCardRows, rowChars] = [40, 72]
-/** Rows of what is too long, as a first look. */
+/** Rows shown of a card that is too long. */
 const maxCutRows = 12
-/** Characters that a terminal shows of one proposal when it is asked for all of it. */
+/** Maximum characters of one proposal shown in full. */
 const maxExactChars = 16_000
 
 interface CardOptions {
-  /** Only they see what is masked elsewhere. */
+  /** Whether the reader may decide the proposal, and therefore sees unmasked values. */
   readonly mayDecide: boolean
-  /** `card`: on arrival; `all`: when shown in full. */
+  /** `card`: shortened, on arrival; `all`: in full. */
   readonly size: 'card' | 'all'
 }
 
-/** The change that a request makes, its few arguments, or all of it as JSON. */
+/** Shows a call as a change, as a few settings, or otherwise as JSON. */
 function describeRequest(request: AnyEnvelope, call: ProposedCall, { mayDecide, size }: CardOptions): Card {
   const { lines, isExact } = mayDecide ? cardLines(request, call) : maskedLines(request, call)
   const chars = lines.reduce((sum, line) => sum + line.length, 0)
@@ -233,7 +239,7 @@ const firstRows = (lines: readonly string[]): string[] =>
 
 interface ExactLines {
   readonly lines: readonly string[]
-  /** Whether they are exact, to the last digit. */
+  /** Whether every value is exact, numbers to the last digit. */
   readonly isExact: boolean
 }
 
@@ -259,14 +265,14 @@ function cardLines({ payload }: AnyEnvelope, call: ProposedCall): ExactLines {
   return { lines: [what, ...changed, ...terms], isExact: true }
 }
 
-/** For participants that cannot decide: secrets are masked. */
+/** The lines for participants that may not decide: secrets are masked. */
 function maskedLines({ payload }: AnyEnvelope, call: ProposedCall): ExactLines {
   const { value } = redact(payload, defaultGuard)
   const masked = isObject(value) ? value : {}
   return cardLines({ payload: masked } as unknown as AnyEnvelope, { ...call, params: masked.params })
 }
 
-/** The context, the number of uses and the expiry; omits absent limits. */
+/** Context, number of uses and expiry, without the default ones. */
 function formatTerms({ context, usesLeft = 1, expiresAt }: ProposedCall): string[] {
   const terms = [
     ...(context === undefined ? [] : [`in ${spellOut(context)}`]),
@@ -276,7 +282,7 @@ function formatTerms({ context, usesLeft = 1, expiresAt }: ProposedCall): string
   return terms.length === 0 ? [] : [terms.join(' · ')]
 }
 
-/** Time allowed for the tool call of an approved proposal. */
+/** Timeout of the tool call of an approved proposal. */
 const approvalTimeoutMs = 60_000
 
 export type AlwaysOptions = NonNullable<Parameters<SpaceClient['proposals']['allowAlways']>[1]>
@@ -284,7 +290,7 @@ export type AlwaysOptions = NonNullable<Parameters<SpaceClient['proposals']['all
 interface DeciderOptions {
   readonly space: SpaceClient
   readonly http: HttpClient
-  /** Puts to the user what tools ask while they do what was approved. */
+  /** Asks the user when the approved tool sends an elicitation. */
   readonly forms: FormFiller
 }
 
@@ -300,7 +306,7 @@ export class ProposalDecider {
     this.#forms = forms
   }
 
-  /** Approves a proposal, and allows the like from now on. Returns a line for people. */
+  /** Approves a proposal and grants similar calls from now on. Returns the message for the user. */
   allowAlways(start: string, options: AlwaysOptions): Promise<string> {
     return this.#with(start, async (space, id) => {
       const {
@@ -315,7 +321,7 @@ export class ProposalDecider {
     })
   }
 
-  /** Returns a line for people. `pending`: knows what was shown. */
+  /** Approves a proposal that was shown in full. Returns the message for the user. */
   approve(start: string, pending: Pick<PendingProposals, 'isShown'>): Promise<string> {
     return this.#with(start, async (space, id) => {
       if (!pending.isShown(id))

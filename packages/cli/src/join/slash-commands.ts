@@ -4,7 +4,7 @@ import { formatTable } from '../lib/output.js'
 
 type Form = readonly [takes: string, about: string]
 
-/** The forms of the slash commands, by sections of `/help`. */
+/** Slash commands, by section of `/help`; each with its forms. */
 export const slashCommands = {
   Inspection: {
     '/reasoning': [
@@ -84,9 +84,9 @@ type Sections = typeof slashCommands
 export type CommandName = { [Name in keyof Sections]: keyof Sections[Name] }[keyof Sections]
 export const commandNames = Object.values(slashCommands).flatMap(Object.keys) as readonly CommandName[]
 
-/** The meaning of a typed line. */
+/** A parsed line. */
 export type Typed =
-  /** `mention`: the addressees, while everyone reads it; `to`: the only readers. */
+  /** `mention`: addressees of a message that everyone can read; `to`: the only readers. */
   | { readonly say: string; readonly mention?: readonly string[]; readonly to?: readonly string[] }
   | { readonly command: CommandName; readonly argument: string }
   | { readonly unknown: string }
@@ -94,8 +94,8 @@ export type Typed =
   | { readonly stranger: string; readonly isPrivate: boolean }
 
 /**
- * Parses a line. Paths are chat text, and so are lines that begin with `//`, without their first slash. `participants`: those
- * whom a line may name.
+ * Parses a line. A path such as `/etc/hosts` is chat text; a leading `//` stands for a literal slash.
+ * `participants`: valid addressees.
  */
 export function readTyped(line: string, participants: readonly string[] = []): Typed {
   if (line.startsWith('//')) return { say: line.slice(1) }
@@ -107,7 +107,7 @@ export function readTyped(line: string, participants: readonly string[] = []): T
   return (command === '/msg' && readPrivate(argument, participants)) || { command, argument }
 }
 
-/** `@bot What fails?`, `@bot,ben …` and `@bot @ben …` ask those whom they name. */
+/** Parses `@bot What fails?`, `@bot,ben …` and `@bot @ben …`. */
 function readMentions(line: string, participants: readonly string[]): Typed {
   const [, named = line, text] = /^((?:@\S+\s+)+)(\S.*)$/s.exec(line) ?? []
   const mention = readNames(named)
@@ -116,7 +116,7 @@ function readMentions(line: string, participants: readonly string[]): Typed {
   return text === undefined ? { say: line } : { say: text, mention }
 }
 
-/** `/msg bot What fails?`; `undefined` = a name or a text is missing. */
+/** Parses the argument of `/msg bot What fails?`; `undefined` if the name or the text is missing. */
 function readPrivate(argument: string, participants: readonly string[]): Typed | undefined {
   const [, named = '', say] = /^(\S+)\s+(\S.*)$/s.exec(argument) ?? []
   if (say === undefined) return undefined
@@ -129,7 +129,7 @@ const readNames = (text: string): string[] => [
   ...new Set(text.split(/[\s,]+/).flatMap((name) => name.replace(/^@|:$/g, '') || [])),
 ]
 
-/** The lines of `/help`. */
+/** The output of `/help`. */
 export function helpLines(): string[] {
   const rows = Object.entries(slashCommands).flatMap(([section, commands]) =>
     Object.entries<readonly Form[]>(commands).flatMap(([name, forms]) =>
@@ -150,10 +150,10 @@ export function describeUnknownSlashCommand(word: string): string {
   return `✗ there is no ${word}; ${meant === undefined ? '/help says what there is' : `did you mean ${meant}?`}`
 }
 
-/** Candidates for completion. */
+/** Words that completion offers. */
 interface Known {
   readonly participants: readonly string[]
-  /** Tools that were called, by name. */
+  /** Names of tools that were called. */
   readonly tools: readonly string[]
   /** Ids of open proposals. */
   readonly proposals: readonly string[]
@@ -161,7 +161,7 @@ interface Known {
 
 const details = ['reasoning:full', 'reasoning:summary', 'reasoning:boundaries', 'reasoning:none']
 
-/** Completes a line: the candidates, and the part that they replace. */
+/** Completes the last word of a line: returns the candidates, and the word. */
 export function completeLine(line: string, known: Known): [string[], string] {
   const part = /[^\s,]*$/.exec(line)?.[0] ?? ''
   const named = known.participants.map((id) => `@${id}`)
@@ -172,7 +172,7 @@ export function completeLine(line: string, known: Known): [string[], string] {
   return [startingWith(part, wordsFor(command, words.length - 1, known)), part]
 }
 
-/** `at`: index of the word among the arguments. */
+/** Candidates for an argument; `at` is its index. */
 function wordsFor(command: string, at: number, { participants, proposals, tools }: Known): readonly string[] {
   const named = participants.map((id) => `@${id}`)
   switch (command) {

@@ -13,11 +13,11 @@ import type { Config, Program } from '../config/config.js'
 import { UsageError } from './exit.js'
 import { parseObject } from './options.js'
 
-/** Reads capabilities of a command line: each a kind, or JSON. The gateway validates them. */
+/** Parses capabilities given as arguments: each is an envelope kind, or JSON. The gateway validates them. */
 export const parseCapabilities = (words: readonly string[]): Capability[] =>
   words.map((word) => (word.startsWith('{') ? (parseObject(word, 'a capability') as Capability) : word))
 
-/** The warnings about a configuration, each with the participants that it concerns. */
+/** Warnings about a configuration, each prefixed with the participant's id. */
 export const findConfigWarnings = (config: Pick<Config, 'spaces'>): string[] =>
   config.spaces.flatMap(({ config: { participants, guest }, programs }) => [
     ...Object.entries(programs).flatMap(([id, program]) =>
@@ -31,7 +31,7 @@ export const findConfigWarnings = (config: Pick<Config, 'spaces'>): string[] =>
     ),
   ])
 
-/** Reasons why a program cannot be started, as far as they can be seen before. */
+/** Foreseeable reasons why a program cannot be started. */
 function findProgramWarnings(program: Program): string[] {
   if (!('command' in program)) return []
   const { command, cwd } = program
@@ -46,8 +46,8 @@ function findProgramWarnings(program: Program): string[] {
 }
 
 /**
- * Explains to holders of `*` what it does not include: `"*" of ana leaves out observe.targeted (read what is addressed to
- * others), …`.
+ * Lists the capabilities that `*` does not include: `"*" of ana leaves out observe.targeted (read what is
+ * addressed to others), …`.
  */
 export function describeStar(config: Pick<Config, 'spaces'>): string[] {
   return config.spaces.flatMap(({ config: { participants } }) =>
@@ -61,8 +61,8 @@ export function describeStar(config: Pick<Config, 'spaces'>): string[] {
 }
 
 /**
- * Parses an attempt: `chat`, `chat ben` (to whom), `mcp.request files/edit_file` or `files/edit_file` (a call), or an envelope
- * or a call as JSON. Throws `UsageError`.
+ * Parses an attempted action: `chat`, `chat ben` (to ben), `mcp.request files/edit_file` or `files/edit_file`
+ * (a call), or an envelope or a call as JSON. Throws `UsageError`.
  */
 export function parseAttempt(words: readonly string[]): Subject {
   const text = words.join(' ').trim()
@@ -95,7 +95,7 @@ function parseEnvelope(fields: object): Subject {
   }
 }
 
-/** A call of `participant/tool`. */
+/** A call of the tool `participant/tool`. */
 function toCall(kind: string, target: string, args?: unknown): Subject {
   const [owner = '', name = ''] = target.split(/\/(.*)/s)
   const params = { name, ...omitUndefined({ arguments: args }) }

@@ -1,5 +1,5 @@
-/** When this software was first written, in milliseconds since the epoch. */
+/** The year in which this software was first written. */
 const firstWritten = Date.UTC(2026, 0)
 
-/** Whether a clock is earlier than this software: a machine without a battery starts in 1970. */
+/** Whether a clock is certainly wrong: without a battery, a machine starts in 1970. */
 export const isClockWrong = (now: number): boolean => now < firstWritten

@@ -3,7 +3,7 @@ import { exitCodes } from '../failure/exit-codes.js'
 let close: (() => void) | undefined
 
 /**
- * Ends this process when the reader of its output has gone, such as `head`, with the code of a program that SIGPIPE ends; Node
+ * Exits when the reader of stdout closes the pipe, as `head` does, with the exit code of SIGPIPE. Node
  * ignores that signal.
  */
 export function endWithReader(): void {
@@ -12,11 +12,11 @@ export function endWithReader(): void {
     if (close === undefined) process.exit()
     close()
   })
-  // A gateway keeps running when its stderr is closed, and shuts down in order when its terminal is.
+  // Ignored: a closed stderr must not end a gateway; a closed terminal sends SIGHUP as well.
   process.stderr.on('error', () => {})
 }
 
-/** Registers how a running command closes in order, before this process ends with that code. */
+/** Registers a function that shuts down the running command, instead of exiting immediately. */
 export function onReaderGone(listener: () => void): void {
   close = listener
 }

@@ -17,11 +17,11 @@ export interface ConnectionFlags {
   readonly json?: boolean
 }
 
-/** The flags of every command that enters a space. */
+/** Adds the options of commands that use a space, with `--json`. */
 export const withConnection = (command: Command, json = 'print envelopes as JSON, one a line'): Command =>
   withTarget(command).option('--json', json)
 
-/** The same without `--json`. */
+/** Adds the same options without `--json`. */
 export const withTarget = (command: Command): Command =>
   command
     .option('--url <url>', 'address of the gateway (default: MEUP_URL, or the one running in this folder)')
@@ -29,14 +29,14 @@ export const withTarget = (command: Command): Command =>
     .option('--as <participant>', 'whom to be (default: MEUP_PARTICIPANT, or the first person of the space)')
     .option('--token-file <file>', 'file with the token (default: MEUP_TOKEN, or .meup/tokens/<participant>)')
 
-/** Enters the space that the flags name. `resume.after` refers to the current log. */
+/** Connects to the space that the flags select. `resume.after` is a seq of the current log. */
 export async function enterSpace(
   flags: ConnectionFlags,
   resume: Pick<ConnectOptions, 'after' | 'tail' | 'openProposals'> = {},
 ): Promise<SpaceClient> {
   const epoch = resume.after === undefined ? undefined : await readEpoch(createHttpClient(flags))
   const space = await connect({ ...resume, ...omitUndefined({ epoch }), ...buildConnectOptions(flags) })
-  // Requests in the replayed part were meant for an earlier connection: do not answer them.
+  // Replayed requests were addressed to an earlier connection, so they are left unanswered.
   if (resume.after !== undefined || resume.tail !== undefined) space.serve(() => new Promise(() => {}))
   return space
 }
@@ -50,14 +50,14 @@ export function announceConnection(space: SpaceClient, notify: (line: string) =>
   space.on('lost', () => notify('… the log is another one now; this is its beginning'))
 }
 
-/** The gateway, space and token that the flags select. */
+/** Gateway, space and token from the flags, the environment and this folder. */
 export const resolveTarget = (flags: ConnectionFlags): DialRequest =>
   readEnvironment(buildConnectOptions(flags))
 
-/** An HTTP client for the space that the flags name. */
+/** An HTTP client for the space that the flags select. */
 export const createHttpClient = (flags: ConnectionFlags): HttpClient => new HttpClient(resolveTarget(flags))
 
-/** The epoch of the current log, to which seqs refer. */
+/** The epoch of the current log: seqs are only valid with it. */
 async function readEpoch(http: HttpClient): Promise<string> {
   const { epoch } = await http.readLogPage({ limit: 1 })
   return epoch
@@ -68,11 +68,11 @@ function buildConnectOptions(flags: ConnectionFlags): ConnectOptions {
   mustRun(flags)
   const as = flags.as ?? defaultPerson(space)
   const token = tokenFile === undefined ? undefined : readToken(tokenFile)
-  // Commands only show: they answer no requests, and replace no other session.
+  // Commands are observers: they decline requests and do not replace another session.
   return omitUndefined({ url, space, as, token, unhandled: 'decline' as const, session: false as const })
 }
 
-/** Throws `Failure` for a space that the gateway of this folder does not have. */
+/** Throws `Failure` if the space is not one of this folder's running gateway. */
 function mustRun({ url, space }: ConnectionFlags): void {
   const name = space ?? process.env.MEUP_SPACE
   if (name === undefined || url !== undefined || process.env.MEUP_URL !== undefined) return
@@ -81,7 +81,7 @@ function mustRun({ url, space }: ConnectionFlags): void {
     throw new Failure('unknown_space', { space: onOneLine(name) })
 }
 
-/** Used only if neither a participant nor a token is given. */
+/** The first person of the space, unless a participant or a token is given. */
 function defaultPerson(space: string | undefined): string | undefined {
   if (process.env.MEUP_PARTICIPANT !== undefined || process.env.MEUP_TOKEN !== undefined) return undefined
   const running = readGatewayFile(process.cwd())
@@ -103,7 +103,7 @@ function readText(path: string): string {
   }
 }
 
-/** Throws `Failure` for a name that is not in the space. */
+/** Throws `Failure` if a name is not a participant of the space. */
 export function mustKnow(
   { participants }: Pick<SpaceClient, 'participants'>,
   names: readonly string[],
@@ -115,10 +115,10 @@ export function mustKnow(
   throw new Failure('unknown_participant', { name: onOneLine(name), meant: onOneLine(meant) })
 }
 
-/** Characters of the names that are offered for an unknown one. */
+/** Maximum characters of the list of suggestions. */
 const maxListChars = 200
 
-/** Enters the space that the flags name, runs `act`, and leaves. */
+/** Connects to the space that the flags select, runs `act`, and disconnects. */
 export async function withSpace(
   flags: ConnectionFlags,
   act: (space: SpaceClient) => Promise<void>,

@@ -5,19 +5,22 @@ import { UsageError } from './exit.js'
 import { getControlPath } from './own-folder.js'
 import { isRunning, readGatewayFile } from './running-gateway.js'
 
-/** The answer of `meup up`: a result, or the reason for a failure. */
+/** The response of `meup up`: a result, or an error. */
 export interface ControlAnswer {
   readonly error?: { readonly code: string; readonly [detail: string]: unknown }
   readonly [field: string]: unknown
 }
 
-/** Milliseconds that a `meup up` on this machine may take to answer. */
+/** Timeout of a response from `meup up` on this machine. */
 const localTimeoutMs = 5000
 
-/** Asks the `meup up` of a folder for something. Throws `Failure` if none runs there, or only a gateway. */
+/**
+ * Sends a control request to the `meup up` of a folder. Throws `Failure` if none runs there, or only a
+ * gateway.
+ */
 export async function requestControl(directory: string, name: string, body: object): Promise<ControlAnswer> {
   const file = readGatewayFile(directory)
-  const path = file?.control ?? getControlPath(directory) // While it starts, it has written no file.
+  const path = file?.control ?? getControlPath(directory) // `meup up` writes gateway.json only after its start.
   const text = await post(path, name, JSON.stringify(body)).catch(async (cause: NodeJS.ErrnoException) => {
     if (!isNobody(cause)) throw cause
     if (file !== undefined && file.control === undefined && (await isRunning(file)))
@@ -29,7 +32,7 @@ export async function requestControl(directory: string, name: string, body: obje
   return answer as ControlAnswer
 }
 
-/** A refusal of `meup up`, as a sentence. */
+/** Converts an error response of `meup up` to an error for the user. */
 export function explainRefusal(error: NonNullable<ControlAnswer['error']>): Error {
   const { code, name, kind, meant, programs } = error
   const text = String(name)
@@ -53,11 +56,11 @@ export function explainRefusal(error: NonNullable<ControlAnswer['error']>): Erro
   }
 }
 
-/** `bot, files`, or `none`. */
+/** Joins names: `bot, files`, or `none`. */
 export const formatNames = (labels: unknown): string =>
   Array.isArray(labels) && labels.length > 0 ? labels.join(', ') : 'none'
 
-/** `true` if nothing listens at the socket, as after a gateway was killed, or if it ended before it answered. */
+/** Whether no process is listening on the socket, or it exited before it responded. */
 const isNobody = ({ code = '' }: NodeJS.ErrnoException): boolean =>
   ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code)
 

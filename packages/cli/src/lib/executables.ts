@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, dirname, join, resolve } from 'node:path'
 
-/** The file that a command resolves to. */
+/** The file that a command resolves to; `undefined` if there is none. */
 export function findExecutable(command: string, path: string): string | undefined {
   const endings = process.platform === 'win32' ? ['', ...(process.env.PATHEXT ?? '').split(';')] : ['']
   const folders = /[\\/]/.test(command) ? [''] : path.split(delimiter).filter(Boolean)
@@ -21,8 +21,9 @@ function isProgram(file: string): boolean {
 const [name, ofPackages] = ['meup', join('node_modules', '.bin')]
 
 /**
- * How to call this command in a folder: `meup` if a shell finds it, else `npx meup` if the packages of the folder or of one
- * above it include it. Entries that npx adds to PATH do not count, since the user's shell does not have them.
+ * How a user calls this program in a folder: `meup` if it is in the shell's PATH, otherwise `npx meup` if a
+ * package.json of the folder or its parents installed it. Folders that npx adds to PATH do not count: the
+ * user's shell does not have them.
  */
 export function ownCommand(folder: string, path: string): string {
   const ofShell = path.split(delimiter).filter((each) => !each.endsWith(ofPackages))
@@ -35,6 +36,6 @@ function isPackaged(folder: string): boolean {
   return folder !== dirname(folder) && isPackaged(dirname(folder))
 }
 
-/** Quotes a word of a command for a shell. */
+/** Quotes a word for a POSIX shell. */
 export const quoteWord = (word: string): string =>
   /^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

@@ -7,12 +7,12 @@ import { exitCodes } from '../failure/exit-codes.js'
 import { describeFailure, Failure, getRemedy } from '../failure/failure.js'
 import { furtherLine, printNotice } from './output.js'
 
-/** The command was called wrongly. */
+/** The command line or the configuration is wrong. Exits with 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** An ending with an exit code of its own. */
+/** An error with its own exit code. */
 export class ExitError extends Error {
   override readonly name = 'ExitError'
   constructor(
@@ -49,12 +49,12 @@ const byOutcome: Record<ProposalError['outcome']['state'], number> = {
   withdrawn: exitCodes.error,
 }
 
-/** `true` if this process prints JSON, also for an error. */
+/** Whether `--json` was given, so that errors are printed as JSON too. */
 export const printsJson = (): boolean => process.argv.includes('--json')
 
 /**
- * Prints an error on stderr, for people or, with `--json`, as one JSON object; with its stack if `--verbose` is given. Makes this
- * process exit with its code.
+ * Prints an error on stderr, as text or, with `--json`, as a JSON object; with `--verbose` also its stack.
+ * Sets the exit code.
  */
 export function reportError(error: unknown): void {
   const message = explainError(error)
@@ -64,13 +64,16 @@ export function reportError(error: unknown): void {
   process.exitCode = getExitCode(error)
 }
 
-/** `{"error":{"code":"timeout","message":"…","exitCode":6}}` */
+/** Example: `{"error":{"code":"timeout","message":"…","exitCode":6}}` */
 export function printErrorJson(code: string, message: string, exitCode: number, cause?: unknown): void {
   const problems = cause instanceof ConfigError ? { problems: cause.problems } : {}
   printNotice(JSON.stringify({ error: { code, message, exitCode, ...problems } }))
 }
 
-/** The code of a gateway, of a connection or of a failure that docs/troubleshooting.md lists; else what kind of error it is. */
+/**
+ * The error's own code, from the gateway, the connection or docs/troubleshooting.md; otherwise a code for its
+ * class.
+ */
 function getErrorCode(error: unknown): string {
   if (error instanceof ProtocolError || error instanceof ConnectionError) return error.code
   if (error instanceof Failure || error instanceof ExitError) return error.code
@@ -100,7 +103,7 @@ export function formatError(error: unknown): string {
   return describeSystemError(error) ?? error.message
 }
 
-/** The same, with what to do about it in the words of this command. */
+/** Formats an error, with advice that names options and commands of this program. */
 function explainError(error: unknown): string {
   if (error instanceof ConnectionError && error.code === 'unreachable')
     return `${error.message}; ${getRemedy('unreachable')}`
@@ -109,14 +112,14 @@ function explainError(error: unknown): string {
   if (!(error instanceof ProtocolError)) return formatError(error)
   if (error.code === 'payload_too_large')
     return `${formatError(error)}; send a part of it, or raise limits.maxEnvelopeBytes in space.yaml`
-  // The gateway's advice is for authors of clients.
+  // The gateway's advice is addressed to authors of clients.
   const [what = ''] = error.message.split('. ')
   if (what.startsWith('A token is required')) return `${what}; ${getRemedy('no_token')} (${error.code})`
   if (what.startsWith('Invalid token')) return `${what}; ${getRemedy('wrong_token')} (${error.code})`
   return formatError(error)
 }
 
-/** An error of the file system as a sentence; `undefined` for others. */
+/** Formats an error of the file system; `undefined` for other errors. */
 function describeSystemError({ code = '', path }: NodeJS.ErrnoException): string | undefined {
   if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code))
     return describeFailure('full_disk', { path: path ?? 'a file' })

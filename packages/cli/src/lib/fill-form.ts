@@ -13,14 +13,14 @@ import {
 } from '@meup/folds'
 import { furtherLine, printNotice } from './output.js'
 
-/** Asks questions. */
+/** Shows lines and asks questions. */
 export interface Prompter {
   print(lines: readonly string[]): void
-  /** `undefined`: the user does not answer, or the question was taken back. */
+  /** Resolves to `undefined` if the user declines or the signal is aborted. */
   prompt(question: string, signal: AbortSignal): Promise<string | undefined>
 }
 
-/** Puts what tools ask to the user: one form after the other, a line for each field. */
+/** Answers elicitations by asking the user, one form at a time, field by field. */
 export class FormFiller {
   readonly #prompter: Prompter
   readonly #space: Pick<SpaceClient, 'welcome'>
@@ -31,7 +31,7 @@ export class FormFiller {
     this.#prompter = prompter
   }
 
-  /** Answers what `who` asks. */
+  /** A handler for elicitations of `who`. */
   answer(who: string): OnElicitation {
     return (params, signal) => {
       const filled = this.#last.then(() => (signal.aborted ? cancelled : this.#fill(who, params, signal)))
@@ -53,7 +53,7 @@ export class FormFiller {
     }
     const { message, fields } = form
     const isPublic = this.#space.welcome.mcp.visibility === 'everyone'
-    // A further line at the margin could be mistaken for another participant's.
+    // Indents further lines: at the margin they could look like another participant's.
     const asked = keepOffMargin(printable(message), furtherLine)
     print(`? ${who} asks: ${asked}`, ...(isPublic ? ['    everyone here can read what you answer'] : []))
     const content: Record<string, unknown> = {}
@@ -71,7 +71,7 @@ export class FormFiller {
     return { action: 'accept', content }
   }
 
-  /** The value; `undefined` = none, `declined` = there is to be no answer. */
+  /** Asks until the value is valid. `undefined` = left empty, `declined` = the user declines the form. */
   async #fillField(
     field: FormField,
     signal: AbortSignal,
@@ -96,13 +96,13 @@ export class FormFiller {
 const declined: ElicitResult = { action: 'decline' }
 const cancelled: ElicitResult = { action: 'cancel' }
 
-/** The field for a question without fields. */
+/** The field of a form without fields: a yes or no. */
 const confirmation: FormField = {
   ...{ name: '', label: 'Go on', description: '', isRequired: true, type: 'boolean', format: undefined },
   ...{ options: [], initial: '', min: 0, max: 0 },
 }
 
-/** An empty line means the default; a number means the choice with that number. */
+/** Parses an answer: empty = the default; a number = the choice at that position. */
 function fromLine({ type, initial, options }: FormField, line: string): Filled {
   if (line === '') return initial
   if (type === 'choice') return options[Number(line) - 1]?.value ?? line
@@ -128,7 +128,7 @@ function hint({ type, initial, isRequired, format }: FormField): string {
   return `${kind}${enter}`
 }
 
-/** Asks at the terminal, if there is one, for commands that print a result. */
+/** Handler for commands that print a result: asks at the terminal; `undefined` without one. */
 export function promptForms(space: SpaceClient, who: string): OnElicitation | undefined {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined
   const filler = new FormFiller(space, {

@@ -6,13 +6,13 @@ import { printNotice } from './output.js'
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type Signal = (typeof signals)[number]
 
-/** Milliseconds for taking back what was asked. */
+/** Maximum milliseconds for `takeBack`. */
 const takeBackMs = 2000
 
 /**
- * Runs what others work for until it is done. On SIGINT, SIGTERM and SIGHUP its signal is aborted, and `takeBack` is awaited for up
- * to two seconds before it rejects with `ExitError`; a second signal ends this process at once. `takeBack` is awaited after a
- * timeout too.
+ * Runs `act`. SIGINT, SIGTERM and SIGHUP abort its signal, then wait up to two seconds for `takeBack`, which
+ * cancels what was sent, and reject with `ExitError`; a second signal exits immediately. A timeout of `act`
+ * also calls `takeBack`.
  */
 export async function runInterruptible<Value>(
   act: (signal: AbortSignal) => Promise<Value>,
@@ -23,7 +23,7 @@ export async function runInterruptible<Value>(
   const interrupt = (signal: Signal): void => {
     if (received !== undefined) process.exit(toExitCode(signal))
     received = signal
-    // A gateway that does not answer keeps the connection open for longer.
+    // Exits even if an unresponsive gateway keeps the connection open.
     setTimeout(() => process.exit(toExitCode(signal)), takeBackMs).unref()
     interruption.abort('interrupted')
   }

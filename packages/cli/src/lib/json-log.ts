@@ -3,10 +3,12 @@ import { type LogLevel, type OperatorLog, secretNames } from './logger.js'
 
 const secrets = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 
-/** Lines on stderr within this many milliseconds are one event, such as a stack; up to this many characters. */
+/**
+ * Lines on stderr within this interval are logged as one event (such as a stack), up to this many characters.
+ */
 const [blockMs, maxBlockChars] = [20, 64 * 1024]
 
-/** The operator's log as JSON lines on stderr. A file of its own, so that pino is loaded only if needed. */
+/** The operator's log as JSON lines on stderr. In its own file, so that pino is loaded only if needed. */
 export function jsonLog(level: LogLevel): OperatorLog {
   const isSilent = level === 'silent'
   const all = pino(
@@ -28,7 +30,7 @@ export function jsonLog(level: LogLevel): OperatorLog {
   }
   const flushAll = (): void => [...blocks.keys()].forEach(flush)
   process.once('exit', flushAll)
-  /** Logs after what was printed before. */
+  /** Flushes buffered output first, so that events are in order. */
   const inOrder =
     (write: (fields: object, message: string) => void) =>
     (fields: object, message: string): void => {

@@ -7,13 +7,13 @@ import { UsageError } from './exit.js'
 interface Names {
   readonly from?: readonly string[] | undefined
   readonly kind?: readonly string[] | undefined
-  /** As `participant/tool`, or only the tool's name. */
+  /** `participant/tool`, or only the tool's name. */
   readonly tool?: string | undefined
 }
 
 /**
- * Throws for a name that is neither in the space nor in its log, with the nearest one: a misspelt name would look like a lack
- * of events. Call it when nothing was found, or before waiting for events.
+ * Throws, with the nearest known name, if a name is neither in the space nor in its log. Called when a query
+ * found no events or before waiting for some: a misspelt name would look like a lack of events.
  */
 export async function checkNames(http: HttpClient, { from = [], kind = [], tool }: Names): Promise<void> {
   const isLogged = async (query: { from: string[] } | { kind: string[] }): Promise<boolean> =>
@@ -32,13 +32,16 @@ export async function checkNames(http: HttpClient, { from = [], kind = [], tool 
 const kinds: readonly string[] = Object.values(Kind)
 const namespaces: ReadonlySet<string> = new Set(kinds.map(namespaceOf))
 
-/** Is the name outside the reserved namespaces, so that a space may use it as a kind? */
+/**
+ * Whether a space may define this kind: it is outside the reserved namespaces and not similar to a standard
+ * kind.
+ */
 const isCustom = (name: string): boolean =>
   name.includes('.') && !namespaces.has(namespaceOf(name)) && suggest(name, kinds) === undefined
 
-/** Hits among which the names of tools are looked for. */
+/** Maximum number of calls that are searched for tool names. */
 const maxCalls = 1000
-/** Characters of the names that are offered for an unknown one. */
+/** Maximum characters of the list of suggestions. */
 const maxListChars = 200
 
 async function checkTool(http: HttpClient, tool: string): Promise<void> {

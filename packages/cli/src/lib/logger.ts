@@ -4,7 +4,7 @@ import type { Logger } from '@meup/gateway'
 import { getErrorMessage } from '@meup/protocol'
 import { createHighlighter } from './output.js'
 
-/** A line that a participant has printed. */
+/** A line of a program's output. */
 export interface OutputLine {
   readonly space: string
   readonly participant: string
@@ -18,20 +18,20 @@ export interface OperatorLog extends Logger {
   /** Logged at every level except `silent`. */
   notice(fields: object, message: string): void
   output(line: OutputLine): void
-  /** Logs an event of a program: a line with its time, at every level except `silent`. */
+  /** Logs an event of a program, with the time, at every level except `silent`. */
   program(level: 'notice' | 'warn' | 'error', fields: object, message: string): void
 }
 
 export type LogLevel = 'info' | 'warn' | 'silent'
 
 export interface LogOptions {
-  /** Default: what programs print to stderr. */
+  /** Default `errors`: only the stderr of programs of kind `process`. */
   readonly output?: 'all' | 'errors'
-  /** Characters of the longest name of a participant, for columns. */
+  /** Characters of the longest participant id, which aligns the columns. */
   readonly nameWidth?: number
 }
 
-/** The operator's log as lines for people, on stderr. The stdout of programs goes to stdout. */
+/** The operator's log as text: events and the stderr of programs on stderr, their stdout on stdout. */
 export function operatorLog(
   level: LogLevel,
   { output = 'errors', nameWidth = 0 }: LogOptions = {},
@@ -63,7 +63,7 @@ export function operatorLog(
 
 const marks = { notice: '', warn: '! ', error: '✗ ' } as const
 
-/** `18:27:05` */
+/** Local time, such as `18:27:05`. */
 export const formatClock = (ms: number): string => {
   const date = new Date(ms)
   const parts = [date.getHours(), date.getMinutes(), date.getSeconds()]
@@ -79,10 +79,10 @@ const silent: OperatorLog = {
   program: () => {},
 }
 
-/** Fields that may hold a token or a key. They are never printed, even if something logs them. */
+/** Names of fields that may hold secrets. They are never printed, even if code logs them. */
 export const secretNames = ['token', 'authorization', 'headers', 'env', 'jwks'] as const
 
-/** The message with the error and the fields that it does not mention; at level `info` with the stack. */
+/** A message, the error, and the fields that the message does not mention; at level `info` with the stack. */
 function messageLine(fields: object, message: string, level: LogLevel): string {
   const { err, ...others } = fields as { readonly err?: unknown }
   const details = Object.entries(others).flatMap(([name, value]) => {

@@ -1,21 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { acceptsToken, findGateway } from './running-gateway.js'
 
-/** The outcomes of `notifyGateway`, for people. */
+/** Messages for the results of `notifyGateway`. */
 export const gatewayMessages = {
   none: 'no gateway runs here; it counts from the next start',
   applied: 'the running gateway has taken it over',
   silent: 'the running gateway does not follow: look at what it says, or start it again',
 }
 
-/** Which tokens the space must accept and reject after a change. */
+/** Tokens that the space must accept and reject once the change is in effect. */
 interface TokenChange {
   readonly space: string
   readonly accepted: readonly string[]
   readonly rejected: readonly string[]
 }
 
-/** Milliseconds: far longer than a reload takes, and the delay before the first check. */
+/** Timeout, much longer than a reload takes, and delay before the first check. */
 const [applyTimeoutMs, firstLookMs] = [5000, 25]
 
 /**
@@ -30,10 +30,10 @@ export async function notifyGateway(
 ): Promise<keyof typeof gatewayMessages> {
   const gateway = await findGateway(directory)
   if (gateway === undefined || !gateway.spaces.includes(change.space)) return 'none'
-  // Without such signals (Windows) this would end the gateway; it may be watching its files instead.
+  // Not on Windows, where SIGHUP would end the gateway; it may be watching its files instead.
   if (process.platform !== 'win32') process.kill(gateway.pid, 'SIGHUP')
   const deadline = Date.now() + applyTimeoutMs
-  // Backs off, because each rejected token counts as a failed login, which gateways limit.
+  // Backs off: each rejected token counts as a failed login, and gateways limit those.
   for (let wait = firstLookMs; Date.now() < deadline; wait *= 2) {
     await pause(wait)
     if (await isApplied(gateway.url, change)) return 'applied'

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.js'
 import { parseListen } from '../config/notation.js'
 import { UsageError } from './exit.js'
 
-/** Reads a positive whole number. `flag`: the option, for errors. */
+/** Parses a positive integer. `flag`: name of the option, for the error. */
 export function parseCount(text: string, flag: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
   throw new UsageError(`${flag} takes a whole number such as 20, not ${text}`)
@@ -11,12 +11,12 @@ export function parseCount(text: string, flag: string): number {
 
 export const isSeq = (text: string): boolean => /^#?\d+$/.test(text)
 
-/** Reads a seq, with or without its `#`. */
+/** Parses a seq, with or without a leading `#`. */
 export const parseSeq = (text: string, flag: string): number => parseCount(text.replace(/^#/, ''), flag)
 
 const example = `'{"path":"README.md"}'`
 
-/** Reads a JSON object. */
+/** Parses a JSON object. */
 export function parseObject(json: string, flag: string): object {
   let value: unknown
   try {
@@ -33,7 +33,10 @@ export function parseObject(json: string, flag: string): object {
   return value
 }
 
-/** The item with this id or `#seq`, or the only one whose id starts with it. Throws `UsageError` if several do. */
+/**
+ * Finds the item with this id or `#seq`, or the only one whose id starts with the text. Throws `UsageError`
+ * if several do.
+ */
 export function findByPrefix<Item extends { readonly id: string; readonly seq?: number }>(
   items: readonly Item[],
   start: string,
@@ -48,7 +51,7 @@ export function findByPrefix<Item extends { readonly id: string; readonly seq?: 
   throw new UsageError(`${start} may be any ${what} of ${all}; give more of its id`)
 }
 
-/** Collects names: several with commas, or one option after another. */
+/** Collects names from a repeatable option; each may also contain several, separated by commas. */
 export const collectNames = (text: string, before: readonly string[] = []): readonly string[] => [
   ...before,
   ...text.split(',').flatMap((name) => name.trim() || []),

@@ -10,17 +10,20 @@ export const printNotice = (line: string): boolean => process.stderr.write(`${pr
 export const furtherLine = '    '
 
 /**
- * Prints a text of a participant. In a terminal its further lines are indented: at the margin, they could be mistaken for a
- * notice or for another participant's text. A pipe or a file gets the text unchanged.
+ * Prints text of a participant. A terminal indents further lines, which could otherwise look like a notice or
+ * another participant's text; a pipe or file gets them unchanged.
  */
 export const printText = (text: string): boolean =>
   print(process.stdout.isTTY ? keepOffMargin(printable(text), furtherLine) : printable(text))
 
-/** Asks at the terminal; only `y` and `yes` are a yes. */
+/** Asks at the terminal; only `y` and `yes` confirm. */
 export const confirm = async (question: string): Promise<boolean> =>
   /^y(?:es)?$/i.test((await askLine(`${question} y/N `)) ?? '')
 
-/** Asks at the terminal for one of several lines, by its number; Enter takes the first. `undefined`: none of them. */
+/**
+ * Asks at the terminal for the number of a line; Enter chooses the first. Resolves to its index, or
+ * `undefined` if none was chosen.
+ */
 export async function chooseLine(question: string, lines: readonly string[]): Promise<number | undefined> {
   lines.forEach((line, index) => void process.stderr.write(`${index + 1}  ${line}\n`))
   const answer = await askLine(`${question} 1–${lines.length}, Enter: 1 `)
@@ -29,11 +32,11 @@ export async function chooseLine(question: string, lines: readonly string[]): Pr
   return lines[index] === undefined ? undefined : index
 }
 
-/** `undefined`: the input ended, or Ctrl+C. */
+/** Resolves to `undefined` if the input ends, or on Ctrl+C. */
 async function askLine(question: string): Promise<string | undefined> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const left = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)))
-  const asked = terminal.question(question).catch(() => undefined) // Rejects when Ctrl+C closes it, which `left` reports.
+  const asked = terminal.question(question).catch(() => undefined) // Rejects after Ctrl+C, which closes the terminal and resolves `left`.
   const answer = await Promise.race([asked, left])
   terminal.close()
   return answer?.trim()
@@ -56,20 +59,20 @@ export function formatTable(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
-/** `48 B`, `1.2 KB`, `3.4 MB`. */
+/** Decimal units, such as `48 B`, `1.2 KB`, `3.4 MB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
-/** Colours if stdout is a terminal that has them and NO_COLOR is unset. */
+/** Colours if stdout is a terminal that supports them and NO_COLOR is unset. */
 export const getStdoutStyle = (): Style =>
   process.stdout.isTTY && process.stdout.hasColors() ? colourStyle : plainStyle
 
-/** Colours of names, readable on light and dark backgrounds; cyan is for tools. */
+/** ANSI colours of participants, readable on light and dark backgrounds. Cyan is reserved for tools. */
 const colours = [32, 33, 34, 35, 31, 92, 94, 95] as const
 
-/** Colours the name of a participant by its id, if the style has colours. */
+/** Colours a participant's name, by its id, if the style has colours. */
 export const createHighlighter =
   (style: Style) =>
   (name: string, id: string): string =>
@@ -89,11 +92,11 @@ function hashText(text: string): number {
 
 const { stdin, stdout, env } = process
 
-/** Whether stdin and stdout are an interactive terminal whose keys can be read one by one. */
+/** Whether stdin and stdout are an interactive terminal, so that single keys can be read. */
 export const isAtTerminal = (): boolean =>
   stdin.isTTY === true && stdout.isTTY === true && env.TERM !== 'dumb' && isInForeground()
 
-/** A background process would be stopped on terminal access. Assumes the foreground if unknown. */
+/** The system stops a background process that reads from the terminal. Assumes the foreground if unknown. */
 function isInForeground(): boolean {
   try {
     const stat = readFileSync('/proc/self/stat', 'utf8')

@@ -3,21 +3,24 @@ import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 
-/** Length of `sun_path` on macOS, with the zero at its end; Linux has four more. */
+/** Maximum length of a socket path on macOS, without the terminating zero; Linux allows four bytes more. */
 const maxPathBytes = 103
 
-/** The socket of a folder's `meup up`: in `.meup/run`, or in a folder for temporary files if that path is too long. */
+/**
+ * The control socket of a folder's `meup up`: in `.meup/run`, or in the temporary folder if that path is too
+ * long.
+ */
 export function getControlPath(directory: string): string {
   const own = join(directory, '.meup', 'run', 'control.sock')
   if (Buffer.byteLength(own) <= maxPathBytes) return own
   return join(tmpdir(), `meup-${hashDirectory(directory)}`, 'control.sock')
 }
 
-/** A short name for a folder. */
+/** A short file name derived from a folder's path. */
 export const hashDirectory = (directory: string): string =>
   createHash('sha256').update(directory).digest('hex').slice(0, 16)
 
-/** Creates a folder that only this user may use. Throws if another user has created it first. */
+/** Creates a folder that only this user may access. Throws if another user owns it. */
 export function makeOwnFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const { uid, mode } = lstatSync(folder)

@@ -1,11 +1,11 @@
 import { createServer } from 'node:net'
 import { Failure } from '../failure/failure.js'
 
-/** `127.0.0.1:8080` or `[::1]:8080`. */
+/** Formats an address, such as `127.0.0.1:8080` or `[::1]:8080`. */
 export const formatAddress = ({ host, port }: { readonly host: string; readonly port: number }): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`
 
-/** Tries to listen at an address; returns the error, if there is one. */
+/** Tries to listen on an address; resolves to the error, if any. */
 export function tryToListen(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
     const server = createServer()
@@ -14,10 +14,10 @@ export function tryToListen(host: string, port: number): Promise<NodeJS.ErrnoExc
   })
 }
 
-/** Ports that are tried. */
+/** Maximum number of ports to try. */
 const maxPorts = 20
 
-/** The first free port from this one on; `undefined` if there is none among the next 20. */
+/** The first free port of the 20 ports from `first` on; `undefined` if all are taken. */
 export async function findFreePort(host: string, first: number): Promise<number | undefined> {
   for (let port = first; port < Math.min(first + maxPorts, 65_536); port++) {
     if ((await tryToListen(host, port)) === undefined) return port
@@ -25,7 +25,7 @@ export async function findFreePort(host: string, first: number): Promise<number 
   return undefined
 }
 
-/** The error of a gateway that cannot listen, with what to do about it; others stay as they are. */
+/** Adds advice to the error of a gateway that cannot listen; returns other errors unchanged. */
 export function explainListenError(error: unknown, address: string): unknown {
   const options = { cause: error }
   switch ((error as NodeJS.ErrnoException).code) {

@@ -19,7 +19,10 @@ import { Kind, omitUndefined, ProtocolError } from '@meup/protocol'
 import type { JsonOf } from '../json-outputs.js'
 import { findByPrefix } from './options.js'
 
-/** Reads the proposals of a space, oldest first. `answers`: with the outcome of approved ones. */
+/**
+ * Reads all proposals of a space from its log, oldest first. `answers`: also read the results of approved
+ * ones.
+ */
 export async function readProposals(http: HttpClient, { answers = false } = {}): Promise<ProposalView[]> {
   const view = new SpaceView({ participants: new Participants(), proposals: new ProposalViews(defaultGuard) })
   const proposals = new Map<string, ProposalView>()
@@ -30,7 +33,10 @@ export async function readProposals(http: HttpClient, { answers = false } = {}):
   return [...proposals.values()]
 }
 
-/** The open proposal whose id starts with a text. Throws `ProtocolError` if there is none, `UsageError` if there are several. */
+/**
+ * Finds the open proposal whose id starts with a text. Throws `ProtocolError` if none does, `UsageError` if
+ * several do.
+ */
 export function findOpenProposal(
   proposals: readonly ProposalView[],
   start: string,
@@ -47,7 +53,10 @@ export function findOpenProposal(
   throw new ProtocolError('proposal_not_found', message)
 }
 
-/** Decides a proposal. If someone else was faster, throws an error with their decision instead of the gateway's error. */
+/**
+ * Runs a decision about a proposal. If it was no longer open, throws an error that says who decided it and
+ * how.
+ */
 export async function decideOpen<Value>(
   http: HttpClient,
   id: string,
@@ -62,7 +71,7 @@ export async function decideOpen<Value>(
   }
 }
 
-/** Limit of the arguments, and of each text. */
+/** Maximum characters of the arguments, and of each reason. */
 const maxTextChars = 200
 
 /** Formats a proposal: the call, the rationale and the state. */
@@ -74,14 +83,14 @@ export function formatProposal(proposal: ProposalView, now: number): string[] {
   ]
 }
 
-/** Formats the arguments, and states if they are truncated: unseen arguments should not be approved. */
+/** Formats the arguments, and says so if they are truncated: unseen arguments should not be approved. */
 function formatArguments(parameters: unknown, maxChars: number): string {
   const text = printableJson(parameters)
   const isCut = text.length > maxChars || text.includes('"…":"…"')
   return `${brief(text, maxChars)}${isCut ? ' (cut; `meup open` shows all)' : ''}`
 }
 
-/** Formats the outcome of a proposal, and who decided. */
+/** Formats the decisions about a proposal and who made them, and its state. */
 export function formatOutcome(proposal: ProposalView, now: number): string {
   const { fulfilments, rejections } = proposal
   return [
@@ -91,7 +100,7 @@ export function formatOutcome(proposal: ProposalView, now: number): string {
   ].join(' · ')
 }
 
-/** The state of a proposal with uses left. */
+/** The state of a proposal that still has uses. */
 function formatStanding(
   { usesLeft, withdrawal, expiresAt, programEnded, source }: ProposalView,
   now: number,
@@ -114,7 +123,7 @@ function formatProposalReason({
   return brief(message === null ? reason : `${reason} (${message})`, maxTextChars)
 }
 
-/** A proposal as JSON. */
+/** Converts a proposal to the JSON that commands print. */
 export function toProposalJson({ source, ...proposal }: ProposalView, now: number): JsonOf<'proposals ls'> {
   const { state, expiresAt } = proposal
   const { seq, from, to, context } = source
@@ -123,6 +132,6 @@ export function toProposalJson({ source, ...proposal }: ProposalView, now: numbe
   return { ...place, ...proposal, ...(isOver && { state: 'expired' as const }) }
 }
 
-/** `participant/tool` */
+/** The proposed tool, such as `files/read_text_file`. */
 export const formatTarget = ({ source, tool }: ProposalView): string =>
   [...(source.to === undefined ? [] : [source.to.join(',')]), brief(tool, 128)].join('/')

@@ -1,7 +1,7 @@
 import type { SpaceClient } from '@meup/agent-sdk'
 import { type AnyEnvelope, type DecisionPayload, Kind } from '@meup/protocol'
 
-/** Whether this participant may grant the missing capability of another one's refused call. */
+/** Whether this participant may grant the capability that another participant's refused call lacked. */
 export const mayAllow = (
   space: Pick<SpaceClient, 'id' | 'can'>,
   { kind, to, payload }: AnyEnvelope,

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ProtocolError } from '@meup/protocol'
 
-/** Milliseconds before a rejected request is repeated; doubled each time. */
+/** Delay before the first retry; doubled for each further one. */
 const firstPauseMs = 1000
 const maxAttempts = 8
 
-/** Repeats a request while the gateway is not ready or its rate limit is reached. */
+/** Retries a request while the gateway is not ready or rate-limits it. */
 export async function retryPutOff<Answer>(send: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 1, pauseMs = firstPauseMs; ; tries++, pauseMs *= 2) {
     try {

@@ -2,10 +2,10 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { HttpClient, ProtocolError } from '@meup/agent-sdk/http'
 
-/** Milliseconds that a gateway on this machine may take to answer. */
+/** Timeout for a gateway on this machine. */
 const localTimeoutMs = 2000
 
-/** The running gateway of this folder. It has to answer, since a killed gateway leaves its file behind. */
+/** The running gateway of this folder. It must respond: a killed gateway leaves its file behind. */
 export async function findGateway(directory: string): Promise<GatewayFile | undefined> {
   const file = findGatewayProcess(directory)
   if (file === undefined) return undefined
@@ -13,20 +13,20 @@ export async function findGateway(directory: string): Promise<GatewayFile | unde
   return !(answer instanceof Error) && answer.ok ? file : undefined
 }
 
-/** Whether the gateway that wrote the file still runs. One that is too busy to answer does. */
+/** Whether the gateway that wrote the file is still running. A timeout counts as running: it may be busy. */
 export async function isRunning({ pid, url }: GatewayFile): Promise<boolean> {
   if (!isAlive(pid)) return false
   const answer = await fetchProbe(url, 'healthz')
   return answer instanceof Error ? answer.name === 'TimeoutError' : answer.ok
 }
 
-/** The file of this folder's gateway, if its process lives; it may be unresponsive. */
+/** The gateway file of this folder, if its process is alive, responsive or not. */
 export function findGatewayProcess(directory: string): GatewayFile | undefined {
   const file = readGatewayFile(directory)
   return file !== undefined && isAlive(file.pid) ? file : undefined
 }
 
-/** The answer of `/healthz` or `/readyz`, or why there is none. */
+/** The response of `/healthz` or `/readyz`, or the error if there is none. */
 export async function fetchProbe(url: string, probe: 'healthz' | 'readyz'): Promise<Response | Error> {
   try {
     return await fetch(new URL(`/${probe}`, url), { signal: AbortSignal.timeout(localTimeoutMs) })
@@ -36,11 +36,14 @@ export async function fetchProbe(url: string, probe: 'healthz' | 'readyz'): Prom
   }
 }
 
-/** Whether a gateway accepts this token. Rejects if no gateway answers. */
+/** Whether a gateway accepts this token. Rejects if no gateway responds. */
 export const acceptsToken = async (url: string, space: string, token: string): Promise<boolean> =>
   (await findTokenRefusal(url, space, token)) === undefined
 
-/** Why a gateway refuses a token: tests it with an empty post. Rejects if no gateway answers. */
+/**
+ * Tests a token with an empty request. Resolves to the gateway's error, or `undefined` if it accepts the
+ * token. Rejects if no gateway responds.
+ */
 export async function findTokenRefusal(
   url: string,
   space: string,
@@ -60,19 +63,19 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // A process of another user is alive too.
+    // EPERM: the process is alive but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
-/** Written by a running gateway for commands in the same folder. */
+/** `.meup/gateway.json`, which a running gateway writes for commands in the same folder. */
 export interface GatewayFile {
   readonly url: string
   readonly spaces: readonly string[]
   readonly pid: number
-  /** The people of each space; commands act for the first by default. */
+  /** Human participants by space; commands act as the first one by default. */
   readonly people: Readonly<Record<string, readonly string[]>>
-  /** The socket of `meup up` for commands; absent for `meup gateway`. */
+  /** Path of the control socket of `meup up`; absent for `meup gateway`. */
   readonly control?: string
 }
 
@@ -85,7 +88,7 @@ export function writeGatewayFile(directory: string, content: GatewayFile): void 
   renameSync(`${file}.${content.pid}`, file)
 }
 
-/** A name a line, which the shell offers for Tab: it is too slow to ask a program. */
+/** Participant names, one per line, for shell completion: starting `meup` for them would be too slow. */
 const namesIn = (directory: string): string => join(directory, '.meup', 'names')
 
 export const writeNames = (directory: string, names: readonly string[]): void =>
@@ -100,7 +103,7 @@ export function readGatewayFile(directory: string): GatewayFile | undefined {
   }
 }
 
-/** Removes the file, if this gateway wrote it. */
+/** Removes the gateway file and the names, unless another gateway has overwritten them. */
 export function removeGatewayFile(directory: string, pid: number): void {
   if (readGatewayFile(directory)?.pid !== pid) return
   for (const file of [fileIn(directory), namesIn(directory)]) rmSync(file, { force: true })

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { hashDirectory, makeOwnFolder } from './own-folder.js'
 import { type GatewayFile, isRunning, readGatewayFile } from './running-gateway.js'
 
-/** A gateway of this user on this machine. */
+/** A running gateway of this user on this machine. */
 export interface RunningSpace extends Pick<GatewayFile, 'url' | 'spaces' | 'pid'> {
-  /** The folder of its configuration. */
+  /** The folder of its configuration file. */
   readonly directory: string
 }
 
-/** One file for each folder in which a gateway of this user runs. */
+/** Folder with one file per running gateway of this user. */
 const getFolder = (): string =>
   process.env.XDG_RUNTIME_DIR
     ? join(process.env.XDG_RUNTIME_DIR, 'meup')
@@ -18,7 +18,7 @@ const getFolder = (): string =>
 
 const getFile = (directory: string): string => join(getFolder(), `${hashDirectory(directory)}.json`)
 
-/** Adds the gateway of a folder to the list. Throws where the list cannot be written. */
+/** Registers the gateway of a folder. Throws if the file cannot be written. */
 export function listRunning(directory: string): void {
   makeOwnFolder(getFolder())
   writeFileSync(getFile(directory), JSON.stringify({ directory }), { mode: 0o600 })
@@ -26,7 +26,7 @@ export function listRunning(directory: string): void {
 
 export const unlistRunning = (directory: string): void => rmSync(getFile(directory), { force: true })
 
-/** The gateways that answer. One that was killed is taken off the list. */
+/** Lists the gateways that are running; removes the files of killed ones. */
 export async function findRunning(): Promise<RunningSpace[]> {
   const found = await Promise.all(readFolder().map(readEntry))
   return found
@@ -60,6 +60,6 @@ function readDirectory(path: string): string | undefined {
     const { directory } = JSON.parse(readFileSync(path, 'utf8')) as { readonly directory?: unknown }
     return typeof directory === 'string' ? directory : undefined
   } catch {
-    return undefined // It is being written, or is damaged.
+    return undefined // The file is incomplete or damaged.
   }
 }

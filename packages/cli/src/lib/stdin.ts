@@ -2,17 +2,17 @@ import { fstatSync } from 'node:fs'
 import { UsageError } from './exit.js'
 import { formatBytes, printNotice } from './output.js'
 
-/** Argument that means stdin. */
+/** Argument that stands for stdin. */
 export const stdinWord = '-'
 
-/** Bytes of stdin that are read at most; the gateway takes fewer in an envelope. */
+/** Maximum bytes read from stdin, well above the gateway's limit for an envelope. */
 const maxBytes = 64 * 1024 * 1024
-/** Milliseconds without input before a notice names the awaited input. */
+/** Milliseconds without input before a notice explains the wait. */
 const noticeMs = 3000
 
 /**
- * Returns `true` if something is piped or redirected into this process. A socket does not count: programs that start others leave one open
- * as their stdin, and its end would never come.
+ * Whether something is piped or redirected into this process. A socket does not count: programs that start
+ * others leave one open as their stdin, which never ends.
  */
 export function hasPipedInput(): boolean {
   try {
@@ -23,7 +23,7 @@ export function hasPipedInput(): boolean {
   }
 }
 
-/** Reads stdin to its end, without white space at its ends. Throws `UsageError` for binary data. */
+/** Reads stdin to its end and trims it. Throws `UsageError` for binary data. */
 export async function readStdin(): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -3,17 +3,20 @@ import { parseDuration } from '../config/notation.js'
 import { UsageError } from './exit.js'
 import { printNotice } from './output.js'
 
-/** Reads `30s`, `5m`, `2h`, `7d` or a number of seconds, and returns milliseconds. `flag`: the option, for errors. */
+/**
+ * Parses `30s`, `5m`, `2h`, `7d` or a number of seconds; returns milliseconds. `flag`: name of the option,
+ * for the error.
+ */
 export function parseTimeSpan(text: string, flag: string): number {
   const ms = tryParseDuration(text)
   if (ms !== undefined && ms > 0) return ms
   throw new UsageError(`${flag} takes how long, such as 30s, 5m, 2h, 7d or 60 for seconds, not ${text}`)
 }
 
-/** Milliseconds that a timer can wait. */
+/** Maximum delay of a Node timer. */
 const maxTimeoutMs = 2 ** 31 - 1
 
-/** Reads the same for a timer. */
+/** Like `parseTimeSpan`, limited to what timers support. */
 export function parseTimeout(text: string, flag: string): number {
   const ms = parseTimeSpan(text, flag)
   if (ms <= maxTimeoutMs) return ms
@@ -29,16 +32,16 @@ function tryParseDuration(text: string): number | undefined {
 }
 
 interface TimeOptions {
-  /** Default: the current time in milliseconds. */
+  /** Default: the current time, in ms. */
   readonly now?: number
-  /** Reads days and spans as future ones: `tuesday` is the next, `3h` is in three hours. */
+  /** Resolves days and durations to the future: `tuesday` is the next Tuesday, `3h` is in three hours. */
   readonly isAhead?: boolean
 }
 
 /**
- * Reads a time, and returns milliseconds since the epoch: `2026-01-02T03:04:05Z`; a day (`2026-01-02`, `today`, `yesterday`,
- * `tomorrow`, `tuesday`), which begins at midnight, or a time on it (`tuesday 14:30`); `14:30`; or `3h` before now. Without an
- * offset it is in the time zone of this machine.
+ * Parses a time; returns ms since the epoch. Forms: `2026-01-02T03:04:05Z`; a day, which starts at midnight
+ * (`2026-01-02`, `today`, `yesterday`, `tomorrow`, `tuesday`), optionally with a time (`tuesday 14:30`);
+ * `14:30`; or `3h` (ago). Local time unless an offset is given.
  */
 export function parseTime(
   text: string,
@@ -66,7 +69,7 @@ const nearDays: Readonly<Record<string, number>> = { today: 0, yesterday: -1, to
 const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
 const minWeekdayChars = 3
 
-/** `undefined` = not a time of this form. */
+/** Parses a day, a time of day, or both; `undefined` if the text is neither. */
 function readCalendar(text: string, now: number, isAhead: boolean): number | undefined {
   const [, day = '', clock = ''] = /^(\S+?)??(?:(?:^|t|\s+)(\d{1,2}:\d{2}(?::\d{2})?))?$/.exec(text) ?? []
   const time = readClock(clock)
@@ -103,7 +106,7 @@ const addDays = (date: Date, days: number): Date =>
 const at = (day: Date | undefined, clock: readonly [number, number, number]): number | undefined =>
   day && new Date(day.getFullYear(), day.getMonth(), day.getDate(), ...clock).getTime()
 
-/** The time as this machine's clock shows it, with its offset: `2026-11-24T00:00:00+01:00`. */
+/** Local time with its offset: `2026-11-24T00:00:00+01:00`. */
 export function formatLocalTime(ms: number): string {
   const offset = -new Date(ms).getTimezoneOffset()
   const local = new Date(ms + offset * 60_000).toISOString().slice(0, 19)
@@ -118,7 +121,7 @@ export interface PeriodFlags {
   readonly until?: string
 }
 
-/** Reads `--since` and `--until`. What was not written with an offset is shown with the one that it is read in. */
+/** Parses `--since` and `--until`. Prints how a day or time without an offset was understood. */
 export function readPeriod({ since, until }: PeriodFlags): {
   readonly since?: number
   readonly until?: number
@@ -140,13 +143,13 @@ function announceTime(text: string, flag: string, ms: number): void {
     printNotice(`${flag} ${formatLocalTime(ms)}`)
 }
 
-/** The period as texts of HTTP queries. */
+/** The period as RFC 3339 texts for HTTP queries. */
 export function readPeriodTexts(flags: PeriodFlags): { since?: string; until?: string } {
   const entries = Object.entries(readPeriod(flags)).map(([name, ms]) => [name, new Date(ms).toISOString()])
   return Object.fromEntries(entries)
 }
 
-/** The expiry (RFC 3339) set by `--for` or `--until`; `undefined` = neither is given. */
+/** The expiry (RFC 3339) set by `--for` or `--until`; `undefined` if neither is given. */
 export function parseExpiry(
   { for: span, until }: { readonly for?: string | undefined; readonly until?: string | undefined },
   now = Date.now(),

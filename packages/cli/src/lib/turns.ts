@@ -1,10 +1,10 @@
 import type { HttpClient, Turn } from '@meup/agent-sdk/http'
 import { Kind } from '@meup/protocol'
 
-/** Messages that are searched for the latest answer. */
+/** Maximum number of messages searched for the latest answer. */
 const maxMessagesSearched = 1000
 
-/** Reads the turns that `/reasoning <argument>` needs, in the order of their numbers. */
+/** Reads the turns that the argument of `/reasoning` selects, by ascending number. */
 export async function readRequestedTurns(
   http: HttpClient,
   thread: string,
@@ -26,7 +26,7 @@ export async function readRequestedTurns(
   return turn?.turn_number === number ? [turn] : []
 }
 
-/** Finds the author of the latest answer among the last messages. */
+/** Finds the author of the latest answer. */
 export async function findLatestAnswerer(http: HttpClient): Promise<string | undefined> {
   let looked = 0
   for await (const { context, correlationId, from } of http.readLog({
@@ -39,6 +39,6 @@ export async function findLatestAnswerer(http: HttpClient): Promise<string | und
   return undefined
 }
 
-/** `naming`: the option that names an agent. */
+/** `naming`: how the user can name an agent, as shown in the message. */
 export const createNoAnswererError = (naming: string): Error =>
   new Error(`no agent has answered here yet; ${naming} says whose reasoning you mean`)

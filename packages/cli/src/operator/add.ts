@@ -18,11 +18,14 @@ import { type ServerRequest, type WrittenServer, writeServer } from './write-ser
 export interface AddFlags extends Omit<ServerRequest, 'name' | 'target'> {
   readonly config: string
   readonly json?: boolean
-  /** The folder of `meup -C`, for the command to type next. */
+  /** The folder given with `meup -C`, repeated in the suggested next command. */
   readonly C?: string
 }
 
-/** `meup add`: writes an MCP server into space.yaml, and has a running `meup up` start it. `words`: the arguments after the name. */
+/**
+ * `meup add`: adds an MCP server to space.yaml; a running `meup up` starts it. `words`: the arguments after
+ * the name.
+ */
 export async function add(
   name: string,
   { words, isCommand }: { readonly words: readonly string[]; readonly isCommand: boolean },
@@ -85,11 +88,14 @@ function readAddress(name: string, words: readonly string[]): ServerRequest['tar
 
 interface Announced {
   readonly gateway: keyof typeof gatewayMessages
-  /** How the server is doing, or was doing when it took too long; absent if no `meup up` runs, or it is not started. */
+  /**
+   * State of the server's program after the wait; absent if no `meup up` runs or the server is not to be
+   * started.
+   */
   readonly program?: ProgramReport
 }
 
-/** Gives the server a new token, has a running gateway reload, and waits for the server to start. */
+/** Gives the server a new token, makes a running gateway reload, and waits for the server to start. */
 async function announce(
   name: string,
   { config, space, change, isStarted }: WrittenServer,
@@ -101,7 +107,7 @@ async function announce(
   if (isRevoked)
     printNotice(`… ${name} is not started, because its token is revoked; meup token create ${name} makes one`)
   const isAbsent = state === 'missing' || state === 'revoked'
-  // The new token shows when the gateway has read the new configuration.
+  // A changed token reveals when the gateway has reloaded: it is accepted then.
   const verb = isRevoked || !isStarted ? undefined : isAbsent ? 'create' : 'rotate'
   const tokens = verb === undefined ? [] : changeTokens(config, verb, selection)
   const gateway = await notifyGateway(directory, {
@@ -119,7 +125,7 @@ async function announce(
 /** Milliseconds: how long programs take to follow a reload, how long a start may take, which may install a package, and between looks. */
 const [followMs, startMs, lookMs] = [5000, 60_000, 100]
 
-/** Waits until a program runs, or has failed. */
+/** Waits until the program runs or has failed. */
 async function waitForStart(
   directory: string,
   isMeant: (program: ProgramReport) => boolean,
@@ -149,7 +155,7 @@ function describeStart(name: string, { gateway, program }: Announced): string {
   return `✗ ${name} does not start: ${lastError}; correct it with meup add ${name} --replace, or look at what meup up prints`
 }
 
-/** The participants that may use a server, and what the others need. */
+/** Lists the participants that may use the server, and the capability that others need. */
 function describeUsers(name: string, participants: SpaceEntry['config']['participants']): string {
   const listing = { kind: Kind.mcpRequest, to: [name], payload: { method: 'tools/list' } }
   const users = Object.entries(participants)
@@ -161,7 +167,7 @@ function describeUsers(name: string, participants: SpaceEntry['config']['partici
     : `${users.join(', ')} may use it; ${needed}`
 }
 
-/** The command to type next, from the folder of the shell. */
+/** The suggested next command, relative to the shell's current folder. */
 function nextCommand({ config, C = '' }: Pick<AddFlags, 'config' | 'C'>, command: 'up' | 'join'): string {
   const folder = isAbsolute(config) ? dirname(config) : join(C, dirname(config))
   const file = basename(config)

@@ -12,7 +12,7 @@ export interface BackupFlags {
   readonly json?: boolean
 }
 
-/** `meup backup`: copies the log, while its gateway runs or not. */
+/** `meup backup`: copies the log, even while its gateway runs. */
 export function backUp({ config, to, json }: BackupFlags & { readonly to: string }): void {
   const path = getLogPath(loadConfig(resolve(config)).storage)
   const file = resolve(to)
@@ -21,7 +21,7 @@ export function backUp({ config, to, json }: BackupFlags & { readonly to: string
   printNotice(`${to} has the log; copy the configuration and the tokens yourself`)
 }
 
-/** `meup restore`: verifies a backup and puts it where a log is to be. */
+/** `meup restore`: verifies a backup and copies it to the place of the log. */
 export function restore(backup: string, { config, to, json }: BackupFlags & { readonly to?: string }): void {
   if (statSync(backup, { throwIfNoEntry: false })?.isFile() !== true)
     throw new UsageError(`there is no file ${backup}; name one that meup backup has made`)

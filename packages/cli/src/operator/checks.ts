@@ -18,8 +18,9 @@ import { formatListen } from './settings.js'
 import { type TokenEntry, tokenEntries } from './tokens.js'
 
 /**
- * Checks that the gateway that commands would use answers, takes envelopes, and accepts the token. `recorded`: what the gateway of
- * this folder has written; `live`: the same while its process lives. `time`: the gateway's clock, in milliseconds.
+ * Checks the gateway that commands would use: it responds, accepts envelopes, and accepts the token.
+ * `recorded`: gateway file of this folder; `live`: the same if its process is alive. `time`: the gateway's
+ * clock, in ms.
  */
 export async function gatewayChecks(
   address: Address,
@@ -56,7 +57,7 @@ export async function gatewayChecks(
 const adviseOnSilence = ({ pid }: GatewayFile): string =>
   `its process ${pid} lives: look at what it prints, or end it with kill ${pid} and start it again with meup up`
 
-/** Checks that every space takes envelopes: a gateway whose disk is full answers, and can be read. */
+/** Checks that every space accepts envelopes: a gateway with a full disk still responds and can be read. */
 async function readinessCheck(url: string): Promise<Check> {
   const ready = await fetchProbe(url, 'readyz')
   const advice = 'look at what the gateway prints; it continues once its log can be written'
@@ -66,13 +67,13 @@ async function readinessCheck(url: string): Promise<Check> {
   return fail('ready', `the gateway takes no envelopes: ${reason}`, advice)
 }
 
-/** The detail of a problem [RFC 9457]. */
+/** The `detail` of problem details [RFC 9457]. */
 function readDetail(body: string): string | undefined {
   try {
     const { detail } = JSON.parse(body) as { readonly detail?: unknown }
     return typeof detail === 'string' ? detail : undefined
   } catch {
-    return undefined // Not a problem of a gateway; its status is shown instead.
+    return undefined // Not problem details; the caller shows the status instead.
   }
 }
 
@@ -91,7 +92,10 @@ async function entryChecks(url: string, { space, participant, token }: Address):
   }
 }
 
-/** Checks that the log or its replica can be used, and who has locked it. `newest`: time of its newest envelope (milliseconds). */
+/**
+ * Checks that the log or its replica can be used, and which process has locked it. `newest`: time of the
+ * newest envelope, in ms.
+ */
 export function logCheck(
   { storage }: Config,
   running: GatewayFile | undefined,
@@ -99,20 +103,22 @@ export function logCheck(
   const path = logPath(storage)
   if (path === undefined) return { check: pass('log', 'is kept in memory: it ends with the gateway') }
   try {
-    loadSqlite() // Checked even without a file.
+    loadSqlite() // Checked even if there is no log yet.
     for (const file of logFiles(path)) accessSync(file, constants.R_OK | constants.W_OK)
     const report = inspectLog(path)
     if (report === undefined) return { check: pass('log', `${path} is made at the first start`) }
     const newest = Math.max(...report.spaces.map(({ newest }) => Date.parse(newest ?? '') || 0))
     return { check: lockCheck(path, report, running), ...(newest > 0 && { newest }) }
   } catch (error) {
-    // The message contains the remedy.
+    // A LogError's message contains the remedy.
     if (error instanceof LogError) return { check: fail('log', error.message, 'see above') }
     return { check: fail('log', `${path}: ${String(error)}`, 'make it readable and writable for this user') }
   }
 }
 
-/** The existing files that a gateway writes for a log; first its folder, or the parent in which the folder will be created. */
+/**
+ * Existing files that a gateway writes for a log. The first is its folder, or the nearest existing parent.
+ */
 function logFiles(path: string): string[] {
   const files = ['', '-wal', '-shm', '.lock', '.index.db', '.index.db-wal'].map((end) => `${path}${end}`)
   return [existingFolder(path), ...files.filter((file) => existsSync(file))]
@@ -124,17 +130,17 @@ function existingFolder(path: string): string {
   return folder
 }
 
-/** Bytes below which a disk is as good as full: SQLite needs room to write what is in its write-ahead log. */
+/** Minimum free bytes: SQLite needs room to copy its write-ahead log into the database. */
 const minFreeBytes = 100_000_000
 
-/** Checks that the disk of a log has room. `read`: asks the system. */
+/** Checks the free space for the log. `read`: replaces the system call in tests. */
 export function diskCheck(path: string, read: (path: string) => FreeSpace = statfsSync): Check {
   const folder = existingFolder(path)
   const { bavail, bsize, files, ffree } = read(folder)
   const free = bavail * bsize
   const remedy = 'make room: the gateway takes nothing once the disk is full'
   if (free < minFreeBytes) return fail('disk', `${formatBytes(free)} are free for ${path}`, remedy)
-  // Some file systems have no limit of files, and report 0 of 0.
+  // Some file systems have no limit on files, and report 0 of 0.
   if (files > 0 && ffree === 0) return fail('disk', `no more files can be made for ${path}`, remedy)
   return pass('disk', `${formatBytes(free)} are free`)
 }
@@ -155,7 +161,7 @@ function lockCheck(path: string, report: LogReport, running: GatewayFile | undef
   return fail('log', `${content} is held by ${who}`, 'stop it, or give the gateway another storage.path')
 }
 
-/** Returns the process that holds the lock of a file. Linux only. */
+/** The process that holds the lock on a file. Linux only. */
 function findLockHolder(file: string): number | undefined {
   if (process.platform !== 'linux') return undefined
   const place = new RegExp(`POSIX +ADVISORY +WRITE +(\\d+) +[0-9a-f]+:[0-9a-f]+:${statSync(file).ino} `)
@@ -163,7 +169,7 @@ function findLockHolder(file: string): number | undefined {
   return pid === undefined ? undefined : Number(pid)
 }
 
-/** As `engines` in package.json. */
+/** Same version as `engines` in package.json. */
 export const oldestNode = '20.19'
 
 export function nodeCheck(version: string): Check {
@@ -173,12 +179,12 @@ export function nodeCheck(version: string): Check {
     : fail('node', `${version} is too old`, `install Node ${oldestNode} or newer`)
 }
 
-/** Milliseconds that two clocks may differ; HTTP dates have whole seconds. */
+/** Tolerated difference between two clocks; HTTP dates have whole seconds. */
 const tolerance = 5000
 
 /**
- * Checks the clock of this machine: it must not be before the times in `past`, and agree with `present`. All in milliseconds
- * since the epoch.
+ * Checks this machine's clock: it must not be before the logged time `past`, and must agree with the
+ * gateway's time `present`. All in ms since the epoch.
  */
 export function clockCheck(
   now: number,
@@ -196,7 +202,7 @@ export function clockCheck(
   return pass('clock', time(now))
 }
 
-/** Checks that `.meup` and the log are readable by their owner only. */
+/** Checks that only their owner can access `.meup` and the log. */
 export function modeChecks(directory: string, logFile: string | undefined): Check[] {
   const folder = join(directory, '.meup')
   const log = logFile === undefined ? [] : ['', '-wal', '-shm', '.lock'].map((end) => `${logFile}${end}`)
@@ -217,7 +223,7 @@ export function modeChecks(directory: string, logFile: string | undefined): Chec
   })
 }
 
-/** The folder and all files below it, without `.gitignore` in any folder, which has no secret. */
+/** The folder and everything below it, except `.gitignore` files, which are not secret. */
 function filesIn(folder: string): string[] {
   if (!existsSync(folder)) return []
   const below = readdirSync(folder, { withFileTypes: true, recursive: true })
@@ -225,7 +231,10 @@ function filesIn(folder: string): string[] {
   return [folder, ...files.filter((file) => basename(file) !== '.gitignore')]
 }
 
-/** Checks that the gateway can listen at its address, or does already. `live`: its process lives, whether or not it answers. */
+/**
+ * Checks that the gateway can listen on its address, or already does. `live`: the gateway's process is alive,
+ * whether or not it responds.
+ */
 export async function portCheck(
   config: Config,
   running: GatewayFile | undefined,
@@ -251,7 +260,7 @@ export async function portCheck(
     : fail('port', `${address} cannot be listened on: ${error.message}`, advice)
 }
 
-/** Checks that the commands of programs can be found. */
+/** Checks that the commands of all programs can be found. */
 export function programChecks({ spaces }: Config): Check[] {
   return spaces.flatMap(({ programs }) =>
     Object.entries(programs).map(([participant, program]) => {

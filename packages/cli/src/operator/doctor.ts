@@ -23,12 +23,12 @@ import {
 import { type Address, listSettings, resolveAddress, type Setting, type Sourced } from './settings.js'
 
 export interface DoctorFlags extends ConnectionFlags {
-  /** Absent = the default. */
+  /** Default: `space.yaml`. */
   readonly config?: string
   readonly listen?: string
 }
 
-/** `meup doctor`: prints the effective settings with their origin, then problems with advice. */
+/** `meup doctor`: prints the effective settings with their origins, then the checks with advice. */
 export async function doctor(flags: DoctorFlags): Promise<void> {
   const path = flags.config ?? 'space.yaml'
   const directory = dirname(resolve(path))
@@ -46,7 +46,7 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
   if (!ok) process.exitCode = exitCodes.error
 }
 
-/** Reads the configuration, or returns the mistakes in it. */
+/** Reads the configuration; returns its mistakes instead if it has any. */
 function read(path: string, listen: string | undefined): ConfigFile | ConfigError {
   try {
     const file = readConfig(path)

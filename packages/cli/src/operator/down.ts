@@ -13,10 +13,10 @@ export interface DownFlags {
   readonly json?: boolean
 }
 
-/** Milliseconds that a drain may take, and between looks whether it is over. */
+/** Maximum time to shut down, and poll interval. */
 const [drainMs, lookMs] = [10_000, 50]
 
-/** `meup down`: ends the gateway of this folder and its programs in order. Succeeds if nothing runs. */
+/** `meup down`: shuts down the gateway of this folder and its programs. Succeeds if nothing runs. */
 export async function down({ config, json }: DownFlags): Promise<void> {
   const directory = dirname(resolve(config))
   const pid = await findProcess(directory)
@@ -25,7 +25,7 @@ export async function down({ config, json }: DownFlags): Promise<void> {
   else printNotice(pid === undefined ? `nothing runs in ${directory}` : 'stopped')
 }
 
-/** The process that runs the gateway of a folder, or starts it. */
+/** Pid of the process that runs or is starting a folder's gateway. */
 async function findProcess(directory: string): Promise<number | undefined> {
   try {
     const { pid } = await requestControl(directory, 'programs', {})
@@ -33,7 +33,7 @@ async function findProcess(directory: string): Promise<number | undefined> {
   } catch (error) {
     if (!(error instanceof Failure)) throw error
   }
-  const file = readGatewayFile(directory) // `meup gateway` takes no requests.
+  const file = readGatewayFile(directory) // A `meup gateway` has no control socket.
   return file !== undefined && (await isRunning(file)) ? file.pid : undefined
 }
 
@@ -49,7 +49,7 @@ async function end(pid: number): Promise<void> {
   }
 }
 
-/** Returns `true` if a process runs; a zombie does not. */
+/** Whether a process is running; a zombie is not. */
 function hasProcess(pid: number): boolean {
   try {
     process.kill(pid, 0)

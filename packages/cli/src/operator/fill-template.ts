@@ -11,7 +11,7 @@ import {
   templates,
 } from './templates.js'
 
-/** The files of a new space, by their paths in it. Packages in package.json have no versions yet. */
+/** The files of a new space, by relative path. Versions in package.json are still missing. */
 export function fillTemplate(name: TemplateName, names: Names, model?: ModelChoice): Record<string, string> {
   const { gitignore = '', ...files } = { ...readFolder('shared'), ...readFolder(name) }
   const { 'space.yaml': space = '', 'package.json': manifest = '', '.mcp.json': clients } = files
@@ -32,13 +32,13 @@ export function fillTemplate(name: TemplateName, names: Names, model?: ModelChoi
   }
 }
 
-/** The other participants in a template's space, besides you and the agent. */
+/** Participants of a template's space, other than the user and the agent. */
 export function listOthers(name: TemplateName): string[] {
   const { participants } = parse(readFolder(name)['space.yaml'] ?? '') as { participants: object }
   return Object.keys(participants).filter((id) => id !== 'ana' && id !== templates[name].agent)
 }
 
-/** The key of a model that may need none. */
+/** The `key` in the template: optional, since a local model may not need one. */
 const localKey = `\${MODEL_API_KEY:-}`
 
 function modelFile({ provider, model, baseURL }: ModelChoice, local: string): string {
@@ -60,7 +60,7 @@ function readFolder(folder: string): Record<string, string> {
   )
 }
 
-/** Replaces words in YAML that are whole scalars or precede a slash; everything else is unchanged. */
+/** Replaces words that are YAML scalars or precede a slash in one; leaves the rest of the text unchanged. */
 function renameIn(text: string, words: Readonly<Record<string, string>>): string {
   const edits: (readonly [from: number, to: number, name: string])[] = []
   visit(parseDocument(text), {

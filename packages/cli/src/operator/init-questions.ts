@@ -4,7 +4,7 @@ import { UsageError } from '../lib/exit.js'
 import type { InputDescription } from './import/server-file.js'
 import { localURL, type ProviderName, providers, type TemplateName, templates } from './templates.js'
 
-/** Questions of `meup init`, in a terminal. They are written to stderr: stdout has what to type next. */
+/** Questions of `meup init`. They are written to stderr, because stdout has the suggested commands. */
 const output = process.stderr
 
 export const askTemplate = async (): Promise<TemplateName> =>
@@ -35,7 +35,7 @@ export const askProvider = async (): Promise<ProviderName> =>
     }),
   )
 
-/** Asks until the answer has no problem. Enter accepts the proposal. */
+/** Asks until the answer is valid. Enter accepts the proposed value. */
 export const askText = async (
   message: string,
   proposed: string,
@@ -51,7 +51,7 @@ export const askText = async (
     }),
   ).trim()
 
-/** Asks for a value of an imported file. Its descriptions are not ours, so they are cut and cleaned. */
+/** Asks for an input of an imported file. Its description is foreign text, so it is truncated and escaped. */
 export async function askInput(
   variable: string,
   { description = variable, isPassword, default: proposed, options = [] }: InputDescription,

@@ -33,21 +33,21 @@ export interface InitFlags {
   readonly provider?: ProviderName
   readonly model?: string
   readonly baseUrl?: string
-  /** The environment variable with the key of the model. */
+  /** Name of the environment variable that contains the model's API key. */
   readonly key?: string
   readonly space?: string
   readonly person?: string
   readonly agent?: string
   readonly listen?: string
-  /** Files with MCP servers. */
+  /** Configuration files with MCP servers to import. */
   readonly import?: readonly string[]
-  /** A folder with our packed packages, which are installed from there instead of a registry. */
+  /** A folder with packed packages of this project, installed instead of those in the registry. */
   readonly from?: string
   readonly yes?: boolean
   readonly json?: boolean
 }
 
-/** `meup init`: creates the files of a space in a folder that has none of them. */
+/** `meup init`: creates a space in a folder that does not contain one. */
 export async function init(folder: string, flags: InitFlags): Promise<void> {
   const directory = resolve(folder)
   const mayAsk = !flags.yes && !flags.json && process.stdin.isTTY === true
@@ -113,11 +113,11 @@ export async function init(folder: string, flags: InitFlags): Promise<void> {
 interface Contents {
   readonly model?: ModelChoice | undefined
   readonly servers?: Pick<ImportedServers, 'participants'>
-  /** The folder with our packages, if they are not published. */
+  /** Folder with packed packages of this project, for clones and unpublished versions. */
   readonly archives?: string | undefined
 }
 
-/** The files of a new space, and the packages that they use. */
+/** The files of a new space, and the packages that it depends on. */
 export function createFiles(
   template: TemplateName,
   names: Names,
@@ -137,7 +137,7 @@ export function createFiles(
 const importedYaml = ([id, participant]: [string, object]): string =>
   `\n${stringify({ [id]: participant }).replace(/^(?=.)/gm, '  ')}`
 
-/** Our packages as files: in the given folder, or where `pnpm packs` puts them in a clone. */
+/** The folder with packed packages: the given one, or the folder that `pnpm packs` writes in a clone. */
 function findArchives(from: string | undefined): string | undefined {
   if (from === undefined) return clone && join(clone, 'packs')
   const [missing] = missingArchives(resolve(from))
@@ -145,7 +145,7 @@ function findArchives(from: string | undefined): string | undefined {
   return resolve(from)
 }
 
-/** Throws if one of the files exists: nothing is overwritten. */
+/** Throws if a file exists already: no file is overwritten. */
 function mustBeFree(directory: string, template: TemplateName): void {
   const { space, human: person, agent } = deriveNames(directory)
   const places = Object.keys(fillTemplate(template, { space, person, agent, listen: '' }))
@@ -157,7 +157,7 @@ function mustBeFree(directory: string, template: TemplateName): void {
   )
 }
 
-/** Writes all files, or none. */
+/** Writes all files; removes them again if one fails. */
 function write(directory: string, files: Readonly<Record<string, string>>): void {
   const done: string[] = []
   try {
@@ -173,7 +173,7 @@ function write(directory: string, files: Readonly<Record<string, string>>): void
   }
 }
 
-/** The commands to type next, from the current folder. */
+/** The suggested next commands, relative to the current folder. */
 function commandsFor(directory: string, isInstalled: boolean): string[] {
   const folder = relative(process.cwd(), directory)
   return [
@@ -184,7 +184,7 @@ function commandsFor(directory: string, isInstalled: boolean): string[] {
   ]
 }
 
-/** Chooses the model from the flags and, in a terminal, by asking. */
+/** Determines the model from the flags, or by asking in a terminal. */
 export async function chooseModel(
   template: TemplateName,
   { provider: given, model, baseUrl, key }: InitFlags,
@@ -235,7 +235,7 @@ const urlProblem = (value: string): string | undefined =>
     ? undefined
     : `${value} is not an address such as ${localURL}`
 
-/** Never quotes the input: it may be the key itself. */
+/** Does not quote the input: it may be the key itself. */
 const keyProblem = (value: string): string | undefined =>
   /^[A-Za-z_][A-Za-z0-9_]*$/.test(value)
     ? undefined
@@ -263,7 +263,7 @@ async function chooseNames(
   return names
 }
 
-/** Proposes names for this folder, and a free port. */
+/** Default names for this folder, and a free port. */
 export async function proposeNames(folder: string, template: TemplateName): Promise<Names> {
   const { space, human } = deriveNames(folder)
   const { agent } = templates[template]
@@ -271,14 +271,14 @@ export async function proposeNames(folder: string, template: TemplateName): Prom
     space,
     person: human,
     agent: human === agent ? 'agent' : agent,
-    // A usual port if possible.
+    // Port 8080 or one of the next, if one is free.
     listen: `127.0.0.1:${(await findFreePort('127.0.0.1', 8080)) ?? 0}`,
   }
 }
 
 /**
- * Shows what imported servers run, and what they get of the environment, and asks whether they may. Without a terminal, `--yes` agrees
- * that values of the environment leave this machine.
+ * Prints what imported servers run and which environment variables they get, and asks for consent. Without a
+ * terminal, `--yes` allows values of the environment to leave this machine.
  */
 async function mustBeAgreed(
   uses: ImportedServers['uses'],
@@ -296,7 +296,10 @@ async function mustBeAgreed(
   throw new UsageError(`values of the environment would leave this machine: ${what}; --yes agrees to that`)
 }
 
-/** Asks what the files ask of their user. Without a terminal the environment has to have it. */
+/**
+ * Asks for the inputs of imported files. Without a terminal they must be set in the environment or have a
+ * default.
+ */
 async function askInputs(
   inputs: ImportedServers['inputs'],
   mayAsk: boolean,
@@ -322,7 +325,7 @@ function describeUse({ id, target, isRemote, variables }: ImportedServers['uses'
   return onOneLine(`${id} ${isRemote ? 'is at' : 'runs'} ${target}${gets}`)
 }
 
-/** The problem with these names, or `undefined`. */
+/** Validates the names; returns the problem, if any. */
 export function findProblem(template: TemplateName, names: Names): string | undefined {
   const others = listOthers(template)
   const ids = [names.person, names.agent, ...others]

@@ -16,10 +16,10 @@ export interface LogsFlags {
   readonly json?: boolean
 }
 
-/** Milliseconds that one request waits for lines. */
+/** Long-poll timeout of one request. */
 const waitMs = 3000
 
-/** `meup logs`: what programs of the `meup up` of this folder have printed, and what has happened to them. */
+/** `meup logs`: prints output and events of the programs that this folder's `meup up` runs. */
 export async function showLogs(names: readonly string[], flags: LogsFlags): Promise<void> {
   const directory = dirname(resolve(flags.config))
   const tail = parseCount(flags.tail, '--tail')
@@ -35,7 +35,7 @@ async function readLines(directory: string, query: object): Promise<readonly Log
   return lines as readonly LogLine[]
 }
 
-/** Prints lines; returns the place of the last one. */
+/** Prints lines; returns the seq of the last one. */
 function show(lines: readonly LogLine[], after: number, { json }: LogsFlags): number {
   for (const line of lines) {
     if (json) printJson<JsonOf<'logs'>>(line)

@@ -7,7 +7,7 @@ export interface RestartFlags {
   readonly json?: boolean
 }
 
-/** `meup restart`: has the `meup up` of this folder restart programs. */
+/** `meup restart`: restarts programs of this folder's `meup up`. */
 export async function restart(names: readonly string[], { config, json }: RestartFlags): Promise<void> {
   const { error, restarted } = await requestControl(dirname(resolve(config)), 'restart', { names })
   if (error !== undefined) throw explainRefusal(error)

@@ -19,7 +19,7 @@ export interface Setting {
   readonly from: string
 }
 
-/** Lists every setting of a configuration, including defaults, without secrets. */
+/** Lists all settings of a configuration, including defaults; omits secrets. */
 export function listSettings(file: ConfigFile, env: NodeJS.ProcessEnv): Setting[] {
   const { config } = file
   const { gateway, storage, auth } = config
@@ -118,7 +118,7 @@ function formatOrigin({ config, source }: ConfigFile, path: YamlPath, env: NodeJ
   return [`${basename(config.file)}:${origin.line}`, ...variables].join(', ')
 }
 
-/** Summary of a configuration: address, log, and participants. */
+/** What `meup space validate` prints about a valid configuration. */
 interface Summary {
   readonly listen: string
   readonly storage: string
@@ -132,7 +132,7 @@ interface ParticipantSummary {
   readonly id: string
   readonly kind: string
   readonly capabilities: readonly Capability[]
-  /** The command line or the URL as written in the file; absent = no program. */
+  /** The command line or URL as written in the file; absent if the participant has no program. */
   readonly runs?: string
 }
 
@@ -173,7 +173,7 @@ export function summaryLines(path: string, { listen, storage, spaces }: Summary)
   return [`✓ ${path} has no mistakes`, `listens on ${listen}`, `log in ${storage}`, ...participants]
 }
 
-/** Path of the participants of a space in the file. */
+/** Path of a space's participants in the file. */
 const participantsPath = ({ several }: Config, { config }: SpaceEntry): YamlPath =>
   several ? ['spaces', config.name, 'participants'] : ['participants']
 
@@ -181,7 +181,7 @@ export const formatListen = ({ gateway }: Config): string => formatAddress(gatew
 
 /** A value and its origin. */
 export interface Sourced {
-  /** Absent = not set. */
+  /** Absent if not set. */
   readonly value?: string
   readonly from: string
 }
@@ -190,12 +190,12 @@ export interface Sourced {
 export interface Address {
   readonly url: Sourced
   readonly space: Sourced
-  /** Absent = the owner of the token. */
+  /** Without a value, the token's owner. */
   readonly participant: Sourced
   readonly token: Sourced
 }
 
-/** Resolves the address from flags, environment and running gateway, in the order that every command uses. */
+/** Resolves the address from flags, environment and running gateway, in this order, like every command. */
 export function resolveAddress(
   flags: ConnectionFlags,
   env: NodeJS.ProcessEnv,
@@ -233,7 +233,7 @@ function first(candidates: readonly (readonly [value: string | undefined, from: 
   return value === undefined ? { from } : { value, from }
 }
 
-/** The token file, in the folder of its space if there are several. */
+/** Path of the token file: in the folder of its space if that exists. */
 function findTokenFile(directory: string, space = '', participant?: string): string | undefined {
   if (participant === undefined) return undefined
   const tokens = join(directory, '.meup', 'tokens')

@@ -17,7 +17,7 @@ export function initSpace(folder: string, { json }: { json?: boolean }): void {
   const names = deriveNames(folder)
   mkdirSync(dirname(file), { recursive: true })
   try {
-    writeFileSync(file, '', { flag: 'wx' }) // Writes nothing else if the file already exists.
+    writeFileSync(file, '', { flag: 'wx' }) // Fails if the file exists, before anything else is written.
     writeFileSync(file, placeSchema(dirname(file)) + spaceTemplate(names))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
@@ -55,7 +55,7 @@ interface SpaceNames {
   readonly agent: string
 }
 
-/** Derives names for a new space from the folder and the login name; `root` is not the name of a person. */
+/** Derives names for a new space from the folder and the login name; `root` does not name a person. */
 export function deriveNames(folder: string, login: string = loginName()): SpaceNames {
   const space = basename(resolve(folder))
     .toLowerCase()
@@ -73,7 +73,7 @@ export function deriveNames(folder: string, login: string = loginName()): SpaceN
   }
 }
 
-/** Containers may run as a user without a name. */
+/** The login name; containers may run as a user that has none. */
 function loginName(): string {
   try {
     return userInfo().username
@@ -82,7 +82,7 @@ function loginName(): string {
   }
 }
 
-/** A first `space.yaml`. */
+/** The text of a first `space.yaml`. */
 export const spaceTemplate = ({ space, human, agent }: SpaceNames): string => `\
 # Who is in the space, and what each may do. "meup up" runs it; "meup space validate" checks it.
 version: 1
@@ -101,16 +101,18 @@ participants:
   # files: { kind: mcp, command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", .] }
 `
 
-/** A name as YAML: names such as "null" or "1" need quotes. */
+/** Formats a name as YAML: "null" or "1" need quotes. */
 const text = (name: string): string => stringify(name).trim()
 
 const shipped = new URL('../../schema/space.schema.json', import.meta.url)
 const [ofPackage, copy] = ['node_modules/meup/schema/space.schema.json', 'space.schema.json']
 
-/** The first line of a space.yaml in a folder with this package: editors complete and check the file by it. */
+/**
+ * First line of a space.yaml next to an installed package: editors use its schema to complete and validate.
+ */
 export const schemaLine = `# yaml-language-server: $schema=./${ofPackage}\n`
 
-/** Copies the schema next to the file if the package is not installed. */
+/** The schema line; copies the schema next to the file if the package is not installed. */
 export function placeSchema(directory: string): string {
   if (existsSync(join(directory, ofPackage))) return schemaLine
   if (!existsSync(join(directory, copy))) copyFileSync(shipped, join(directory, copy))

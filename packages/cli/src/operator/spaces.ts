@@ -2,7 +2,7 @@ import type { JsonOf } from '../json-outputs.js'
 import { formatTable, print, printJson, printNotice } from '../lib/output.js'
 import { findRunning } from '../lib/running-spaces.js'
 
-/** `meup spaces`: the spaces that run on this machine, of this user, with their folders. */
+/** `meup spaces`: lists the running spaces of this user on this machine, with their folders. */
 export async function listLocalSpaces({ json }: { readonly json?: boolean }): Promise<void> {
   const running = await findRunning()
   if (json) return void printJson<JsonOf<'spaces'>>(running)

@@ -22,31 +22,31 @@ export interface StatsFlags {
   readonly json?: boolean
 }
 
-/** How a running space is doing. */
+/** Statistics of a running space. */
 interface SpaceStats {
   readonly space: string
   readonly isReady: boolean
   /** Seq of the last envelope. */
   readonly head: number
-  /** Envelopes in the log, a second: just now, and since the gateway started. */
+  /** Envelopes per second: current, and average since the gateway started. */
   readonly perSecond: { readonly now: number; readonly average: number }
-  /** Milliseconds that the log took for a batch, on average. */
+  /** Average milliseconds per batch written to the log. */
   readonly commitMs: number
   readonly present: number
   readonly connections: number
   readonly unsentBytes: number
   readonly openContexts: number
   readonly openProposals: number
-  /** Envelopes that the index of turns lacks, and that wait for the log. */
+  /** Envelopes not yet in the turn index, and envelopes waiting to be written to the log. */
   readonly unindexed: number
   readonly waiting: number
-  /** Envelopes that were erased, and whose bytes are still there. */
+  /** Erased envelopes whose bytes have not been removed yet. */
   readonly unerased: number
-  /** Tokens since the gateway started, as agents report them. */
+  /** Tokens since the gateway started, as reported by agents. */
   readonly tokens: { readonly input: number; readonly output: number }
-  /** Envelopes since the gateway started, by error code. */
+  /** Refused envelopes since the gateway started, by error code. */
   readonly refused: Readonly<Record<string, number>>
-  /** The participants, without capabilities; `null` = they could not be read. */
+  /** The participants, without capabilities; `null` if they could not be read. */
   readonly participants: readonly ParticipantStats[] | null
 }
 
@@ -59,7 +59,7 @@ interface GatewayStats {
   readonly spaces: readonly SpaceStats[]
 }
 
-/** The files of a log, without a gateway. */
+/** Sizes and contents of a log's files, read without a gateway. */
 interface FileStats {
   readonly files: readonly { readonly file: string; readonly bytes: number }[]
   readonly spaces: readonly {
@@ -69,7 +69,7 @@ interface FileStats {
   }[]
 }
 
-/** `meup stats`: how the gateway of this folder and its spaces are doing; without a gateway, what their log has. */
+/** `meup stats`: statistics of this folder's gateway and its spaces; without a gateway, of the log files. */
 export async function stats({ config: path, url, json }: StatsFlags): Promise<void> {
   const file = resolve(path)
   const directory = dirname(file)
@@ -86,11 +86,11 @@ export async function stats({ config: path, url, json }: StatsFlags): Promise<vo
   for (const line of [...gatewayLines(gateway), ...fileLines(log, gateway === undefined)]) print(line)
 }
 
-/** Milliseconds between two readings: what happened in between is the rate. */
+/** Interval between two samples, from which the current rate is computed. */
 const sampleMs = 250
 const requestMs = 5000
 
-/** `running`: what the gateway of this folder has written; absent = it is another one. */
+/** `running`: gateway file of this folder; absent if `url` is another gateway. */
 async function readGateway(
   url: string,
   running: GatewayFile | undefined,
@@ -133,7 +133,10 @@ async function readGateway(
   return { url, uptimeMs, memoryBytes: last.sum('process_resident_memory_bytes'), spaces }
 }
 
-/** Metrics contain no names: these are read with this folder's token for commands. `null` = failed, as printed on stderr. */
+/**
+ * Reads participants over HTTP, because metrics contain no names. `null` if that fails, with a notice on
+ * stderr.
+ */
 async function readParticipants(
   target: { readonly url: string; readonly space: string },
   running: GatewayFile | undefined,
@@ -208,10 +211,10 @@ function spaceLines(stats: SpaceStats): string[] {
   ]
 }
 
-/** Participants in one list. */
+/** Maximum number of participants in a list. */
 const maxListed = 20
 
-/** Rows of participants that are neither present nor away. */
+/** Rows of participants in a special state: neither present nor away. */
 function participantRows(participants: readonly ParticipantStats[]): (readonly [string, string])[] {
   const states = participants.flatMap((participant) => {
     const { name, text } = describeState(participant, Date.now())
@@ -235,7 +238,7 @@ function fileLines(log: FileStats | undefined, isAlone: boolean): string[] {
   return [...(isAlone ? [...formatTable(spaces), ''] : ['']), ...files]
 }
 
-/** A gateway's answer at `/metrics`, parsed from the text format of Prometheus. */
+/** A gateway's `/metrics`, parsed from the Prometheus text format. */
 export class Metrics {
   readonly #values: readonly { readonly name: string; readonly labels: string; readonly value: number }[]
 
@@ -248,18 +251,18 @@ export class Metrics {
     }))
   }
 
-  /** Names of the spaces, in the order of the gateway. */
+  /** Names of the spaces, in the gateway's order. */
   get spaces(): string[] {
     const ready = this.#values.filter(({ name }) => name === 'meup_space_ready')
     return ready.map(({ labels }) => readLabel(labels, 'space'))
   }
 
-  /** The sum of the values of a metric, of one space if given. */
+  /** Sum over all series of a metric, optionally of one space. */
   sum(name: string, space?: string): number {
     return this.#find(name, space).reduce((sum, { value }) => sum + value, 0)
   }
 
-  /** The values of a metric of a space by one of its labels, the largest first. */
+  /** Values of a space's metric by one of its labels, largest first. */
   by(label: string, name: string, space: string): Record<string, number> {
     const found = this.#find(name, space).map(
       ({ labels, value }) => [readLabel(labels, label), value] as const,
@@ -274,6 +277,6 @@ export class Metrics {
   }
 }
 
-/** The names of spaces, classes and codes need no escapes. */
+/** Reads a label. Spaces, classes and codes contain no characters that Prometheus escapes. */
 const readLabel = (labels: string, name: string): string =>
   new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1] ?? ''

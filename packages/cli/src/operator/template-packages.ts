@@ -12,11 +12,11 @@ import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
 
-/** A package that a new space uses. */
+/** A package that a new space depends on. */
 export interface Package {
   readonly name: string
   readonly version: string
-  /** Its folder in a clone. */
+  /** Its folder, if it is linked from a clone. */
   readonly folder?: string
 }
 
@@ -31,18 +31,21 @@ interface Manifest {
 const readManifest = (folder: string): Manifest =>
   JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 
-/** The package of this command. */
+/** Folder of this package. */
 const own = realpathSync(fileURLToPath(new URL('../..', import.meta.url)))
 
-/** Specifiers in a clone; published packages have versions instead. */
+/** Whether a specifier is one of a clone; published packages have versions instead. */
 const isLocal = (specifier: string): boolean => /^(?:workspace|catalog):/.test(specifier)
 
-/** The clone that this command is run from, whose packages are in no registry. */
+/**
+ * The clone that this program runs from, whose packages are not in a registry; `undefined` if it is
+ * installed.
+ */
 export const clone: string | undefined = Object.values(readManifest(own).dependencies ?? {}).some(isLocal)
   ? resolve(own, '../..')
   : undefined
 
-/** The packages that this command was built and tested with. */
+/** Packages with the versions that this program was built and tested with. */
 export function listPackages(): Package[] {
   const sdk = findFolder('@meup/agent-sdk', own)
   const named = [own, sdk].flatMap((folder) => {
@@ -59,13 +62,13 @@ function packageIn(folder: string): Package {
   return { name, version, folder }
 }
 
-/** `1.2.3`, or `npm:<name>@1.2.3` for a package that is there under another name. */
+/** Parses `1.2.3`, or `npm:<name>@1.2.3` for an alias. */
 function readSpecifier(name: string, specifier: string): Package {
   const [, real = name, version = specifier] = /^npm:(.+)@([^@]+)$/.exec(specifier) ?? []
   return { name: real, version }
 }
 
-/** The folder of a package that another one uses. */
+/** Folder of a package, resolved from the package that uses it. */
 function findFolder(name: string, user: string): string {
   const places = createRequire(join(user, 'package.json')).resolve.paths(name) ?? []
   const place = places.map((path) => join(path, name)).find((path) => existsSync(join(path, 'package.json')))
@@ -81,19 +84,19 @@ function choose(packages: readonly Package[], name: string): Package {
 
 const isOurs = ({ name }: Package): boolean => name === 'meup' || name.startsWith('@meup/')
 
-/** The file name that `pnpm pack` chooses. */
+/** Archive name that `pnpm pack` generates. */
 const archiveOf = ({ name, version }: Package): string =>
   `${name.replace('@', '').replace('/', '-')}-${version}.tgz`
 
 export interface Dependencies {
-  /** package.json and pnpm-workspace.yaml. */
+  /** Contents of package.json and pnpm-workspace.yaml. */
   readonly files: Readonly<Record<string, string>>
   readonly packages: readonly Package[]
 }
 
 /**
- * Completes the `*` of package.json with versions. With `archives`, our own packages are files in this folder, also as
- * dependencies of each other.
+ * Replaces each `*` in package.json with a version. With `archives`, packages of this project are installed
+ * from files in that folder, also as dependencies of each other.
  */
 export function addVersions(files: Readonly<Record<string, string>>, archives?: string): Dependencies {
   const all = listPackages()
@@ -124,7 +127,7 @@ export function addVersions(files: Readonly<Record<string, string>>, archives?: 
   }
 }
 
-/** The files of our own packages that this folder lacks. */
+/** Archives of this project's packages that the folder lacks. */
 export const missingArchives = (folder: string): string[] =>
   listPackages()
     .filter(isOurs)
@@ -132,8 +135,9 @@ export const missingArchives = (folder: string): string[] =>
     .filter((file) => !existsSync(file))
 
 /**
- * Links packages and their commands into a folder, to run at once. Each has its own package.json without dependencies and with
- * an unused version: npm would not understand those of a clone, and should replace all links when it installs something.
+ * Links packages and their commands into `node_modules`, to run without an installation. Each gets a
+ * package.json without dependencies, because npm does not understand a clone's specifiers, and with version
+ * 0.0.0, so that a later `npm install` replaces the links.
  */
 export function linkPackages(packages: readonly Package[], directory: string): void {
   const modules = join(directory, 'node_modules')

@@ -38,19 +38,19 @@ export const templates = {
 
 export type TemplateName = keyof typeof templates
 
-/** The address of a model, and the source of its key. */
+/** A model, its address, and the source of its API key. */
 export interface ModelChoice {
   readonly provider: ProviderName
   readonly model: string
-  /** Only for `openai-compatible`. */
+  /** Empty except for `openai-compatible`. */
   readonly baseURL: string
-  /** The environment variable with the key; '' = none is needed. */
+  /** Environment variable with the API key; `''` if none is needed. */
   readonly key: string
 }
 
 export type ProviderName = keyof typeof providers
 
-/** Providers of models, with what is proposed for each. */
+/** Model providers, with the proposed model and key variable. */
 export const providers = {
   anthropic: { model: 'claude-sonnet-4-5', key: 'ANTHROPIC_API_KEY' },
   openai: { model: 'gpt-5.1', key: 'OPENAI_API_KEY' },
@@ -58,15 +58,14 @@ export const providers = {
   'openai-compatible': { model: 'qwen3', key: '' },
 } as const
 
-/** The address in model.ts: Ollama on this machine. */
+/** Base URL in the template's model.ts: a local Ollama. */
 export const localURL = 'http://127.0.0.1:11434/v1'
 
 /** Names and address of a new space. */
 export interface Names {
   readonly space: string
-  /** You. */
+  /** The user's participant id. */
   readonly person: string
   readonly agent: string
-  /** `host:port` */
   readonly listen: string
 }

@@ -36,7 +36,7 @@ export function listTokens(participant: string | undefined, flags: TokenFlags): 
   for (const warning of entries.flatMap(({ warnings }) => warnings)) printNotice(`✗ ${warning}`)
 }
 
-/** `meup token create`, `rotate` and `revoke`: changes the files, then makes the running gateway reload. */
+/** `meup token create`, `rotate` and `revoke`: changes token files, then makes the running gateway reload. */
 export async function runTokenChange(
   verb: TokenVerb,
   participant: string | undefined,
@@ -129,7 +129,7 @@ function change(config: Config, verb: TokenVerb, entry: TokenEntry): ChangedToke
   return { entry: now, before, after: readValidToken(file) }
 }
 
-/** The error for a change that the state of the token does not allow. */
+/** Errors for changes that a token's state does not allow. */
 const preconditions: Record<TokenVerb, (entry: TokenEntry) => string | undefined> = {
   create: ({ participant, state, file }) =>
     state === 'valid' || state === 'unusable'
@@ -148,12 +148,12 @@ function readValidToken(file: string): string | undefined {
   return read.state === 'valid' ? read.token : undefined
 }
 
-/** State of the token of a participant, without the token itself. */
+/** State of a participant's token file, without the token itself. */
 export interface TokenEntry {
   readonly space: string
   readonly participant: string
   readonly kind: string
-  /** Absolute path. */
+  /** Absolute path of the token file. */
   readonly file: string
   readonly state: TokenState['state']
   /** Warnings about a valid token, or the reason why it is unusable. */
@@ -161,9 +161,9 @@ export interface TokenEntry {
 }
 
 interface Selection {
-  /** Absent = every space. */
+  /** Absent = all spaces. */
   readonly space?: string
-  /** Absent = every participant. */
+  /** Absent = all participants. */
   readonly participant?: string
 }
 

@@ -15,12 +15,15 @@ import type { ProgramReport } from '../run/control-requests.js'
 import { formatList } from '../run/describe-program.js'
 import type { RunFlags } from '../run/run.js'
 
-/** Milliseconds: how long programs are waited for once the gateway listens, and between looks. */
+/** Maximum wait for programs once the gateway listens, and poll interval. */
 const [programsMs, lookMs] = [5000, 50]
-/** Bytes of a log from which on a new one is begun; the one before it is kept. */
+/** Size above which up.log is rotated; one old file is kept. */
 const maxLogBytes = 5_000_000
 
-/** `meup up -d`: starts `meup up` in the background. Resolves when its gateway listens and its programs have joined, failed or are late. */
+/**
+ * `meup up -d`: starts `meup up` in the background. Resolves when the gateway listens and all programs have
+ * joined, failed or exceeded the wait.
+ */
 export async function startDetached(flags: RunFlags): Promise<void> {
   const { file: config, directory } = loadConfig(flags.config)
   const log = openLog(directory)
@@ -44,7 +47,7 @@ export async function startDetached(flags: RunFlags): Promise<void> {
 
   async function waitForGateway(): Promise<GatewayFile> {
     for (;;) {
-      // Its output has the reason.
+      // The output of `meup up` contains the reason.
       if (ended !== undefined)
         throw new ExitError(
           'ended',
@@ -78,7 +81,7 @@ function openLog(directory: string) {
   return {
     path,
     descriptor: openSync(path, 'a', 0o600),
-    /** Reads what was written since. */
+    /** Reads the output since the start. */
     read: () => readFileSync(path).subarray(begin).toString('utf8'),
   }
 }

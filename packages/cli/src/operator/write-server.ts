@@ -14,37 +14,38 @@ import { UsageError } from '../lib/exit.js'
 import { type McpParticipant, translateServer } from './import/import-servers.js'
 import { findVariables, Translator, UnusableServer } from './import/references.js'
 
-/** An MCP server of a command line. */
+/** An MCP server given on the command line. */
 export interface ServerRequest {
   readonly name: string
-  /** An address, or the words of a command. */
+  /** A URL, or a command split into words. */
   readonly target: { readonly url: string } | { readonly command: readonly string[] }
-  /** `NAME=value`, or `NAME` for the value that the environment has. */
+  /** `NAME=value`, or `NAME` to use the environment's value. */
   readonly env?: readonly string[]
-  /** `Name: value` */
+  /** Headers as `Name: value`. */
   readonly header?: readonly string[]
-  /** Absent = the only space of the file. */
+  /** Absent = the file's only space. */
   readonly space?: string
   readonly replace?: boolean
 }
 
 export interface WrittenServer {
   readonly participant: McpParticipant
-  /** The configuration with the server in it, and its space. */
+  /** The new configuration, and the space in it. */
   readonly config: Config
   readonly space: SpaceEntry
   readonly change: 'added' | 'replaced' | 'none'
-  /** Whether the server runs otherwise now, so that a running `meup up` starts it. */
+  /** Whether the program's settings changed, so that a running `meup up` restarts it. */
   readonly isStarted: boolean
-  /** Variables whose values are in `.meup/secrets` now. */
+  /** Names of variables whose values were written to `.meup/secrets`. */
   readonly secrets: readonly string[]
-  /** Differences from the input. */
+  /** Differences from the given command or address. */
   readonly notices: readonly string[]
 }
 
 /**
- * Writes a server into a configuration file, atomically and with its secrets next to it. A file that would not load is never
- * written. `folder`: base of relative paths. Throws `UsageError`, `ConfigError` and errors of the file system.
+ * Adds a server to a configuration file, atomically, and its secrets to `.meup/secrets`. Never writes a file
+ * that would not load. `folder`: base of relative paths. Throws `UsageError`, `ConfigError` and errors of the
+ * file system.
  */
 export function writeServer(path: string, request: ServerRequest, folder = process.cwd()): WrittenServer {
   const { name, replace = false } = request
@@ -52,7 +53,7 @@ export function writeServer(path: string, request: ServerRequest, folder = proce
   const directory = dirname(file)
   const text = readConfigText(file)
   const kept = readSecrets(directory)
-  // The gateway may run with variables that this shell lacks.
+  // Placeholders for variables that the gateway's environment may have and this shell lacks.
   const elsewhere = [...findVariables(text).keys()].map((variable) => [variable, 'https://unset.example'])
   const env = { ...Object.fromEntries(elsewhere), ...kept, ...process.env }
   const before = parseConfig(text, { file, env })
@@ -87,7 +88,7 @@ export function writeServer(path: string, request: ServerRequest, folder = proce
   const isSame = next === text && !isStarted
   if (!isSame) {
     writeSecrets(directory, secrets)
-    const target = realpathSync(file) // A link stays one.
+    const target = realpathSync(file) // Keeps a symbolic link.
     replaceFile(target, next, statSync(target).mode & 0o777)
   }
   return {
@@ -125,7 +126,7 @@ function mustBeUsable(name: string, { config: { participants } }: SpaceEntry, re
     )
 }
 
-/** The participant at these keys, and all the rest of the file. */
+/** Splits the file's content into the participant at these keys, and everything else. */
 function separate(
   text: string,
   keys: readonly string[],
@@ -140,7 +141,7 @@ function separate(
   return { old, others }
 }
 
-/** Settings of a server that are not about its command or address, such as its capabilities. */
+/** Settings to keep when a server is replaced: all but its command or address. */
 function keepSettings(old: unknown): object {
   if (!isMapValue(old)) return {}
   const { kind: _, command: __, args, cwd, env, url, headers, ...settings } = old
@@ -170,7 +171,7 @@ function translate(
   }
 }
 
-/** Errors do not repeat what was given: it may be a secret. */
+/** Its errors do not quote the input, which may be a secret. */
 function readHeader(given: string): [name: string, value: string] {
   const [, name, value = ''] = /^([^\s:]+):[ \t]*(.*)$/s.exec(given) ?? []
   if (name === undefined) throw new UsageError('--header takes a name and a value, such as "X-Team: blue"')

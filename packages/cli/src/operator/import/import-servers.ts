@@ -10,29 +10,29 @@ import { findVariables, Translator, UnusableServer } from './references.js'
 import { type InputDescription, readServerFile } from './server-file.js'
 import { splitWords } from './split-words.js'
 
-/** Servers from configuration files of MCP clients. */
+/** Servers imported from configuration files of MCP clients. */
 export interface ImportedServers {
-  /** Participants as space.yaml has them, by id. */
+  /** Participants for space.yaml, by id. */
   readonly participants: Readonly<Record<string, object>>
-  /** Values that look like secrets, by their variables in space.yaml. */
+  /** Values that look like secrets, by the variable that replaces them in space.yaml. */
   readonly secrets: Readonly<Record<string, string>>
-  /** Inputs that the files ask their user for, by their variables. */
+  /** Values that the file's client would ask its user for, by variable. */
   readonly inputs: Readonly<Record<string, InputDescription>>
-  /** Variables without a default, that are neither secrets nor inputs. */
+  /** Other variables without a default. */
   readonly variables: readonly string[]
-  /** The command or address of each server, and the variables that it gets from this machine's environment. */
+  /** Command or address of each server, and the environment variables passed to it. */
   readonly uses: readonly ServerUse[]
-  /** Differences from the file, one line each. */
+  /** Differences from the imported files, one per line. */
   readonly notices: readonly string[]
 }
 
 interface ServerUse {
   readonly id: string
-  /** The command with its arguments, or the address. */
+  /** The command line, or the address. */
   readonly target: string
-  /** Whether it is elsewhere: what it gets leaves this machine. */
+  /** Whether the server is on another machine, so that its variables leave this one. */
   readonly isRemote: boolean
-  /** Variables of the environment that the file passes to it. */
+  /** Names of environment variables passed to the server. */
   readonly variables: readonly string[]
 }
 
@@ -46,13 +46,16 @@ export const noServers: ImportedServers = {
 }
 
 interface ImportOptions {
-  /** Ids that the servers may not have. */
+  /** Ids that are already in use. */
   readonly taken: readonly string[]
-  /** Folder of the space; absolute. */
+  /** Absolute path of the space's folder. */
   readonly directory: string
 }
 
-/** Reads the servers of files. One that cannot be a participant is left out with a notice. Throws `UsageError`. */
+/**
+ * Imports the servers of several files. Omits a server that cannot be a participant, with a notice. Throws
+ * `UsageError`.
+ */
 export function importServers(
   paths: readonly string[],
   { taken, directory }: ImportOptions,
@@ -103,28 +106,28 @@ export function importServers(
   }
 }
 
-/** Without those of servers that were left out. */
+/** Omits values that only omitted servers use. */
 function keepUsed<Value>(values: Record<string, Value>, participants: object): Record<string, Value> {
   const used = findVariables(participants)
   return Object.fromEntries(Object.entries(values).filter(([name]) => used.has(name)))
 }
 
 interface TranslateOptions {
-  /** Base of relative paths and value of `${workspaceFolder}`; absolute. */
+  /** Absolute base of relative paths, and value of `${workspaceFolder}`. */
   readonly folder: string
-  /** Folder of the space; absolute. */
+  /** Absolute path of the space's folder. */
   readonly directory: string
   readonly translator: Translator
 }
 
-/** The participant that a server becomes. Throws `UnusableServer`. */
+/** Converts a server to a participant. Throws `UnusableServer`. */
 export function translateServer(id: string, server: unknown, options: TranslateOptions): Translated {
   const translated = toParticipant(id, readShape(server), options)
   mustBeValid(id, translated.participant)
   return translated
 }
 
-/** A participant of kind `mcp` as space.yaml has it. */
+/** A participant of kind `mcp`, as in space.yaml. */
 export type McpParticipant =
   | { readonly kind: 'mcp'; readonly url: string; readonly headers?: Readonly<Record<string, string>> }
   | {
@@ -135,7 +138,10 @@ export type McpParticipant =
       readonly env?: Readonly<Record<string, string>>
     }
 
-/** `secrets`: secrets from the files, which become variables of our own. */
+/**
+ * Describes what a server runs and gets. `secrets`: variables that replace secrets; they do not come from the
+ * environment.
+ */
 function toUse(id: string, participant: McpParticipant, secrets: ImportedServers['secrets']): ServerUse {
   const variables = [...findVariables(participant).keys()].filter((name) => !Object.hasOwn(secrets, name))
   const isRemote = 'url' in participant
@@ -145,7 +151,7 @@ function toUse(id: string, participant: McpParticipant, secrets: ImportedServers
 
 const idPattern = new RegExp(String(ParticipantId.pattern))
 
-/** An id like the name of the server, which no other participant has or could be taken for. */
+/** Derives an id from the server's name that is free and not confusable with another participant's. */
 function chooseId(name: string, taken: readonly string[]): string {
   const plain = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+|-+$/g, '')
   const own = plain.slice(0, 50) || 'server'
@@ -156,7 +162,7 @@ function chooseId(name: string, taken: readonly string[]): string {
   }
 }
 
-/** A server, whichever program it was written for. */
+/** A server's settings, independent of the file's format. */
 interface ServerShape {
   readonly command: string | undefined
   readonly args: readonly string[]
@@ -166,7 +172,7 @@ interface ServerShape {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Keys that are read; others are settings of the program that the file is of. */
+/** Supported keys; the others are settings of the client that the file belongs to. */
 const usedKeys = new Set(
   'type transport command args env environment env_vars cwd url httpUrl serverUrl headers http_headers env_http_headers bearer_token_env_var disabled enabled source'.split(
     ' ',
@@ -180,7 +186,7 @@ const httpTypes = ['http', 'https', 'streamable-http', 'streamablehttp', 'stream
 const sseAdvice =
   'only Streamable HTTP is spoken here; ask for its address in the documentation of the server, which often ends in /mcp, then: meup add <name> <url>'
 
-/** Throws `UnusableServer`. */
+/** Parses a server of any supported format. Throws `UnusableServer`. */
 function readShape(server: unknown): ServerShape {
   if (!isObject(server)) throw new UnusableServer('it is not an object')
   if (server.disabled === true || server.enabled === false)
@@ -241,7 +247,7 @@ function readList(value: unknown, key: string): string[] {
   return list.map(String)
 }
 
-/** `null` is an absent value. */
+/** Treats `null` as absent. */
 function readTexts(value: unknown, key: string): Record<string, string> {
   const entries = Object.entries(isObject(value) ? value : {}).filter(([, text]) => text !== null)
   const odd = entries.find(([, text]) => typeof text === 'object')
@@ -251,11 +257,11 @@ function readTexts(value: unknown, key: string): Record<string, string> {
 
 interface Translated {
   readonly participant: McpParticipant
-  /** Differences from the file. */
+  /** Differences from the imported file. */
   readonly changes: readonly string[]
 }
 
-/** Throws `UnusableServer`. */
+/** Converts parsed settings to a participant. Throws `UnusableServer`. */
 function toParticipant(
   id: string,
   shape: ServerShape,
@@ -295,7 +301,7 @@ function toParticipant(
 
 const isFilled = (texts: object): boolean => Object.keys(texts).length > 0
 
-/** The command to run here, without a shell. */
+/** The command, without a wrapping shell. */
 function readCommand({ command, args }: ServerShape, folder: string) {
   if (command === undefined) throw new UnusableServer('it has neither a command nor a url')
   const changes: string[] = []
@@ -318,7 +324,7 @@ function readCommand({ command, args }: ServerShape, folder: string) {
   return { command: first.trim(), args: others, changes }
 }
 
-/** Checks a participant by the rules of space.yaml, so that a mistake has its place in the file that was read. */
+/** Validates a participant like space.yaml does, so that the error names its place in the imported file. */
 function mustBeValid(id: string, participant: McpParticipant): void {
   const variables = [...findVariables(participant).keys()].map((name) => [name, name])
   // A variable may contain a whole address.

@@ -2,10 +2,10 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { describeFailure } from '../../failure/failure.js'
 import { UsageError } from '../../lib/exit.js'
 
-/** `~/.claude.json` keeps more than servers, and has a megabyte at times. */
+/** Generous, because `~/.claude.json` contains more than servers and may reach a megabyte. */
 const maxFileMiB = 4
 
-/** Reads a text file in UTF-8 or UTF-16. Throws `UsageError` with one sentence. */
+/** Reads a UTF-8 or UTF-16 text file. Throws `UsageError`. */
 export function readTextFile(path: string): string {
   const text = decode(readBytes(path), path).replace(/^\uFEFF/, '')
   if (text.trim() === '') throw new UsageError(`${path} is empty; name a file with MCP servers`)
@@ -32,7 +32,7 @@ function readBytes(path: string): Buffer {
   }
 }
 
-/** Pipes are read too, so that the size is not known before. */
+/** Reads up to the limit; the size of a pipe is unknown in advance. */
 function readLimited(file: number, path: string): Buffer {
   const buffer = Buffer.alloc(maxFileMiB * 2 ** 20 + 1)
   let length = 0
@@ -50,7 +50,7 @@ function decode(bytes: Buffer, path: string): string {
     const text = new TextDecoder(encoding, { fatal: true }).decode(bytes)
     if (!text.includes('\0')) return text
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error // Decoders throw it for binary data.
+    if (!(error instanceof TypeError)) throw error // `TextDecoder` throws it for binary data.
   }
   throw new UsageError(`${path} is not a text file in UTF-8 or UTF-16; name a file with MCP servers`)
 }

@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { basename, sep } from 'node:path'
 import { defaultGuard, guarded } from '@meup/folds'
 
-/** Why a server cannot be a participant. `keys`: the place of the value, from the server. */
+/** A reason why a server cannot be a participant. `keys`: path of the value below the server. */
 export class UnusableServer extends Error {
   override readonly name = 'UnusableServer'
   readonly keys: readonly string[]
@@ -13,10 +13,10 @@ export class UnusableServer extends Error {
   }
 }
 
-/** `${NAME}` in space.yaml; `$${` is an escaped `${`. */
+/** Matches `${NAME}` in space.yaml, but not the escaped `$${`. */
 const ownReference = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}/g
 
-/** The variables in texts of space.yaml, and whether each has a default everywhere. */
+/** Variables used in space.yaml, and whether each has a default wherever it is used. */
 export function findVariables(value: unknown): Map<string, { readonly hasDefault: boolean }> {
   const variables = new Map<string, { hasDefault: boolean }>()
   for (const [, name = '', fallback] of JSON.stringify(value).matchAll(ownReference)) {
@@ -26,31 +26,34 @@ export function findVariables(value: unknown): Map<string, { readonly hasDefault
   return variables
 }
 
-/** How programs write variables: `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}`, `${workspaceFolder}`, `{env:NAME}`. */
+/**
+ * Variables in the files of other programs: `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}`,
+ * `${workspaceFolder}`, `{env:NAME}`.
+ */
 const foreignReference = /\$\{([^}]*)\}|\{((?:env|file):[^}]+)\}|\$\{/g
 
-/** Names whose values are secret. */
+/** Names of settings whose values are secret. */
 const secretName = /token|secret|passw|api.?key|access.?key|private.?key|credential|authorization|cookie/i
-/** An argument that has a name itself: `--token=…`, `TOKEN=…`, `X-Api-Key: …`. */
+/** An argument that contains its own name: `--token=…`, `TOKEN=…`, `X-Api-Key: …`. */
 const namedArgument = /^([\w.-]+)(=|: *)(.+)$/s
 
 const looksSecret = (name: string, text: string): boolean =>
   text !== '' && (secretName.test(name) || guarded(text, defaultGuard) !== text)
 
-/** Translates values for space.yaml. Secrets stay out of it: variables replace them. */
+/** Translates values for space.yaml, and replaces secrets with variables. */
 export class Translator {
-  /** Secrets by their variables. */
+  /** Secrets, by the variable that replaces them. */
   readonly secrets: Record<string, string> = {}
-  /** Ids of inputs by their variables. */
+  /** Ids of inputs, by variable. */
   readonly inputs = new Map<string, string>()
   readonly #known: Readonly<NodeJS.ProcessEnv>
 
-  /** `known`: variables that have a value already; another value gets another variable. */
+  /** `known`: values of existing variables; a different secret gets another variable. */
   constructor(known: Readonly<NodeJS.ProcessEnv> = {}) {
     this.#known = known
   }
 
-  /** `folder`: the value of `${workspaceFolder}`. Throws `UnusableServer`. */
+  /** Translates a map of values. `folder`: value of `${workspaceFolder}`. Throws `UnusableServer`. */
   translateAll(id: string, texts: Readonly<Record<string, string>>, folder: string, key: string) {
     return Object.fromEntries(
       Object.entries(texts).map(([name, text]) => {
@@ -63,14 +66,14 @@ export class Translator {
     )
   }
 
-  /** `before`: the argument before it. */
+  /** `before`: the preceding argument, which may name this one. */
   translateArgument(id: string, before: string, given: string, folder: string): string {
     const [, name = '', sign = '', value = ''] = namedArgument.exec(given) ?? []
     if (looksSecret(name, value)) return `${name}${sign}${this.translate(id, name, value, folder)}`
     return this.translate(id, given.startsWith('-') ? 'arg' : before, given, folder)
   }
 
-  /** The text for space.yaml; `name`: what it is the value of. */
+  /** Translates a value; `name`: the setting's or argument's name. */
   translate(id: string, name: string, given: string, folder: string): string {
     const whole = /^\$([A-Z_][A-Z0-9_]*)$/.exec(given)?.[1]
     if (whole !== undefined) return `\${${whole}}`
@@ -92,7 +95,7 @@ export class Translator {
       : text
   }
 
-  /** `NAME` or `NAME:-default`. */
+  /** Parses the inside of a reference to `NAME` or `NAME:-default`; `undefined` if it is not a variable. */
   #readVariable(inner: string): string | undefined {
     const [, input] = /^input:(.+)$/.exec(inner) ?? []
     if (input !== undefined) {
@@ -104,7 +107,7 @@ export class Translator {
     return name === undefined || places.has(name) ? undefined : `${name}${fallback}`
   }
 
-  /** Keeps a value out of space.yaml; returns the variable that names it. */
+  /** Records a secret; returns the variable that replaces it. */
   keep(id: string, name: string, value: string): string {
     const own = toVariable(name)
     const isFree = (variable: string): boolean =>
@@ -117,7 +120,7 @@ export class Translator {
   }
 }
 
-/** Variables for places of this machine. */
+/** Predefined variables of editors, such as folders. */
 const places = new Map<string, (folder: string) => string>([
   ['workspaceFolder', (folder) => folder],
   ['workspaceRoot', (folder) => folder],

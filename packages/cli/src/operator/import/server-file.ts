@@ -5,9 +5,9 @@ import { parse as parseToml, TomlError } from 'smol-toml'
 import { UsageError } from '../../lib/exit.js'
 import { readTextFile } from './read-text.js'
 
-/** The servers in a configuration file of another program, unchanged. */
+/** The servers in another program's configuration file, not yet translated. */
 export interface ServerFile {
-  /** Base of relative paths and value of `${workspaceFolder}`. */
+  /** Base of relative paths, and value of `${workspaceFolder}`. */
   readonly folder: string
   readonly servers: readonly FoundServer[]
   /** Descriptions for `${input:id}`, by id. */
@@ -18,31 +18,33 @@ export interface ServerFile {
 interface FoundServer {
   readonly name: string
   readonly value: unknown
-  /** `file:line:column` of a value in it, or of the server if that has no place of its own. */
+  /** `file:line:column` of a value in the server, or else of the server itself. */
   locate(...path: readonly string[]): string
 }
 
-/** An entry of `inputs` in a file of VS Code. */
+/** An entry of `inputs` in a VS Code file. */
 export interface InputDescription {
   readonly description?: string
   readonly isPassword: boolean
   readonly default?: string
-  /** Choices. */
+  /** Allowed values. */
   readonly options?: readonly string[]
 }
 
 type Json = Readonly<Record<string, unknown>>
 type Keys = readonly string[]
 
-/** A parsed file. */
 interface Parsed {
   readonly root: unknown
   locate(keys: Keys): string
-  /** Lines about names that are there twice in the object at these keys. */
+  /** Describes duplicate keys of the object at this path. */
   describeRepeated(keys: Keys): string[]
 }
 
-/** Reads a file by its content, not by its name. `directory`: the folder of the new space. Throws `UsageError`. */
+/**
+ * Reads servers from a file, recognized by its content rather than its name. `directory`: folder of the new
+ * space. Throws `UsageError`.
+ */
 export function readServerFile(path: string, directory: string): ServerFile {
   const text = readTextFile(path)
   const isJson = /^\s*(?:\{|\/[/*])/.test(text)
@@ -62,7 +64,7 @@ export function readServerFile(path: string, directory: string): ServerFile {
   }
 }
 
-/** Programs keep the file of a workspace in a folder such as `.vscode` in it. */
+/** The workspace folder: clients keep its configuration in a subfolder such as `.vscode`. */
 function getWorkspace(path: string): string {
   const folder = dirname(resolve(path))
   return basename(folder).startsWith('.') ? dirname(folder) : folder
@@ -97,7 +99,7 @@ function parseJson(text: string, path: string): Parsed {
   }
 }
 
-/** The node at these keys, or the nearest above it. Of a name that is there twice the last counts, as in the value. */
+/** The node at a path, or its nearest ancestor. The last of duplicate keys wins, as in the parsed value. */
 function findNearest(tree: Node, keys: Keys): Node {
   let found = tree
   for (const key of keys) {
@@ -109,7 +111,7 @@ function findNearest(tree: Node, keys: Keys): Node {
   return found
 }
 
-/** `line:column`, from 1. */
+/** `line:column`, counted from 1. */
 function placeOf(text: string, offset: number): string {
   const before = text.slice(0, offset).split(/\r\n|\n|\r/)
   return `${before.length}:${(before.at(-1) ?? '').length + 1}`
@@ -127,14 +129,14 @@ function parseTomlFile(text: string, path: string): Parsed {
   }
 }
 
-/** The parser of TOML gives no places: the line of a table's name has to do. */
+/** Approximate position of a value: the TOML parser reports none, so the line of its table is used. */
 function findTable(text: string, keys: Keys): string {
   const names = keys.slice(0, 2).map((key) => `["']?${escapeRegExp(key)}["']?`)
   const found = new RegExp(`^\\s*\\[\\s*${names.join('\\s*\\.\\s*')}\\s*\\]`, 'm').exec(text)
   return placeOf(text, found === null ? 0 : text.indexOf('[', found.index))
 }
 
-/** Deep nesting ends the stack of a parser. */
+/** Parsers recurse: deep nesting would overflow the stack. */
 function parseLimited<Value>(parse: () => Value, path: string): Value {
   try {
     return parse()
@@ -145,9 +147,9 @@ function parseLimited<Value>(parse: () => Value, path: string): Value {
 }
 
 interface Places {
-  /** Keys of the objects that have servers by name. */
+  /** Paths of the objects that contain servers by name. */
   readonly places: readonly Keys[]
-  /** Keys of the list of inputs. */
+  /** Path of the list of inputs. */
   readonly inputs?: Keys
   readonly notices?: readonly string[]
 }
@@ -177,7 +179,7 @@ const isServer = (value: unknown): boolean => isObject(value) && ('command' in v
 const hasProjects = ({ projects }: Json): boolean =>
   isObject(projects) && Object.values(projects).some((each) => isObject(each) && isObject(each.mcpServers))
 
-/** `~/.claude.json` has servers of the user, and of each project. */
+/** Finds servers in `~/.claude.json`: the user's, and those of each project. */
 function findClaudePlaces(root: Json, directory: string): Places {
   const ofUser: Keys[] = isObject(root.mcpServers) ? [['mcpServers']] : []
   const projects = Object.keys(getObject(root, ['projects'])).filter(
