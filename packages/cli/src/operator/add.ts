@@ -122,7 +122,10 @@ async function announce(
   )
 }
 
-/** Milliseconds: how long programs take to follow a reload, how long a start may take, which may install a package, and between looks. */
+/**
+ * Maximum waits until programs follow a reload, and until a program starts, which may install a package; poll
+ * interval.
+ */
 const [followMs, startMs, lookMs] = [5000, 60_000, 100]
 
 /** Waits until the program runs or has failed. */

@@ -118,7 +118,7 @@ function formatOrigin({ config, source }: ConfigFile, path: YamlPath, env: NodeJ
   return [`${basename(config.file)}:${origin.line}`, ...variables].join(', ')
 }
 
-/** What `meup space validate` prints about a valid configuration. */
+/** Summary of a configuration, for `meup space validate`. */
 interface Summary {
   readonly listen: string
   readonly storage: string

@@ -37,35 +37,35 @@ import { measureWidth, truncate, wrapLine } from './width.js'
 
 type McpRequest = EnvelopeOf<typeof Kind.mcpRequest>
 
-/** Lines that follow an envelope. */
+/** Lines that are printed below an envelope. */
 export interface Following {
-  /** The beginning of a result. */
+  /** The beginning of a tool result. */
   readonly preview: readonly string[]
-  /** Why the tools of the turn were called that it ends. */
+  /** The reasoning of the turn that the envelope ends: why its tools were called. */
   readonly block: readonly string[]
 }
 
 interface AgentLinesOptions {
   readonly style: Style
-  /** Highlights the name of a participant; `name`: the part of it that is shown. */
+  /** Highlights a participant's name; `name` may be truncated. */
   readonly highlight: (name: string, id: string) => string
-  /** The reader: what tools ask it is shown as a form, not as a call. */
+  /** The reader's id: elicitations addressed to the reader are shown as forms, not as calls. */
   readonly self?: string
-  /** Columns of the terminal. */
+  /** Width of the terminal. */
   readonly columns: () => number
-  /** The contexts as of the shown envelope. */
+  /** The contexts as of the envelope that is rendered. */
   readonly contexts: () => ContextFold
-  /** How much was thought that was not sent. */
+  /** Counts of thoughts that the gateway withheld. */
   readonly summaries?: () => Pick<ThoughtSummaries, 'get'>
-  /** Returns `true` if this reader may grant what a refused call lacked. */
+  /** Whether this reader may grant the capability that a refused call lacked. */
   readonly mayAllow?: (refusal: AnyEnvelope) => boolean
 }
 
-/** Nested contexts that are indented; deeper ones are named instead. */
+/** Maximum indentation; deeper contexts are named by their path. */
 const maxIndentDepth = 3
-/** Limits of one text in characters and of a tool's output in lines. */
+/** Limits of a text, in characters, and of a tool's output, in lines. */
 const [maxTextChars, maxOutputLines] = [20_000, 200]
-/** Limits of calls with an outstanding response, and of finished calls. */
+/** Maximum number of calls without a response, and of finished calls. */
 const maxCalls = 1000
 const spoken: ReadonlySet<string> = new Set(
   [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),
@@ -75,16 +75,16 @@ interface AgentCall {
   readonly agent: string
   readonly context: string | undefined
   readonly shown: ShownCall
-  /** Its run has ended without its result. */
+  /** The run ended without a result for this call. */
   readonly isLeft?: true
-  /** The reader is asked. */
+  /** An elicitation addressed to the reader, which is shown as a form. */
   readonly isForm: boolean
 }
 type Caller = Pick<AgentCall, 'agent' | 'context'>
 
 /**
- * Renders a conversation at a terminal. Each row begins with a name, except for the block below an answer. A call of a run has
- * one line, once it has ended: until then it is shown in the footer.
+ * Renders a conversation for a terminal. Rows start with a name, except for the block below an answer. A call
+ * in a run is printed once it has ended; until then the footer shows it.
  */
 export class AgentLines implements LineRenderer {
   /** Whether tool results are shown in full. */
@@ -119,10 +119,13 @@ export class AgentLines implements LineRenderer {
     return [...(isOver ? this.#endCalls(context) : []), ...this.#said(envelope)]
   }
 
-  /** Renders what follows an envelope: a preview of the tool output, and why the tools of its turn were called. */
+  /**
+   * Renders the lines below an envelope: a preview of a tool result, and the reasoning of the turn that
+   * ended.
+   */
   after(envelope: AnyEnvelope, { preview, block }: Following): string[] {
     const caller = this.#findCalls(envelope)[0] ?? { agent: envelope.from, context: envelope.context }
-    // Below an answer the owner of the tools is clear, so the block is printed unchanged.
+    // An answer already names the agent, so its block needs no names.
     const isAnswer = envelope.kind === Kind.chat
     return [
       ...this.#status(preview, caller),
@@ -134,7 +137,7 @@ export class AgentLines implements LineRenderer {
     const { from, kind, context, seq } = envelope
     const said = this.#conversation.lines(shortened(envelope))
     const lines = this.#options.mayAllow?.(envelope) ? said.map((line) => `${line} · /allow ${seq}`) : said
-    // Sent by the gateway.
+    // Envelopes that the gateway describes, in a sentence of its own.
     if (!spoken.has(namespaceOf(kind)) || getStopWords(envelope) !== undefined) {
       return lines.flatMap((line) => wrapLine(line, this.#options.columns(), 2))
     }
@@ -149,7 +152,7 @@ export class AgentLines implements LineRenderer {
     return this.#block(from, [placed, ...below])
   }
 
-  /** A call outside of any run is shown at once: nothing else shows that it was made. */
+  /** A call outside of any run is printed at once, because the footer does not show it. */
   #onCall({ id, context }: McpRequest): string[] {
     const call = context === undefined ? this.#calls.get(id) : undefined
     return call === undefined ? [] : this.#callLine(call.data, '○', '')
@@ -165,7 +168,7 @@ export class AgentLines implements LineRenderer {
     ]
   }
 
-  /** The calls of a run that ends without their results. */
+  /** Lines for calls of a run that ended without their results. */
   #endCalls(root: string): string[] {
     return [...this.#calls.all()].flatMap(({ id, data, answeredBy }) => {
       const { context = '', isLeft } = data
@@ -181,7 +184,7 @@ export class AgentLines implements LineRenderer {
     return this.#status([`  ${callText(call.shown, mark, style)}${style.section(end)}`], call)
   }
 
-  /** The agent whose turn an envelope ends. */
+  /** The agent whose turn this envelope ends. */
   #findEnded(envelope: AnyEnvelope): string {
     const { kind, from, to, context } = envelope
     if (kind === Kind.mcpProposal) return from
@@ -189,7 +192,7 @@ export class AgentLines implements LineRenderer {
     return (context && this.#options.contexts().get(context)?.owner) || from
   }
 
-  /** Adds the name to the lines of a block, except to empty ones. */
+  /** Starts each line of a block with the name, except empty lines. */
   #block(agent: string, lines: readonly string[]): string[] {
     return lines.flatMap((line) => (line === '' ? [''] : this.#under(agent, line)))
   }
@@ -207,7 +210,7 @@ export class AgentLines implements LineRenderer {
     )
   }
 
-  /** A row with the name; a line that does not fit is wrapped and indented. */
+  /** Starts a line with the agent's name; wraps long lines with an indentation. */
   #under(agent: string, line: string): string[] {
     const columns = this.#options.columns()
     const name = truncate(agent, Math.max(8, Math.floor(columns / 3)))
@@ -223,7 +226,7 @@ export class AgentLines implements LineRenderer {
     return lines.flatMap((line) => wrapHanging(line, this.#options.columns()))
   }
 
-  /** The calls that a response answers. */
+  /** Calls that this response answers. */
   #findCalls(envelope: AnyEnvelope): AgentCall[] {
     if (envelope.kind !== Kind.mcpResponse) return []
     return correlations(envelope).flatMap((about) => this.#calls.get(about)?.data ?? [])
@@ -247,7 +250,7 @@ export class AgentLines implements LineRenderer {
     return this.showsOutput ? this.#latestOutput() : []
   }
 
-  /** The path of a context below the levels that are indented. */
+  /** The path of contexts deeper than the maximum indentation. */
   #crumbs(context: string | undefined): string {
     if (context === undefined || contextDepth(context) <= maxIndentDepth) return ''
     const names: string[] = []
@@ -262,7 +265,7 @@ export class AgentLines implements LineRenderer {
     return `… › ${names.join(' › ')} `
   }
 
-  /** Duration of a run, number of its tools, and how much was thought that was not shown. */
+  /** The end of a run's last line: duration, number of tool calls, and withheld thoughts. */
   #closing({ kind, context }: AnyEnvelope): string {
     if (!isEnd(kind) || context === undefined || contextParent(context) !== undefined) return ''
     const { duration, counts } = this.#options.contexts().get(context) ?? { duration: null }
@@ -277,13 +280,13 @@ export class AgentLines implements LineRenderer {
 
 const formatNumber = (value: number): string => value.toLocaleString('en')
 
-/** Wraps a line; further rows are indented by two more columns. */
+/** Wraps a line with a hanging indent of two more columns. */
 function wrapHanging(line: string, columns: number): string[] {
   const hang = Math.min(/^[: ]*/.exec(line)?.[0].length ?? 0, 8) + 2
   return wrapLine(line.replaceAll('\t', '  '), columns, hang).map((row) => row.trimEnd())
 }
 
-/** The model of a run and its amount of thinking, as reported by its agent. */
+/** Model and thinking level of a run, as reported by its agent. */
 function formatModel({ kind, context, payload }: AnyEnvelope): string {
   if (kind !== Kind.reasoningStart || context !== undefined) return ''
   const { provider, model, thinkingLevel } = (payload.metadata ?? {}) as Readonly<Record<string, unknown>>
@@ -301,7 +304,7 @@ const isEnd = (kind: string): boolean => kind === Kind.reasoningConclusion || ki
 const getIndent = (context: string | undefined): string =>
   '  '.repeat(context === undefined ? 0 : Math.min(contextDepth(context), maxIndentDepth))
 
-/** Truncates long texts: a terminal is not for reading megabytes. */
+/** Truncates long texts, because a terminal is not suited for megabytes. */
 function shortened(envelope: AnyEnvelope): AnyEnvelope {
   const payload: Readonly<Record<string, unknown>> = { ...envelope.payload }
   const isLong = (value: unknown): value is string => typeof value === 'string' && value.length > maxTextChars

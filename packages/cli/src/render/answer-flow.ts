@@ -2,31 +2,34 @@ import { stripVTControlCharacters } from 'node:util'
 import { Bounded, type LiveAnswer, remainingAnswer } from '@meup/folds'
 import { type AnyEnvelope, type ChatPayload, correlations, Kind, PROTOCOL } from '@meup/protocol'
 
-/** Draws a chat as the rows of a terminal of this width. */
+/** Renders a chat as rows of this width. */
 type Draw = (chat: AnyEnvelope, columns: number) => string[]
 
-/** The part of an answer that is in the scrollback. */
+/** The part of an answer that is already in the scrollback. */
 interface Flow {
-  /** The text as written. */
+  /** Its text as received. */
   readonly shown: string
-  /** The text as drawn, needed to draw the rest: with breaks of long lines; only its end if it is long. */
+  /**
+   * Its text as last rendered, to render the rest consistently: long lines are broken, and a long text is
+   * reduced to its end.
+   */
   readonly head: string
 }
 
 const nothing: Flow = { shown: '', head: '' }
 
-/** Number of answers that are remembered until their chat arrives. */
+/** Maximum number of answers remembered until their chat arrives. */
 const maxFlows = 100
-/** Characters of a head: all of it is drawn again for each further line. */
+/** Maximum characters of `head`, which is rendered again for each further line. */
 const maxHeadChars = 1500
-/** Characters of what is not in the scrollback that are drawn. */
+/** Maximum characters rendered of the part that is not in the scrollback. */
 const maxTailChars = 2000
-/** Maximum rows of an unfinished line outside the scrollback, and rows that stay there once it is broken. */
+/** Rows from which on an unfinished line is broken, and rows of it that stay outside the scrollback then. */
 const [maxOpenRows, openRows] = [4, 2]
 
 /**
- * Moves an answer into the scrollback while it is written, line by line. A part that is there is never drawn again, whatever
- * becomes of the width of the terminal, and its chat adds the rest.
+ * Moves an answer into the scrollback line by line while it is written. Rows in the scrollback cannot change,
+ * even if the terminal is resized; the final chat adds the rest.
  */
 export class AnswerFlow {
   readonly #draw: Draw
@@ -37,7 +40,10 @@ export class AnswerFlow {
     this.#draw = draw
   }
 
-  /** The rows that join the scrollback. One answer flows at a time, the oldest: rows of several cannot be read. */
+  /**
+   * Returns new rows for the scrollback. Only one answer flows at a time, the oldest, because interleaved
+   * rows would be unreadable.
+   */
   flow(answers: readonly LiveAnswer[], columns: number): string[] {
     const answer = answers.find((each) => keyOf(each) === this.#current) ?? answers[0]
     if (answer === undefined) return []
@@ -45,7 +51,7 @@ export class AnswerFlow {
     this.#current = key
     const text = answer.text.trimStart()
     const before = this.#flows.get(key) ?? nothing
-    // It has started over, and may become the same.
+    // The answer started over, and may still become the same text.
     if (before.shown.startsWith(text)) return []
     const isRejected = !text.startsWith(before.shown)
     const from = isRejected ? nothing : before
@@ -71,7 +77,10 @@ export class AnswerFlow {
     return this.#rowsBehind(toChat(answer), before, behind, columns).map(stripVTControlCharacters)
   }
 
-  /** The rows that the chat adds to what is in the scrollback of its answer; `undefined`: that is nothing. `answers`: those not over. */
+  /**
+   * Returns the rows that complete an answer once its chat arrives; `undefined` if none of it is in the
+   * scrollback. `answers`: those still being written.
+   */
   end(chat: AnyEnvelope, answers: readonly LiveAnswer[], columns: number): string[] | undefined {
     if (chat.kind !== Kind.chat) return undefined
     const key = correlations(chat)
@@ -87,10 +96,10 @@ export class AnswerFlow {
       : this.#rowsBehind(chat, head, head + rest, columns)
   }
 
-  /** Takes the lines that are over, and of a long one that is not the rows that are full. */
+  /** Adds finished lines, and the full rows of a long unfinished line. */
   #advance(chat: AnyEnvelope, { shown, head }: Flow, rest: string, columns: number): Flow {
     const over = rest.slice(0, rest.lastIndexOf('\n') + 1)
-    // The columns of a table are as wide as its widest cells.
+    // Waits for the end of a table: its widest cells determine the column widths.
     const lines = over.replace(/(?<=^|\n)(?:[ \t]*\|.*\n)+$/, '')
     const whole = head === '' && isFence(lines) ? nothing : { shown: shown + lines, head: head + lines }
     const line = rest.slice(over.length)
@@ -100,13 +109,16 @@ export class AnswerFlow {
     return { shown: `${whole.shown}${line.slice(0, end + 1)}`, head: `${whole.head}${line.slice(0, end)}\n` }
   }
 
-  /** The last space up to which all rows of an open line are full but the last ones. */
+  /**
+   * Index of the last space in an unfinished line that leaves only the last rows unprinted; `undefined` if
+   * there is none.
+   */
   #findBreak(chat: AnyEnvelope, head: string, line: string, columns: number): number | undefined {
     const count = (end: number): number =>
       this.#rowsBehind(chat, head, head + line.slice(0, end), columns).length
     const maxRows = count(line.length) - openRows
     if (maxRows < maxOpenRows - openRows) return undefined
-    // A row that begins with another sign might be read as Markdown.
+    // Breaks only before a letter, quote or bracket: other characters might start Markdown.
     const spaces = [...line.matchAll(/ (?=[\p{L}("'])/gu)].map(({ index }) => index)
     let [low, high] = [0, spaces.length]
     while (low < high) {
@@ -117,7 +129,7 @@ export class AnswerFlow {
     return spaces[low - 1]
   }
 
-  /** The rows of a message that follow those of its beginning. */
+  /** The rows of `whole` after those of its beginning `head`. */
   #rowsBehind(chat: AnyEnvelope, head: string, whole: string, columns: number): string[] {
     const draw = (message: string): string[] =>
       message === ''
@@ -144,10 +156,13 @@ const toChat = ({ from, to, text }: LiveAnswer): AnyEnvelope =>
     payload: { message: text, format: 'markdown' },
   }) as AnyEnvelope
 
-/** Whether a text is the first line of a block of code, which draws nothing. */
+/** Whether a text is only the fence that opens a code block, which renders no row. */
 const isFence = (text: string): boolean => /^\s*(?:```|~~~).*\n?$/.test(text)
 
-/** Something short that is drawn before what follows as the head is. */
+/**
+ * Replaces a long head with a short text that puts the renderer into the same state, such as inside a code
+ * block.
+ */
 function shortenHead(head: string): string {
   if (head.length <= maxHeadChars) return head
   const fences = [...head.matchAll(/^ {0,3}(?:```|~~~).*$/gm)].map(([fence]) => fence)

@@ -28,25 +28,28 @@ import {
 import { print, printJson } from '../lib/output.js'
 import { formatLocalTime } from '../lib/times.js'
 
-/** Limit of arguments, a result or a rationale on a line. */
+/** Maximum characters of arguments, a result or a rationale. */
 const maxArgumentsChars = 120
 
-/** Prefix of continuation lines, so that none looks like a message of another participant. */
+/** Prefix of continuation lines, so that none looks like another participant's message. */
 const continuation = '│ '
 
-/** Renders envelopes, in log order, as lines for people. */
+/** Renders envelopes as lines of text, in log order. */
 export interface LineRenderer {
-  /** Returns no lines for envelopes that people need not see. */
+  /** Returns no lines for envelopes that users need not see. */
   lines(envelope: AnyEnvelope): string[]
 }
 
-/** Renders envelopes as lines for people: the conversation at the margin, reasoning indented by its context. */
+/** Renders messages at the margin, and reasoning indented by its context. */
 export class Conversation implements LineRenderer {
   readonly #contexts = createContextFold()
   readonly #describer = new Describer(defaultGuard, (context) => this.#contexts.get(context)?.owner)
   readonly #render: ((text: string) => readonly string[]) | undefined
 
-  /** `render`: draws Markdown; without it texts stay as they were written. Gets printable text; its lines are kept as they are. */
+  /**
+   * `render` renders Markdown; without it, texts stay as written. Gets printable text; its lines are printed
+   * unchanged.
+   */
   constructor(render?: (text: string) => readonly string[]) {
     this.#render = render
   }
@@ -71,7 +74,7 @@ export class Conversation implements LineRenderer {
   }
 }
 
-/** Thoughts are Markdown unless marked otherwise; messages, only if marked. */
+/** Thoughts are Markdown unless their format says otherwise; messages only if it says so. */
 function isMarkdown({ payload }: AnyEnvelope, tone: Tone): boolean {
   const { format } = payload as { readonly format?: unknown }
   if (tone === 'message') return format === 'markdown'
@@ -90,13 +93,13 @@ const background: ReadonlySet<string> = new Set([
   Kind.systemSpace,
 ])
 
-/** Whether a conversation leaves an envelope out: receipts, measurements, progress, and what views show elsewhere. */
+/** Whether a conversation omits an envelope: receipts, measurements, progress, and state shown elsewhere. */
 export const isBackground = ({ kind, payload }: AnyEnvelope): boolean =>
   (background.has(kind) && getErasure({ kind, payload }) === undefined) ||
   (kind === Kind.mcpRequest && isNotification(payload)) ||
   (kind === Kind.systemPresence && isQuiet(payload))
 
-/** Starts and ends of programs are already visible as presence and runs. */
+/** Starts and ends of programs are already visible from presence and runs. */
 const isQuiet = ({ event, program, session }: PresencePayload): boolean =>
   (program !== undefined && !isFailure(program)) ||
   (event === 'update' && session !== undefined && session.event !== 'replaced')
@@ -113,10 +116,12 @@ const signs: Partial<Record<Tone, string>> = {
   refusal: '✗',
 }
 
-/** Kinds whose id decides on them or takes them back: `meup proposals approve <id>`, `meup caps revoke <id>`. */
+/**
+ * Kinds whose id users need for a command, such as `meup proposals approve <id>` or `meup caps revoke <id>`.
+ */
 const named: ReadonlySet<string> = new Set([Kind.mcpProposal, Kind.capabilityGrant, Kind.spaceInvite])
 
-/** A description for a terminal, with signs for common verbs. `''` = a thought without a text. */
+/** Formats a description for a terminal, with symbols for common verbs. `''` for a thought without text. */
 function styleLine(envelope: AnyEnvelope, description: Description): string {
   const { actor, object, tone } = description
   const why = getCallRationale(envelope)
@@ -158,17 +163,20 @@ function styleLine(envelope: AnyEnvelope, description: Description): string {
 /** Maximum characters of the addressees' names. */
 const maxNamesChars = 60
 
-/** A message without the fields that are shown in words: its addressees, and whether it is an answer. */
+/** Omits fields of a message that are already shown otherwise: that the sender had no answer. */
 export function messageAlone(envelope: AnyEnvelope): AnyEnvelope {
   if (envelope.kind !== Kind.chat) return envelope
   const { noAnswer: _, ...payload } = envelope.payload as ChatPayload & { noAnswer?: unknown }
   return { ...envelope, payload }
 }
 
-/** Whether only the addressees read it. */
+/** Whether only the addressees can read the envelope. */
 export const isPrivate = ({ to }: Pick<AnyEnvelope, 'to'>): boolean => to !== undefined
 
-/** The addressees or only readers of a message: ` → bot`, ` → bot (private)`; `''` = none in particular. */
+/**
+ * The addressees of a message: ` → bot`, or ` → bot (private)` if only they can read it; `''` if there are
+ * none.
+ */
 function formatAddressees(envelope: AnyEnvelope): string {
   const names = getAsked(envelope)
   if (names.length === 0) return ''
@@ -178,7 +186,7 @@ function formatAddressees(envelope: AnyEnvelope): string {
 
 const formatReply = ({ replyTo }: Description): string => (replyTo === undefined ? '' : `↳ ${replyTo}: `)
 
-/** References and confidence: ` (references: m1, m2 · confidence: 0.7)`. */
+/** References and confidence, such as ` (references: m1, m2 · confidence: 0.7)`. */
 function formatAbout({ payload }: AnyEnvelope, detail: string): string {
   const { references, metadata } = payload as { readonly references?: unknown; readonly metadata?: unknown }
   const confidence = isObject(metadata) ? metadata.confidence : undefined
@@ -190,7 +198,7 @@ const formatId = ({ kind, id }: AnyEnvelope): string => (named.has(kind) ? ` (${
 const formatEvent = (envelope: AnyEnvelope, description: Description): string =>
   `${onOneLine(sentence(description))}${formatId(envelope)}`
 
-/** A decision about a participant, on one line. */
+/** Formats a decision about rights or participants on one line. */
 export const formatTrustEvent = (envelope: AnyEnvelope): string =>
   `${envelope.ts}  ${formatEvent(envelope, describe(envelope, defaultGuard))}`
 
@@ -199,7 +207,7 @@ export interface MarkFlags {
   readonly seq?: boolean
 }
 
-/** The same lines, the first of each envelope after its time and seq, as far as they are asked for. */
+/** Prefixes the first line of each envelope with its time and seq, if requested. */
 export function markLines(renderer: LineRenderer, { time, seq }: MarkFlags): LineRenderer {
   if (!time && !seq) return renderer
   return {
@@ -215,11 +223,11 @@ export function markLines(renderer: LineRenderer, { time, seq }: MarkFlags): Lin
 
 interface Printer {
   print(envelope: AnyEnvelope): void
-  /** Takes note of an earlier envelope, which is not printed. */
+  /** Applies an earlier envelope without printing it. */
   learn(envelope: AnyEnvelope): void
 }
 
-/** Prints envelopes: NDJSON, or lines for people. */
+/** Prints envelopes as JSON, one per line, or as text. */
 export function createPrinter(json: boolean | undefined, marks: MarkFlags = {}): Printer {
   if (json) return { print: (envelope) => void printJson(envelope), learn: () => {} }
   const conversation = markLines(new Conversation(), marks)

@@ -1,15 +1,15 @@
-/** Styles of the parts of code. */
+/** Functions that style parts of code. */
 export interface CodeStyle {
   keyword(text: string): string
-  /** A text or a number. */
+  /** Styles a string or number. */
   literal(text: string): string
-  /** A comment, and what is left out of a diff. */
+  /** Styles a comment, or the context of a diff. */
   comment(text: string): string
   added(text: string): string
   removed(text: string): string
 }
 
-/** Languages by how their comments begin. */
+/** Languages whose comments begin with `#`. */
 const hash = [
   'bash',
   'sh',
@@ -74,7 +74,7 @@ const texts = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`/y
 const numbers = /\d[\w.]*/y
 const words = /[A-Za-z_]\w*/y
 
-/** Colours a line of code; of a language that is not known its texts, numbers and words that most have. */
+/** Colours a line of code. For an unknown language: strings, numbers and common keywords. */
 export function highlightLine(line: string, language: string, style: CodeStyle): string {
   if (language === 'diff' || language === 'patch') return highlightChange(line, style)
   const comment = Object.hasOwn(comments, language) ? comments[language] : undefined

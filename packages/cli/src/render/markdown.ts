@@ -2,7 +2,7 @@ import { lexer, type MarkedToken, type Token, type Tokens } from 'marked'
 import { type CodeStyle, highlightLine } from './highlight.js'
 import { measureWidth } from './width.js'
 
-/** Styles of the parts of a text. */
+/** Functions that style parts of a text. */
 export interface MarkdownStyle extends CodeStyle {
   strong(text: string): string
   code(text: string): string
@@ -36,19 +36,22 @@ export const colourMarkdown: MarkdownStyle = {
   },
 }
 
-/** Characters of a text that is read as Markdown, and how deep it may be nested; what is beyond shows as written. */
+/** Longer texts, and deeper elements, are shown as written. */
 const [maxChars, maxDepth] = [20_000, 8]
 
-/** Columns that a cell of a table is padded to. */
+/** Maximum columns to which a table cell is padded. */
 const maxColumnWidth = 40
 
-/** Lines for a terminal. The text must be printable: the only escape sequences in the lines are those of the style. */
+/**
+ * Renders Markdown as lines for a terminal. The text must be printable, so that the style's escape sequences
+ * are the only ones.
+ */
 export function renderMarkdown(text: string, style: MarkdownStyle): string[] {
   if (text.length > maxChars) return text.split('\n')
   try {
     return withoutEdges(blocks(lexer(text, { gfm: true }), style, 0))
   } catch {
-    return text.split('\n') // Unchanged.
+    return text.split('\n') // Shown as written.
   }
 }
 
@@ -82,7 +85,7 @@ function block(token: MarkedToken, style: MarkdownStyle, depth: number): string[
   }
 }
 
-/** Characters of a line of code that is highlighted. */
+/** Longer lines of code are not highlighted. */
 const maxCodeLineChars = 1000
 
 function formatCode({ text, lang = '' }: Tokens.Code, style: MarkdownStyle): string[] {
@@ -126,7 +129,7 @@ function table({ header, rows }: Tokens.Table, style: MarkdownStyle, depth: numb
   )
 }
 
-/** An element with inline parts, or a text. */
+/** A token with inline tokens, or plain text. */
 interface Inline {
   readonly tokens?: readonly Token[] | undefined
   readonly text?: string
@@ -159,13 +162,13 @@ function span(token: MarkedToken, style: MarkdownStyle, depth: number): string {
   }
 }
 
-/** The target is shown next to the text, which could be misleading. */
+/** Shows the link's target next to its text, which could be misleading. */
 const link = ({ href, text, raw }: Tokens.Link, shown: string): string => {
   if (!/^https?:/i.test(href)) return raw
   return text === href || text === href.replace(/^https?:\/\//i, '') ? href : `${shown} (${href})`
 }
 
-/** Without empty lines at the beginning and at the end. */
+/** Removes empty lines at the beginning and the end. */
 function withoutEdges(lines: readonly string[]): string[] {
   const isFull = (line: string): boolean => line.trim() !== ''
   const first = lines.findIndex(isFull)

@@ -16,10 +16,13 @@ import {
 import { type AnyEnvelope, contextParent } from '@meup/protocol'
 import { isBackground, isPrivate, type LineRenderer, messageAlone } from './conversation.js'
 
-/** Characters of a text that is not a message. */
+/** Maximum characters of a text other than a message. */
 const maxTextChars = 300
 
-/** Renders a conversation for screen readers: sentences, each with its speaker, without signs and indentation. */
+/**
+ * Renders a conversation for screen readers: sentences that name the speaker, without symbols and
+ * indentation.
+ */
 export class SpokenLines implements LineRenderer {
   readonly #contexts: () => ContextFold
   readonly #describer: Describer
@@ -50,7 +53,7 @@ export class SpokenLines implements LineRenderer {
         return [sentence({ ...description, detail: '' })]
       case 'proposal': {
         const { id } = envelope
-        // The arguments are needed to decide.
+        // Arguments are included, because the reader has to decide.
         const asked = `${sentence({ ...description, detail })}${formatWhy(envelope)}`
         return [`${asked}. To decide: /approve ${id} or /reject ${id}`]
       }
@@ -67,7 +70,7 @@ export class SpokenLines implements LineRenderer {
   }
 }
 
-/** A line about a turn without the signs that are drawn elsewhere; an empty one is left out. Its indentation stays. */
+/** Removes drawn symbols from a line of reasoning; keeps its indentation. `[]` for an empty line. */
 export function speakLine(line: string): string[] {
   const spoken = stripVTControlCharacters(line)
     .replace(/^( *)┄ *(?:↳ *)?/, '$1')
@@ -81,7 +84,7 @@ function formatWhy(call: AnyEnvelope): string {
   return why === '' ? '' : `, ${why}`
 }
 
-/** Repeats the speaker on each line, so that no line can be attributed to another one. */
+/** Names the speaker on each line, so that no line can be attributed to someone else. */
 function formatSpeech(envelope: AnyEnvelope, description: Description): string[] {
   const names = getAsked(envelope)
   const whom =

@@ -26,25 +26,27 @@ import { formatBytes } from '../lib/output.js'
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 type Response = EnvelopeOf<typeof Kind.mcpResponse>
 
-/** Characters of the arguments, of a reason and of an error. */
+/** Maximum characters of arguments, of a reason and of an error. */
 const [maxArgumentChars, maxReasonChars, maxErrorChars] = [60, 100, 120]
 
-/** A call as people read it: `read_text_file report.txt — what fails decides`. */
+/** A call as shown to users: `read_text_file report.txt — what fails decides`. */
 export interface ShownCall {
   readonly tool: string
-  /** `''` = none. */
   readonly args: string
   readonly why: string
 }
 
-/** Proposals that are remembered. */
+/** Maximum number of remembered proposals. */
 const maxProposals = 1000
 
-/** Describes calls in the order of the log. An approval has no rationale of its own: it names the participant that proposed the call. */
+/**
+ * Describes calls, in log order. An approval without its own rationale names the participant that proposed
+ * the call.
+ */
 export class CallDescriber {
   readonly #proposers = new Bounded<string>(maxProposals)
 
-  /** `undefined` for a proposal. */
+  /** Returns `undefined` for a proposal, which is only remembered. */
   describe(envelope: AnyEnvelope): ShownCall | undefined {
     if (envelope.kind !== Kind.mcpRequest) {
       this.#proposers.set(envelope.id, envelope.from)
@@ -66,13 +68,13 @@ function describeCall(request: Request): ShownCall {
   }
 }
 
-/** Shows only the text of a question; the form is for its addressee. */
+/** For an elicitation only its message: the form is shown to its addressee. */
 function getShown(payload: Request['payload']): unknown {
   const { params } = payload
   return isElicitation({ ...payload }) ? { message: params?.message } : getParameters({ ...payload })
 }
 
-/** A single text unchanged, several as `name=value`. */
+/** A single text as it is; several arguments as `name=value`. */
 function formatArguments(value: unknown): string {
   if (!isObject(value)) return ''
   const members = Object.entries(value)
@@ -83,19 +85,19 @@ function formatArguments(value: unknown): string {
   const listed = (): string => members.map(([name, each]) => `${name}=${text(name, each)}`).join(' ')
   const shown = shortenArguments(value) ?? (isOne ? String(only[1]) : listed())
   const line = brief(onOneLine(shown), maxArgumentChars)
-  // Nothing in it passes for a reason or an outcome.
+  // Quotes arguments that contain symbols, which could look like a reason or an outcome.
   return /[✓✗—·]/.test(line) ? JSON.stringify(line) : line
 }
 
-/** ` report.txt — what fails decides` */
+/** Arguments and reason: ` report.txt — what fails decides`. */
 export const aboutCall = ({ args, why }: ShownCall): string =>
   `${args === '' ? '' : ` ${args}`}${why === '' ? '' : ` — ${why}`}`
 
-/** `● read_text_file report.txt — what fails decides` */
+/** A call's line: `● read_text_file report.txt — what fails decides`. */
 export const callText = (call: ShownCall, mark: string, style: Style): string =>
   `${style.section(`${mark} `)}${style.tool(call.tool)}${style.section(aboutCall(call))}`
 
-/** `✓ 48 B`, `✓ 3 documents found`, `✗ no such file`. */
+/** The outcome of a call: `✓ 48 B`, `✓ 3 documents found`, `✗ no such file`. */
 export function outcomeMark({ payload }: Response): string {
   const { outcome, size, text } = readResult(payload, defaultGuard)
   if (outcome === 'error') return `✗ ${brief(text, maxErrorChars)}`

@@ -3,10 +3,10 @@ import wrapAnsi from 'wrap-ansi'
 
 const graphemes = new Intl.Segmenter()
 
-/** The columns of a terminal that a line takes: wide characters two, colours none. */
+/** Columns that a line takes in a terminal: wide characters take two, colours none. */
 export const measureWidth = (text: string): number => stringWidth(text)
 
-/** Truncates a plain line to a number of columns, and marks the cut. */
+/** Truncates a plain line to a number of columns, with `…` at the end. */
 export function truncate(text: string, columns: number): string {
   if (columns <= 0) return ''
   const start = text.slice(0, 20 * columns)
@@ -20,7 +20,7 @@ export function truncate(text: string, columns: number): string {
   return `${fitting}…`
 }
 
-/** Keeps the end of a plain line that fits, and marks the cut. */
+/** Truncates a plain line at its start, with `…` in front. */
 export function truncateStart(text: string, columns: number): string {
   if (measureWidth(text) <= columns) return text
   let [fitting, width] = ['', 0]

@@ -15,40 +15,40 @@ import {
 import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
 
-/** A line of a recording. */
+/** An item of a recording. */
 export type RecordedItem =
-  /** `row`: its row of the log; absent for envelopes that are in no log, such as errors. */
+  /** `row`: the envelope's row in the log; absent for envelopes that are not logged, such as errors. */
   | { readonly envelope: AnyEnvelope; readonly row?: ImportedRow }
   /** Seq of an envelope that the exporter was not allowed to read, or that was erased. */
   | { readonly withheld: number }
 
-/** The extent of an undamaged recording. */
+/** Range and gaps of an undamaged recording. */
 export interface RecordingExtent {
   readonly ok: true
-  /** First and last seq; 0 if it is empty. */
+  /** First and last seq; 0 if the recording is empty. */
   readonly first: number
   readonly head: number
-  /** Envelopes that the exporter was not allowed to read, and those that were erased. */
+  /** Number of envelopes that the exporter was not allowed to read, and of erased ones. */
   readonly withheld: number
   readonly erased?: number
-  /** For plain envelopes: the first missing seq before a present one. */
+  /** Only for plain envelopes: the first missing seq. */
   readonly gap?: number
-  /** For an export. Plain envelopes have no proof of completeness. */
+  /** Only for exports: plain envelopes cannot prove that they are complete. */
   readonly proof?: { readonly epoch: string; readonly hash: string }
 }
 
 export type RecordingDamage = Extract<ExportVerdict, { ok: false }>
 
-/** A log, or a part of one, that can be read as often as needed. */
+/** A log, or part of one, that can be read repeatedly. */
 export interface Recording {
-  /** Name for messages. */
+  /** Name used in messages. */
   readonly name: string
-  /** Reads its bytes from the beginning, up to the size at opening. */
+  /** Reads the bytes from the beginning, up to the size at opening. */
   pieces(): AsyncIterable<Uint8Array>
   close(): Promise<void>
 }
 
-/** Opens the recording in a file; `-` = stdin, absent = exports the log of the space that the flags name. */
+/** Opens a recording; `-` = from stdin, absent = exports the log of the space that the flags select. */
 export async function openRecording(file: string | undefined, flags: ConnectionFlags): Promise<Recording> {
   if (file === undefined)
     return createRecording('the log', await spoolToTempFile(await createHttpClient(flags).openExport()))
@@ -96,8 +96,8 @@ async function spoolToTempFile(pieces: AsyncIterable<Uint8Array>): Promise<FileH
 }
 
 /**
- * Reads a recording: an export, or plain envelopes, one a line. Damage may be found only at its end; until then nothing is
- * verified.
+ * Reads a recording: an export, or plain envelopes, one per line. The return value says if it is undamaged;
+ * items are unverified until then.
  */
 export async function* readRecording(
   recording: Recording,
@@ -106,7 +106,7 @@ export async function* readRecording(
   return yield* (isPlain ? readEnvelopes : readProven)(recording.pieces())
 }
 
-/** Whether the first line looks like an envelope. Anything else must verify as an export. */
+/** Whether the first line looks like an envelope. Otherwise the recording must be a valid export. */
 async function beginsPlainly(recording: Recording): Promise<boolean> {
   for await (const line of splitLines(recording.pieces())) {
     try {
@@ -144,7 +144,7 @@ function toExtent(whole: Extract<ExportVerdict, { ok: true }>): RecordingExtent 
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Reads envelopes as from `watch --json` or the HTTP API: one a line, in log order. */
+/** Reads plain envelopes, as from `watch --json` or the HTTP API: one per line, in log order. */
 async function* readEnvelopes(
   pieces: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<RecordedItem, RecordingExtent | RecordingDamage> {
@@ -168,7 +168,7 @@ async function* readEnvelopes(
   return { ok: true, first, head: last, withheld: 0, ...omitUndefined({ gap }) }
 }
 
-/** Returns a text if the line is invalid. */
+/** Returns the problem as text if the line is invalid. */
 function readLine(bytes: Uint8Array): { readonly envelope: Envelope; readonly json: string } | string {
   let json: string
   try {
@@ -180,7 +180,10 @@ function readLine(bytes: Uint8Array): { readonly envelope: Envelope; readonly js
   return typeof envelope === 'string' ? envelope : { envelope, json }
 }
 
-/** Removes the seq. If it comes first, all other characters are unchanged; otherwise the JSON is serialized again. */
+/**
+ * Removes the seq. If it is the first field, the other characters stay unchanged; otherwise the JSON is
+ * serialized again.
+ */
 function removeSeq(json: string, { seq, ...envelope }: Envelope): string {
   const front = `{"seq":${seq},`
   return json.startsWith(front) ? `{${json.slice(front.length)}` : JSON.stringify(envelope)

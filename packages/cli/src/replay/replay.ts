@@ -36,7 +36,9 @@ export interface ReplayFlags extends ConnectionFlags {
   readonly name?: string
 }
 
-/** `meup replay`: plays a log at the terminal or into a new space. Refuses a damaged log before playing any of it. */
+/**
+ * `meup replay`: plays a log in the terminal or imports it into a new space. Verifies the whole log first.
+ */
 export async function replay(file: string | undefined, flags: ReplayFlags): Promise<void> {
   const speed = parseSpeed(flags.speed ?? '1')
   process.once('SIGINT', () => process.exit(exitCodes.interrupted))
@@ -53,7 +55,7 @@ export async function replay(file: string | undefined, flags: ReplayFlags): Prom
   }
 }
 
-/** Returns `undefined` after reporting damage. */
+/** Verifies the recording. If it is damaged, prints the damage and returns `undefined`. */
 async function examine(
   recording: Recording,
 ): Promise<{ extent: RecordingExtent; name?: string } | undefined> {
@@ -74,14 +76,14 @@ async function examine(
   }
 }
 
-/** Name of the recorded space, from its first envelope. */
+/** Name of the recorded space, from the envelope that opened it. */
 function readSpaceName(item: RecordedItem): string | undefined {
   if (!('envelope' in item) || item.envelope.kind !== Kind.systemSpace) return undefined
   const { event, space } = item.envelope.payload as { event: string; space?: unknown }
   return event === 'opened' && typeof space === 'string' ? space : undefined
 }
 
-/** Reads a verified recording again. */
+/** Reads a recording that has been verified. Throws if it has changed since. */
 async function* again(recording: Recording): AsyncGenerator<RecordedItem, void> {
   const end = yield* readRecording(recording)
   if (!end.ok) throw new Error(`${recording.name} was changed while it was played; play it again`)
@@ -130,7 +132,6 @@ function parseSpeed(text: string): number {
   throw new UsageError(`--speed takes a number, such as 10 or 0.5, or max, not ${text}`)
 }
 
-/** The output of a replay. */
 interface ReplayScreen {
   show(envelope: AnyEnvelope): void
   /** Prints a notice. */
@@ -138,7 +139,7 @@ interface ReplayScreen {
   close(): void
 }
 
-/** Like `meup watch`: at a terminal, Ctrl+T toggles thoughts. */
+/** Prints lines, or in a terminal a live screen, in which Ctrl+T toggles thoughts, as in `meup watch`. */
 const openReplayScreen = (json: boolean | undefined): ReplayScreen =>
   json || !isAtTerminal()
     ? { show: createPrinter(json).print, notify: printNotice, close: () => {} }
@@ -162,7 +163,7 @@ function createLiveScreen(): ReplayScreen {
   const surface: Surface = liveSurface({
     parts: () => ({
       heading: 'replay',
-      answers: () => [], // They were in no log.
+      answers: () => [], // A log has no unfinished answers.
       thinkers: activity.thinkers(),
       tools: activity.tools(),
       showsThoughts,
@@ -191,21 +192,21 @@ function createLiveScreen(): ReplayScreen {
   }
 }
 
-/** Longest pause between two envelopes. */
+/** Maximum pause between two envelopes. */
 const maxPauseMs = 2000
-/** Delays below this are caught up; after a longer one, playback continues at normal speed. */
+/** Shorter delays are caught up; after a longer one, playback continues at normal speed. */
 const slackMs = 250
 
 interface Playing {
   readonly clock: Clock
-  /** Speed factor; `Infinity` = without pauses. */
+  /** Speed factor; `Infinity` plays without pauses. */
   readonly speed: number
   show(envelope: AnyEnvelope): void
   /** Prints a notice. */
   notify(line: string): void
 }
 
-/** Shows envelopes with their original pauses, and reports shortened ones. */
+/** Plays envelopes with their original pauses. Long pauses are shortened, with a notice. */
 export async function play(
   envelopes: Iterable<AnyEnvelope> | AsyncIterable<AnyEnvelope>,
   { clock, speed, show, notify }: Playing,
@@ -214,7 +215,7 @@ export async function play(
   let due = clock.now()
   for await (const envelope of envelopes) {
     const ts = Date.parse(envelope.ts)
-    // No pause before the first envelope, after a clock was set back, or with an invalid time.
+    // NaN and negative differences count as 0: first envelope, invalid time, or clock set back.
     const passed = Math.max(0, ts - last) || 0
     last = ts
     if (passed / speed > maxPauseMs) notify(`… ${formatDuration(passed)} later`)
@@ -256,7 +257,7 @@ export async function copyInto(
   print(`head ${log.head}:${log.hash}`)
 }
 
-/** The reason why a recording cannot be imported. */
+/** Reason why a recording cannot be imported. */
 function findMissing({ first, gap, withheld, erased = 0, proof }: RecordingExtent): string | undefined {
   const advice = `a participant with the capability ${READ_TARGETED} can export all of them, while no run is hidden`
   if (proof !== undefined && first > 1) {

@@ -7,13 +7,13 @@ import type { LogLine, ProgramLogs } from './program-logs.js'
 import type { Supervisor } from './supervisor.js'
 
 interface Controlled {
-  /** Absent = the programs are not started yet. */
+  /** Returns `undefined` until the programs are started. */
   readonly getSupervisor: () => Supervisor | undefined
   readonly getConfig: () => Config
   readonly logs: ProgramLogs
 }
 
-/** A program of `meup up`, as the request `programs` lists it. Times are RFC 3339. */
+/** A program's entry in the response of `programs`. Times are RFC 3339. */
 export interface ProgramReport {
   readonly space: string
   readonly participant: string
@@ -25,16 +25,16 @@ export interface ProgramReport {
   readonly nextTry?: string
 }
 
-/** The requests that `meup up` handles. */
+/** Handlers of the requests to `meup up`. */
 export function createControlRequests({ getSupervisor, getConfig, logs }: Controlled): ControlRequests {
   return {
-    /** Lists the programs and how each is doing, and this process. `isStarting`: they are not started yet. */
+    /** Lists the programs with their states, and this process. `isStarting`: programs are not started yet. */
     programs: () => {
       const supervisor = getSupervisor()
       return { pid: process.pid, isStarting: supervisor === undefined, programs: listReports(supervisor) }
     },
 
-    /** Lines that programs have printed, after `after`; waits up to `waitMs` until there are some. */
+    /** Returns output and events of programs after the seq `after`; waits up to `waitMs` for some. */
     async logs({ names = [], after, tail, waitMs = 0 }) {
       const wanted = readNames(names)
       for (const name of wanted) findProgram(name, getSupervisor(), getConfig())
@@ -48,7 +48,7 @@ export function createControlRequests({ getSupervisor, getConfig, logs }: Contro
       return { lines: logs.read(query) }
     },
 
-    /** Restarts those of `names`, whatever their state; none if one of the names is wrong. */
+    /** Restarts the named programs, whatever their state; none of them if a name is unknown. */
     restart({ names }) {
       const wanted = readNames(names)
       if (wanted.length === 0) throw wrongNames()
@@ -60,7 +60,7 @@ export function createControlRequests({ getSupervisor, getConfig, logs }: Contro
   }
 }
 
-/** Milliseconds that a request may wait for lines. */
+/** Maximum milliseconds that a request may wait for lines. */
 const maxWaitMs = 3000
 
 const wrongNames = (): ControlError =>
@@ -85,7 +85,7 @@ const listReports = (supervisor: Supervisor | undefined): ProgramReport[] =>
     ...(status.nextTryAt !== undefined && { nextTry: new Date(status.nextTryAt).toISOString() }),
   }))
 
-/** The label of the program named by NAME or SPACE/NAME. */
+/** Label of the program called NAME or SPACE/NAME. */
 function findProgram(name: string, supervisor: Supervisor | undefined, config: Config): string {
   if (supervisor === undefined) throw new ControlError('starting', {})
   const isMeant = (each: Parameters<typeof isProgramNamed>[1]): boolean => isProgramNamed(name, each)

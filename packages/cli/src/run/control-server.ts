@@ -5,10 +5,12 @@ import { dirname } from 'node:path'
 import { getErrorMessage } from '@meup/protocol'
 import { getControlPath, makeOwnFolder } from '../lib/own-folder.js'
 
-/** Requests of commands on this machine to a running `meup up`: `POST /<name>` with a JSON object. */
+/**
+ * Handlers of requests that commands on this machine send to `meup up`: `POST /<name>` with a JSON object.
+ */
 export type ControlRequests = Readonly<Record<string, (body: Readonly<Record<string, unknown>>) => unknown>>
 
-/** A refusal: its fields are the answer. */
+/** An error response; `details` are its further fields. */
 export class ControlError extends Error {
   override readonly name = 'ControlError'
   constructor(
@@ -27,14 +29,14 @@ export interface ControlServer {
 
 const maxBodyBytes = 64 * 1024
 
-/** Another process answers at the socket of this folder. */
+/** Another process is listening on the control socket of this folder. */
 export class ControlInUseError extends Error {
   override readonly name = 'ControlInUseError'
 }
 
 /**
- * Takes requests on a Unix socket that only its owner can use. Replaces the socket of a gateway that was killed; throws
- * `ControlInUseError` if it is in use.
+ * Listens on a Unix socket that only its owner can use. Replaces the socket of a killed gateway; throws
+ * `ControlInUseError` if another process is listening.
  */
 export async function serveControl(directory: string, requests: ControlRequests): Promise<ControlServer> {
   const path = getControlPath(directory)
@@ -45,7 +47,7 @@ export async function serveControl(directory: string, requests: ControlRequests)
       .then(({ status, body }) =>
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
       )
-      .catch(() => response.destroy()) // The answer could not be written.
+      .catch(() => response.destroy()) // The response could not be written.
   })
   try {
     await listen(server, path)
@@ -110,7 +112,7 @@ async function readBody(request: IncomingMessage): Promise<Record<string, unknow
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>
   } catch {
-    // Not JSON: refused below.
+    // Invalid JSON is reported below.
   }
   throw new ControlError('invalid_request', { expected: 'a JSON object' })
 }

@@ -5,17 +5,17 @@ import { formatClock, type OperatorLog } from '../lib/logger.js'
 import type { ProgramEvent } from './keep-running.js'
 import { type FailureCount, failureWindowMs, maxFailures, type Next } from './restart-policy.js'
 
-/** A program, for people and for scripts. */
+/** Names of a program, for users and scripts. */
 export interface ProgramName {
   readonly space: string
   readonly participant: string
   /** `participant`, or `space/participant` if there are several spaces. */
   readonly label: string
-  /** Whether it is started again when its files change. */
+  /** Whether the program is restarted when its files change. */
   readonly isWatched: boolean
 }
 
-/** Writes what went wrong with a program into the operator's log: one line, without a stack. */
+/** Logs the end or failure of a program: one line, without a stack. */
 export function logProgramEvent(
   name: ProgramName,
   event: ProgramEvent,
@@ -35,10 +35,10 @@ export function logProgramEvent(
   }
 }
 
-/** Characters of a reason, which may be what a program has printed. */
+/** Maximum characters of a reason, which may be the program's own output. */
 const maxReasonChars = 500
 
-/** For a repeated error, only states how often it occurred. */
+/** Omits the reason if the same error repeats; states only how often it occurred. */
 function describeEnding(
   label: string,
   { ending, failures }: Extract<ProgramEvent, { type: 'ended' }>,
@@ -75,11 +75,11 @@ function describeKick(label: string, { by, reason, until }: Kick): string {
   return describeFailure('kicked_program', { participant: label, by: `${by}${why}`, end })
 }
 
-/** Lists programs that have not joined yet. */
+/** Message about programs that have not joined yet. */
 export const describeLate = (labels: readonly string[]): string =>
   describeFailure('waiting', { participants: formatList(labels) })
 
-/** Lists programs that have joined, the last one after this many milliseconds. */
+/** Message about programs that have joined, the last one after `waitedMs`. */
 export const describeJoined = (labels: readonly string[], waitedMs: number): string =>
   `${formatList(labels)} ${labels.length === 1 ? 'is' : 'are'} up (${formatDuration(waitedMs)})`
 

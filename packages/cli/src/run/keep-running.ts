@@ -9,84 +9,84 @@ import {
   type RestartPolicy,
 } from './restart-policy.js'
 
-/** A program that runs, or a tool server that answers. */
+/** A running process, or a connected tool server. */
 export interface Running {
   readonly ended: Promise<ProgramEnd>
-  /** `graceMs`: how long it may take to end before it is killed. */
+  /** `graceMs`: time to exit before it is killed. */
   close(graceMs?: number): Promise<void>
 }
 
-/** Why a program is started: for the first time, again by its policy, or because something has changed. */
+/** Cause of a start: the first one, the restart policy, changed files, a request, or the end of a kick. */
 type StartCause = 'start' | 'failure' | 'files' | 'request' | 'kick_over'
 
-/** Events of a program. */
+/** Events in the life of a program. */
 export type ProgramEvent =
   | { readonly type: 'starting'; readonly cause: StartCause }
-  /** The process runs, or the tool server answers; its participant may not have joined yet. */
+  /** The process runs, or the tool server responds; its participant may not have joined yet. */
   | { readonly type: 'started' }
   | { readonly type: 'joined'; readonly waitedMs: number }
   | { readonly type: 'late'; readonly waitedMs: number }
   | {
       readonly type: 'ended'
       readonly ending: ProgramEnd
-      /** Counts of a program that failed. */
+      /** Only if the program failed. */
       readonly failures?: FailureCount
       readonly next: Next
     }
-  /** It has ended and is not started before the kick ends. */
+  /** The program has ended, and is not started until the kick ends. */
   | { readonly type: 'kicked'; readonly kick: Kick }
-  /** It is no longer configured. */
+  /** The program is no longer configured. */
   | { readonly type: 'removed' }
-  /** It could not be stopped. */
+  /** The program could not be stopped. */
   | { readonly type: 'stop_failed'; readonly error: unknown }
 
 /**
- * `starting` → `running` when its participant has joined → `failed` until it is tried again → `restarting` → …, or `resting`
- * until it is started by hand.
+ * `starting` → `running` once its participant has joined → `failed` until the next try → `restarting` → …, or
+ * `resting` until it is restarted by hand.
  */
 type ProgramState = ProgramInfo['state']
 
 export interface ProgramStatus {
   readonly state: ProgramState
-  /** Since when, and when it is tried again, in milliseconds since the epoch. */
+  /** Start of this state, and time of the next try, in ms since the epoch. */
   readonly since: number
   readonly nextTryAt?: number
-  /** Failures in the last ten minutes, and the reason of the last one. */
+  /** Number of failures in the last ten minutes, and reason of the last one. */
   readonly count: number
   readonly lastError?: string
 }
 
 export interface KeepOptions {
   readonly restart: RestartPolicy
-  /** After how many milliseconds a program that has not joined is late. */
+  /** Milliseconds after which a program that has not joined is late. */
   readonly lateMs: number
-  /** Rejects when the signal is aborted. */
+  /** Starts the program. Must reject when the signal is aborted. */
   readonly start: (signal: AbortSignal) => Promise<Running>
   readonly isPresent: () => boolean
   readonly findKick: () => Kick | undefined
   readonly onEvent: (event: ProgramEvent, status: ProgramStatus) => void
   readonly clock: Clock
-  /** From 0 to 1, as `Math.random`. */
+  /** Random number from 0 to 1, such as `Math.random`. */
   readonly random: () => number
 }
 
 export interface Keeper {
   readonly status: ProgramStatus
-  /** Ends it if it runs, and starts it at once. */
+  /** Ends the program if it runs, and starts it immediately. */
   restart(cause: 'files' | 'request'): void
   close(): Promise<void>
 }
 
-/** Grace period of a program that is restarted, in milliseconds. */
+/** Time for a program to exit on a restart before it is killed. */
 const graceMs = 5000
-/** Milliseconds between looks at who has joined: at first, and of a program that is late. */
+/** Poll intervals for the program's participant to join: until the program is late, and after that. */
 const [lookMs, lateLookMs] = [50, 500]
-/** Milliseconds between looks whether a kick has ended. */
+/** Poll interval for the end of a kick. */
 const kickLookMs = 1000
 
 /**
- * Keeps a program running: starts it at once, and again by its restart policy or on request, until it is closed. No failure of the
- * program is thrown; all are events.
+ * Starts a program, and restarts it by its policy or on request, until the keeper is closed. Failures are
+ * reported as events, never thrown.
  */
 export function keepRunning(options: KeepOptions): Keeper {
   const program = new KeptProgram(options)
@@ -108,7 +108,7 @@ class KeptProgram {
   readonly #decider: RestartDecider
   readonly #closing = new AbortController()
   #waking = new AbortController()
-  /** Whether it was reported as late since it joined last. */
+  /** Whether `late` was reported since the participant last joined. */
   #isLate = false
   status: ProgramStatus
 
@@ -119,7 +119,7 @@ class KeptProgram {
   }
 
   wake(cause: StartCause): void {
-    // Saving its files gives a kicked participant no access.
+    // A kicked participant must not return because its files were saved.
     if (cause === 'files' && this.#options.findKick() !== undefined) return
     this.#waking.abort(cause)
   }
@@ -133,13 +133,13 @@ class KeptProgram {
     while (!this.#closing.signal.aborted) {
       const ended = await this.#runOnce(cause)
       if (this.#closing.signal.aborted) return
-      // A program that was ended for a restart has not failed.
+      // A program stopped for a restart has not failed.
       if (!this.#waking.signal.aborted) await this.#onEnded(ended, cause)
       cause = this.#takeCause()
     }
   }
 
-  /** Why it is started again now: what has changed, or its policy. */
+  /** Cause of the next start: the request that woke the loop, otherwise the restart policy. */
   #takeCause(): StartCause {
     const { aborted, reason } = this.#waking.signal
     if (!aborted) return 'failure'
@@ -160,7 +160,7 @@ class KeptProgram {
       const startedAt = clock.now()
       this.#notify({ type: 'started' })
       const ending = await this.#waitForEnd(running, signal).catch((error: unknown) => {
-        this.#close(running) // Nothing is known of it any more.
+        this.#close(running) // The state of the program is unknown now.
         return toEnding(error)
       })
       return { ending, ranMs: clock.now() - startedAt }
@@ -178,7 +178,7 @@ class KeptProgram {
 
   async #waitForEnd(running: Running, signal: AbortSignal): Promise<ProgramEnd> {
     const end = (): void => this.#close(running)
-    const onClosing = (): void => void (this.#waking.signal.aborted && end()) // Not after the grace of a restart.
+    const onClosing = (): void => void (this.#waking.signal.aborted && end()) // Closing kills a program without the grace period of a restart.
     if (signal.aborted) end()
     else signal.addEventListener('abort', end, { once: true })
     this.#closing.signal.addEventListener('abort', onClosing, { once: true })
@@ -190,13 +190,13 @@ class KeptProgram {
     }
   }
 
-  /** Reports when its participant has joined, and once when that takes long. Returns a function that stops it. */
+  /** Reports when the participant joins, and once if it is late. Returns a function that stops polling. */
   #lookForJoin(signal: AbortSignal): () => void {
     const { clock, isPresent, lateMs } = this.#options
     const began = clock.now()
-    let wasAway = !isPresent() // The gateway may not have noticed yet that its last connection is closed.
+    let wasAway = !isPresent() // A participant still present may be the previous run, whose connection the gateway has not closed yet.
     const look = (): void => {
-      if (signal.aborted) return // It is being ended.
+      if (signal.aborted) return // The program is being stopped.
       const waitedMs = clock.now() - began
       const isThere = isPresent()
       wasAway ||= !isThere
@@ -216,7 +216,7 @@ class KeptProgram {
     return () => cancel()
   }
 
-  /** Decides what follows, and waits until it is started again. */
+  /** Chooses the next step, and waits until the next start. */
   async #onEnded(
     { ending, ranMs }: { readonly ending: ProgramEnd; readonly ranMs: number },
     cause: StartCause,
@@ -245,7 +245,7 @@ class KeptProgram {
     }
   }
 
-  /** Waits until it is woken or closed, at most for `ms`. */
+  /** Waits until woken or closed, at most `ms`. */
   #pause(ms: number | undefined): Promise<void> {
     const signal = AbortSignal.any([this.#closing.signal, this.#waking.signal])
     return new Promise((resolve) => {
@@ -262,7 +262,7 @@ class KeptProgram {
     })
   }
 
-  /** `details`: of a program that has ended; otherwise the count and the last error stay. */
+  /** `details`: only for a program that has ended; otherwise count and last error stay. */
   #change(event: ProgramEvent, state: ProgramState, details?: Partial<ProgramStatus>): void {
     const { count, lastError } = this.status
     const kept = { count, ...omitUndefined({ lastError }) }
@@ -282,7 +282,7 @@ const toEnding = (error: unknown): ProgramEnd => ({
   ...(error instanceof StartError && { remedy: error.remedy }),
 })
 
-/** A program did not start, with what to do about it. */
+/** A program failed to start; `remedy` says what to do. */
 export class StartError extends Error {
   override readonly name = 'StartError'
   constructor(

@@ -1,6 +1,6 @@
 import type { Config, Program } from '../config/config.js'
 
-/** A participant of a configuration that is a program. */
+/** A configured participant that is run as a program. */
 interface ConfiguredProgram {
   readonly space: string
   readonly participant: string
@@ -17,7 +17,7 @@ export const listPrograms = ({ spaces, several }: Config): ConfiguredProgram[] =
     }),
   )
 
-/** Whether `participant` or `space/participant` names this one. */
+/** Whether `name` is this program's `participant` or `space/participant`. */
 export const isProgramNamed = (
   name: string,
   { space, participant }: { readonly space: string; readonly participant: string },

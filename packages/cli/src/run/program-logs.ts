@@ -1,9 +1,9 @@
 import { omitUndefined } from '@meup/protocol'
 import type { OperatorLog, OutputLine } from '../lib/logger.js'
 
-/** A line printed by a program, or about an event of it. */
+/** A line of a program's output, or about an event of the program. */
 export interface LogLine {
-  /** Its place among all lines, from 1. */
+  /** Sequence number across all programs, from 1. */
   readonly seq: number
   /** RFC 3339. */
   readonly time: string
@@ -16,13 +16,13 @@ export interface LogLine {
 interface LogQuery {
   /** Default: all programs. */
   readonly isMeant?: (line: LogLine) => boolean
-  /** Lines after this one. */
+  /** Only lines with a higher seq. */
   readonly after?: number
-  /** Number of lines from the end; default: all. */
+  /** Only this many of the last lines; default: all. */
   readonly tail?: number
 }
 
-/** Limits of what is kept of one program, in lines and characters, and of one line. */
+/** Limits per program, in lines and characters, and maximum characters of a line. */
 const [maxLines, maxChars, maxLineChars] = [2000, 512 * 1024, 8192]
 
 interface Kept {
@@ -30,7 +30,7 @@ interface Kept {
   chars: number
 }
 
-/** The latest output of each program, for `meup logs`. */
+/** Recent output and events of each program, for `meup logs`. */
 export class ProgramLogs {
   readonly #now: () => number
   readonly #kept = new Map<string, Kept>()
@@ -41,7 +41,7 @@ export class ProgramLogs {
     this.#now = now
   }
 
-  /** A log that keeps here what it is given, too. */
+  /** Returns a logger that also records here. */
   tee(log: OperatorLog): OperatorLog {
     return {
       ...log,
@@ -57,7 +57,7 @@ export class ProgramLogs {
     }
   }
 
-  /** In order of arrival. */
+  /** Returns matching lines in order of arrival. */
   read({ isMeant = () => true, after = 0, tail = Number.POSITIVE_INFINITY }: LogQuery = {}): LogLine[] {
     const lines = [...this.#kept.values()]
       .flatMap(({ lines }) => lines)

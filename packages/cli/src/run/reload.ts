@@ -7,8 +7,8 @@ import { print, printNotice } from '../lib/output.js'
 import type { RunningGateway, TokensBySpace } from './start-gateway.js'
 
 /**
- * The terminal that this process was started in, if any. To a service SIGHUP means to reload; to a command, that its window was
- * closed: only then the terminal is gone.
+ * The terminal of this process, if any. SIGHUP tells a service to reload, but also arrives when the
+ * terminal's window is closed: `isGone` then.
  */
 interface Terminal {
   readonly isGone: boolean
@@ -23,7 +23,7 @@ export function findTerminal(): Terminal {
   }
 }
 
-/** Ends this process without the exit handlers of Node, which abort when they cannot restore the terminal. */
+/** Exits without Node's exit handlers, which abort the process if they cannot restore the terminal. */
 export function endHungUp(): void {
   process.removeAllListeners('SIGHUP')
   process.kill(process.pid, 'SIGHUP')
@@ -39,19 +39,20 @@ function canOpen(file: string): boolean {
 }
 
 /**
- * Reloads on SIGHUP, also during the start, and reports the result: as lines on stderr, or with `json` as an event on stdout.
+ * Reloads the configuration on SIGHUP, even during the start, and prints the result: lines on stderr, or with
+ * `json` an event on stdout.
  */
 export function reloadOnDemand(
   starting: Promise<RunningGateway>,
   read: () => Config,
   { json, terminal }: { json: boolean; terminal: Terminal },
 ): {
-  /** Also reloads when a file changes, from now on. */
+  /** Starts to reload when files change, too. */
   watch(config: Config): Promise<void>
   stop(): Promise<void>
 } {
-  const started = starting.catch(() => undefined) // The caller gets the rejection.
-  let isAwaited = false // A signal, and the end of mistakes, are reported even without changes.
+  const started = starting.catch(() => undefined) // The caller handles the rejection.
+  let isAwaited = false // Report even without changes: after a signal, and once mistakes are fixed.
   const reloads = createSerialTask(async () => {
     const isAnswer = isAwaited
     isAwaited = false
@@ -63,7 +64,7 @@ export function reloadOnDemand(
   })
   process.on('SIGHUP', () => {
     if (terminal.isGone) {
-      // Only once the signal is handled, so that everything is closed in order.
+      // After the start, so that the regular shutdown closes everything.
       const end = (): void => void process.kill(process.pid, 'SIGTERM')
       started.then(end, end)
       return
@@ -99,16 +100,16 @@ function printReload(report: ReloadReport, json: boolean): void {
   printNotice(changes.length > 0 ? `reloaded: ${changes.join(', ')}` : 'reloaded: nothing has changed')
 }
 
-/** The result of a reload, for people. */
+/** The result of a reload. */
 interface ReloadReport {
   readonly changes: readonly string[]
-  /** Changes that need a restart. */
+  /** Changes that take effect after a restart. */
   readonly later: readonly string[]
-  /** Mistakes in files, whose changes were ignored. */
+  /** Mistakes in files; the affected settings stay as they were. */
   readonly problems: readonly string[]
 }
 
-/** Applies the configuration file. One with mistakes changes nothing, but tokens are read again anyway. */
+/** Reloads the configuration. If the file has mistakes, only tokens and keys are read again. */
 async function reload(running: RunningGateway, read: () => Config): Promise<ReloadReport> {
   const { config, tokens, jwt } = running
   const { next, later, mistakes } = attempt(config, read)
@@ -144,14 +145,17 @@ function tokenChanges(before: TokensBySpace, after: TokensBySpace, { spaces }: C
   })
 }
 
-/** The part of a new configuration that a running gateway can apply. */
+/** The part of a new configuration that takes effect without a restart. */
 interface Applicable {
   readonly config: Config
-  /** Changes that require a restart. */
+  /** Changes that take effect after a restart. */
   readonly later: readonly string[]
 }
 
-/** Participants and their rights can change while a gateway runs; address, log and spaces cannot. */
+/**
+ * Selects changes of participants, rights and authentication; address, log and the list of spaces need a
+ * restart.
+ */
 export function selectApplicable(current: Config, next: Config): Applicable {
   const later = (['gateway', 'storage', 'several'] as const).filter((key) => !isSame(current[key], next[key]))
   const named = new Map(next.spaces.map((entry) => [entry.config.name, entry]))
@@ -175,7 +179,7 @@ const labels = {
   several: 'space or spaces',
 } as const
 
-/** Describes the differences between two versions. */
+/** Describes the differences between two configurations. */
 export function describeChanges(current: Config, next: Config): string[] {
   return next.spaces.flatMap((entry) => {
     const { name } = entry.config
@@ -211,11 +215,12 @@ const settingChanges = ({ config: was }: SpaceEntry, { config: is }: SpaceEntry)
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /**
- * Runs a task one at a time. Requests during a run are answered by one further run. The task handles its own errors.
+ * Runs a task that never overlaps itself: requests during a run cause one further run. The task must not
+ * reject.
  */
 export function createSerialTask(task: () => Promise<void>): {
   request(): void
-  /** Starts no further run; resolves when the current one has ended. */
+  /** Prevents further runs; resolves when the current one has ended. */
   stop(): Promise<void>
 } {
   let running: Promise<void> | undefined
@@ -251,7 +256,7 @@ interface WatchEvents {
   failed(error: unknown): void
 }
 
-/** Watches the configuration file, the tokens and the secrets. Resolves once no change can be missed. */
+/** Watches the configuration file, tokens and secrets. Resolves once changes will be noticed. */
 async function watchFiles(
   { file, directory }: Config,
   { changed, failed }: WatchEvents,

@@ -1,51 +1,57 @@
 import type { ProcessProgram } from '../config/config.js'
 
-/** How a program ended, or why it did not start. */
+/** How a program ended, or why it failed to start. */
 export interface ProgramEnd {
   readonly failed: boolean
-  /** It would fail again in the same way: it is not tried again by itself. */
+  /** The program would fail again in the same way, so it is not restarted automatically. */
   readonly isFinal?: boolean
-  /** Whether it ended before it was ready. */
+  /** Whether it failed before it was ready. */
   readonly isStart?: boolean
   readonly reason: string
-  /** Advice. */
+  /** Advice for the operator. */
   readonly remedy?: string
-  /** The cause, if it is an error of this process. */
+  /** The error, if it was thrown in this process. */
   readonly error?: unknown
 }
 
 export type RestartPolicy = ProcessProgram['restart']
 
-/** The wait doubles with each try and varies randomly by a fifth, so that programs with one cause do not all return at once. */
+/**
+ * Exponential backoff with 20 % jitter, so that programs that failed for one reason do not restart at the
+ * same time.
+ */
 const [firstWaitMs, maxWaitMs, randomPart] = [500, 60_000, 0.2]
-/** A run of at least this many milliseconds resets the wait. */
+/** A run of at least this many milliseconds resets the backoff. */
 const settledMs = 30_000
-/** A program that fails so soon after its files changed is broken until they change again. */
+/** A program that fails this soon after its files changed is not restarted until they change again. */
 const brokenMs = 10_000
-/** A program rests after this many failures within this many milliseconds. */
+/** After this many failures within this interval a program is no longer restarted. */
 export const [maxFailures, failureWindowMs] = [10, 600_000]
 
-/** How often a program failed in the last ten minutes. */
+/** Failures of a program in the last ten minutes. */
 export interface FailureCount {
-  /** Including the last one. */
+  /** Number of failures, including the last one. */
   readonly count: number
-  /** Milliseconds since the first of them. */
+  /** Milliseconds since the first one. */
   readonly sinceMs: number
-  /** Whether the failure before had the same reason. */
+  /** Whether the previous failure had the same reason. */
   readonly isSame: boolean
 }
 
-/** The next step after a program has ended. `ended`: its `restart` does not ask for more; `broken`: trying again cannot help. */
+/**
+ * The next step after a program has ended. `ended`: its policy does not restart it; `broken`: it would fail
+ * again; `failures`: it failed too often.
+ */
 export type Next =
   | { readonly tryMs: number; readonly rests?: never }
   | { readonly rests: 'ended' | 'broken' | 'failures'; readonly tryMs?: never }
 
-/** Facts about a run that has ended. */
+/** A run that has ended. */
 interface Run {
   readonly ranMs: number
-  /** Whether it was started because its files had changed. */
+  /** Whether the run was started because files had changed. */
   readonly isChanged: boolean
-  /** Milliseconds since the epoch. */
+  /** Current time, in ms since the epoch. */
   readonly now: number
 }
 
@@ -56,13 +62,13 @@ export class RestartDecider {
   #waitMs = firstWaitMs
   #failures: { readonly at: number; readonly reason: string }[] = []
 
-  /** `random`: from 0 to 1, as `Math.random`. */
+  /** `random`: number from 0 to 1, such as `Math.random`. */
   constructor(restart: RestartPolicy, random: () => number) {
     this.#restart = restart
     this.#random = random
   }
 
-  /** Forgets earlier failures, because something has changed. */
+  /** Forgets earlier failures, because the program's files or settings have changed. */
   reset(): void {
     this.#waitMs = firstWaitMs
     this.#failures = []

@@ -20,7 +20,7 @@ export interface RunFlags {
   readonly json?: boolean
   readonly verbose?: boolean
   readonly watch?: boolean
-  /** Programs without which `meup up` is to end: participant, or space/participant. */
+  /** Programs that must start, otherwise `meup up` exits: `participant` or `space/participant`. */
   readonly require?: readonly string[]
 }
 
@@ -37,7 +37,7 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
   const starting = launching ?? startGateway(config, log, { mayMove: false })
   const reloading = reloadOnDemand(starting, read, { json, terminal })
   const running = await starting
-  const { logUnhandledRejections } = await import('@meup/gateway/server') // Loaded with the gateway.
+  const { logUnhandledRejections } = await import('@meup/gateway/server') // Imported lazily, with the gateway.
   logUnhandledRejections(log)
   const started = listStarted(running)
   const report = launching && new StartReport(started, { json, required })
@@ -49,7 +49,7 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
   }
   const ended = untilSignal(close)
   if (flags.watch) await reloading.watch(running.config)
-  announceListening(running, json) // Readers of this line may end the process at once.
+  announceListening(running, json) // Scripts that read this line may stop the process immediately.
   const spaces = await launching
   if (spaces === undefined || report === undefined) running.warmUp()
   else {
@@ -67,7 +67,7 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
   if (terminal.isGone) endHungUp()
 }
 
-/** Programs that have a token are started. */
+/** Labels of the programs that are started: those with a valid token. */
 const listStarted = ({ config, tokens }: RunningGateway): string[] =>
   listPrograms(config).flatMap(({ space, participant, label }) =>
     tokens[space]?.[participant] === undefined ? [] : [label],
@@ -78,10 +78,12 @@ function mustStart(required: readonly string[], started: readonly string[]): voi
   if (label !== undefined) throw new UsageError(`${label} is required, but its token is revoked`)
 }
 
-/** Milliseconds that a required process has to join, unless its `startTimeout` says otherwise. */
+/** Time for a required program to join; default of its `startTimeout`. */
 const requiredMs = 120_000
 
-/** The labels of programs, with the milliseconds that each has to join. Throws `UsageError` for an unknown program. */
+/**
+ * Labels of the required programs, with the time for each to join. Throws `UsageError` for an unknown name.
+ */
 function findRequired(names: readonly string[], config: Config): Map<string, number> {
   const programs = listPrograms(config)
   return new Map(
@@ -108,7 +110,7 @@ async function logFor(config: Config, { json, verbose }: RunFlags): Promise<Oper
   return operatorLog(level, { output: 'all', nameWidth: Math.max(0, ...names.map(({ length }) => length)) })
 }
 
-/** Reports that the gateway listens, as lines for people or as an event on stdout. */
+/** Prints that the gateway is listening: lines, or an event on stdout. */
 function announceListening({ url, spaces }: RunningGateway, json: boolean): void {
   if (json) {
     event('listening', { url, spaces, pid: process.pid })
@@ -120,10 +122,12 @@ function announceListening({ url, spaces }: RunningGateway, json: boolean): void
   printNotice(`join it from this folder in another terminal: ${ways.join(' · ')}`)
 }
 
-/** Milliseconds that a drain may take before the process ends anyway. */
+/** Maximum duration of the shutdown. */
 const drainMs = 4500
 
-/** Waits for SIGINT or SIGTERM, or until the reader of its events is gone, then closes. A second signal ends the process at once. */
+/**
+ * Waits for SIGINT or SIGTERM, or until stdout is closed, then shuts down. A second signal exits immediately.
+ */
 export async function untilSignal(close: () => Promise<void>): Promise<void> {
   await new Promise<void>((resolve) => {
     process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve())

@@ -4,13 +4,13 @@ import { dirname, extname, join, resolve, sep } from 'node:path'
 import type { FSWatcher } from 'chokidar'
 import type { ProcessProgram } from '../config/config.js'
 
-/** Milliseconds without another change before a restart. */
+/** Quiet period after the last change before a restart. */
 const settleMs = 200
 
 interface SourceWatchOptions {
   /** Reads the current state of the files. */
   readonly read: () => Sources
-  /** Whether saving a file without changes counts. */
+  /** Whether the program waits for a change, so that saving a file unchanged counts as one. */
   readonly isWaiting: () => boolean
   /** Called with the files that changed since `mark`. */
   readonly changed: (files: readonly string[]) => void
@@ -30,12 +30,12 @@ export class SourceWatch {
     this.#options = options
   }
 
-  /** Whether there are files to watch. */
+  /** Whether the program has files to watch. */
   get isWatching(): boolean {
     return this.#marked.size > 0
   }
 
-  /** Takes the current files as the baseline, because the program is about to start. */
+  /** Records the current files as the baseline, just before the program starts. */
   mark(): void {
     const before = this.#marked
     this.#marked = this.#options.read()
@@ -57,7 +57,7 @@ export class SourceWatch {
       watcher.unwatch(gone)
       if (added.length === 0) return
       watcher.add(added)
-      this.#lookLater() // Finds changes from before the watch began.
+      this.#lookLater() // Also notices changes made before the watch began.
     }, this.#options.failed)
   }
 
@@ -80,21 +80,21 @@ export class SourceWatch {
   }
 }
 
-/** The state of a file; without a digest it does not exist. */
+/** Version of a file; without a digest, the file does not exist. */
 interface Version {
   readonly digest?: string
   readonly mtimeMs?: number
 }
 
-/** The source files of a program, by path. */
+/** Source files of a program, by path. */
 type Sources = ReadonlyMap<string, Version>
 
-/** Extensions of programs; other files on a command line may be written by the program itself. */
+/** Extensions of source files; other files on the command line may be output of the program. */
 const script = /\.(?:[cm]?[jt]sx?|py|rb|sh|php|pl|lua|exs?|go|jar|wasm)$/
-/** Extensions of files that may have imports. */
+/** Extensions of files that are searched for imports. */
 const importing = /\.[cm]?[jt]sx?$/
 const specifiers = /\b(?:from|import|require)\s*\(?\s*(['"`])(\.\.?(?:\/[^'"`\n?]*)?)(?:\?[^'"`\n]*)?\1/g
-/** Extensions in imports, with alternatives for the file. */
+/** Extensions in import specifiers, and those that the source file may have instead. */
 const written: Readonly<Record<string, readonly string[]>> = {
   '.js': ['.ts', '.tsx'],
   '.jsx': ['.tsx'],
@@ -102,12 +102,13 @@ const written: Readonly<Record<string, readonly string[]>> = {
   '.cjs': ['.cts'],
 }
 const extensions = ['.ts', '.tsx', '.mts', '.cts', '.js', '.jsx', '.mjs', '.cjs', '.json']
-/** Maximum number of files, and size up to which a file is read. Of larger ones only the time counts. */
+/** Maximum number of files, and size of files that are hashed; larger files are compared by time. */
 const [maxFiles, largestRead] = [2000, 4 * 1024 * 1024]
 
 /**
- * Finds the source files of a program: those on its command line, what these import by relative paths, as resolved by Node.js
- * and TypeScript, and the package.json that says whether they are modules. Leaves out `node_modules` and files that a program only reads or writes.
+ * Finds a program's source files: those on its command line, their relative imports as Node.js and TypeScript
+ * resolve them, and the package.json that sets the module type. Excludes `node_modules`, and files that the
+ * program only reads or writes.
  */
 export function findSources(
   { command, args, cwd }: Pick<ProcessProgram, 'command' | 'args' | 'cwd'>,
@@ -115,7 +116,7 @@ export function findSources(
 ): Sources {
   const found = new Map<string, Version>()
   const scripts = namedIn(args).map((word) => resolve(cwd, word))
-  // Files elsewhere are installed, not edited.
+  // A command outside of the space's folder is installed, not edited.
   const waiting = [...(command.startsWith(directory + sep) ? [command] : []), ...scripts]
   for (const file of waiting) {
     if (found.has(file) || file.split(sep).includes('node_modules') || found.size >= maxFiles) continue
@@ -131,7 +132,7 @@ export function findSources(
   return found
 }
 
-/** The files that differ; `byTime`: also those that were saved unchanged. */
+/** Files that differ; `byTime` includes files that were saved unchanged. */
 export function changedSources(before: Sources, now: Sources, byTime: boolean): string[] {
   const files = [...new Set([...before.keys(), ...now.keys()])]
   return files.filter((file) => {
@@ -140,13 +141,13 @@ export function changedSources(before: Sources, now: Sources, byTime: boolean): 
   })
 }
 
-/** `node --import ./setup.js agent.js` names two. */
+/** Source files among the arguments: `node --import ./setup.js agent.js` has two. */
 const namedIn = (args: readonly string[]): string[] =>
   args
     .map((arg) => (arg.startsWith('-') ? arg.slice(arg.indexOf('=') + 1) : arg))
     .filter((word) => script.test(word))
 
-/** The file of an import; if there is none, all candidates, since it may be written later. */
+/** The file that an import resolves to; if none exists, all candidates, since one may be created later. */
 function resolveImport(path: string): string[] {
   const extension = extname(path)
   const stem = path.slice(0, path.length - extension.length)
@@ -160,7 +161,10 @@ function resolveImport(path: string): string[] {
   return there === undefined ? candidates.slice(0, -extensions.length) : [there]
 }
 
-/** The package.json that determines the type of a folder's files; if there is none, its possible path. */
+/**
+ * The package.json that sets the module type of a folder's files; if none exists, the path where one may be
+ * created.
+ */
 function findManifest(folder: string, directory: string): string {
   for (let at = folder; at.startsWith(directory); at = dirname(at)) {
     const file = join(at, 'package.json')
@@ -169,7 +173,7 @@ function findManifest(folder: string, directory: string): string {
   return join(folder, 'package.json')
 }
 
-/** Only `type` of a package.json counts: other parts change with each installed package. */
+/** Only `type` of a package.json counts, because other fields change with each installed package. */
 function readManifest(file: string): Version {
   const { version, text } = read(file)
   if (text === undefined) return version
@@ -177,7 +181,7 @@ function readManifest(file: string): Version {
     const { type = '' } = JSON.parse(text) as { readonly type?: unknown }
     return { ...version, digest: `type ${String(type)}` }
   } catch {
-    return version // It is being written.
+    return version // Probably half-written.
   }
 }
 

@@ -18,7 +18,7 @@ import { findGateway, removeGatewayFile, writeGatewayFile, writeNames } from '..
 import { listRunning, unlistRunning } from '../lib/running-spaces.js'
 import { traceSpaces } from './tracing.js'
 
-/** space → participant → token */
+/** Tokens by space and participant. */
 export type TokensBySpace = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 export interface RunningGateway {
@@ -27,24 +27,24 @@ export interface RunningGateway {
   /** The current configuration. */
   readonly config: Config
   readonly tokens: TokensBySpace
-  /** Issuer whose tokens are accepted too; `undefined` = none. */
+  /** Issuer whose JWTs are accepted in addition to token files; `undefined` if none is configured. */
   readonly jwt: JwtSettings | undefined
   /**
-   * Applies a configuration from `selectApplicable`, and reads tokens and keys again. Returns the problems with those; the
-   * affected ones stay as they were. Rejects if the log of a space cannot be written.
+   * Applies a configuration from `selectApplicable`, and rereads tokens and keys. Resolves to the problems
+   * with them; the affected ones stay unchanged. Rejects if the log of a space cannot be written.
    */
   reload(next: Config): Promise<string[]>
   /** Whether a participant is connected. */
   isPresent(space: string, participant: string): boolean
-  /** Why a participant may not enter; `undefined` = it was not kicked, or the kick has ended. */
+  /** The kick that keeps a participant out; `undefined` if there is none or it has expired. */
   findKick(space: string, participant: string): Kick | undefined
-  /** Records in the log how the program of a participant is doing; `undefined` = it has none. */
+  /** Records the state of a participant's program in the log; `undefined` if it no longer has one. */
   setProgram(space: string, participant: string, program: ProgramInfo | undefined): void
-  /** Reports that a program has ended, by the session that it was given. */
+  /** Notifies the gateway that the program with this session has ended. */
   endProgram(space: string, participant: string, session: string): void
-  /** Whether another program of a participant has taken over from this one. */
+  /** Whether another program has joined as this participant since. */
   isReplaced(space: string, participant: string, session: string): boolean
-  /** Names the socket by which commands in this folder control the programs. */
+  /** Adds the path of the control socket to the gateway file. */
   announceControl(path: string): void
   /** Compiles the safety rules in short steps, so that the first reasoning texts are not delayed. */
   warmUp(): void
@@ -52,11 +52,11 @@ export interface RunningGateway {
 }
 
 export interface StartOptions {
-  /** Whether it takes the next free port if the configured one is in use. */
+  /** Whether to take the next free port if the configured one is in use. */
   readonly mayMove: boolean
 }
 
-/** Opens the log, the tokens and the address of a configuration. */
+/** Opens the log, reads the tokens, and listens on the configured address. */
 export async function startGateway(
   config: Config,
   logger: Logger,
@@ -70,7 +70,7 @@ export async function startGateway(
   const jwt = new IssuerTokens(logger)
   await jwt.replace(config)
   const openStore = await loadBackend(config.storage, logger)
-  // The threads of the store start while the gateway is loaded.
+  // The store's threads start while the gateway's code is imported.
   const [opened, loaded] = await Promise.allSettled([
     openOwnStore(openStore, config),
     import('@meup/gateway/server'),
@@ -169,7 +169,7 @@ export async function startGateway(
   }
 }
 
-/** Opens the log; names the other gateway if it is in use. */
+/** Opens the log. If it is locked by this folder's gateway, throws an error that names it. */
 async function openOwnStore(open: () => Promise<LogStore>, config: Config): Promise<LogStore> {
   try {
     return await open()
@@ -193,7 +193,7 @@ async function choosePort(config: Config, logger: Logger): Promise<number> {
   return free
 }
 
-/** Throws `Failure` if the gateway of this folder already runs; on this port, if given. */
+/** Throws `Failure` if this folder's gateway is already running, on this port if one is given. */
 async function mustNotRun(
   { directory }: Config,
   { port, cause }: { readonly port?: number; readonly cause?: unknown },
@@ -227,7 +227,7 @@ const listPeople = (participants: Config['spaces'][number]['config']['participan
     .filter(([, { kind }]) => kind === 'human')
     .map(([id]) => id)
 
-/** Accepts the tokens of the issuer in `auth.jwt`; loads the verifier only if there is one. */
+/** Authenticates tokens of the issuer in `auth.jwt`; imports the verifier only if one is configured. */
 class IssuerTokens implements Authenticator {
   readonly #logger: Logger
   #authenticator: JwtAuthenticator | undefined
@@ -244,7 +244,10 @@ class IssuerTokens implements Authenticator {
     return this.#authenticator?.authenticate(space, token)
   }
 
-  /** Accepts the tokens of this `auth.jwt` from now on. Rejects with `UsageError` if its file has no valid keys. */
+  /**
+   * Switches to the issuer of this configuration. Rejects with `UsageError` if its key file has no valid
+   * keys.
+   */
   async replace({ auth: { jwt } }: Config): Promise<void> {
     if (jwt === undefined) {
       this.#authenticator?.replace(undefined)
@@ -264,19 +267,22 @@ class IssuerTokens implements Authenticator {
 const withKeys = (jwt: NonNullable<AuthSettings['jwt']>): JwtSettings =>
   isAddress(jwt.jwks) ? jwt : { ...jwt, jwks: JSON.parse(readFileSync(jwt.jwks, 'utf8')) }
 
-/** The observer page, if it was built: a gateway works without it. */
+/** The built observer page; without one, the gateway serves none. */
 function findPage(logger: Logger): Pick<ServeOptions, 'page'> {
   if (existsSync(pageDirectory)) return { page: pageDirectory }
   logger.info({}, 'there is no page at /: it was not built; pnpm build does that')
   return {}
 }
 
-/** Milliseconds between steps of about 2 ms each: a tenth of a core, while agents and tool servers start. */
+/**
+ * Pause between steps of about 2 ms, so that compiling takes a tenth of a core while agents and tool servers
+ * start.
+ */
 const PAUSE_MS = 20
 
 let isWarm = false
 
-/** Compiles the safety rules step by step, once in a process. Returns a function that stops it. */
+/** Compiles the safety rules step by step, once per process. Returns a function that stops it. */
 function warmUpSafety(): () => void {
   if (isWarm) return () => {}
   const steps = warmUp(compileSafety(defaultSafety))

@@ -15,14 +15,14 @@ export interface ProgramConnection {
   readonly space: string
   readonly participant: string
   readonly token: string
-  /** Names the program that is started [MEUP-2.14]. */
+  /** Session id of this start: identifies the running program [MEUP-2.14]. */
   readonly session: string
-  /** The folder of the configuration file. */
+  /** Folder of the configuration file. */
   readonly directory: string
   readonly log: OperatorLog
 }
 
-/** Starts a program. Rejects with what to do about it if it does not start, or once the signal is aborted. */
+/** Starts a program. Rejects with advice if that fails, or once the signal is aborted. */
 export async function startProgram(
   program: Program,
   connection: ProgramConnection,
@@ -44,7 +44,7 @@ export async function startProgram(
   }
 }
 
-/** Refusals of the gateway stay as they are. */
+/** Adds advice to an error; errors from the gateway already contain theirs. */
 function explainStartError(cause: unknown, program: Program): unknown {
   if (cause instanceof StartError) return cause
   if (cause instanceof CannotStartError)
@@ -65,9 +65,9 @@ function chooseRemedy(program: Program): FailureName {
   return 'url' in program ? 'unreachable_server' : 'failed_server'
 }
 
-/** Variables of this process that every program gets. */
+/** Environment variables that every program inherits. */
 const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'TZ', 'MEUP_TRANSCRIPT'] as const
-/** Python's output is shown at once, although it is not a terminal. */
+/** Makes Python flush its output immediately, although stdout is a pipe. */
 const preset = { PYTHONUNBUFFERED: '1' }
 
 function buildEnvironment({ env }: McpProgram | ProcessProgram | AcpProgram): Record<string, string> {
@@ -103,7 +103,7 @@ async function startMcp(
   }
 }
 
-/** Events while the agent was away: it answers unanswered questions. */
+/** Replays envelopes sent while the agent was away, so that it answers open questions. */
 const replayed = { tail: 1000 }
 
 async function startAcp(program: AcpProgram, connection: ProgramConnection): Promise<Running> {
@@ -129,10 +129,10 @@ async function startAcp(program: AcpProgram, connection: ProgramConnection): Pro
   }
 }
 
-/** Milliseconds that a start may take to end once it is aborted. */
+/** Maximum time to abort a start. */
 const abortMs = 2000
 
-/** A start that continues after it was aborted is closed when it is ready. */
+/** Waits for a start, unless it is aborted. A start that finishes later is closed. */
 async function startUnlessAborted(start: () => Promise<Running>, signal: AbortSignal): Promise<Running> {
   signal.throwIfAborted()
   const starting = start()
@@ -146,23 +146,23 @@ async function startUnlessAborted(start: () => Promise<Running>, signal: AbortSi
     signal.removeEventListener('abort', giveUp)
     return running
   } catch (error) {
-    starting.then((running) => running.close()).catch(() => {}) // No one waits for it any more.
+    starting.then((running) => running.close()).catch(() => {}) // Closes a program that becomes ready too late.
     throw error
   }
 }
 
-/** `EX_CONFIG` of sysexits.h: the program needs another configuration. */
+/** `EX_CONFIG` of sysexits.h: the program's configuration is wrong. */
 const wrongConfiguration = 78
-/** Errors that Node.js and tsx print if a module is run as CommonJS. */
+/** Errors of Node.js and tsx when a module is run as CommonJS. */
 const commonJs = [
   /Cannot use import statement outside a module/,
   /await is only valid in async functions and the top level bodies of modules/,
   /Top-level await is currently not supported with the "cjs" output format/,
   /ERR_REQUIRE_(?:ESM|ASYNC_MODULE)/,
 ]
-/** Longest line that is logged as one. */
+/** Longer lines of output are split. */
 const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
-/** Time to wait for the last output of a program. */
+/** Maximum wait for the rest of the output after a program has exited. */
 const lastWordsMs = 500
 
 async function startProcess(program: ProcessProgram, connection: ProgramConnection): Promise<Running> {
@@ -187,7 +187,7 @@ async function startProcess(program: ProcessProgram, connection: ProgramConnecti
     if (lines === null) return
     for await (const line of readLines(lines, lineLimit)) {
       isCommonJs ||= stream === 'stderr' && commonJs.some((sign) => sign.test(line))
-      // Programs may print their environment.
+      // Masks the token, because programs may print their environment.
       log.output({ space, participant, kind: 'process', stream, text: line.replaceAll(token, '[token]') })
     }
   }

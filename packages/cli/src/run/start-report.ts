@@ -6,25 +6,25 @@ import { describeJoined, describeLate, formatList, type ProgramName } from './de
 import type { ProgramEvent } from './keep-running.js'
 
 interface StartReportOptions {
-  /** Events as JSON on stdout, instead of lines on stderr. */
+  /** Whether to print JSON events on stdout, instead of lines on stderr. */
   readonly json: boolean
-  /** Labels of the programs without which the space is of no interest, with the milliseconds that each has to join. */
+  /** Required programs by label, with the milliseconds that each has to join. */
   readonly required: ReadonlyMap<string, number>
 }
 
 /**
- * Reports which programs are starting, and who has joined: those of the start together, once each has joined, failed or is late, and
- * every later one as it joins.
+ * Reports which programs start and join: those of the first start together, once each has joined, failed or
+ * is late; later ones one by one.
  */
 export class StartReport {
   readonly #options: StartReportOptions
   readonly #labels: readonly string[]
-  /** Programs of the start that have neither joined nor failed, and are not late. */
+  /** Programs of the first start that have neither joined nor failed, and are not late. */
   readonly #pending: Set<string>
-  /** Programs that have neither joined nor failed yet, and those that failed instead. */
+  /** Programs that have not started yet, and those that failed to. */
   readonly #starting: Set<string>
   readonly #failed = new Set<string>()
-  /** To report: the time that each took to join, and the late ones. */
+  /** Unreported programs: joined ones with the time that each took, and late ones. */
   #joined = new Map<string, number>()
   #late: string[] = []
   readonly #waiting: RequiredPrograms
@@ -91,7 +91,7 @@ export class StartReport {
   }
 }
 
-/** The programs that a caller cannot do without. */
+/** Programs that must join, otherwise `meup up` ends. */
 class RequiredPrograms {
   readonly #open: Set<string>
   readonly joined: Promise<void>
@@ -103,7 +103,7 @@ class RequiredPrograms {
     this.joined = new Promise((resolve, reject) => {
       this.#settle = (error) => (error === undefined ? resolve() : reject(error))
     })
-    this.joined.catch(() => {}) // Handled by the awaiting code.
+    this.joined.catch(() => {}) // Avoids an unhandled rejection; the caller awaits `joined` later.
     this.#timers = [...required].map(([label, ms]) => setTimeout(() => this.#onTimeout(label, ms), ms))
     this.#settleIfDone()
   }
@@ -141,7 +141,10 @@ const printLine = (text: string): void => void printNotice(`${formatClock(Date.n
 
 const stamp = () => ({ time: new Date().toISOString() })
 
-/** The event of one program for scripts: its name and fields. `isFirst`: its start was announced with the others. */
+/**
+ * Name and fields of a program's JSON event; `undefined` if it is not reported individually. `isFirst`: the
+ * program belongs to the first start, which `starting` has announced.
+ */
 function toJsonEvent(
   { space, participant, label }: ProgramName,
   happened: ProgramEvent,
@@ -169,7 +172,7 @@ function toJsonEvent(
       return ['kicked', { ...about, by, ...omitUndefined({ reason }), ...end, resting: true }]
     }
     default:
-      return undefined // `ready` lists the joined programs.
+      return undefined // `ready` reports joined programs together.
   }
 }
 

@@ -25,7 +25,7 @@ export interface ProgramAssignment {
   readonly label: string
 }
 
-/** The part of the gateway that a supervisor needs. */
+/** The gateway functions that a supervisor uses. */
 export type ProgramSpaces = Pick<
   RunningGateway,
   'isPresent' | 'findKick' | 'setProgram' | 'endProgram' | 'isReplaced'
@@ -43,27 +43,27 @@ export interface SupervisorOptions {
 
 interface Runner {
   readonly name: ProgramName
-  /** Equal texts are equal programs. */
+  /** JSON of the program and its token; a different one means that it has to be restarted. */
   readonly fingerprint: string
   readonly keeper: Keeper
-  /** The space no longer has a program of this participant. */
+  /** Removes the program's state from the space, because it is no longer configured. */
   forget(): void
   close(): Promise<void>
 }
 
-/** Runs the programs of a gateway. A program's failure is an event of its own, and ends nothing else. */
+/** Runs the programs of a gateway. A program that fails does not affect the others. */
 export class Supervisor {
   readonly #options: SupervisorOptions
   /** Runners by label. */
   readonly #runners = new Map<string, Runner>()
-  /** Stopped programs by label; resolves when one has ended. */
+  /** Resolves when a stopped program has ended; by label. */
   readonly #left = new Map<string, Promise<void>>()
 
   constructor(options: SupervisorOptions) {
     this.#options = options
   }
 
-  /** Stops programs that are no longer configured, or configured differently. */
+  /** Stops programs that are no longer configured, or whose configuration changed. */
   stopOthers(wanted: readonly ProgramAssignment[]): void {
     const fingerprints = new Map(wanted.map((each) => [each.label, fingerprint(each)]))
     for (const [label, runner] of this.#runners) {
@@ -73,7 +73,7 @@ export class Supervisor {
     }
   }
 
-  /** Starts the programs that do not run yet, each after its predecessor has ended. */
+  /** Starts programs that are not running; each waits until its predecessor has ended. */
   start(wanted: readonly ProgramAssignment[]): void {
     for (const assignment of wanted) {
       const { label } = assignment
@@ -120,7 +120,7 @@ export class Supervisor {
       },
     }
     const announce = createAnnouncer(name, this.#options)
-    let isForgotten = false // A program that is being started may still appear and end after that.
+    let isForgotten = false // Ignores later events of a program that was still starting.
     const keeper: Keeper = keepRunning({
       restart: program.kind === 'process' ? program.restart : 'on-failure',
       lateMs: getLateMs(program),
@@ -154,7 +154,7 @@ export class Supervisor {
     }
   }
 
-  /** Restarts a process when its files change, unless `watch` is off. */
+  /** Watches the files of a process, and restarts it when they change, unless `watch` is off. */
   #watchFiles(
     { program, connection, label }: ProgramAssignment,
     getKeeper: () => Keeper,
@@ -180,9 +180,9 @@ export class Supervisor {
 }
 
 /**
- * Starts a program with its own session, and notifies the gateway as soon as it has ended, so that no one waits for its return.
- * A program that was replaced by another one, wherever that was started, is not tried again: the two would replace each other
- * forever.
+ * Starts a program with a new session id, and notifies the gateway immediately when it ends, so that requests
+ * to it do not wait for its return. If another program has joined as the same participant, this one is not
+ * restarted: both would replace each other forever.
  */
 async function startNamed(
   { program, connection }: ProgramAssignment,
@@ -206,7 +206,7 @@ async function startNamed(
   }
 }
 
-/** Lists the programs to run. Leaves out those with a revoked token, which cannot connect. */
+/** Lists the programs to run, without those whose token is revoked: they cannot connect. */
 export function listAssignments(
   { config, tokens, url }: Pick<RunningGateway, 'config' | 'tokens' | 'url'>,
   log: OperatorLog,
@@ -222,10 +222,10 @@ export function listAssignments(
 const fingerprint = ({ program, connection }: ProgramAssignment): string =>
   JSON.stringify([program, connection.token])
 
-/** Milliseconds after which a program that has not joined is late. */
+/** Default time after which a program that has not joined is late. */
 const usualLateMs = 5000
 
-/** For a `process`, `startTimeout` only marks it as late; others are given up then. */
+/** For kind `process`, `startTimeout` only delays the late warning; other kinds are stopped after it. */
 const getLateMs = ({ kind, startTimeoutMs = usualLateMs }: Program): number =>
   kind === 'process' ? startTimeoutMs : Math.min(usualLateMs, startTimeoutMs)
 
@@ -234,7 +234,7 @@ const toProgramInfo = ({ state, count }: ProgramStatus): ProgramInfo => ({
   ...(state !== 'running' && count > 0 && { count }),
 })
 
-/** Sets the state of a program in its space when it has changed. */
+/** Returns a function that records a program's state in its space if it has changed. */
 function createAnnouncer(
   { space, participant, label }: ProgramName,
   { spaces, log }: SupervisorOptions,

@@ -3,17 +3,17 @@ import type { Entry, EnvelopeLog, GatewayOptions, Logger } from '@meup/gateway'
 import type { TraceFold, TraceSpan } from '@meup/telemetry'
 
 interface Tracing {
-  /** Observes the gateway. */
+  /** The gateway option that observes the log; absent if there is no tracing. */
   readonly observe?: GatewayOptions['observe']
-  /** Sends the remaining spans, once the gateway is closed. */
+  /** Flushes the remaining spans; call it after the gateway has closed. */
   close(): Promise<void>
 }
 
-/** Envelopes before the start that are read again, so that open runs are traced from their beginning. */
+/** Envelopes read before the start, so that open runs are traced from their beginning. */
 const maxLookBack = 10_000
 const page = 500
 
-/** Traces every space of a gateway, if the environment has an endpoint for traces. */
+/** Exports traces of every space if the environment configures an OTLP endpoint. */
 export async function traceSpaces(logger: Logger, env = process.env): Promise<Tracing> {
   const endpoint = traceEndpoint(env)
   if (endpoint === undefined) return noTracing
@@ -24,7 +24,7 @@ export async function traceSpaces(logger: Logger, env = process.env): Promise<Tr
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL || spoken
   if (protocol !== spoken)
     logger.warn({ protocol }, `traces are sent as ${spoken}; nothing else is spoken here`)
-  // Loaded only if needed: a gateway without tracing starts faster.
+  // Imported only if needed: a gateway without tracing starts faster.
   const { createTraceFold, exportSpans } = await import('@meup/telemetry')
   const { parseEnvelope } = await import('@meup/gateway')
   const spans = exportSpans(logger)
@@ -39,10 +39,10 @@ export async function traceSpaces(logger: Logger, env = process.env): Promise<Tr
   }
   const observe = async (space: string, log: EnvelopeLog) => {
     const fold = createTraceFold({ space, epoch: log.epoch, captureText })
-    for await (const row of recent(log)) ended(fold, row) // Spans that ended before the start are not sent again.
+    for await (const row of recent(log)) ended(fold, row) // Result ignored: these spans were exported before the restart.
     return (entries: readonly Entry[]) => {
       const traced = entries.flatMap((entry) => ended(fold, entry))
-      if (log.shared?.leads !== false) spans.add(traced) // Among several gateways only the leader sends spans.
+      if (log.shared?.leads !== false) spans.add(traced) // If several gateways share the log, only the leader exports spans.
     }
   }
   return { observe, close: () => spans.close() }

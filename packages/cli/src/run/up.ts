@@ -11,13 +11,13 @@ import type { ProgramListener, Supervisor } from './supervisor.js'
 
 /** A gateway and its programs. */
 export interface RunningSpaces extends RunningGateway {
-  /** Starts the programs of the configuration. Resolves at once; what becomes of them is reported to the listener. */
+  /** Starts the configured programs without waiting for them; the listener receives their events. */
   start(onEvent?: ProgramListener): Promise<void>
 }
 
 /**
- * Runs the gateway of a configuration and its programs, on the next free port if the configured one is in use. Resolves when the
- * gateway listens. A program that does not start, or ends, is logged and tried again; it ends nothing else.
+ * Starts the gateway and its programs; takes the next free port if the configured one is in use. Resolves
+ * when the gateway listens. Programs that fail are logged and restarted; they do not affect the gateway.
  */
 export async function up(config: Config, log: OperatorLog): Promise<RunningGateway> {
   const running = await launch(config, log, { mayMove: true })
@@ -25,7 +25,7 @@ export async function up(config: Config, log: OperatorLog): Promise<RunningGatew
   return running
 }
 
-/** The same, but starts no program yet. */
+/** Starts the gateway; the programs start later, with `start`. */
 export async function launch(
   config: Config,
   operatorLog: OperatorLog,
@@ -45,7 +45,7 @@ export async function launch(
   if (control !== undefined) started.announceControl(control.path)
   const loading = import('./supervisor.js')
 
-  /** Called first: if two are started in one folder, only one continues. */
+  /** Opened first: if two processes start in one folder, only the first continues. */
   async function openControl(): Promise<ControlServer | undefined> {
     try {
       const requests = createControlRequests({
@@ -85,7 +85,7 @@ export async function launch(
     },
     async reload(next) {
       const { listAssignments } = await loading
-      // First, so that a removed program does not see its connection closed and report a failure.
+      // Stopped first, so that a removed program does not report its closed connection as a failure.
       supervisor?.stopOthers(listAssignments({ ...started, config: next }, log))
       try {
         return await started.reload(next)
@@ -105,7 +105,7 @@ export async function launch(
   }
 }
 
-/** The `meup up` that has the folder, which may not listen yet. */
+/** An error that names the `meup up` that is running or starting in the folder. */
 async function explainRunning(directory: string, cause: Error): Promise<Failure> {
   const { pid } = await requestControl(directory, 'programs', {}).catch(() => ({ pid: undefined }))
   const file = findGatewayProcess(directory)
@@ -113,7 +113,7 @@ async function explainRunning(directory: string, cause: Error): Promise<Failure>
   return new Failure('already_running', { url, pid: String(pid ?? 'unknown') }, { cause })
 }
 
-/** Programs without a token cannot connect. */
+/** Warns about programs that are not started because their token is revoked. */
 function warnAboutRevokedTokens({ config, tokens }: RunningGateway, log: OperatorLog): void {
   for (const { config: space, programs } of config.spaces) {
     for (const name of Object.keys(programs)) {

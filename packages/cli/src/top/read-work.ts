@@ -2,11 +2,11 @@ import type { ContextNode, HttpClient } from '@meup/agent-sdk/http'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { SpaceMonitor, type Work } from './space-monitor.js'
 
-/** How far back is looked, in milliseconds and envelopes: for rates and what was done last, and for tokens. */
+/** Time span and number of envelopes to read: `recent` for rates and last activity, `spent` for tokens. */
 const recent = { ms: 60_000, min: 200, max: 2000 } as const
 const spent = { ms: 3_600_000, min: 0, max: 5000 } as const
 
-/** Reads what was done in the last hour. `before`: only envelopes with a lower seq. */
+/** Reads recent activity from the log. `before`: only envelopes with a lower seq. */
 export async function readRecentWork(http: HttpClient, before?: number): Promise<SpaceMonitor> {
   const monitor = new SpaceMonitor()
   const place = before === undefined ? {} : { before }
@@ -19,7 +19,7 @@ export async function readRecentWork(http: HttpClient, before?: number): Promise
   return monitor
 }
 
-/** The last envelopes, in log order. */
+/** Reads the latest envelopes; returns them in log order. */
 async function readBack(
   log: AsyncIterable<AnyEnvelope>,
   { ms, min, max }: { readonly ms: number; readonly min: number; readonly max: number },

@@ -10,34 +10,34 @@ import {
 } from '@meup/folds'
 import { type AnyEnvelope, isThought, Kind, namespaceOf, type ParticipantDetails } from '@meup/protocol'
 
-/** Milliseconds over which messages, calls and tokens are counted. */
+/** Sliding windows, in ms, over which messages, calls and tokens are counted. */
 const windows = { messages: 10_000, calls: 60_000, tokens: 3_600_000 } as const
-/** Parts into which a window is divided. */
+/** Time slots per window. */
 const parts = 60
 const maxLastChars = 200
 
-/** How much a participant does. */
+/** Activity of a participant. */
 export interface Work {
   readonly id: string
   readonly kind: string
   readonly state: StateText
   readonly runs: number
-  /** When its oldest run began, in milliseconds since the epoch. */
+  /** Start of the oldest open run, in ms since the epoch. */
   readonly thinksSince?: number
   readonly messagesPerSecond: number
   readonly callsPerMinute: number
   readonly tokensPerHour: number
-  /** The last thing that it did; `''` = nothing that is known. */
+  /** Description of the last activity; `''` if unknown. */
   readonly last: string
-  /** Id of its last call, proposal or chat. */
+  /** Id of the participant's last call, proposal or chat. */
   readonly lastAct?: string
 }
 
-/** The open runs of an agent, and when the first of them began. */
+/** Open runs of an agent. */
 interface Thinking {
   readonly agent: string
   readonly runs: number
-  /** Milliseconds since the epoch. */
+  /** Start of the oldest one, in ms since the epoch. */
   readonly since: number
 }
 
@@ -49,17 +49,17 @@ interface Counts {
   lastAct?: string
 }
 
-/** Counts what participants do, from the envelopes of the last hour. Times are those of the gateway. */
+/** Counts the activity of participants in sliding windows. All times are gateway time. */
 export class SpaceMonitor {
   readonly #counts = new Map<string, Counts>()
 
-  /** Applies one of the latest envelopes, in log order. */
+  /** Applies an envelope, in log order. */
   apply(envelope: AnyEnvelope): void {
     this.applyActivity(envelope)
     this.applySpend(envelope)
   }
 
-  /** Counts all but tokens. */
+  /** Counts messages and calls. */
   applyActivity(envelope: AnyEnvelope): void {
     const { id, kind, from, ts } = envelope
     if (kind === Kind.chatDelta || namespaceOf(kind) === namespaceOf(Kind.systemWelcome)) return
@@ -72,14 +72,14 @@ export class SpaceMonitor {
     if (isCall || kind === Kind.mcpProposal || kind === Kind.chat) counts.lastAct = id
   }
 
-  /** Counts the tokens of a run that has ended. */
+  /** Counts the tokens of a concluded run. */
   applySpend({ kind, from, ts, payload }: AnyEnvelope): void {
     if (kind !== Kind.reasoningConclusion) return
     const { input = 0, output = 0 } = readRunUsage(payload.metadata).tokens
     this.#countsOf(from).tokens.add(Date.parse(ts), input + output)
   }
 
-  /** All participants, the busiest first. `now`: in milliseconds by the gateway's clock. */
+  /** All participants, busiest first. `now`: gateway time, in ms. */
   list(participants: readonly ParticipantDetails[], thinking: readonly Thinking[], now: number): Work[] {
     return participants.map((each) => this.#describe(each, thinking, now)).sort(compareWork)
   }
@@ -115,7 +115,10 @@ export class SpaceMonitor {
   }
 }
 
-/** `"No."`, `→ files/read_text_file report.txt`, `· It looks right`; `''` = nothing that people read. */
+/**
+ * Describes an activity: `"No."`, `→ files/read_text_file report.txt`, `· It looks right`; `''` if there is
+ * nothing to show.
+ */
 function describeLast(envelope: AnyEnvelope): string {
   const { kind } = envelope
   const { object, detail } = describe(envelope, defaultGuard)
@@ -142,10 +145,10 @@ function compareWork(one: Work, other: Work): number {
   return one.id < other.id ? -1 : 1
 }
 
-/** A sum over a window of time that ends now. */
+/** A sum over a sliding window that ends at `now`. */
 class WindowSum {
   readonly #partMs: number
-  /** Sums by the number of their time slot. */
+  /** Sums by index of the time slot. */
   readonly #sums = new Map<number, number>()
 
   constructor(windowMs: number) {

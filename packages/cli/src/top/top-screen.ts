@@ -3,15 +3,15 @@ import type { Work } from './space-monitor.js'
 import { type ProgramReports, workTable } from './work-table.js'
 
 export interface TopParts {
-  /** The space, its address, and how much is said in it. */
+  /** The space, its address, and the message rate. */
   readonly heading: string
   readonly work: readonly Work[]
   readonly programs: ProgramReports
-  /** The participant whose row the keys act on. */
+  /** Id of the participant that key bindings act on. */
   readonly selected: string | undefined
-  /** The line below: a question, a notice, or the keys. */
+  /** The last line: a question, a notice, or the key bindings. */
   readonly footer: string
-  /** Lines instead of the table. */
+  /** Lines to show instead of the table. */
   readonly page?: readonly string[]
 }
 
@@ -23,7 +23,7 @@ export interface TopLayout {
   mark(text: string): string
 }
 
-/** The rows of a screen; each fits. The row that is selected is always among them. */
+/** The rows of the screen, truncated to its size. The selected row is always visible. */
 export function renderTop(parts: TopParts, layout: TopLayout): string[] {
   const { columns, rows } = layout
   const height = Math.max(rows - 2, 1)
@@ -37,7 +37,7 @@ export function renderTop(parts: TopParts, layout: TopLayout): string[] {
   ].slice(-rows)
 }
 
-/** Colours take up no columns, so only plain rows are cut. */
+/** Truncates plain rows; coloured ones fit already. */
 const truncateRow = (line: string, columns: number): string =>
   line.includes('\u001B') ? line : truncate(line, columns)
 

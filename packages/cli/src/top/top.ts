@@ -15,20 +15,26 @@ import type { SpaceMonitor, Work } from './space-monitor.js'
 import { renderTop } from './top-screen.js'
 import type { ProgramReports } from './work-table.js'
 
-/** Milliseconds between drawings, and between looks at the programs. */
+/** Redraw interval, and poll interval for programs. */
 const [drawMs, programsMs] = [1000, 2000]
-/** Milliseconds for which a notice stays. */
+/** Milliseconds for which a notice is shown. */
 const noticeMs = 5000
 const keysLine = '↑↓ choose · p pause, resume · k kick · i interrupt · w why · q quit'
 
-/** The alternate screen, without a cursor; one frame is drawn at once (DEC 2026). */
+/**
+ * Switches to the alternate screen without a cursor; `begin` and `end` enclose a frame, drawn as one (DEC
+ * 2026).
+ */
 const [enter, leave] = ['\u001B[?1049h\u001B[?25l', '\u001B[?25h\u001B[?1049l']
 const [begin, end] = ['\u001B[?2026h\u001B[H', '\u001B[J\u001B[?2026l']
 
-/** Messages a second from which on a participant is busy enough that its row stays chosen. */
+/** Message rate from which on a participant's row stays selected. */
 const runawayRate = 1
 
-/** `meup top`: who does how much, and keys that stop it. Resolves when the user leaves. */
+/**
+ * `meup top`: shows how busy participants are, with keys that pause, kick or interrupt them. Resolves when
+ * the user leaves.
+ */
 export async function top(flags: ConnectionFlags): Promise<void> {
   if (!isAtTerminal()) throw new UsageError('meup top needs a terminal; meup ps prints the same once')
   const space = await enterSpace(flags)
@@ -49,11 +55,14 @@ class TopScreen {
   #monitor: SpaceMonitor | undefined
   #programs: ProgramReports = new Map()
   #selected: string | undefined
-  /** Set once the reader has chosen, or a participant was busy: then the row stays the same. */
+  /**
+   * Set once the user has selected a row, or a participant was busy: the selection then stays on that
+   * participant.
+   */
   #isChosen = false
   #notice = { text: '', until: 0 }
   #page: readonly string[] | undefined
-  /** The question that `y` answers, and what is done then. */
+  /** The open question, and the action that `y` confirms. */
   #asked: { readonly question: string; act(): Promise<void> } | undefined
   readonly #timers: NodeJS.Timeout[] = []
   #leave: () => void = () => {}

@@ -3,7 +3,7 @@ import { measureWidth, truncate } from '../render/width.js'
 import type { ProgramReport } from '../run/control-requests.js'
 import type { Work } from './space-monitor.js'
 
-/** A program as `meup up` reports it, by its participant. */
+/** Reports of `meup up`, by participant. */
 export type ProgramReports = ReadonlyMap<string, ProgramReport>
 
 interface Column {
@@ -15,7 +15,7 @@ interface Column {
 
 const stateColumns = 24
 
-/** In display order; the first of `essential` are kept on a narrow screen. */
+/** In display order; a narrow screen keeps those listed first in `essential`. */
 const columns = [
   { title: 'WHO', width: 12, text: ({ id }) => onOneLine(id) },
   {
@@ -28,15 +28,15 @@ const columns = [
   { title: 'TOKENS/H', width: 8, isNumber: true, text: (work) => formatCount(work.tokensPerHour) },
 ] as const satisfies readonly Column[]
 
-/** `paused by ana, 10 min left` has no room for its last word. */
+/** Drops the last word of texts such as `paused by ana, 10 min left` if they do not fit. */
 const shorten = (state: string): string => (state.length > stateColumns ? state.replace(/ left$/, '') : state)
 
-/** The columns that are dropped last for lack of room. */
+/** Columns in order of importance: on a narrow screen the last ones are dropped first. */
 const essential: readonly string[] = ['WHO', 'STATE', 'MSG/S', 'TOKENS/H', 'CALLS/MIN']
-/** Columns of the last one, what was done last, below which it is left out. */
+/** Minimum width of the last column, which shows the last activity; narrower, it is omitted. */
 const minLastColumns = 12
 
-/** Formats a table whose first row has the titles; each row has at most `width` columns. `sign` is printed before a row. */
+/** Formats a table with a title row; rows have at most `width` columns. */
 export function workTable(
   all: readonly Work[],
   programs: ProgramReports,
@@ -82,7 +82,7 @@ function pad(text: string, { width, isNumber }: Column): string {
   return isNumber ? `${space}${shown}` : `${shown}${space}`
 }
 
-/** `thinks 2.1 s`, `paused by ana, 9 min left`, `failed (3×), next try in 8 s`. */
+/** Formats a state: `thinks 2.1 s`, `paused by ana, 9 min left`, `failed (3×), next try in 8 s`. */
 export function describeWork(
   { state, runs, thinksSince = 0 }: Work,
   program: ProgramReport | undefined,
@@ -102,7 +102,7 @@ export function describeWork(
 const formatRate = (rate: number): string =>
   rate === 0 ? '–' : rate < 10 ? rate.toFixed(1) : rate.toFixed(0)
 
-/** `–`, `12`, `3.2 k`, `1.2 M`. */
+/** Formats a number: `–` for 0, `12`, `3.2 k`, `1.2 M`. */
 export const formatCount = (count: number): string => {
   if (count === 0) return '–'
   if (count < 1000) return String(count)

@@ -17,29 +17,29 @@ import { createHttpClient } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 
-/** Which transcripts, and how they are printed. */
+/** Flags that select transcripts, and `--json`. */
 export interface Flags {
   readonly folder?: string
   readonly agent?: string
   readonly json?: boolean
 }
 
-/** `meup transcript log`: commits, turn by turn. */
+/** `meup transcript log`: prints commits, grouped by turn. */
 export const showLog = (filter: EntryFilter, flags: Flags): Promise<void> =>
   eachFile(flags, (file, agent) => printLog(agent, file.entries(filter), flags))
 
-/** `meup transcript show`: a whole exchange. */
+/** `meup transcript show`: prints the whole turn of a commit. */
 export const showExchange = (name: string, flags: Flags): Promise<void> =>
   withCommit(flags, name, (file, entry, agent) => printExchange(agent, getTurn(file, entry), flags))
 
-/** `meup transcript diff`: what differs between two turns, or two requests. */
+/** `meup transcript diff`: prints the differences between two turns or two requests. */
 export async function showDiff(before: string, after: string, flags: Flags): Promise<void> {
   const sides = [await readSide(flags, before), await readSide(flags, after)] as const
   if (flags.json) for (const side of sides) printJson(side)
   else printDiff(...sides)
 }
 
-/** `meup transcript compile`: what the model would be sent next. */
+/** `meup transcript compile`: prints the messages that the model would be sent next. */
 export const showPrompt = (name: string, includeReasoning: boolean, flags: Flags): Promise<void> =>
   withCommit(flags, name, (file, entry) => {
     for (const message of compileTurn(getTurn(file, entry), { includeReasoning })) {
@@ -48,7 +48,7 @@ export const showPrompt = (name: string, includeReasoning: boolean, flags: Flags
     }
   })
 
-/** `meup transcript replay`: sends the prompts of a turn again, and compares. */
+/** `meup transcript replay`: sends the prompts of a turn to the model again, and compares the responses. */
 export const replayTranscript = (name: string, options: ReplayOptions, flags: Flags): Promise<void> =>
   withCommit(flags, name, async (file, entry) => {
     const turn = getTurn(file, entry)
@@ -58,7 +58,7 @@ export const replayTranscript = (name: string, options: ReplayOptions, flags: Fl
     else printDiff(withoutPrompts(turn), withoutPrompts(entries))
   })
 
-/** A transcript may come from anyone: its address gets no prompt without the user's consent. */
+/** Asks before prompts are sent to an address from a transcript, which may come from anyone. */
 async function confirmAddress(address: string): Promise<boolean> {
   const shown = onOneLine(address)
   if (canAsk()) return askConfirmation(`Send the prompts of this turn to ${shown}, without a key?`)
@@ -69,7 +69,7 @@ async function confirmAddress(address: string): Promise<boolean> {
 
 type Visit<Result> = (file: TranscriptFile, agent: string) => Result
 
-/** An unreadable file does not prevent reading the others. */
+/** Visits all selected transcripts; an unreadable file does not prevent reading the others. */
 async function eachFile(flags: Flags, visit: Visit<void>): Promise<void> {
   for (const path of findFiles(flags)) {
     const agent = basename(path, '.db')
@@ -108,7 +108,7 @@ function findFolder(): string {
 
 type ActOnCommit = (file: TranscriptFile, entry: KeptEntry, agent: string) => void | Promise<void>
 
-/** Finds a commit by its hash, or by an envelope, in all transcripts here. */
+/** Finds a commit in all transcripts, by its hash or by an envelope that it caused. */
 async function withCommit(flags: Flags, name: string, act: ActOnCommit): Promise<void> {
   if (await tryCommit(flags, name, act)) return
   const id = await findEnvelopeId(name)
@@ -119,13 +119,13 @@ async function withCommit(flags: Flags, name: string, act: ActOnCommit): Promise
   )
 }
 
-/** The envelope that the running space of this folder knows by this `#seq`, or by the beginning of its id. */
+/** Resolves `#seq` or the beginning of an id to an envelope's id, if the space of this folder is running. */
 async function findEnvelopeId(ref: string): Promise<string | undefined> {
   try {
     return (await createHttpClient({}).readEnvelope(ref)).id
   } catch (error) {
     if (error instanceof ProtocolError && error.code === 'invalid_request') throw error
-    // Transcripts can be read without a gateway.
+    // Not an error: transcripts can be read without a gateway.
     return undefined
   }
 }
@@ -149,15 +149,15 @@ async function tryCommit(flags: Flags, name: string, act: ActOnCommit): Promise<
 
 const metadataOf = ({ commit }: LogEntry): Readonly<Record<string, unknown>> => commit.metadata ?? {}
 
-/** The exchange that a commit belongs to. */
+/** All commits of the turn that a commit belongs to. */
 function getTurn(file: TranscriptFile, entry: KeptEntry): readonly KeptEntry[] {
   const { turn, context } = metadataOf(entry)
   if (typeof turn !== 'string') return [entry]
-  // A question that was asked again, after a restart, has several.
+  // A question that was answered again after a restart has several contexts.
   return file.entries({ turn }).filter((each) => metadataOf(each).context === context)
 }
 
-/** A hash refers to one request and its response, anything else to its turn. */
+/** The commits to compare: one request and its response for a hash, otherwise the whole turn. */
 async function readSide(flags: Flags, name: string): Promise<readonly KeptEntry[]> {
   let side: readonly KeptEntry[] = []
   await withCommit(flags, name, (file, entry) => {
@@ -183,7 +183,7 @@ function printLog(agent: string, entries: readonly KeptEntry[], { json }: Flags)
   }
 }
 
-/** Notes on older messages belong to none. */
+/** Notes about old messages do not belong to a turn. */
 const nameTurn = (id: unknown): string => (id === undefined ? 'no turn' : `turn ${id}`)
 
 function printExchange(agent: string, turn: readonly KeptEntry[], { json }: Flags): void {
@@ -225,7 +225,10 @@ function printDiff(before: readonly LogEntry[], after: readonly LogEntry[]): voi
 const withoutPrompts = (entries: readonly LogEntry[]): LogEntry[] =>
   entries.filter(({ commit }) => commit.content.content_type !== 'prompt')
 
-/** `meup transcript verify`: whether a commit was changed or removed. `head`: the hash of one that must be there. */
+/**
+ * `meup transcript verify`: checks that no commit was changed or removed. `head`: hash of a commit that must
+ * exist.
+ */
 export async function verifyFiles(head: string | undefined, flags: Flags): Promise<void> {
   let hasHead = head === undefined
   for (const path of findFiles(flags)) {
@@ -250,7 +253,7 @@ export async function verifyFiles(head: string | undefined, flags: Flags): Promi
 
 type Verdict = FileVerdict | { readonly ok: false; readonly problem: string }
 
-/** A file may be so damaged that it cannot be read. */
+/** Converts an error to a verdict: a damaged file may be unreadable. */
 async function readVerdict(read: () => Promise<FileVerdict>): Promise<Verdict> {
   try {
     return await read()

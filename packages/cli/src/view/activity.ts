@@ -24,16 +24,16 @@ import { CallDescriber, type ShownCall } from '../render/tool-line.js'
 
 type McpRequest = EnvelopeOf<typeof Kind.mcpRequest>
 
-/** An agent that thinks. */
+/** An agent with open runs. */
 export interface Thinker {
   readonly agent: string
-  /** Milliseconds since the epoch, by the clock of this machine. */
+  /** Start of its oldest open run, in ms, by the clock of this machine. */
   readonly since: number
-  /** Number of its open runs. */
+  /** Number of open runs. */
   readonly runs: number
-  /** The latest thought; `''` = none yet. */
+  /** Text of the latest thought; `''` if there is none yet. */
   readonly last: string
-  /** Whether its thoughts are visible to others. */
+  /** Whether the thoughts are visible to other participants. */
   readonly isVisible: boolean
 }
 
@@ -45,16 +45,16 @@ export interface RunningTool {
   readonly progress?: { readonly done: number; readonly total?: number; readonly message?: string }
 }
 
-/** When an open context began, and the latest thought in it. */
+/** Start of an open context, and its latest thought. */
 interface Thinking {
   readonly since: number
   last: string
 }
 
-/** Calls that are remembered; the oldest are dropped. */
+/** Maximum number of remembered calls; the oldest are dropped. */
 const maxTools = 1000
 
-/** The thinking agents, running tools and answers that are being written, from the envelopes seen so far. */
+/** Thinking agents, running tool calls and unfinished answers, as of the latest envelope. */
 export class Activity {
   readonly #now: () => number
   readonly #open = new Map<string, Thinking>()
@@ -64,7 +64,7 @@ export class Activity {
     this.#now = now
   }
 
-  /** The contexts as of the latest envelope. */
+  /** Contexts as of the latest envelope. */
   get contexts(): ContextFold {
     return this.#space.facts.contexts
   }
@@ -73,10 +73,10 @@ export class Activity {
     return this.#space.facts.summaries
   }
 
-  /** Resets to the state in a welcome. */
+  /** Replaces the open contexts with those in a welcome. */
   reset(welcome: WelcomePayload, isAnotherLog = false): void {
     if (isAnotherLog) this.#space = this.#createView()
-    this.#space.onWelcome(welcome) // So that their ends are recognized.
+    this.#space.onWelcome(welcome) // Learns about open contexts, so that their ends are recognized.
     const before = new Map(this.#open)
     this.#open.clear()
     for (const { context, startedAt } of welcome.contexts) {
@@ -98,7 +98,7 @@ export class Activity {
     if (kind === Kind.mcpRequest) this.#onProgress(envelope)
   }
 
-  /** One entry per agent, in the order in which they began. */
+  /** Thinking agents, in the order in which they started. */
   thinkers(): Thinker[] {
     const byAgent = new Map<string, Thinker>()
     for (const [context, { since, last }] of this.#open) {
@@ -128,7 +128,7 @@ export class Activity {
         if (what !== 'asked') return call.data
         const shown = describer.describe(envelope as AnyEnvelope)
         if (shown === undefined) return undefined
-        // The question itself is in the scrollback.
+        // Omits the question of an elicitation: it is already printed.
         const line = isElicitation(envelope.payload) ? { ...shown, args: '' } : shown
         return { caller: call.from, call: line, since: this.#now() }
       },

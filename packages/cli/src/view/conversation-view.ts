@@ -31,7 +31,9 @@ import { liveSurface, plainSurface, type Surface } from './surface.js'
 import { ThoughtVisibility } from './thinking.js'
 import type { View, ViewFilter, ViewFlags, ViewOptions } from './view.js'
 
-/** Opens a view: lines, at a terminal above a status footer. With `--json`, envelopes only. */
+/**
+ * Opens a view: plain lines, in a terminal with a status footer. With `--json`, only envelopes are printed.
+ */
 export const openView = (space: SpaceClient, flags: ViewFlags, options: ViewOptions): View =>
   flags.json ? jsonView(options) : new ConversationView(space, flags, options)
 
@@ -39,7 +41,8 @@ const nothing = (): void => {}
 
 const jsonView = ({ filter }: ViewOptions): View => ({
   show(envelope) {
-    // Readers that are behind get nothing of what is not logged, and what is printed must not depend on that unless they are asked for.
+    // Slow readers do not receive live-only envelopes. They are printed only if requested by kind, so that
+    // output does not depend on the reader's speed.
     const isWanted = !isLiveKind(envelope.kind) || filter?.subscription?.kinds?.includes(envelope.kind)
     if (isWanted && filter?.includes(envelope) !== false) printJson(envelope)
   },
@@ -65,7 +68,7 @@ const jsonView = ({ filter }: ViewOptions): View => ({
   close: nothing,
 })
 
-/** A conversation for people: live at a terminal, else plain lines. */
+/** A conversation for users: interactive in a terminal, otherwise plain lines. */
 class ConversationView implements View {
   readonly #space: SpaceClient
   readonly #flags: ViewFlags
@@ -131,7 +134,7 @@ class ConversationView implements View {
     if (rest !== undefined) this.#flowOn()
   }
 
-  /** Prints the written part of an answer; lines with a time or a number are printed whole. */
+  /** Prints the finished lines of an unfinished answer. Not if lines show a time or seq. */
   #flowOn(): void {
     if (!(this.#lines instanceof AgentLines)) return
     const rows = this.#flow.flow(this.#activity.answers(), this.#surface.columns)
@@ -244,7 +247,7 @@ class ConversationView implements View {
       columns,
       contexts,
       summaries: () => activity.summaries,
-      // Without pending decisions there are no commands either.
+      // A view that cannot decide proposals has no `/allow` command either.
       ...(this.#options.pending && { mayAllow: (each) => mayAllow(this.#space, each) }),
     })
   }
@@ -259,7 +262,7 @@ class ConversationView implements View {
       parts: () => ({
         heading: this.#heading(),
         answers: (columns) => this.#activity.answers().map((each) => this.#flow.tail(each, columns)),
-        // Without the ends of runs the activity cannot be known.
+        // Without the ends of runs, their activity is unknown.
         thinkers: this.#receivesEnds() ? this.#activity.thinkers() : [],
         tools: this.#receivesEnds() ? this.#activity.tools() : [],
         showsThoughts: this.#thinking.isShown,
@@ -293,7 +296,7 @@ class ConversationView implements View {
     ].join(' · ')
   }
 
-  /** Participants whose thoughts are hidden from everyone, and by whom. */
+  /** Notes about thoughts that are hidden from everyone, and who has hidden them. */
   #hiddenRuns(): string[] {
     const texts = this.#space.runs.flatMap(({ owner, hiddenBy }) =>
       hiddenBy ? [`thoughts of ${owner} hidden by ${hiddenBy.join(' and ')}`] : [],
@@ -306,7 +309,7 @@ class ConversationView implements View {
     return kinds === undefined && reasoning !== 'none'
   }
 
-  /** `since`: the last seq before this view. */
+  /** `since`: thoughts after this seq can be read again. */
   #think(since: number): ThoughtVisibility {
     return new ThoughtVisibility({
       space: this.#space,
@@ -327,7 +330,7 @@ class ConversationView implements View {
     })
   }
 
-  /** Thoughts of a run were hidden from everyone, or shown again. */
+  /** Reacts when the thoughts of a run are hidden from everyone or shown again. */
   #onVisibility(isShown: boolean, since: number): void {
     if (!isShown) this.#screen.hide()
     else if (this.#thinking.isShown) this.#startReread(since)
@@ -341,7 +344,7 @@ class ConversationView implements View {
   async #reread(since: number): Promise<void> {
     try {
       const { envelopes } = await createHttpClient(this.#flags).readLogPage({ after: since, order: 'desc' })
-      // Hidden parts follow later.
+      // If a run is still hidden, its thoughts are missing from the log page.
       const isWhole = this.#space.runs.every(({ reasoningVisible }) => reasoningVisible)
       this.#screen.catchUp(
         envelopes.toReversed().filter((each) => this.#includes(each)),
@@ -368,7 +371,7 @@ class ConversationView implements View {
       this.#activity.reset(welcome, welcome.resume.status === 'lost')
       this.#surface.refresh()
     })
-    // In pipes, the lines must not depend on the reader's delay.
+    // In a pipe, output must not depend on the reader's speed, so thoughts are not caught up.
     const isWatched = this.#isLive || this.#flags.screenReader === true
     const since = space.welcome.resume.from - 1
     if (isWatched)
@@ -381,7 +384,7 @@ class ConversationView implements View {
 
 const isNarrative = (line: string): boolean => stripVTControlCharacters(line).startsWith('  Narrative: ')
 
-/** The subscription of this connection: the chosen filter, without thoughts while they are hidden [MEUP-9.1]. */
+/** The connection's subscription: the user's filter, minus thoughts while they are hidden [MEUP-9.1]. */
 class Subscription {
   readonly #space: Pick<SpaceClient, 'subscribe'>
   #chosen: SubscribePayload
@@ -401,7 +404,7 @@ class Subscription {
     return this.#ask()
   }
 
-  /** Makes the gateway omit thoughts for this connection, or send them again. */
+  /** Subscribes without thoughts, or with them again. */
   async cutThoughts(isCut: boolean): Promise<void> {
     if (isCut === this.#cutsThoughts) return
     const before = this.#cutsThoughts

@@ -5,38 +5,37 @@ import type { RunningTool, Thinker } from './activity.js'
 import { lineEnd, toDisplay } from './pastes.js'
 import type { Footer } from './terminal.js'
 
-/** Maximum number of lines. */
+/** Maximum lines of the footer. */
 const maxLines = 8
-/** Lines of the answers that are being written. */
+/** Maximum lines of unfinished answers. */
 const maxAnswerLines = 4
 
-/** Contents of the footer. */
 export interface FooterParts {
-  /** The participant and the space. */
+  /** Names of the participant and the space. */
   readonly heading: string
-  /** Rows that are not in the scrollback, for each answer that is being written. */
+  /** Rows of each unfinished answer that are not in the scrollback yet. */
   answers(columns: number): readonly (readonly string[])[]
   readonly thinkers: readonly Thinker[]
   readonly tools: readonly RunningTool[]
   readonly showsThoughts: boolean
-  /** Number of open proposals, and the latest. */
+  /** Summary of open proposals. */
   readonly pending: string | undefined
-  /** Choices, and completions offered by Tab. */
+  /** Choices, or completions offered by Tab. */
   readonly notices: readonly string[]
-  /** The input line, and its part before the cursor; absent = no input. */
+  /** The input line, and its part before the cursor; absent if there is no input. */
   readonly typed?: { readonly text: string; readonly before: string }
 }
 
 export interface FooterLayout {
   readonly columns: number
   readonly rows: number
-  /** Milliseconds since the epoch. */
+  /** Current time, in ms since the epoch. */
   readonly now: number
-  /** Dims text that is not input. */
+  /** Dims all text except the input. */
   dim(text: string): string
 }
 
-/** Renders at most `maxLines` lines, each on one row, and fewer on a small screen. */
+/** Renders at most `maxLines` lines, each fitting on one row; fewer on a small screen. */
 export function renderFooter(parts: FooterParts, { columns, rows, now, dim }: FooterLayout): Footer {
   const { heading, answers, pending, notices, typed } = parts
   const input =
@@ -62,7 +61,7 @@ export function renderFooter(parts: FooterParts, { columns, rows, now, dim }: Fo
   return { lines: [...fitted, ...input.lines], cursor, below }
 }
 
-/** How answers end so far. */
+/** The last rows of unfinished answers. */
 function formatAnswers(answers: readonly (readonly string[])[], left: number): string[] {
   const maxRows = Math.min(maxAnswerLines, left)
   const each = Math.max(1, Math.floor(maxRows / answers.length))
@@ -93,7 +92,7 @@ function formatProgress({ progress }: Pick<RunningTool, 'progress'>): string {
   return ` ${far}${message ? ` · ${message}` : ''}`
 }
 
-/** `■■■□□□□□□□` */
+/** A bar of ten cells: `■■■□□□□□□□`. */
 function renderProgressBar(part: number): string {
   const full = Math.round(10 * Math.min(Math.max(part, 0), 1))
   return '■'.repeat(full) + '□'.repeat(10 - full)
@@ -109,10 +108,10 @@ const rule = (heading: string, columns: number): string => {
   return `${title}${'─'.repeat(Math.max(columns - measureWidth(title), 0))}`
 }
 
-/** Rows of the input that are shown. */
+/** Maximum rows of the input. */
 const maxInputRows = 6
 
-/** The rows of the input around the cursor, each the part around it where not all of it fits. */
+/** Renders the input rows around the cursor; each is truncated to its visible part. */
 function renderInput(
   text: string,
   before: string,

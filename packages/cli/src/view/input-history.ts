@@ -5,12 +5,12 @@ import { defaultGuard, guarded } from '@meup/folds'
 import { getErrorMessage } from '@meup/protocol'
 import { makeOwnFolder } from '../lib/own-folder.js'
 
-/** Limits of the file: lines that are kept, lines at which the file is rewritten, and characters of a line. */
+/** Lines kept, lines at which the file is rewritten, and maximum characters of a line. */
 const [maxLines, maxFileLines, maxLineChars] = [1000, 2000, 10_000]
 
-/** The lines that a participant has typed, in `.meup/history/<participant>` of this folder: JSON strings, one a line. */
+/** Input history of a participant, in `.meup/history/<participant>`: JSON strings, one per line. */
 export class InputHistory {
-  /** The newest first. */
+  /** Lines, newest first. */
   readonly lines: readonly string[]
   readonly #file: string | undefined
   #last: string | undefined
@@ -21,7 +21,10 @@ export class InputHistory {
     this.#last = lines.at(-1)
   }
 
-  /** Without a `.meup` folder, or where the file cannot be used, nothing is kept; `complain` gets the reason. */
+  /**
+   * Opens the history. Without a `.meup` folder, or if the file cannot be used, lines are not saved;
+   * `complain` gets the reason.
+   */
   static open(
     participant: string,
     complain: (reason: string) => void,
@@ -38,7 +41,7 @@ export class InputHistory {
     }
   }
 
-  /** Keeps a line, unless it begins with a space, is long, or holds a secret. */
+  /** Saves a line, unless it repeats the last one, begins with a space, is too long, or contains a secret. */
   add(line: string): void {
     const isSecret = guarded(line, defaultGuard) !== line
     if (line === this.#last || line.startsWith(' ') || line.length > maxLineChars || isSecret) return
@@ -47,12 +50,12 @@ export class InputHistory {
     try {
       appendFileSync(this.#file, `${JSON.stringify(line)}\n`, { mode: 0o600 })
     } catch {
-      // The conversation continues without it.
+      // The conversation continues without a history.
     }
   }
 }
 
-/** Throws if the file belongs to another user, who could read or choose what is sent. */
+/** Throws if the file is not private: another user could read the history, or plant text in it. */
 function readLines(file: string): string[] {
   const stat = lstatSync(file, { throwIfNoEntry: false })
   if (stat === undefined) return []
@@ -65,7 +68,7 @@ function readLines(file: string): string[] {
   return kept
 }
 
-/** A line that was cut is left out. */
+/** Ignores an incomplete line. */
 function parseLine(text: string): string[] {
   try {
     const value: unknown = JSON.parse(text)

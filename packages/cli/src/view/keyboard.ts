@@ -3,36 +3,36 @@ import { PassThrough, Writable } from 'node:stream'
 import type { ReadStream } from 'node:tty'
 import { lineEnd, Pastes } from './pastes.js'
 
-/** Completes a line for Tab: the candidates, and the part that they replace. */
+/** Completes a line: returns the candidates, and the part of the line that they replace. */
 export type Completer = (line: string) => [candidates: string[], part: string]
 
 interface KeyboardOptions {
   readonly completer?: Completer
-  /** Lines of earlier conversations, the newest first. */
+  /** Lines of earlier sessions, newest first. */
   readonly history?: readonly string[]
-  /** Returns `false` for a line that is not to be kept, such as an answer to a question. */
+  /** Returns `false` for a line that must not enter the history, such as an answer to a question. */
   isKept?(line: string): boolean
-  /** Adds a sent line to the history. */
+  /** Called with each line that enters the history. */
   kept?(text: string): void
-  /** The input line or its completions have changed. */
+  /** Called when the input line or its completions have changed. */
   changed(): void
-  /** Ctrl+Z is about to stop the program, or it continues. */
+  /** Called before Ctrl+Z stops the process, and after it continues. */
   suspending?(isStopped: boolean): void
 }
 
-/** Milliseconds after which Esc counts as a key of its own. */
+/** Milliseconds after which Esc counts as a key, not as the start of an escape sequence. */
 const escapeMs = 50
-/** Milliseconds without further input after which a paste is over that the terminal has not marked. */
+/** Quiet period after which an unmarked paste has ended. */
 const burstMs = 150
-/** Line ends in one read from which on the input counts as a paste. */
+/** Number of line ends in one read from which on input counts as pasted. */
 const burstLines = 3
-/** Lines of the history that are kept in memory. */
+/** Maximum lines of the history in memory. */
 const maxHistory = 1000
 
-/** The input line of a terminal, edited by readline, which draws nothing itself. */
+/** The input line of a terminal. Readline edits it but does not draw it. */
 export class Keyboard {
   readonly lines: Interface
-  /** The candidates of Tab, until the next key. */
+  /** Candidates offered by Tab, until the next key. */
   candidates: readonly string[] = []
   readonly #input: ReadStream
   readonly #options: KeyboardOptions
@@ -40,9 +40,9 @@ export class Keyboard {
   readonly #pastes = new Pastes()
   #history: readonly string[]
   #captor: ((key: string) => void) | undefined
-  /** The text pasted so far; `undefined` = not pasting. */
+  /** The text pasted so far; `undefined` if no paste is in progress. */
   #paste: string | undefined
-  /** Runs during a paste that the terminal does not mark. */
+  /** Timer that ends an unmarked paste. */
   #burst: NodeJS.Timeout | undefined
   #search: { text: string; at: number; readonly before: string } | undefined
 
@@ -65,9 +65,10 @@ export class Keyboard {
     const press = (text: string | undefined, key: Key): void => this.#press(text, key)
     const look = (chunk: Buffer): void => this.#onData(chunk)
     const end = (): void => this.lines.close()
-    // Not `this.lines`: it would append keys that arrive together to the end, regardless of the cursor.
+    // Only sets the timeout of Esc. With `this.lines` here, keys that arrive together would be appended at
+    // the end of the line, regardless of the cursor.
     const timing = createInterface({ input: new PassThrough(), escapeCodeTimeout: escapeMs })
-    input.on('data', look) // Before its keys are read.
+    input.on('data', look) // Registered first, to see data before its keys are parsed.
     emitKeypressEvents(input, timing)
     input.on('keypress', press).on('end', end)
     input.setRawMode(true)
@@ -90,12 +91,12 @@ export class Keyboard {
     return this.lines.line.slice(0, this.lines.cursor)
   }
 
-  /** The line that shows a search in the history; `undefined` = there is none. */
+  /** Status of a history search; `undefined` if there is none. */
   get search(): string | undefined {
     return this.#search && `history: ${this.#search.text}_ · Ctrl+R older · Enter takes it · Esc: back`
   }
 
-  /** The text of a typed line, with its pastes. */
+  /** The full text of a typed line, with pastes expanded. */
   read(line: string): string {
     return this.#pastes.decode(line)
   }
@@ -106,17 +107,17 @@ export class Keyboard {
     this.#options.changed()
   }
 
-  /** Calls back whenever this key is pressed: `ctrl+t`, `escape`. */
+  /** Binds a key, such as `ctrl+t` or `escape`. */
   on(key: string, pressed: () => void): void {
     this.#keys.set(key, pressed)
   }
 
-  /** Sends every key except Ctrl+C to `keyCapture`, until called without one. */
+  /** Redirects all keys except Ctrl+C to `keyCapture`; without one, ends that. */
   capture(keyCapture?: (key: string) => void): void {
     this.#captor = keyCapture
   }
 
-  /** Ends a search in the history; `false` = there was none. */
+  /** Ends a history search and restores the line; returns `false` if there was none. */
   endSearch(): boolean {
     const isSearching = this.#search !== undefined
     if (this.#search !== undefined) this.#replace(this.#search.before)
@@ -157,7 +158,7 @@ export class Keyboard {
     }
   }
 
-  /** Shows the newest line from `first` on that has what is searched for. */
+  /** Shows the newest match of the search, from index `first` on. */
   #find(first: number): void {
     const search = this.#search
     if (search === undefined) return
@@ -181,7 +182,10 @@ export class Keyboard {
     this.#history = [...lines]
   }
 
-  /** Many lines in one read, or text that follows them at once, are pasted: typing is slower. */
+  /**
+   * Detects a paste that the terminal does not mark: many line ends in one read, and everything that follows
+   * immediately.
+   */
   #onData(chunk: Buffer): void {
     const isPasting = this.#paste !== undefined
     const isBurst = this.#burst !== undefined || countLineEnds(chunk) >= burstLines
@@ -194,7 +198,7 @@ export class Keyboard {
     }, burstMs)
   }
 
-  /** Collects pasted text, whose keys must not act, and draws it at once. */
+  /** Collects pasted text, so that its characters do not act as keys and are drawn only once. */
   #isPasted(name: string, sequence: string): boolean {
     if (name === 'paste-start') this.#paste = ''
     else if (this.#paste === undefined || name === 'ctrl+c') {
@@ -219,7 +223,7 @@ export class Keyboard {
     return completed
   }
 
-  /** Gives the terminal back to the shell while this program is stopped. */
+  /** Leaves raw mode while the process is stopped by Ctrl+Z. */
   #suspend(): void {
     if (process.platform === 'win32') return
     this.#options.suspending?.(true)
@@ -232,9 +236,9 @@ export class Keyboard {
   }
 }
 
-/** Bracketed paste: the terminal marks the start and end of pasted text. */
+/** Enables and disables bracketed paste: the terminal marks the start and end of pasted text. */
 export const [pasteOn, pasteOff] = ['\u001B[?2004h', '\u001B[?2004l']
-/** The start of a bracketed-paste mark. */
+/** Common prefix of the marks of bracketed paste. */
 const pasteMark = '\u001B[20'
 
 const countLineEnds = (chunk: Buffer): number => {

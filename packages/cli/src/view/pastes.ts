@@ -1,20 +1,20 @@
 import { stripVTControlCharacters } from 'node:util'
 
-/** Represents a line end within the edited line; a Unicode noncharacter, reserved for internal use. */
+/** Stands for a line end in the input line, which readline would submit; a Unicode noncharacter. */
 export const lineEnd = '\uFDD0'
 const controls = /[^\P{Cc}\t]/gu
 
-/** A paste of more lines or characters is shown by its size. */
+/** Longer pastes are shown as a placeholder. */
 const [maxLines, maxChars] = [8, 1500]
-/** Number of kept pastes; a line with an older one only shows its size. */
+/** Maximum number of kept pastes; placeholders of older ones are sent as they are. */
 const maxKept = 100
 
-/** Texts that were pasted into the input line, which shows long pastes as `[pasted 200 lines]`. */
+/** Pasted texts of the input line, which shows long ones as `[pasted 200 lines]`. */
 export class Pastes {
-  /** Pasted texts by their placeholders. */
+  /** Pasted texts, by placeholder. */
   readonly #texts = new Map<string, string>()
 
-  /** Adds a pasted text; returns its placeholder for the line. */
+  /** Adds a pasted text; returns the text to insert: the paste itself, or its placeholder. */
   add(text: string): string {
     const encoded = this.encode(text)
     const lines = encoded.split(lineEnd).length
@@ -26,14 +26,14 @@ export class Pastes {
     return name
   }
 
-  /** A text as part of the line. */
+  /** Encodes text for the input line: without control characters, with encoded line ends. */
   encode(text: string): string {
     return stripVTControlCharacters(text)
       .replace(/\r\n?|\n|\u2028|\u2029/g, lineEnd)
       .replace(controls, '')
   }
 
-  /** The text of a line: with its pastes, and without line ends at its end. */
+  /** Decodes an input line: expands pastes, and removes trailing line ends. */
   decode(line: string): string {
     const whole = line.replace(/\[pasted [^\]]*\]/g, (name) => this.#texts.get(name) ?? name)
     return whole.replaceAll(lineEnd, '\n').replace(/\n+$/, '')
@@ -47,5 +47,5 @@ export class Pastes {
   }
 }
 
-/** The edited line for display: same length, tabs as spaces. */
+/** The input line for display: tabs become spaces, so that its length is unchanged. */
 export const toDisplay = (line: string): string => line.replaceAll('\t', ' ')

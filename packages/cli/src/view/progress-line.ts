@@ -3,11 +3,14 @@ import { truncate } from '../render/width.js'
 import type { TerminalOutput } from './terminal.js'
 
 const clearLine = '\r\u001B[2K'
-/** Milliseconds between looks at the clock. */
+/** Redraw interval. */
 const tickMs = 1000
 const maxThoughtChars = 200
 
-/** The last row of a terminal: who works on a question, and on what. It is redrawn until it is closed. */
+/**
+ * A status line at the bottom of the terminal: which agent works on the question, and what it does. Redrawn
+ * until closed.
+ */
 export class ProgressLine {
   readonly #output: TerminalOutput
   readonly #began = Date.now()
@@ -45,7 +48,7 @@ export class ProgressLine {
     if (this.#isDrawn) this.#draw()
   }
 
-  /** Makes room for other output, until the next second. */
+  /** Clears the line for other output; the next tick draws it again. */
   clear(): void {
     if (this.#isDrawn) this.#output.write(clearLine)
     this.#isDrawn = false

@@ -1,16 +1,16 @@
 import { type AnyEnvelope, isThought } from '@meup/protocol'
 import { Conversation, type LineRenderer } from '../render/conversation.js'
 
-/** Hidden thoughts that are remembered, and shown ones since then. */
+/** Maximum number of hidden thoughts kept, and of shown thoughts remembered. */
 const maxRemembered = 1000
 
-/** Prints a conversation. Hidden thoughts are printed when thoughts are shown again. */
+/** Prints a conversation. Thoughts missed while hidden are printed once they are visible again. */
 export class Screen {
   readonly #print: (lines: readonly string[]) => void
   readonly #showsThoughts: () => boolean
   readonly #lines: LineRenderer
   #last = 0
-  /** The seq since which thoughts may be missing; `undefined` = none are. */
+  /** Seq after which thoughts may be missing; `undefined` if none are. */
   #since: number | undefined
   readonly #missed = new Map<number, AnyEnvelope>()
   readonly #shown = new Set<number>()
@@ -25,7 +25,7 @@ export class Screen {
     this.#lines = lines
   }
 
-  /** `rows`: what is left to be shown of an answer. */
+  /** `rows`: the remaining rows of an answer that is partly in the scrollback. */
   show(envelope: AnyEnvelope, rows?: readonly string[]): void {
     const { kind, seq = 0 } = envelope
     if (isThought(kind)) {
@@ -39,13 +39,14 @@ export class Screen {
     this.#print(rows ?? this.#lines.lines(envelope))
   }
 
-  /** Thoughts may be missing from now on: they are hidden, or the gateway does not send them. */
+  /** Marks thoughts after the last printed envelope as possibly missing. */
   hide(): void {
     this.#since ??= this.#last
   }
 
   /**
-   * Shows the missing thoughts: those received, and those in `logged`. `isWhole`: `logged` is complete.
+   * Prints missing thoughts: those received while hidden, and those in `logged`. `isWhole`: `logged` has all
+   * thoughts since.
    */
   catchUp(logged: readonly AnyEnvelope[], isWhole: boolean): void {
     const since = this.#since

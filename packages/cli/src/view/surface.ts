@@ -8,38 +8,44 @@ import type { InputHistory } from './input-history.js'
 import { type Completer, Keyboard, pasteOff, pasteOn } from './keyboard.js'
 import { Terminal } from './terminal.js'
 
-/** The output of a view, and its input line. */
+/** The output and the input line of a view. */
 export interface Surface {
   print(lines: readonly string[]): void
-  /** Prints a notice. It is escaped, because it may quote participants. */
+  /** Prints a notice, escaped, because it may quote participants. */
   notify(line: string): void
-  /** Redraws the status. */
+  /** Schedules a redraw of the footer. */
   refresh(): void
-  /** Asks the user to choose; returns the index, or `undefined` for none or without a terminal. */
+  /**
+   * Asks the user to choose; resolves to the index, or `undefined` if none is chosen or there is no terminal.
+   */
   choose(question: string, choices: readonly string[]): Promise<number | undefined>
   /**
-   * Asks the user for a line; `undefined`: Esc, or there is no terminal. With a signal, which takes the question back, it was not
-   * the user who began: a line that was begun before, and a command, leave it open.
+   * Asks the user for a line; `undefined` on Esc or without a terminal. A signal withdraws the question when
+   * aborted; give one if the question is not the user's doing: a line begun before, or a command, then leaves
+   * the question open.
    */
   prompt(question: string, signal?: AbortSignal): Promise<string | undefined>
-  /** Offers a typed line to the open `prompt`. Returns whether it was its answer; another line closes a prompt without a signal. */
+  /**
+   * Offers a typed line to the open `prompt`; returns `true` if it is the answer. Any other line cancels a
+   * prompt without a signal.
+   */
   take(line: string): boolean
-  /** Puts a line back to be edited. */
+  /** Replaces the input line, for further editing. */
   edit(line: string): void
-  /** The text of a typed line, with its pastes. */
+  /** The full text of a typed line, with pastes expanded. */
   read(line: string): string
-  /** Puts a text into the clipboard of the terminal, if it allows that. */
+  /** Copies a text to the clipboard, if the terminal supports that. */
   copy(text: string): void
-  /** When the line was begun that is typed, in milliseconds since the epoch. */
+  /** Time at which the current line was begun, in ms since the epoch. */
   readonly typedSince: number | undefined
-  /** Columns of a line; may be infinite. */
+  /** Width of the terminal; infinite if lines must not be wrapped. */
   readonly columns: number
-  /** Typed lines, if keys are read one by one. */
+  /** The readline interface with typed lines, if the terminal is in raw mode. */
   readonly lines: Interface | undefined
   close(): void
 }
 
-/** Plain lines, for output that is not a terminal and for screen readers. */
+/** Prints plain lines: for pipes and screen readers. */
 export const plainSurface: Surface = {
   print: (lines) => lines.forEach(print),
   notify: printNotice,
@@ -61,13 +67,13 @@ export const plainSurface: Surface = {
 }
 
 interface LiveOptions {
-  /** Contents of the footer, except for the input line. */
+  /** Contents of the footer, other than the input. */
   readonly parts: () => Omit<FooterParts, 'typed' | 'notices'>
   readonly dim: (text: string) => string
   /** Whether there is an input line. */
   readonly echoes: boolean
   readonly completer: Completer | undefined
-  /** Keys that return `false` had nothing to do. */
+  /** Key bindings; one returns `false` if there was nothing to do. */
   readonly keys: Readonly<Record<string, () => unknown>>
   readonly history?: InputHistory | undefined
 }
@@ -75,26 +81,26 @@ interface LiveOptions {
 interface Asked {
   readonly question: string
   answer(line: string | undefined): void
-  /** Milliseconds since the epoch, if it was not the user who began. */
+  /** Time of the question, in ms, if it was not the user's doing. */
   readonly since?: number
 }
 
-/** Whether the line was begun before the question was put. */
+/** Whether the typed line was begun before the question was asked. */
 const isOlder = ({ since }: Asked, typedSince: number | undefined): boolean =>
   since !== undefined && typedSince !== undefined && typedSince < since
 
-/** Milliseconds in which a second Ctrl+C leaves. */
+/** Time for a second Ctrl+C, which leaves. */
 const leaveMs = 2000
-/** Interval at which the times in the footer are redrawn. */
+/** Redraw interval of the elapsed times in the footer. */
 const tickMs = 1000
 
-/** A terminal: permanent lines above a footer that is redrawn. */
+/** A terminal: permanent lines, above a footer that is redrawn. */
 export function liveSurface({ parts, dim, echoes, completer, keys, history }: LiveOptions): Surface {
   let choices: readonly string[] = []
   let asked: Asked | undefined
   let typedSince: number | undefined
   let chosen: ((at: number | undefined) => void) | undefined
-  /** Until when Ctrl+C leaves, in milliseconds since the epoch. */
+  /** A Ctrl+C before this time leaves, in ms since the epoch. */
   let leavesUntil = 0
   const terminal: Terminal = new Terminal(process.stdout, () => {
     const { candidates, text, before } = keyboard
@@ -151,7 +157,10 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
   process.stdout.write(pasteOn)
   terminal.flush(true)
 
-  /** Breaks a line between words; one with a word that has no room, such as an address, is left to the terminal, which copies it whole. */
+  /**
+   * Wraps a line between words. A line with a word that does not fit, such as an address, is left to the
+   * terminal, so that it can be copied.
+   */
   function wrap(line: string): string[] {
     const { columns } = terminal
     const [indent = ''] = /^ */.exec(line) ?? []
@@ -165,7 +174,10 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
     terminal.refresh()
   }
 
-  /** Ctrl+C gives up what is there, the nearest first: a search, a question, the line, what answers the user; then it leaves. */
+  /**
+   * Ctrl+C cancels the first of these: a search, a choice, the input line, a question, the runs that answer
+   * the user. If there is none, a second one leaves.
+   */
   function interrupt(): void {
     const now = Date.now()
     const isDone =
@@ -232,14 +244,14 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
         terminal.refresh()
       }),
     take(line) {
-      // A command is none.
+      // Commands do not answer a prompt.
       const isAnswer = asked !== undefined && !/^\/[a-z]+(\s|$)/.test(line) && !isOlder(asked, typedSince)
       if (isAnswer || asked?.since === undefined) answer(isAnswer ? line : undefined)
       return isAnswer
     },
     edit: (line) => keyboard.edit(line),
     read: (line) => keyboard.read(line),
-    // OSC 52 draws nothing.
+    // OSC 52 sets the clipboard; it prints nothing, so the footer is unaffected.
     copy: (text) => void process.stdout.write(`\u001B]52;c;${Buffer.from(text).toString('base64')}\u0007`),
     get typedSince() {
       return typedSince
@@ -253,13 +265,13 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
 }
 
 /**
- * Keeps writes of Node and libraries to stderr out of the footer: `aside` removes it, calls back, and draws it again. Returns a
- * function that removes the guard.
+ * Intercepts writes to stderr by Node and libraries, which would garble the footer: `aside` removes the
+ * footer, writes, and redraws it. Returns a function that removes the interception.
  */
 function stderrGuard(aside: (write: () => void) => void): () => void {
   const { stderr } = process
   const write = stderr.write
-  // Node does not write its warnings through the stream.
+  // Node prints warnings without using `stderr.write`, so their listeners are wrapped too.
   const warningListeners = process.listeners('warning')
   const warn = (warning: Error): void =>
     aside(() => warningListeners.forEach((listener) => void listener(warning)))

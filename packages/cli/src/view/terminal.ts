@@ -1,22 +1,22 @@
 import type { WriteStream } from 'node:tty'
 import { measureWidth } from '../render/width.js'
 
-/** The lines at the bottom, which are redrawn. */
+/** The redrawn lines at the bottom of the terminal. */
 export interface Footer {
-  /** Lines that fit on one row. */
+  /** Lines that each fit on one row. */
   readonly lines: readonly string[]
-  /** Column of the cursor, and how many lines are below it. */
+  /** Column of the cursor, and number of lines below it. */
   readonly cursor: number
   readonly below: number
 }
 
-/** The part of a stream that a terminal uses. */
+/** The part of a stream that `Terminal` uses. */
 export type TerminalOutput = Pick<WriteStream, 'write' | 'on' | 'off'> & {
   readonly columns?: number
   readonly rows?: number
 }
 
-/** Output is collected for this long and drawn at once. */
+/** Output is buffered for this long and drawn at once. */
 const gatheringMs = 25
 
 /** Synchronized output (DEC 2026) avoids flicker; terminals without it ignore the sequences. */
@@ -44,12 +44,12 @@ export class Terminal {
     output.on('resize', this.#redraw)
   }
 
-  /** Columns of a line; infinite if the terminal does not report its width. */
+  /** Width of the terminal; infinite if it does not report one. */
   get columns(): number {
     return this.#output.columns || Number.POSITIVE_INFINITY
   }
 
-  /** Columns of a footer line: the last column stays free. */
+  /** Width of a footer line: the last column stays free. */
   get footerColumns(): number {
     return (this.#output.columns || 80) - 1
   }
@@ -72,7 +72,7 @@ export class Terminal {
     if (this.#isOpen) this.#timer ??= setTimeout(() => this.flush(), gatheringMs)
   }
 
-  /** Draws pending lines. `anyway`: even if nothing has changed. */
+  /** Draws buffered lines and the footer. `anyway`: even if nothing has changed. */
   flush(anyway = false): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -82,19 +82,19 @@ export class Terminal {
     this.#write(footer)
   }
 
-  /** Removes the footer until the next `flush`. */
+  /** Removes the footer until the next `flush`; draws buffered lines. */
   clear(): void {
     this.#write(nothing)
   }
 
-  /** Lets other code write whole lines, below pending lines and above the footer. */
+  /** Lets other code write whole lines, after buffered lines and above the footer. */
   aside(write: () => void): void {
     if (this.#isOpen) this.clear()
     write()
     this.flush(true)
   }
 
-  /** Draws pending lines and removes the footer. */
+  /** Draws buffered lines and removes the footer for good. */
   close(): void {
     if (!this.#isOpen) return
     clearTimeout(this.#timer)
@@ -115,7 +115,10 @@ export class Terminal {
     this.#drawn = footer
   }
 
-  /** Erases the footer from its last line up. A terminal that became narrower has wrapped its lines. */
+  /**
+   * Escape sequences that erase the footer, from its last line up. If the terminal was narrowed, its lines
+   * take several rows.
+   */
   #erasing(): string {
     const { lines, cursor, below } = this.#drawn
     if (lines.length === 0) return '\r'

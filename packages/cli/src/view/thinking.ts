@@ -3,22 +3,25 @@ import { type AnyEnvelope, Kind } from '@meup/protocol'
 
 export interface ThoughtVisibilityOptions {
   readonly space: Pick<SpaceClient, 'runs'>
-  /** The visibility has changed. */
+  /** Called when the visibility has changed. */
   changed(): void
-  /** The log may have thoughts that were not shown yet. */
+  /** Called when the log may have thoughts that were not shown. */
   reread(): void
-  /** The request failed. The view has changed nevertheless. */
+  /** Called when the request failed; the view has changed nevertheless. */
   failed(error: unknown): void
-  /** Has the gateway send no thoughts to this connection, or send them again. */
+  /** Requests that the gateway stops sending thoughts to this connection, or resumes. */
   cut(isCut: boolean): Promise<void>
 }
 
-/** Whether this view shows thoughts. It only concerns this connection: others do not notice [MEUP-9.1]. */
+/**
+ * Whether this view shows thoughts. This only affects the own connection; other participants do not notice
+ * [MEUP-9.1].
+ */
 export class ThoughtVisibility {
   isShown = true
   readonly #options: ThoughtVisibilityOptions
   #isAsking = false
-  /** The last request to the gateway. */
+  /** State after the last successful request. */
   #isCut = false
 
   constructor(options: ThoughtVisibilityOptions) {
@@ -29,19 +32,19 @@ export class ThoughtVisibility {
     return this.isShown ? 'thinking visible' : 'thinking hidden'
   }
 
-  /** Changes the view at once, then what the gateway sends. */
+  /** Changes the view immediately, then what the gateway sends. */
   toggle(): void {
     this.isShown = !this.isShown
     this.#options.changed()
     this.#start()
   }
 
-  /** Hidden thoughts are cut as soon as there are any. */
+  /** A new run may have thoughts: applies the visibility at the gateway. */
   onEnvelope({ kind, context }: AnyEnvelope): void {
     if (kind === Kind.reasoningStart && context === undefined) this.#start()
   }
 
-  /** Repeats a request that failed. */
+  /** Retries a request that failed. */
   onConnected(): void {
     this.#start()
   }
@@ -50,7 +53,10 @@ export class ThoughtVisibility {
     this.#synchronize().catch((error: unknown) => this.#options.failed(error))
   }
 
-  /** Sends one request at a time, so that the last toggle is sent last. Sends nothing while no participant thinks. */
+  /**
+   * Sends one request at a time, until the gateway agrees with the view. Does not hide thoughts while no
+   * agent is thinking.
+   */
   async #synchronize(): Promise<void> {
     const { space, cut, reread, failed } = this.#options
     if (this.#isAsking) return

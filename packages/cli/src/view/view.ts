@@ -21,45 +21,45 @@ export interface ViewFlags extends ConnectionFlags, MarkFlags {
   readonly screenReader?: boolean
 }
 
-/** The view of a space in a command. */
+/** How a command shows a space. */
 export interface View extends Omit<Surface, 'choose' | 'columns'> {
   show(envelope: AnyEnvelope): void
-  /** Takes note of an earlier envelope, which is not shown. */
+  /** Applies an earlier envelope without showing it. */
   learn(envelope: AnyEnvelope): void
-  /** Appends what follows the envelope that was shown last. */
+  /** Prints the lines that belong below the envelope shown last. */
   append(envelope: AnyEnvelope, following: Following): void
   toggleThoughts(): void
   readonly showsThoughts: boolean
   toggleOutput(): void
   /** Creates a renderer of the same kind for past envelopes. */
   past(): LineRenderer
-  /** Changes the filter; resolves with the welcome of the gateway. */
+  /** Changes the filter; resolves to the gateway's new welcome. */
   choose(filter: ViewFilter): Promise<WelcomePayload>
-  /** The current filter; absent = everything. */
+  /** The current filter; absent if everything is shown. */
   readonly filter: ViewFilter | undefined
-  /** Asks the user to choose; `undefined` = none. */
+  /** Asks the user to choose; `undefined` if none is chosen. */
   ask(question: string, choices: readonly string[]): Promise<number | undefined>
 }
 
 export interface ViewFilter {
-  /** The subscription at the gateway; `undefined` = everything. */
+  /** The subscription at the gateway; `undefined` for everything. */
   readonly subscription: SubscribePayload | undefined
-  /** For people; absent = everything. */
+  /** Name of the filter for display; absent for everything. */
   readonly name?: string
   includes(envelope: AnyEnvelope): boolean
 }
 
 export interface ViewOptions {
-  /** Whether input is accepted. */
+  /** Whether there is an input line. */
   readonly echoes: boolean
   readonly completer?: Completer
-  /** The only readers of the input; absent = everyone. */
+  /** The only readers of typed messages; absent if everyone is. */
   readonly audience?: readonly string[]
-  /** A one-line summary of the open proposals. */
+  /** One-line summary of open proposals. */
   readonly pending?: () => string | undefined
-  /** Additional key bindings. One that returns `false` had nothing to do. */
+  /** Further key bindings; one returns `false` if there was nothing to do. */
   readonly keys?: Readonly<Record<string, () => unknown>>
-  /** The filter of the command. */
+  /** The initial filter. */
   readonly filter?: ViewFilter
 }
 
@@ -70,16 +70,19 @@ export interface FilterFlags {
   readonly reasoning?: string
 }
 
-/** A filter made of flags. `subscription` lets more pass than `includes`: the gateway always sends tool calls and answers. */
+/**
+ * A filter from flags. Its `subscription` may let more through than `includes`, because the gateway always
+ * sends tool calls and answers.
+ */
 interface Filter extends ViewFilter {
-  /** The same filter for reading the log. */
+  /** An equivalent query for the log. */
   readonly query: LogQuery
 }
 
 const details: readonly string[] = ['full', 'summary', 'boundaries', 'none'] satisfies readonly Detail[]
 const isDetail = (text: string): text is Detail => details.includes(text)
 
-/** The filter of these flags; without any it includes everything. Throws `UsageError`. */
+/** Parses filter flags; without flags, everything is included. Throws `UsageError`. */
 export function readFilter({ context, agent, kind, reasoning = 'full' }: FilterFlags): Filter {
   if (!isDetail(reasoning))
     throw new UsageError(`--reasoning is full, summary, boundaries or none, not ${reasoning}`)
@@ -93,7 +96,7 @@ export function readFilter({ context, agent, kind, reasoning = 'full' }: FilterF
   })
   return {
     subscription: Object.keys(subscription).length === 0 ? undefined : subscription,
-    // Summaries only arrive live.
+    // The log has no summaries, which exist only live.
     query: omitUndefined({
       reasoning: reasoning === 'summary' ? 'boundaries' : reasoning,
       context,

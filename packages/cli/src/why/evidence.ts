@@ -4,8 +4,8 @@ import { exportLine, readExportLine, splitLines } from '@meup/protocol'
 import type { Explanation } from './explanation.js'
 
 /**
- * The envelopes of an explanation with their salts, as an export that `meup audit verify` checks without a gateway: from the first of
- * them to the head of the log, everything else as its leaf in the hash chain.
+ * Exports the envelopes of an explanation with their salts, for `meup audit verify`. The export runs from the
+ * first of them to the log's head; every other envelope is replaced by its hash in the chain.
  */
 export async function* exportEvidence(
   http: HttpClient,
@@ -21,6 +21,6 @@ export async function* exportEvidence(
   }
 }
 
-/** [MEUP-10.4] */
+/** Hash of an envelope in the chain [MEUP-10.4]. */
 const hashLeaf = ({ salt, body }: { readonly salt: string; readonly body: string }): string =>
   createHash('sha256').update(Buffer.from(salt, 'hex')).update(body).digest('hex')

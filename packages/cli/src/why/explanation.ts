@@ -2,23 +2,23 @@ import type { HttpClient, WhyAnswer } from '@meup/agent-sdk/http'
 import { isObject } from '@meup/folds'
 import { type AnyEnvelope, contextRoot, Kind, ProtocolError } from '@meup/protocol'
 
-/** An act with its envelope, the steps that led to it, and the right that allowed it. */
+/** An act, the steps that led to it, and the capability that allowed it. */
 export interface Explanation {
   readonly why: WhyAnswer
   readonly of: AnyEnvelope
-  /** The actor: of a refusal the refused participant, of a result the caller. */
+  /** Participant that acted: for a refusal the refused one, for a result the caller. */
   readonly actor: string
-  /** The grant that allowed it. */
+  /** The grant that allowed the act. */
   readonly grant?: AnyEnvelope
   readonly model?: ModelUse
 }
 
-/** The model of the run in which it was done. */
+/** Model of the run that the act belongs to. */
 export interface ModelUse {
   readonly name: string
-  /** Tokens of the whole run; absent while it is running. */
+  /** Tokens of the whole run; absent while it is open. */
   readonly tokens?: number
-  /** Hash of its transcript. */
+  /** Hash of the run's transcript. */
   readonly transcript?: string
 }
 
@@ -41,7 +41,7 @@ async function readGrant(http: HttpClient, { allowed }: WhyAnswer): Promise<AnyE
   try {
     return await http.readEnvelope(allowed.id)
   } catch (error) {
-    // It was pruned, or is not for this reader.
+    // The grant was pruned, or this participant may not read it.
     if (error instanceof ProtocolError && error.code === 'not_found') return undefined
     throw error
   }

@@ -4,22 +4,22 @@ import { type AnyEnvelope, type DecisionPayload, Kind, ProtocolError } from '@me
 import { UsageError } from '../lib/exit.js'
 import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 
-/** Acts among which one is chosen, and hits that are looked at to find them. */
+/** Maximum number of acts to choose from, and of search hits examined. */
 const [maxActs, maxHits] = [9, 100]
-/** Characters from which on a word counts as the beginning of an id: shorter ones begin many by chance. */
+/** Minimum length of an id prefix; shorter words match many ids by chance. */
 const minIdChars = 8
 
 const actKinds = [Kind.chat, Kind.mcpRequest, Kind.mcpReject, Kind.systemDecision]
 
 interface FindOptions {
-  /** The owner of a numbered turn. Default: the last to answer. */
+  /** Owner of the turn, for a turn number; default: the last agent that answered. */
   readonly thread?: string | undefined
 }
 
 /**
- * Finds the acts that a reference means, the newest first: an envelope by its id, a prefix of it, or `#seq`; the outcome of a
- * turn, by its number or as `bot turn 3`; or the acts that contain all given words. Without a text, the last act. Throws if
- * there is none.
+ * Finds the acts that a reference means, newest first: the envelope with this id, id prefix, or `#seq`; the
+ * outcome of a turn (`3` or `bot turn 3`); or the acts that contain all words. Without a text, the last act.
+ * Throws if none matches.
  */
 export async function findActs(
   http: HttpClient,
@@ -38,7 +38,7 @@ export async function findActs(
   throw new UsageError(`${what}; meup search looks at everything that was said, thought and called`)
 }
 
-/** The answer of a turn, or the last that was done in it. */
+/** The answer of a turn, or otherwise its last step. */
 async function readTurnAct(
   http: HttpClient,
   named: string | undefined,
@@ -59,7 +59,7 @@ async function readTurnAct(
   )
 }
 
-/** `undefined`: nothing has this id, or it may be a word. */
+/** Finds an envelope by id; `undefined` if there is none, or if a short text is more likely a word. */
 async function findById(http: HttpClient, ref: string): Promise<AnyEnvelope | undefined> {
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(ref)) return undefined
   try {
@@ -80,7 +80,7 @@ async function searchActs(http: HttpClient, text: string): Promise<AnyEnvelope[]
   for await (const { hits } of http.search(query)) {
     for (const { id, kind, context } of hits) {
       if (acts.length === wanted || looked++ === maxHits) return acts
-      // Only what was said in the conversation answers.
+      // A chat within a run is not an answer.
       if (kind === Kind.chat && context !== undefined) continue
       const envelope = await http.readEnvelope(id)
       if (isAct(envelope)) acts.push(envelope)
@@ -89,7 +89,7 @@ async function searchActs(http: HttpClient, text: string): Promise<AnyEnvelope[]
   return acts
 }
 
-/** A call of a tool, a refusal or an answer. */
+/** Whether an envelope is an act: a tool call, a decision about one, or an answer. */
 function isAct({ kind, correlationId, payload }: AnyEnvelope): boolean {
   if (kind === Kind.chat) return correlationId !== undefined
   if (kind === Kind.systemDecision) return (payload as Partial<DecisionPayload>).decision !== 'review'

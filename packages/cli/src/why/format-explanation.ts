@@ -4,7 +4,7 @@ import type { Explanation } from './explanation.js'
 import { whyLines } from './lines.js'
 import { findCapabilityLine } from './space-file.js'
 
-/** An explanation as this terminal shows it, with places in the space.yaml of this folder. */
+/** Formats an explanation for this terminal, with line numbers of this folder's space.yaml. */
 export const formatExplanation = (explanation: Explanation, { target }: HttpClient): string[] =>
   whyLines(explanation, {
     style: getStdoutStyle(),

@@ -20,17 +20,19 @@ import type { Explanation, ModelUse } from './explanation.js'
 
 export interface WhyFormat {
   readonly style?: Style
-  /** Columns of a line. */
+  /** Maximum columns of a line. */
   readonly width?: number
-  /** The line of space.yaml in which a participant has this capability. */
+  /** Finds the line of space.yaml that gives a participant a capability. */
   readonly findLine?: (participant: string, capability: string) => number | undefined
 }
 
 const labelColumns = 12
 const defaultColumns = 100
-/** Questions, results and other steps of a kind that are shown, and steps that are named as those to look at first. */
+/**
+ * Maximum number of questions, results and steps of other roles shown, and of steps listed as "look first".
+ */
 const [maxAsked, maxResults, maxOthers, maxFirst] = [3, 3, 2, 3]
-/** Maximum characters of the act itself, and lines of a refusal, which names the missing capability. */
+/** Maximum characters of the act, and maximum lines of a refusal, which names the missing capability. */
 const [maxTextChars, maxRefusalLines] = [400, 3]
 
 const verbs: Readonly<Record<WhyRole, string>> = {
@@ -47,7 +49,7 @@ const verbs: Readonly<Record<WhyRole, string>> = {
   answered: 'answers:',
 }
 
-/** An act on one line, before it is explained. */
+/** Formats an act on one line, to choose from. */
 export const describeAct = (act: AnyEnvelope): string => {
   const said = brief(sentence(describe(act, defaultGuard)), maxActChars)
   return `${formatLocalTime(Date.parse(act.ts))}  ${said}  #${act.seq}`
@@ -55,7 +57,10 @@ export const describeAct = (act: AnyEnvelope): string => {
 
 const maxActChars = 120
 
-/** The same as its explanation has it: `2026-11-24T18:14:26+01:00  janitor calls desk/delete_file {"path":"old.log"}  #1620`. */
+/**
+ * First line of an explanation: `2026-11-24T18:14:26+01:00  janitor calls desk/delete_file {"path":"old.log"}
+ * #1620`.
+ */
 const actLine = (of: AnyEnvelope, text: string, role: WhyRole, style = plainStyle): string => {
   const { from, to = [], seq, ts } = of
   const actor = role === 'refused' ? (to[0] ?? from) : from
@@ -66,13 +71,13 @@ const actLine = (of: AnyEnvelope, text: string, role: WhyRole, style = plainStyl
   return `${dim(formatLocalTime(Date.parse(ts)))}  ${createHighlighter(style)(onOneLine(actor), actor)} ${said}  ${dim(`#${seq}`)}`
 }
 
-/** Describes a call without its reason, which has a line of its own. */
+/** Removes the reason from a call's description: it has its own line. */
 function withoutReason(of: AnyEnvelope, text: string): string {
   const reason = ` · ${getCallRationale({ ...of, payload: { ...of.payload } })}`
   return text.endsWith(reason) ? text.slice(0, -reason.length) : text
 }
 
-/** An explanation on one screen: who asked, what was thought and looked at, the reason, the right, the model and the proof. */
+/** Formats an explanation: who asked, thoughts, results, reason, capability, model and proof. */
 export function whyLines(explanation: Explanation, format: WhyFormat = {}): string[] {
   const { why, of, actor } = explanation
   const { style = plainStyle, width = defaultColumns } = format
@@ -117,11 +122,11 @@ export function whyLines(explanation: Explanation, format: WhyFormat = {}): stri
   return [actLine(of, last?.text ?? '', last?.role ?? 'called', style), ...lines]
 }
 
-/** The first ones and the last ones. */
+/** The first step and the last ones, `count` in total. */
 const keepEnds = (steps: readonly WhyStep[], count: number): WhyStep[] =>
   steps.filter((_, index) => index === 0 || index > steps.length - count)
 
-/** The results that rank first, in log order. */
+/** The highest-ranked results, in log order. */
 const listResults = (steps: readonly WhyStep[]): WhyStep[] =>
   steps
     .filter(({ role }) => role === 'result')
@@ -129,7 +134,7 @@ const listResults = (steps: readonly WhyStep[]): WhyStep[] =>
     .slice(0, maxResults)
     .sort((one, other) => one.seq - other.seq)
 
-/** `files/read_text_file {"path":"report.txt"} → ok 1 signs in`. */
+/** A result with its call: `files/read_text_file {"path":"report.txt"} → ok 1 signs in`. */
 function resultText({ from, text, about }: WhyStep, steps: readonly WhyStep[]): string {
   const call = steps.find(({ seq }) => seq === about)
   const asked = call === undefined ? from : `${from}/${call.text.split(' · ')[0]}`
@@ -138,7 +143,10 @@ function resultText({ from, text, about }: WhyStep, steps: readonly WhyStep[]): 
 
 const maxCallChars = 60
 
-/** `#13, #10, #12 · bot calls read {} · no earlier step has its numbers or names`: the text is that of the first. */
+/**
+ * The steps to look at first, with the text and signals of the highest-ranked one: `#13, #10, #12 · bot calls
+ * read {} · no earlier step has its numbers or names`.
+ */
 function firstText(steps: readonly WhyStep[]): string[] {
   const ranked = steps.toSorted((one, other) => one.rank - other.rank).slice(0, maxFirst)
   const [first] = ranked
@@ -193,6 +201,6 @@ function modelText(model: ModelUse | undefined): string[] {
   return [`${name}${cost}${kept}`]
 }
 
-/** Results of tools and texts of guests may have instructed the agent. */
+/** Names the steps with text from outside, which may contain instructions to the agent. */
 const outsideText = ({ outside }: WhyAnswer): string =>
   `text from outside the space: ${outside.map((seq) => `#${seq}`).join(', ')}`

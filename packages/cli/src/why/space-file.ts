@@ -6,8 +6,8 @@ import { locate } from '../config/yaml-source.js'
 import { readGatewayFile } from '../lib/running-gateway.js'
 
 /**
- * The line of the space.yaml in this folder that gives a participant a capability, as explanations name it. `undefined`: the
- * gateway at `url` is not that of this folder, or the file has changed since.
+ * Line of this folder's space.yaml that gives a participant a capability. `undefined` if the gateway at `url`
+ * is not this folder's, or the file no longer has it.
  */
 export function findCapabilityLine(
   { url, space }: { readonly url: string; readonly space: string },
@@ -26,7 +26,7 @@ export function findCapabilityLine(
       : -1
     return index === -1 ? undefined : locate(source, [...path, `${index}`], 'value').line
   } catch {
-    // The explanation does not depend on it.
+    // Optional: the explanation works without a line number.
     return undefined
   }
 }

@@ -327,7 +327,7 @@ function readCommand({ command, args }: ServerShape, folder: string) {
 /** Validates a participant like space.yaml does, so that the error names its place in the imported file. */
 function mustBeValid(id: string, participant: McpParticipant): void {
   const variables = [...findVariables(participant).keys()].map((name) => [name, name])
-  // A variable may contain a whole address.
+  // Variables are unknown here, so placeholders are validated in their place.
   const env = Object.fromEntries(variables)
   const plain =
     'url' in participant && /^\$\{/.test(participant.url) ? { ...participant, url: 'http://x/' } : participant
