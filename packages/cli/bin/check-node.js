@@ -1,4 +1,5 @@
-// Runs in every Node that has modules, before anything that an old one cannot load. The oldest is as in package.json.
+// Checks the Node version before anything is imported that an old Node cannot load. Same minimum as `engines`
+// in package.json.
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(

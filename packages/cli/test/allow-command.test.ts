@@ -17,7 +17,10 @@ const refusal = (seq: number, to: string[], more: object = {}): AnyEnvelope =>
     },
   })
 
-/** `/allow` of ana, who may grant and always takes the first choice, in a log with these decisions, the last first. */
+/**
+ * Runs `/allow` as ana, who may grant and always chooses the first offer. `envelopes`: decisions in the log,
+ * newest first.
+ */
 async function allow(argument: string, envelopes: readonly AnyEnvelope[]) {
   const { url, space, token } = await answering(() => ({
     body: { envelopes, epoch: 'e', head: 20, has_more: false },

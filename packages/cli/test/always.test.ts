@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { CommandRunner } from '../src/join/command-runner.js'
 import { folderWith } from './support/folder.js'
 
-/** Runs `/always` on a proposed refund; `choices` are what is chosen of what is asked. */
+/** Runs `/always` on a proposed refund; `choices`: indexes that the user chooses. */
 async function allow(words: string, choices: number[] = []) {
   const granted: unknown[] = []
   const offered: string[][] = []

@@ -32,7 +32,10 @@ const writing = (text: string, fields: Partial<LiveAnswer> = {}): LiveAnswer => 
   ...fields,
 })
 
-/** Writes an answer in such pieces, and returns the rows of the scrollback, and how many came before its chat. */
+/**
+ * Streams an answer in pieces of this length. Returns the rows of the scrollback, and the number printed
+ * before the final chat.
+ */
 function write(text: string, { piece = 7, columns = (): number => 40 } = {}) {
   const flow = new AnswerFlow(draw)
   const rows: string[] = []
@@ -69,7 +72,7 @@ describe('an answer', () => {
     (piece) => {
       const { rows, early } = write(paragraphs, { piece })
       expect(rows).toEqual(draw(chat(paragraphs), 40))
-      // All but the last line, and the empty one before it.
+      // Before the chat, only the last line and the empty line above it are missing.
       expect(early).toBe(rows.length - 2)
     },
   )

@@ -97,7 +97,7 @@ const readSchema = (db: Database.Database) =>
 const readSession = (db: Database.Database): string =>
   db.prepare<[], string>('SELECT session_id FROM exported_log').pluck().get() ?? ''
 
-/** Makes an export of another log. */
+/** Changes the file to an export of another log. */
 function editLog(path: string): void {
   const db = new Database(path)
   migrate(db)
@@ -105,7 +105,7 @@ function editLog(path: string): void {
   db.close()
 }
 
-/** Makes an export of another version. */
+/** Changes the schema version of the file. */
 function setVersion(path: string, version: number): void {
   editLog(path)
   const db = new Database(path)

@@ -28,7 +28,7 @@ async function staged(kind: (typeof kinds)[number] = 'memory') {
   return stage({ store: await stores[kind]() })
 }
 
-/** A space with turns of several agents, jobs and a refusal, and its export as the auditor reads it. */
+/** A space with turns of several agents, jobs and a refusal, and its export by the auditor. */
 async function exported(kind: (typeof kinds)[number] = 'memory') {
   const space = await staged(kind)
   await space.say(...story, ['ben', thought('aside', 'for ana', { to: ['ana'] })], ...twoCalls('a'))
@@ -326,7 +326,7 @@ const readSession = (db: Database.Database): string =>
   db.prepare<[], string>('SELECT session_id FROM exported_log').pluck().get() ?? ''
 const byId = (one: { id: string }, other: { id: string }): number => (one.id < other.id ? -1 : 1)
 
-/** How SQLite says that it finds rows for what is asked. */
+/** SQLite's query plans for the queries that `ask` runs. */
 function plan(db: Database.Database, ask: (log: ReasoningLog) => unknown): string {
   const prepared: string[] = []
   const listening = Object.assign(Object.create(db) as Database.Database, {

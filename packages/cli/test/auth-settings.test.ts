@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../src/config/config-error.js'
 import { parseConfig } from '../src/config/load.js'
 
-/** Problems of a file with this third line. */
+/** Problems of a configuration whose third line is `line`. */
 function inSpace(line: string): string[] {
   try {
     parseConfig(`version: 1\nspace: demo\n${line}`, { file: 'space.yaml', env: {} })

@@ -3,10 +3,10 @@ import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 import { PendingProposals } from '../src/join/pending-proposals.js'
 
 testFoldFixtures('the terminal', {
-  // It reads the log, without a welcome.
+  // The terminal reads proposals from the log, not from the welcome.
   skips: ({ welcome }) => welcome !== undefined,
   knows: { calls: ['from', 'rejectedBy', 'usesLeft', 'programEnded'] },
-  // Proposals that this participant may still decide.
+  // The terminal only lists proposals that this participant may still decide.
   forgets: (id, fact) => {
     const { state, rejectedBy = [] } = fact as { state: string; rejectedBy?: readonly string[] }
     return !id.startsWith('p') || state !== 'open' || rejectedBy.includes('ana')

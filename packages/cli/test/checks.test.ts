@@ -62,7 +62,7 @@ describe('node', () => {
   })
 })
 
-/** Seconds from now at which other clocks are. */
+/** `present` and `past`: seconds by which other clocks differ from this one. */
 test.for([
   [{ present: undefined, past: undefined }, true],
   [{ present: -2, past: -100 }, true],
@@ -164,7 +164,7 @@ describe('log', () => {
       newest: Date.parse(entry.ts),
     })
     const { check } = logCheck(config, { ...ours, pid: 1 })
-    // Only Linux tells which process it is.
+    // Only Linux reveals which process holds the lock.
     if (process.platform === 'linux') expect(check).toMatchObject(wrong)
     expect(logCheck(config, undefined).check).toMatchObject(wrong)
     await store.close()
@@ -263,7 +263,7 @@ describe('gateway', () => {
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
   }
 
-  /** A real gateway on a log. */
+  /** A real gateway with this log. */
   async function serving(store: LogStore) {
     const config = testSpaceConfig({ participants: { ana: ['*'] } })
     const authenticator = tokenAuthenticator({ test: { ana: testToken('ana') } })
@@ -383,7 +383,7 @@ describe('disk', () => {
   })
 })
 
-/** Everything that programs of this project write into `.meup`, while new files are for whom the umask says. */
+/** Files that programs of this project create in `.meup`, under a permissive umask. */
 test.skipIf(process.platform === 'win32').for([0o022, 0o002, 0o000])(
   'what is written under umask %o is found private',
   async (mask) => {

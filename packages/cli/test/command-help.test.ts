@@ -4,7 +4,7 @@ import { commandExamples, listLeaves } from '../src/command-help.js'
 import { formatManPage } from '../src/commands/man.js'
 import { createProgram } from '../src/program.js'
 
-/** The words of each line as a shell reads them, for each command in it that is `meup`. */
+/** Splits lines into words like a shell; one list of words per `meup` command. */
 function parse(lines: readonly string[]): string[][][] {
   const script = `
     meup() { printf '%s\\0' "$@" $'\\1'; }

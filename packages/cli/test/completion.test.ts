@@ -23,12 +23,12 @@ beforeEach(() => {
   program.command('completion').addArgument(new Argument('<shell>').choices(shells))
 })
 
-/** Bash's completions for these words, of which the last one is incomplete. */
+/** Bash's completions for a command line whose last word is incomplete. */
 function complete(...words: string[]): string[] {
   return completeIn(tmpdir(), ...words)
 }
 
-/** A `meup` that has tools, one of which has a name with signs of a shell. */
+/** A fake `meup` that lists two tools; the name of one contains shell metacharacters. */
 const askedFor = `#!/bin/sh
 echo "$*" >> asked
 printf '%s\\n' files/echo 'files/$(touch pwned)'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../src/config/config-error.js'
 import { parseConfig } from '../src/config/load.js'
 
-/** Lines of the message, without the name of the file. */
+/** Lines of the error message, without the file name. */
 function findProblems(text: string): string[] {
   try {
     parseConfig(text, { file: 'space.yaml', env: {} })
@@ -14,7 +14,7 @@ function findProblems(text: string): string[] {
 }
 
 const head = 'version: 1\nspace: demo\n'
-/** The text begins on line 3, or in `participants` on line 4. */
+/** Problems of a text that starts on line 3 of a configuration, or on line 4, within `participants`. */
 const inSpace = (text: string) => findProblems(head + text)
 const inParticipants = (text: string) => findProblems(`${head}participants:\n${text}`)
 

@@ -5,7 +5,7 @@ import { parseConfig } from '../src/config/load.js'
 
 const head = 'version: 1\nspace: demo\n'
 
-/** Lines of the message, without the name of the file. */
+/** Lines of the error message, without the file name. */
 function findProblems(text: string): string[] {
   try {
     parseConfig(text, { file: 'space.yaml', env: {} })

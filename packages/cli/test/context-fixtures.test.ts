@@ -12,7 +12,7 @@ testFoldFixtures('the terminal', {
     const known = activity.contexts
       .all()
       .filter(({ state }) => state !== 'free')
-      // Owners of open contexts are shown.
+      // An open context is only visible by its owner's activity.
       .filter(({ state, owner }) => state !== 'open' || thinkers.has(owner ?? ''))
     return { contexts: Object.fromEntries(known.map((view) => [view.context, view])) }
   },

@@ -10,7 +10,7 @@ import { addRunCommands } from '../src/commands/operator.js'
 import { loadConfig } from '../src/config/load.js'
 import { logPath } from '../src/config/storage.js'
 
-/** The instructions of the Dockerfile, of each of its stages. */
+/** The Dockerfile's instructions, by stage. */
 const stages = readText('deploy/Dockerfile')
   .replace(/^#.*\n/gm, '')
   .replaceAll('\\\n', ' ')
@@ -18,7 +18,7 @@ const stages = readText('deploy/Dockerfile')
   .map((stage) => stage.trim().split('\n'))
 const [images = [], build = [], image = []] = stages
 
-/** The text after the last instruction of this name. */
+/** Arguments of the last instruction with this name in the final stage. */
 const ofImage = (name: string): string =>
   image.findLast((line) => line.startsWith(`${name} `))?.slice(name.length + 1) ?? ''
 
@@ -29,7 +29,7 @@ const scripts = JSON.parse(readText('package.json')).scripts as Record<string, s
 describe('the Dockerfile', () => {
   test('builds in one stage and runs in another, which has no compiler', () => {
     expect(stages).toHaveLength(3)
-    // The same system: what was compiled in one is loaded in the other.
+    // Same Debian release: native modules compiled in one image are loaded in the other.
     expect(images).toEqual(['ARG BUILD_IMAGE=node:22-bookworm', 'ARG IMAGE=node:22-bookworm-slim'])
     expect([build[0], image[0]]).toEqual([
       `FROM ${placeholder('BUILD_IMAGE')} AS build`,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FormFiller } from '../src/lib/fill-form.js'
 
-/** Fills in what is asked with these lines; `undefined` = Esc. */
+/** A form filler for a user who types these lines; `undefined` = Esc. */
 function filler(
   lines: readonly (string | undefined)[],
   visibility: 'everyone' | 'addressees' = 'addressees',

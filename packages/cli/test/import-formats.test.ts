@@ -15,7 +15,7 @@ function read(files: Record<string, string | Buffer>, directory = '/srv') {
   return { folder, participants, ...rest }
 }
 
-/** The examples in the documentation of each program. */
+/** The files are examples from each program's documentation. */
 describe('files of other programs are read by their content', () => {
   test('VS Code: mcp.json with inputs and comments', () => {
     const { participants, inputs, variables, uses } = read({
@@ -381,7 +381,10 @@ describe('a path that cannot be read is refused with one sentence', () => {
   })
 })
 
-/** Runs an action as a user who may not enter this folder. Root may enter all, so it acts as `nobody`. */
+/**
+ * Runs an action as a user without access to this folder. Root has access to everything, so it becomes
+ * `nobody`.
+ */
 function asSomebodyElse(folder: string, act: () => void): void {
   const isRoot = process.geteuid?.() === 0
   if (isRoot) process.seteuid?.('nobody')

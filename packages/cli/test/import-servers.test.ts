@@ -9,7 +9,7 @@ const taken = ['ana', 'reviewer', 'files']
 
 const of = (name: string): string => `\${${name}}`
 
-/** The servers of a file, and their commands in a space.yaml. */
+/** Imports servers into a space; returns them, and the programs of its space.yaml. */
 function imported(mcpServers: object, env: NodeJS.ProcessEnv = {}) {
   const folder = folderWith({ 'mcp.json': JSON.stringify({ mcpServers }) })
   const servers = importServers([join(folder, 'mcp.json')], { taken, directory: '/srv' })
@@ -79,7 +79,7 @@ test('what looks like a secret stays out of space.yaml: the environment has it',
     remote: { headers: { Authorization: 'Bearer hush-4' } },
     plain: { args: ['AKIAIOSFODNN7EXAMPLE'] },
   })
-  // Without the environment, it says what is missing.
+  // Without the environment variable, loading fails with its name.
   expect(() => configIn('/srv', yaml)).toThrow(/GITLAB_GITHUB_TOKEN is not set/)
 })
 

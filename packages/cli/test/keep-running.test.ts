@@ -7,12 +7,12 @@ import type { ProgramEnd } from '../src/run/restart-policy.js'
 const crash: ProgramEnd = { failed: true, reason: 'exit 1' }
 const success: ProgramEnd = { failed: false, reason: 'exit 0' }
 
-/** Lets what is due happen: promises, and what follows from them. */
+/** Runs pending promise callbacks, and those that follow from them. */
 const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A program whose starts, ends and presence are controlled by the test, kept running by a stopped clock. */
+/** A kept program whose starts, ends and presence are controlled by the test, with a fake clock. */
 async function keep(options: Partial<KeepOptions> & { isHanging?: boolean } = {}) {
   const clock = new FakeClock()
   const events: ProgramEvent[] = []
@@ -77,7 +77,7 @@ async function keep(options: Partial<KeepOptions> & { isHanging?: boolean } = {}
 
 type Kept = Awaited<ReturnType<typeof keep>>
 
-/** Has it fail so often, each time as soon as it is tried again. */
+/** Makes the program fail this many times, each time right after its restart. */
 async function failTimes(program: Kept, times: number, ending = crash): Promise<void> {
   for (let time = 0; time < times; time++) {
     await program.end(ending)

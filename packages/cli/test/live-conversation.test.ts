@@ -35,7 +35,7 @@ test('the name of a tool is cut', () => {
   }
 })
 
-/** The scrollback of a terminal of 80 columns. */
+/** Renders envelopes for a terminal with 80 columns. */
 function terminal(style = plainStyle, self = 'eve') {
   const contexts = createContextFold()
   const lines = new AgentLines({

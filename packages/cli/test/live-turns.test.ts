@@ -18,13 +18,13 @@ const answer = (seq: number, question: number, from = 'bot') =>
 
 interface Known {
   readonly turns?: readonly TurnInfo[]
-  /** Agents at work on entering. */
+  /** Agents with open runs on entering. */
   readonly atWork?: readonly string[]
-  /** Further answers of the gateway, by path. */
+  /** Further responses of the gateway, by path. */
   readonly answers?: Readonly<Record<string, unknown>>
 }
 
-/** A gateway with these turns of `bot`, and a watcher. */
+/** A gateway with these turns of `bot`, and a `LiveTurns` that reads them. */
 async function lookingOn(
   { turns = [], atWork = [], answers = {} }: Known = {},
   previews = false,
@@ -39,7 +39,7 @@ async function lookingOn(
     return { status: 404, body: { code: 'not_found', detail: 'nobody has such a thread' } }
   })
   const following = new LiveTurns({ at, style: plainStyle, atWork, previews, isWhole: () => isWhole })
-  /** The following lines. */
+  /** Lines that follow an envelope: preview and reasoning. */
   const onEnvelope = (each: AnyEnvelope): Promise<string[]> | undefined =>
     following.onEnvelope(each)?.then(({ preview, block }) => [...preview, ...block])
   const live = {
@@ -222,7 +222,7 @@ describe('what a tool gave back', () => {
 })
 
 describe('what is shown', () => {
-  /** The lines that a view gets, in order. */
+  /** A feed with a fake view; `shown` has ids and lines, in order. */
   function feeding(follow: (envelope: AnyEnvelope) => Promise<Following> | undefined) {
     const shown: string[] = []
     const view = {

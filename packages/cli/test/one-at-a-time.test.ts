@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSerialTask } from '../src/run/reload.js'
 
-/** A task whose runs end on request. */
+/** A task whose runs end when the test says so. */
 function stepped() {
   const ends: (() => void)[] = []
   const tasks = createSerialTask(() => new Promise((resolve) => ends.push(resolve)))

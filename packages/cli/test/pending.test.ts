@@ -4,7 +4,10 @@ import { expect, test } from 'vitest'
 import { PendingProposals } from '../src/join/pending-proposals.js'
 import { envelope } from './support/turns.js'
 
-/** For ana, who may approve all that she is asked. `proposals`: those that her connection has received. */
+/**
+ * Proposals as ana sees them, who may approve whatever is addressed to her. `proposals`: those that her
+ * connection has received.
+ */
 const createPending = (proposals: object = {}): PendingProposals =>
   new PendingProposals({
     id: 'ana',
@@ -59,7 +62,7 @@ test('y and n are for the one that waits longest, once all of it was shown, to w
   expect(pending.offer()).toMatchObject({ proposal: { id: 'e1' }, since: undefined })
   expect(pending.summary()).toMatch(/^⚠ 2 pending · ben: files\/refund .*Ctrl\+P shows it$/)
   pending.card('e1', 5)
-  expect(pending.offer()?.since).toBeGreaterThan(5) // It was named later than it was shown.
+  expect(pending.offer()?.since).toBeGreaterThan(5) // Offered after it was shown.
   expect(pending.summary()).toMatch(/^⚠ 2 pending · y\/n · ben: files\/refund/)
   for (const args of [
     { path: 'a', content: `${'x'.repeat(9000)}EVIL` },

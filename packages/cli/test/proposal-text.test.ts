@@ -14,7 +14,7 @@ interface Fields {
   readonly [other: string]: unknown
 }
 
-/** The view of a proposal `p` of `ben` after these envelopes. */
+/** State of ben's proposal `p` after these envelopes. */
 function proposed(fields: Fields = {}, ...answers: Fields[]): ProposalView {
   const fold = new ProposalViews(defaultGuard)
   const { payload, ...rest } = fields

@@ -10,7 +10,7 @@ import { exportFile } from './support/exported.js'
 
 const session = 'epoch'
 
-/** An export with one turn, and no steps. */
+/** An export with one turn without steps. */
 function withTurn(turn = 't1') {
   const db = new Database(exportFile())
   onTestFinished(() => void db.close())

@@ -3,7 +3,7 @@ import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { play } from '../src/replay/replay.js'
 
-/** Envelopes at these milliseconds after the first hour of the year. */
+/** Envelopes with timestamps at these milliseconds. */
 const at = (...times: number[]): AnyEnvelope[] =>
   times.map((ms, i) => ({
     protocol: 'meup/v0.3',
@@ -19,11 +19,11 @@ const idle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 interface Given {
   readonly speed?: number
-  /** Milliseconds that it takes to show one. */
+  /** Milliseconds that showing an envelope takes. */
   readonly drawing?: number
 }
 
-/** When each envelope was shown, in milliseconds from the beginning, and the notices, in order. */
+/** Plays envelopes; returns the time at which each was shown, in ms from the start, and the notices. */
 async function played(envelopes: AnyEnvelope[], { speed = 1, drawing = 0 }: Given = {}) {
   const clock = new FakeClock(0)
   const seen: (string | number)[] = []

@@ -25,7 +25,7 @@ const states = {
   tired: { program: { state: 'resting', count: 10 }, paused: { by: 'ana' } },
 }
 
-/** A folder of a running gateway, with participants in each state. */
+/** A folder with a running gateway and a participant in each state. */
 async function running() {
   const config = testSpaceConfig({ participants: Object.fromEntries(ids.map((id) => [id, ['*']])) })
   const tokens = Object.fromEntries(ids.map((id) => [id, testToken(id)]))
@@ -51,7 +51,7 @@ async function running() {
   return { url, http, folder }
 }
 
-/** The output of an action, on stdout and stderr. */
+/** Captures what an action prints on stdout and stderr. */
 async function printed(act: () => Promise<unknown>) {
   const texts = { stdout: '', stderr: '' }
   const spies = (['stdout', 'stderr'] as const).map((name) =>

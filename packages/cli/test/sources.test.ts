@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { changedSources, findSources, SourceWatch } from '../src/run/sources.js'
 import { folderWith } from './support/folder.js'
 
-/** The files of a program, by their places in its folder, but for package.json. */
+/** Relative paths of a program's source files, without package.json. */
 const names = (cwd: string, command: string, ...args: string[]): string[] =>
   [...findSources({ command, args, cwd }, cwd).keys()]
     .map((file) => file.slice(cwd.length + 1))
@@ -73,7 +73,7 @@ test('a file that is written again and is the same is changed only by its time',
   expect(changedSources(before, read(), true)).toEqual([join(folder, 'agent.mjs')])
 })
 
-/** Watches a program; each change is marked at once, as if it was restarted. */
+/** Watches a program's files; marks each change immediately, like a restart does. */
 function watched(files: Readonly<Record<string, string>>, isWaiting = false) {
   const folder = folderWith(files)
   const changes: string[][] = []
@@ -89,7 +89,7 @@ function watched(files: Readonly<Record<string, string>>, isWaiting = false) {
   onTestFinished(() => watch.close())
   watch.mark()
   const write = (name: string, text: string): void => writeFileSync(join(folder, name), text)
-  /** As editors do. */
+  /** Saves like an editor: writes a new file, then renames it. */
   const replace = (name: string, text: string): void => {
     write(`${name}.new`, text)
     renameSync(join(folder, `${name}.new`), join(folder, name))
@@ -113,7 +113,7 @@ test('each save is a change, in place or by renaming, and in files that were imp
   await expect.poll(() => changes.slice(count)).toEqual([['late.mjs']])
 })
 
-// If the machine stalls between two saves, they are two changes.
+// Retried, because two saves count as two changes if the machine stalls in between.
 test('ten saves within a second are one change, and other files are none', { retry: 3 }, async () => {
   const { changes, write } = watched({ 'agent.mjs': '0' })
   write('agent.mjs', 'first')

@@ -18,7 +18,7 @@ const validate = new Ajv({
   strictRequired: false,
   allErrors: true,
 }).compile(schema)
-/** The problems that an editor would mark. */
+/** Problems that an editor would report, by the JSON schema. */
 function problemsIn(yaml: string): string[] {
   validate(parse(yaml))
   return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)

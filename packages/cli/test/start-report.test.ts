@@ -15,7 +15,7 @@ const failed: ProgramEvent = {
   next: { tryMs: 500 },
 }
 
-/** A report of the start of these programs, and what it prints. */
+/** A start report for these programs, and everything that it prints. */
 function report(
   labels: readonly string[],
   { json = true, required = {} }: { json?: boolean; required?: Readonly<Record<string, number>> } = {},
@@ -41,7 +41,7 @@ function report(
     required: reported.required,
     on: (label: string, event: ProgramEvent) => reported.onEvent(name(label), event),
     lines: () => printed.stderr.split('\n').slice(0, -1),
-    /** Participants of each `ready`. */
+    /** Participants of each `ready` event. */
     listReady: (): string[][] =>
       events().flatMap(({ event, participants }) => (event === 'ready' ? [participants] : [])),
   }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ConfigError } from '../src/config/config-error.js'
 import { parseConfig } from '../src/config/load.js'
 
-/** Lines of the message for a text on line 3, without the name of the file. */
+/** Lines of the error message for a text on line 3, without the file name. */
 function inSpace(text: string): string[] {
   try {
     parseConfig(`version: 1\nspace: demo\n${text}`, { file: 'space.yaml', env: {} })

@@ -5,7 +5,7 @@ import { formatLocalTime, parseExpiry, parseTime, parseTimeout, parseTimeSpan } 
 import { Conversation, markLines } from '../src/render/conversation.js'
 import { useBerlinTime } from './support/berlin.js'
 
-/** A Friday. */
+/** This day is a Friday. */
 const now = Date.parse('2026-01-02T03:04:05Z')
 useBerlinTime()
 

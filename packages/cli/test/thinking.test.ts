@@ -5,7 +5,7 @@ import { verifies } from '../../../test/verifies.js'
 import { Screen } from '../src/view/screen.js'
 import { ThoughtVisibility } from '../src/view/thinking.js'
 
-/** A gateway that answers when the test says so; `log` has what it was asked for, in order. */
+/** A fake gateway whose responses the test triggers; `log` has the requests, in order. */
 function scripted(...contexts: string[]) {
   const runs: OpenRun[] = contexts.map((context) => ({ context, owner: 'bot', reasoningVisible: true }))
   const waiting: { answer(): void; refuse(error: Error): void }[] = []
@@ -31,7 +31,7 @@ function scripted(...contexts: string[]) {
   })
   return {
     ...{ thinking, runs, waiting, log, happened },
-    /** Answers whatever is asked until nothing is asked any more. */
+    /** Answers requests until there are no more. */
     async settle() {
       for (let turns = 0; turns < 10; turns++) {
         waiting.shift()?.answer()

@@ -147,7 +147,7 @@ test('warns of a token that others may read, and of one that browsers cannot sen
   ])
 })
 
-/** Waits for the others, so that all of them look for the files at once. */
+/** Workers wait for each other, so that all of them look for the files at the same time. */
 const start = `
   const { workerData: { module, directory, ids, gate, count }, parentPort } = require('node:worker_threads')
   import(module).then(({ ensureTokens }) => {

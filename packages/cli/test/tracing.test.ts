@@ -5,12 +5,12 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { receiveTraces } from '../../../test/support/otlp.js'
 import { traceSpaces } from '../src/run/tracing.js'
 
-/** For machines that do much else. */
+/** Generous, for a busy machine. */
 const within = { timeout: 15_000 }
 
 const silent: Logger = { info: () => {}, warn: () => {}, error: () => {} }
 
-/** A gateway that traces what it keeps in these spaces, and a seat in it. */
+/** A gateway that traces these spaces, and a participant in it. */
 async function start(spaces: Parameters<typeof memoryStore>[0], logger = silent) {
   const tracing = await traceSpaces(logger)
   const store = memoryStore(spaces)

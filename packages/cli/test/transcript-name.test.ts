@@ -10,7 +10,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** A transcript of `bot` with one question, of which the envelope `V1StGXR8` came. */
+/** A transcript of `bot` with one answer, which was sent as the envelope `V1StGXR8`. */
 async function keep(): Promise<string> {
   const folder = folderWith()
   const file = await TranscriptFile.open(join(folder, 'bot.db'))

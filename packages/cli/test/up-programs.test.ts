@@ -216,7 +216,7 @@ describe('meup restart', () => {
 })
 
 describe('the control socket', () => {
-  /** Sends a request as any program of this user could. */
+  /** Sends a request to the control socket. */
   async function post(socketPath: string, name: string, body: string) {
     const sent = request({ socketPath, path: `/${name}`, method: 'POST' }).end(body)
     const [response] = (await once(sent, 'response')) as [IncomingMessage]

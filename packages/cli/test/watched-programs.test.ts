@@ -6,12 +6,12 @@ import type { OperatorLog } from '../src/lib/logger.js'
 import { type ProgramAssignment, Supervisor } from '../src/run/supervisor.js'
 import { folderWith } from './support/folder.js'
 
-/** Runs scripts of a folder as `meup up` does, and gathers what they print and what is said of them. */
+/** Runs scripts of a folder as `meup up` does, and collects their output and the log messages about them. */
 function running(files: Readonly<Record<string, string>>, isReplaced = false) {
   const directory = folderWith(files)
   const printed: string[] = []
   const said: string[] = []
-  /** The sessions of programs that have ended. */
+  /** Session ids of programs that have ended. */
   const ended: string[] = []
   const say = (_fields: object, message: string): void => void said.push(message)
   const log: OperatorLog = {
@@ -64,7 +64,7 @@ function running(files: Readonly<Record<string, string>>, isReplaced = false) {
   }
 }
 
-/** Prints and stays. */
+/** A script that prints a text and keeps running. */
 const script = (text: string): string =>
   `console.log(${JSON.stringify(text)}, process.pid); setInterval(() => {}, 1000)`
 
@@ -94,7 +94,7 @@ test('a program that cannot be loaded says so once, and is started by the next s
       (line) => line.startsWith('a ended: exit 1') && line.includes('restarting when its files change'),
     ).length
   for (const times of [1, 2, 3]) {
-    save('a.mjs', 'const =') // Twice unchanged: a save means that it should be tried.
+    save('a.mjs', 'const =') // Saving it unchanged a second and third time restarts it, too.
     await expect.poll(waiting).toBe(times)
     expect(errors()).toBe(times)
   }

@@ -72,7 +72,7 @@ async function open(more: readonly Sent[] = []) {
     if (receipts[0] !== undefined) seqs.set(envelope.id, receipts[0].seq)
   }
   const http = new HttpClient({ ...target, token: testToken('ana') })
-  // Decisions are logged after they are made.
+  // Decisions are logged asynchronously.
   await vi.waitFor(async () => {
     const { envelopes } = await http.readLogPage({ kind: 'system.decision' })
     expect(envelopes).toHaveLength([...story, ...more].length - seqs.size)
@@ -92,7 +92,7 @@ describe('an act is found', () => {
     const { find, seqs } = await open()
     for (const ref of ['delete-old', 'delete-o', `#${seqs.get('delete-old')}`])
       expect(await find(ref)).toEqual(['delete-old'])
-    // Every message has a reason, too.
+    // Not only calls but messages can be explained, too.
     expect(await find('ask-janitor')).toEqual(['ask-janitor'])
   })
 
@@ -124,7 +124,7 @@ describe('an act is found', () => {
     expect(others).toEqual(['done', 'delete-old'])
     expect(await find('OLD deleted')).toEqual(['done'])
     expect(await find('delete_file again')).toEqual([refusal])
-    // A short word may begin an id by chance.
+    // `dele` is searched as a word: as an id prefix it would be too short.
     expect(await find('dele')).toEqual([refusal, 'done', 'delete-old'])
     expect(await find('run')).toContain('delete-old')
     for (const words of ['" OR *', '日本', 'é', 'zz'])

@@ -25,7 +25,7 @@ interface Given {
   readonly files?: Readonly<Record<string, string>>
 }
 
-/** Adds a server; the command is run from the folder of the space. */
+/** Adds a server, from the space's folder. */
 function add(request: Partial<ServerRequest> & Given = {}) {
   const { text = config, files = {}, ...rest } = request
   const directory = folderWith({ 'space.yaml': text, ...files })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { loadConfig } from 'meup'
 
-/** Capabilities in space.yaml by participant: you and the coder come first. */
+/** Capabilities in space.yaml, by participant; the first two participants are you and the coder. */
 const [space] = loadConfig('space.yaml').spaces
 const participants = Object.fromEntries(
   Object.entries(space?.config.participants ?? {}).map(([id, { capabilities }]) => [id, capabilities]),
@@ -14,10 +14,10 @@ test('the coder may read and run the test; what else it does is proposed', async
   await using space = await createTestSpace({ participants })
   const [person, agent] = [await space.join(you), await space.join(coder)]
 
-  /** Has the coder use one of its tools; resolves to what becomes of the call. */
+  /** Calls a tool as the coder; resolves to the kind of envelope that the call leads to. */
   async function use(tool: string, args: object): Promise<string | undefined> {
     const envelopes = person.envelopes()
-    agent.call(`${coder}/${tool}`, args).catch(() => {}) // Nobody answers here.
+    agent.call(`${coder}/${tool}`, args).catch(() => {}) // No one answers the call.
     for await (const { from, kind } of envelopes) if (from === coder) return kind
     return undefined
   }

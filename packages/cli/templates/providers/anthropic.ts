@@ -2,5 +2,5 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 
 const provider = createAnthropic({ apiKey: process.env.MODEL_API_KEY ?? '' })
 
-/** A model of Anthropic. */
+/** A model by Anthropic. */
 export const model = { model: provider('claude-sonnet-4-5') }

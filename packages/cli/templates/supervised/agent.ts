@@ -11,7 +11,7 @@ await space.answer(async (turn) => {
     for (const paper of papers) {
       const move = { source: `inbox/${paper}`, destination: `archive/${paper}` }
       try {
-        // It may not call this, so it proposes it, and waits for a decision.
+        // The agent lacks the capability for this call, so it is proposed; waits for a decision.
         const { approvedBy } = await r.call('files/move_file', move, {
           why: `${turn.from} wants it archived`,
         })

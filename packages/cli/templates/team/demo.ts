@@ -1,4 +1,4 @@
-/** Runs the space, asks for a report, approves what is proposed, prints the file that was written, and ends. */
+/** Runs the space, asks for a report, approves the proposed calls, prints the written file, and exits. */
 import { readFileSync } from 'node:fs'
 import { connect } from '@meup/agent-sdk'
 import { loadConfig, operatorLog, up } from 'meup'

@@ -7,14 +7,14 @@ type Step = (
   ? Deeds
   : never
 
-/** The model of the environment: MODEL at MODEL_BASE_URL, with MODEL_API_KEY. Without one, a script. */
+/** The model named by MODEL, MODEL_BASE_URL and MODEL_API_KEY in the environment; without one, a script. */
 export function model(script: readonly Step[]): AgentOptions {
   const { MODEL, MODEL_BASE_URL: baseURL, MODEL_API_KEY: apiKey } = process.env
   if (MODEL) return { model: MODEL, ...(baseURL && { baseURL }), apiKey }
   return { model: scriptedModel((request, index) => script[index % script.length]?.(request) ?? []) }
 }
 
-/** The last input of the model: a question, or the result of a tool. */
+/** The last input of the model: a question, or a tool result. */
 export function lastText({ prompt }: ModelRequest): string {
   const [part] = [prompt.at(-1)?.content ?? []].flat().slice(-1)
   if (typeof part !== 'object') return part ?? ''

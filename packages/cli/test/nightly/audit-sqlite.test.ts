@@ -14,7 +14,7 @@ import { verifies } from '../../../../test/verifies.js'
 import { readRows } from '../support/exported.js'
 
 const timeout = 120_000
-/** How often an export is killed. */
+/** Number of times that an export is killed. */
 const rounds = times(4, 12)
 
 const config = (storage = '') => `
@@ -41,7 +41,7 @@ async function running(storage = '') {
   return { cwd, gateway, run, think, file, contents: () => readContents(file) }
 }
 
-/** The contents of a file's steps; none if there is no file yet. */
+/** Contents of all steps in the file; empty if it does not exist yet. */
 function readContents(path: string): string[] {
   try {
     const db = new Database(path, { readonly: true, fileMustExist: true })
@@ -55,7 +55,7 @@ function readContents(path: string): string[] {
   }
 }
 
-/** How many steps its turns have. */
+/** The distinct numbers of steps per turn. */
 function stepsOfTurns(path: string): Set<number> {
   if (!existsSync(path)) return new Set()
   const db = new Database(path)

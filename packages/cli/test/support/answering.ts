@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { DialRequest } from '@meup/agent-sdk/internal'
 import { onTestFinished } from 'vitest'
 
-/** Something that answers each request in a gateway's place; an answer that is `undefined` never comes. */
+/** A fake gateway with these responses; if `answer` returns `undefined`, the request stays unanswered. */
 export async function answering(
   answer: (url: URL) => { readonly status?: number; readonly body: unknown } | undefined,
 ): Promise<DialRequest> {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 
-/** Runs the tests of a file in the time zone of Berlin. */
+/** Sets the time zone of a test file to Europe/Berlin. */
 export function useBerlinTime(): void {
   const zone = process.env.TZ
   beforeAll(() => {

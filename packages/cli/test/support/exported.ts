@@ -13,17 +13,17 @@ interface ReplayScreen {
   as(reader: string): { json(path: string): Promise<unknown> }
 }
 
-/** A step as in the HTTP API. */
+/** A step as the HTTP API returns it. */
 export interface ToldStep extends AuditEntry {
   readonly seq: number
   readonly thread_id: string
   readonly turn_number: number | null
 }
 
-/** The target of an export. */
+/** Path for an export. */
 export const exportFile = (): string => join(folderWith(), 'audit.db')
 
-/** Exports the audit of a staged space to a file, as `meup audit export` does, and gives what it said. */
+/** Runs `meup audit export` on a staged space; returns its notices. */
 export async function exportTo(
   path: string,
   { url }: Pick<ReplayScreen, 'url'>,
@@ -40,14 +40,14 @@ export async function exportTo(
   }
 }
 
-/** A file for the rest of the test. */
+/** Opens a database until the end of the test. */
 export function openFile(path: string): Database.Database {
   const db = new Database(path)
   onTestFinished(() => void db.close())
   return db
 }
 
-/** The rows of its tables. */
+/** All turns and steps in the file. */
 export function readRows(path: string) {
   const db = new Database(path, { readonly: true })
   const all = (table: string) => db.prepare(`SELECT * FROM ${table} ORDER BY 1`).all()
@@ -56,12 +56,12 @@ export function readRows(path: string) {
   return rows
 }
 
-/** All steps that a reader may read, the oldest first. */
+/** All steps that a reader may see, oldest first. */
 export async function readSteps({ as }: Pick<ReplayScreen, 'as'>, reader: string): Promise<ToldStep[]> {
   const { steps } = (await as(reader).json('/audit?limit=1000')) as {
     steps: (ToldStep & RightInfo & Pick<AuditStep, 'asked_by' | 'rationale' | 'parameters' | 'redacted_by'>)[]
   }
-  // The columns of the export are those of the first version of the audit log: without rights, rules, askers and arguments.
+  // The export has only the columns of the audit log's first version: no rights, rules, askers or arguments.
   return steps
     .reverse()
     .map(({ allowed_by, approved_by, right, asked_by, rationale, parameters, redacted_by, ...step }) => step)

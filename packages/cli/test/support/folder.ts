@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { type ConfigFile, parseFile } from '../../src/config/load.js'
 
-/** A folder for the rest of the test, with these files in it, each for its owner alone. */
+/** A temporary folder with these files, readable only by their owner; removed after the test. */
 export function folderWith(files: Readonly<Record<string, string | Buffer>> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'meup-cli-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -16,6 +16,6 @@ export function folderWith(files: Readonly<Record<string, string | Buffer>> = {}
   return folder
 }
 
-/** A configuration whose file would lie in this folder. */
+/** Parses a configuration as if its file were in this folder. */
 export const configIn = (folder: string, text: string, env: NodeJS.ProcessEnv = {}): ConfigFile =>
   parseFile(text, { file: join(folder, 'space.yaml'), env })

@@ -4,7 +4,7 @@ import { readRecording } from '../../src/replay/recording.js'
 
 const sha256 = (...parts: Uint8Array[]): Buffer => createHash('sha256').update(Buffer.concat(parts)).digest()
 
-/** Bodies of a log: its opening, then this many chats. */
+/** Bodies of a log's envelopes: its opening, then this many chats. */
 export function bodies(chats: number): string[] {
   const opened = { event: 'opened', space: 'demo', epoch: 'the-epoch' }
   const head = { protocol: 'meup/v0.3', ts: '2026-01-02T03:04:05.678Z' }
@@ -16,7 +16,7 @@ export function bodies(chats: number): string[] {
   ].map((envelope) => JSON.stringify(envelope))
 }
 
-/** An export of these bodies, the first of which has the seq `first`; of some, no more than the leaf. */
+/** An export of these bodies, from the seq `first` on; for seqs in `withheld`, only the hash. */
 export function createExport(all: readonly string[], first = 1, withheld: readonly number[] = []): string {
   const epoch = 'the-epoch'
   const salt = Buffer.alloc(16, 7)
@@ -37,11 +37,11 @@ export function createExport(all: readonly string[], first = 1, withheld: readon
   return [header, ...lines, trailer].map((line) => `${JSON.stringify(line)}\n`).join('')
 }
 
-/** As `watch --json` prints them. */
+/** Plain envelopes, as `watch --json` prints them. */
 export const plain = (all: readonly string[]): string =>
   all.map((body, at) => `{"seq":${at + 1},${body.slice(1)}\n`).join('')
 
-/** The result of reading this text to its end. */
+/** Reads a recording to its end. */
 export async function readText(
   text: string | Uint8Array,
 ): Promise<{ items: RecordedItem[]; end: RecordingExtent | RecordingDamage }> {

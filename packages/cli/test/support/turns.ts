@@ -1,7 +1,7 @@
 import type { TurnInfo } from '@meup/folds'
 import type { AnyEnvelope } from '@meup/protocol'
 
-/** When the envelope with this seq was accepted. */
+/** Timestamp of the envelope with this seq. */
 export const parseTimestamp = (seq: number): string =>
   new Date(Date.parse('2026-01-02T03:04:05Z') + seq).toISOString()
 

@@ -9,7 +9,7 @@ import { verifies } from '../../../../test/verifies.js'
 
 const timeout = 60_000
 
-/** A space in which every question was answered; `run` is what ana types. */
+/** A space in which every question is answered; `run` runs `meup` as ana. */
 async function answered() {
   const { cwd, ben } = await openAsked()
   for (const question of questions) await ben.ask(question)
@@ -104,7 +104,7 @@ test('the trail has the steps that are asked for, oldest first', { timeout }, as
   const { stdout } = await run('audit', 'trail', '--thread', 'bot', '--turn', '3', '--phase', 'thinking')
   expect(stdout).toMatch(/^20\S+Z {2}bot turn 3, asked by ben {2}thinking: I'll look in both places\.\n$/)
 
-  // A missing turn is reported, missing steps are not.
+  // A turn that does not exist is an error; a turn without matching steps is not.
   const turn = (...args: string[]) => run('audit', 'trail', '--thread', 'bot', '--turn', ...args)
   const stderr = 'there is no turn 999 of bot; meup audit trail --thread bot shows those that are\n'
   expect(await turn('999')).toEqual({ code: 1, stdout: '', stderr })

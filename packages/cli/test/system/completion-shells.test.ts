@@ -14,7 +14,7 @@ import { folderWith } from '../support/folder.js'
 
 type Shell = (typeof shells)[number]
 
-/** Programs that press Tab after the line in `$@`: they print candidates, then the milliseconds that it took. */
+/** Shell code that completes the line in `$@`, and prints candidates and the elapsed milliseconds. */
 const tab: Readonly<Record<Shell, string>> = {
   bash: `source "$SCRIPT"
 COMP_WORDS=(meup "$@"); COMP_CWORD=$#; began=\${EPOCHREALTIME/[.,]/}
@@ -35,7 +35,7 @@ set ended (date +%s%N)
 math "floor(($ended - $began) / 1000000)" | string replace -r '$' ' ms'`,
 }
 
-/** A `meup` that has tools. */
+/** A fake `meup` that lists two tools. */
 const fakeMeup = `#!/bin/sh
 echo "$*" >> asked
 printf '%s\\n' files/echo 'files/$(touch pwned)'
@@ -46,7 +46,7 @@ interface Tab {
   readonly ms: number
 }
 
-/** The candidates without what they are for, that begin with the last word. */
+/** Candidates without their descriptions that begin with the last word. */
 function press(shell: Shell, program: string, cwd: string, words: readonly string[]): Tab {
   const bin = folderWith({ meup: fakeMeup, script: completionScript(createProgram(), shell) })
   chmodSync(join(bin, 'meup'), 0o755)

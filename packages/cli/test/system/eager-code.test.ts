@@ -5,7 +5,7 @@ import { repositoryRoot } from '../../../../test/support/files.js'
 
 const folder = join(repositoryRoot, 'packages/cli/dist/program')
 
-/** The code that a file of the program loads before it runs. */
+/** Static imports of a file, transitively, with their code. */
 function readEager(file: string, seen = new Map<string, string>()): ReadonlyMap<string, string> {
   if (seen.has(file)) return seen
   const code = readFileSync(join(folder, file), 'utf8')

@@ -4,14 +4,14 @@ import { verifies } from '../../../../test/verifies.js'
 import { answering } from '../support/answering.js'
 import { createTurn, envelope } from '../support/turns.js'
 
-/** Special properties of some turns: without tools, without its first envelopes, still running. */
+/** Fields of special turns: two without tools, one of them truncated, and one that is running. */
 const special: Readonly<Record<number, object>> = {
   5: { tool_calls: [], reasoning: null },
   6: { tool_calls: [], reasoning: null, truncated: true },
   12: { state: 'running' },
 }
 
-/** `meup reasoning …` with a gateway that has 12 turns of `bot`, the last of which is running, and returns 5 at a time. */
+/** Runs `meup reasoning` with a fake gateway: 12 turns of `bot`, the last one running, up to 5 per page. */
 async function reasoning(...args: string[]) {
   const turns = Array.from({ length: 12 }, (_, at) => createTurn(at + 1, special[at + 1]))
   const { url } = await answering(({ pathname, searchParams }) => {

@@ -9,7 +9,7 @@ import { commandExamples, listLeaves } from '../../src/command-help.js'
 import { jsonOutputs, withoutJson } from '../../src/json-outputs.js'
 import { createProgram } from '../../src/program.js'
 
-/** Why a line is not run here, and the test that runs it. */
+/** Lines that are not run here, with the reason and the test that runs them. */
 const notRun: Readonly<Record<string, readonly [why: string, test: string]>> = {
   'meup audit verify demo.jsonl --head 120:1f00…': ['names a head', 'test/scenarios/audit.test.ts'],
   'meup watch --kind chat.delta --json': ['needs an answer in parts', 'test/scenarios/live-answers.test.ts'],
@@ -19,7 +19,7 @@ const notRun: Readonly<Record<string, readonly [why: string, test: string]>> = {
   'meup top --as ana': ['draws on a terminal', 'test/scenarios/top.test.ts'],
 }
 
-/** Pages with terminals whose output is compared, too, by the tests that do so. */
+/** Pages whose terminal output is compared as well, by these tests. */
 const terminals: Readonly<Record<string, string>> = {
   'docs/audit.md': 'test/scenarios/why-pages.test.ts',
   'docs/commands.md': 'test/scenarios/commands-page.test.ts',
@@ -28,20 +28,23 @@ const terminals: Readonly<Record<string, string>> = {
   'docs/troubleshooting.md': 'test/nightly/mistakes.test.ts',
 }
 
-/** Lines that go on until they are interrupted. */
+/** Whether a command runs until it is interrupted. */
 const isEndless = (line: string): boolean =>
   /meup (?:-C \S+ )?(?:up(?! -d)|gateway|watch(?!.*--no-follow)|logs.* -f|mcp serve.*--http|audit export .*--follow|replay(?!.*--(?:speed max|into)))/.test(
     line,
   )
 
-/** The folder of a command: that of the running space, ones whose spaces do not run, of which servers are added to one, or an empty one. */
+/**
+ * Folder to run a line in: with the running space, with a space that is not running, with one to which
+ * servers are added, or an empty one.
+ */
 function placeOf(line: string): 'running' | 'idle' | 'extended' | 'empty' {
   if (/meup add\b/.test(line)) return 'extended'
   if (/meup (?:up|gateway|-C \S+ down|down)\b/.test(line)) return 'idle'
   return /meup (?:space )?init\b/.test(line) ? 'empty' : 'running'
 }
 
-/** Lines that are run before another one, so that it has something to do. */
+/** Commands to run before a line, so that it succeeds. */
 const prepared: Readonly<Record<string, string>> = {
   'meup token create ben --show': 'meup token revoke ben',
   'meup token create stranger': 'meup token revoke stranger',
@@ -51,7 +54,7 @@ const prepared: Readonly<Record<string, string>> = {
   'meup -C copy gateway --listen 127.0.0.1:8081': 'cp space.yaml copy/',
 }
 
-/** The participant that proposes the call that a line decides or lists. */
+/** Participant that must make a proposal before a line decides or lists it. */
 function proposerOf(line: string): 'ana' | 'bot' | undefined {
   if (!/proposals (?:\w+ P1|ls)/.test(line)) return undefined
   return /withdraw P1(?! --as)/.test(line) ? 'ana' : 'bot'
@@ -59,7 +62,7 @@ function proposerOf(line: string): 'ana' | 'bot' | undefined {
 
 interface Line {
   readonly line: string
-  /** The command of an example. */
+  /** Path of the command that the line is an example of. */
   readonly path?: string
 }
 
@@ -67,7 +70,7 @@ const examples: readonly Line[] = Object.entries(commandExamples).flatMap(([path
   examples.map(([line]) => ({ path, line })),
 )
 
-/** The commands of `meup` in blocks of a shell, line by line. */
+/** `meup` commands in shell snippets of the docs, line by line. */
 const documented: readonly Line[] = ['README.md', ...readdirSync(join(repositoryRoot, 'docs')).sort()]
   .map((name) => (name === 'README.md' ? name : `docs/${name}`))
   .filter((page) => page.endsWith('.md'))
@@ -76,7 +79,7 @@ const documented: readonly Line[] = ['README.md', ...readdirSync(join(repository
   .filter((line) => /(?:^|\| |; |&& )(?:pnpm |npx )?meup /.test(line))
   .map((line) => ({ line: line.replace(/\s+#.*$/, '').replace(/\b(?:pnpm|npx) meup/g, 'meup') }))
 
-/** Lines whose JSON is checked in the place of an example, and those of options that change what is printed. */
+/** Lines with `--json` that replace a command's example, or add an option that changes the output. */
 const withJson: readonly Line[] = [
   { path: 'erase', line: `meup erase '#6' --reason "personal data"` },
   { path: 'up -d', line: 'meup up -d' },
@@ -91,7 +94,7 @@ const withJson: readonly Line[] = [
 const addJson = (line: string): string =>
   line.includes(' -- ') ? line.replace(' -- ', ' --json -- ') : `${line} --json`
 
-/** For each command one line that prints JSON; those that have none with `--json`. */
+/** One line with `--json` per command: its example without the option, unless an example already has it. */
 function listJsonLines(): readonly Line[] {
   const isPrinted = new Set(examples.filter(({ line }) => line.includes('--json')).map(({ path }) => path))
   const others = examples.filter(
@@ -107,13 +110,13 @@ function listJsonLines(): readonly Line[] {
   }))
 }
 
-/** Lines that change nothing that another one reads; they are run at the same time as others. */
+/** Whether a line only reads, so that it can run concurrently with others. */
 const isReading = (line: string): boolean =>
   /meup (?:caps ls|doctor|help|man|ps|reasoning|search (?!--tool)|space validate|spaces|stats|transcript (?!replay)|watch .*--no-follow)/.test(
     line,
   ) && !/[|>]/.test(line)
 
-/** Lines that change tokens are first; those that read what others have written, or remove what others read, are later. */
+/** Order of lines: token changes first; lines that need files of others, or erase envelopes, last. */
 const rankOf = (line: string): number =>
   /meup token/.test(line)
     ? -1
@@ -123,7 +126,7 @@ const rankOf = (line: string): number =>
         ? 1
         : 0
 
-/** The lines in an order in which they can be run. */
+/** All lines, without duplicates, in a working order. */
 function listLines(): readonly Line[] {
   const seen = new Set<string>()
   return [...examples, ...documented, ...listJsonLines()]
@@ -157,7 +160,7 @@ class Runner {
     }
   }
 
-  /** Ends what a line has left in the background. */
+  /** Stops background processes that lines have started. */
   async close(): Promise<void> {
     await this.#space.run('meup down', { cwd: this.#idle })
   }
@@ -220,7 +223,7 @@ test('commands of help and docs run as they are written, and print the JSON of d
   expect(problems).toEqual([])
 })
 
-/** `undefined` = not JSON. */
+/** Parses JSON; `undefined` if it is invalid. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -229,7 +232,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Mistakes of a value. Objects of the gateway are checked by its own description. */
+/** Validates a value. Objects of the gateway are validated by its OpenAPI description. */
 function check(schema: object, openApi: object, value: unknown): object[] {
   const ajv = new Ajv({ strict: false, validateFormats: false })
   ajv.addSchema({ $id: 'openapi', ...openApi })
