@@ -1,2 +1,2 @@
-/** Folder of the built page, for the server that delivers it. */
+/** Folder of the built page, to be served by a gateway. */
 export const pageDirectory = new URL('./page/', import.meta.url)

@@ -10,12 +10,12 @@ import { SpacePage } from './view/space-page.js'
 
 const Entrance = lazy(() => import('./view/sign-in.js').then(({ Entrance }) => Entrance))
 
-/** The gateway that served the page. */
+/** Address of the gateway that served the page. */
 const url = location.origin
 
 const codePattern = /^#\/open\/([\w-]{1,128})$/
 
-/** Removes the code from the address and the browser history, and returns it. */
+/** Reads the sign-in code from the URL, and removes it from the URL and the browser history. */
 function consumeCode(): string | undefined {
   if (!location.hash.startsWith('#/open/')) return undefined
   const [, code] = codePattern.exec(location.hash) ?? []
@@ -23,19 +23,19 @@ function consumeCode(): string | undefined {
   return code
 }
 
-/** Read once, before the page is rendered. */
+/** Read before rendering, which may use the URL. */
 const firstCode = consumeCode()
 
-/** The root component: the sign-in, then the space. */
+/** The root component: sign-in, or the space. */
 function App(): VNode {
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
   const [session, setSession] = useState<PageSession | undefined>()
   const [route, setRoute] = useState(() => readRoute(location.hash))
   const [code, setCode] = useState(firstCode)
-  /** The space that was open before a link was followed. */
+  /** The space that was open when the reader followed a sign-in link. */
   const [before, setBefore] = useState<HttpTarget | undefined>()
   const [theme, density, clock] = [useSetting('theme'), useSetting('density'), useSetting('clock')]
-  /** Whether to store the token in the browser. */
+  /** Whether to store the token in the browser, not only in the tab. */
   const keeps = useRef(false)
   const saved = useRef<PageSession | undefined>(undefined)
 
@@ -51,7 +51,7 @@ function App(): VNode {
   const leave = (): void => {
     if (session !== undefined) {
       removeToken(session.place)
-      // A reader whose token was revoked signs in again, and continues with the draft.
+      // If the session has ended, its draft is kept: a reader whose token was revoked may sign in again.
       if (session.stage.at !== 'ended') removeTabState(session.place.space)
     }
     show(undefined)
@@ -86,10 +86,10 @@ function App(): VNode {
     redraw()
   }, [session, clock])
   const { stage } = session ?? {}
-  // At once: an effect that is still pending at a sign-out would store the token again.
+  // A layout effect, because an effect still pending at a sign-out would store the token again.
   useLayoutEffect(() => {
     if (session === undefined || stage === undefined) return
-    // Once, because another tab may sign out.
+    // Saved once per session: saving again would undo a sign-out in another tab.
     if (stage.at === 'live' && saved.current !== session) {
       saved.current = session
       saveToken(session.place, keeps.current)

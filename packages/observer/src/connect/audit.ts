@@ -2,25 +2,28 @@ import { type HttpClient, ProtocolError } from '@meup/agent-sdk/http'
 import { getErrorMessage } from '@meup/protocol'
 import type { BrokenChain, ChainCheck, CheckResult, Log } from '../model/index.js'
 
-/** Progress of checking a log. */
+/** State of the log's verification. */
 type AuditState =
-  /** `isLong`: the check does not start automatically. */
+  /** `isLong`: so much is unchecked that the reader has to start the check. */
   | { readonly at: 'waiting'; readonly isLong: boolean }
   | { readonly at: 'checking' }
   | { readonly at: 'whole' }
   /** `seq`: the first changed envelope; absent if unknown. */
   | { readonly at: 'broken'; readonly problem: string; readonly seq?: number }
-  /** The check failed for another reason. */
+  /** The check failed for a reason other than a changed log. */
   | { readonly at: 'unknown'; readonly problem: string }
 
-/** Milliseconds: between two polls for more envelopes, between two checks, and per slice of work. */
+/** Poll interval for new envelopes, minimum pause between two checks, and duration of a slice of work. */
 const [pollMs, minPauseMs, sliceMs] = [1000, 8000, 10]
-/** Envelopes: checked automatically, and arriving between two polls while history loads. */
+/**
+ * Maximum unchecked envelopes for an automatic check; a poll that finds more new ones than
+ * `maxLoadingEnvelopes` waits until history is loaded.
+ */
 const [maxUnaskedEnvelopes, maxLoadingEnvelopes] = [200_000, 1500]
 
 /**
- * Verifies the hash chain of a space's log in this page, from the gateway's export for its reader, and compares its envelopes
- * with those that were shown. Later envelopes are checked from there on.
+ * Verifies the hash chain of a space's log in this page, from the gateway's export, and compares the export
+ * with the shown envelopes. Later checks continue where the last one ended.
  */
 export class Audit {
   state: AuditState = { at: 'waiting', isLong: false }
@@ -30,11 +33,11 @@ export class Audit {
   #timer: ReturnType<typeof setInterval> | undefined
   #epoch: string | undefined
   #head = 0
-  /** Loaded with the first check, so that the page starts without its code. */
+  /** Imported with the first check, so that the page starts without this code. */
   #chain: ChainCheck | undefined
-  /** When the last check ended. */
+  /** Time at which the last check ended. */
   #last = 0
-  /** Seq of the last envelope at the last look. */
+  /** Seq of the last envelope at the last poll. */
   #polledSeq = 0
   #stopped = new AbortController()
   /** Start of the current slice of work. */
@@ -50,25 +53,25 @@ export class Audit {
     return this.#chain?.checked
   }
 
-  /** Loaded envelopes that are not checked yet. */
+  /** Number of loaded envelopes that are not checked yet. */
   get rest(): number {
     return Math.max(this.#log().last - (this.checked?.head ?? 0), 0)
   }
 
-  /** Checked share, from 0 to 1. */
+  /** Verified share of the log, from 0 to 1. */
   get progress(): number {
     const all = Math.max(this.#head, this.#log().last)
     return all === 0 ? 0 : Math.min(Math.max(this.#chain?.hashes.last ?? 0, 0) / all, 1)
   }
 
-  /** The hexadecimal hash at a seq, as far as verified. */
+  /** The hexadecimal hash of the chain at a seq; `undefined` if not verified. */
   getHash(seq: number): string | undefined {
     const { state, checked } = this
     const wrong = state.at === 'broken' ? (state.seq ?? 0) : Number.POSITIVE_INFINITY
     return seq < wrong && seq <= (checked?.head ?? -1) ? this.#chain?.hashes.get(seq) : undefined
   }
 
-  /** Starts checking in the background. `epoch`, `head`: from the gateway's welcome. */
+  /** Starts to check in the background. `epoch` and `head` come from the gateway's welcome. */
   watch(epoch: string, head: number): void {
     if (epoch !== this.#epoch) {
       this.stop()
@@ -79,7 +82,7 @@ export class Audit {
     this.#timer ??= setInterval(() => this.#poll(), pollMs)
   }
 
-  /** Keeps the result. */
+  /** Stops checking; keeps the result. */
   stop(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
@@ -87,14 +90,14 @@ export class Audit {
     if (this.state.at === 'checking') this.state = { at: 'waiting', isLong: false }
   }
 
-  /** Checks the whole log again. */
+  /** Verifies the whole log again. */
   async recheck(): Promise<void> {
     if (this.state.at === 'checking') return
     this.#chain?.reset()
     await this.check()
   }
 
-  /** Checks the part that was not checked yet. */
+  /** Verifies the part of the log that was not checked yet. */
   async check(): Promise<void> {
     if (this.state.at === 'checking') return
     this.#stopped = new AbortController()
@@ -148,7 +151,7 @@ export class Audit {
     })
   }
 
-  /** Explains an incomplete export: the gateway may have found a gap itself. */
+  /** Explains why an export is incomplete: asks the gateway if it finds the log broken itself. */
   async #explain(error: unknown): Promise<AuditState> {
     const problem = getErrorMessage(error)
     if (error instanceof ProtocolError) return { at: 'unknown', problem }
@@ -167,7 +170,7 @@ export class Audit {
   }
 }
 
-/** Compares the name: the class is loaded with the rest of the check. */
+/** Checks the name, not the class, which is imported lazily. */
 const isBrokenChain = (error: unknown): error is BrokenChain =>
   error instanceof Error && error.name === 'BrokenChain'
 

@@ -1,11 +1,11 @@
 import { hiddenPageMs, requestFrame } from './frames.js'
 
-/** Values per delivery, so that a long replay does not block the page. */
+/** Maximum values per delivery, so that a long replay does not block the page. */
 const maxBatch = 2000
 /** Minimum milliseconds between two deliveries: faster updates cannot be read, and each one redraws the page. */
 const leastMs = 40
 
-/** Batches values: delivers the first with the next frame, and following ones together after a pause. */
+/** Batches values: delivers the first one in the next frame, and further ones together after a pause. */
 export class Batches<Value> {
   readonly #give: (batch: readonly Value[]) => void
   #waiting: Value[] = []
@@ -27,7 +27,7 @@ export class Batches<Value> {
     this.#waiting = []
   }
 
-  /** Resolves when everything added so far has been delivered, without a rest. */
+  /** Resolves when all values added so far are delivered; skips the pauses. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
       this.#drained.push(resolve)

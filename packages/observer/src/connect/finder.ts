@@ -2,14 +2,14 @@ import type { HttpClient, SearchHit, SearchOutcome, SearchPage } from '@meup/age
 import { type Sort, sortKinds } from '../model/index.js'
 import { explainError } from './errors.js'
 
-/** The query. */
+/** A query. */
 export interface Sought {
   readonly text: string
   readonly from?: string | undefined
   readonly sort?: Sort | undefined
   readonly tool?: string | undefined
   readonly outcome?: SearchOutcome | undefined
-  /** Limits the search to events of the last minutes. */
+  /** Only envelopes of the last minutes. */
   readonly minutes?: number | undefined
 }
 
@@ -18,18 +18,18 @@ export const nothingSought: Sought = { text: '' }
 export const isSeeking = ({ text, from, sort, tool, outcome, minutes }: Sought): boolean =>
   text.trim() !== '' || [from, sort, tool, outcome, minutes].some((each) => each !== undefined)
 
-/** Milliseconds after the last key before a search begins. */
+/** Debounce interval of typing. */
 const typingMs = 150
-/** Pages without a hit before the reader is asked whether to continue, and hits per page. */
+/** Pages without a hit before the search pauses, and hits per page. */
 const [maxEmptyPages, pageSize] = [20, 50]
 
-/** Searches the whole log at the gateway, newest first, in parts. */
+/** Searches the whole log at the gateway, newest first, page by page. */
 export class Finder {
   readonly #http: HttpClient
   readonly #onChange: () => void
   sought: Sought = nothingSought
   hits: readonly SearchHit[] = []
-  /** Time of the oldest searched envelope; `null` = none. */
+  /** Time of the oldest envelope searched so far; `null` if none. */
   searchedTo: string | null = null
   isSearching = false
   /** Whether the whole log was searched. */
@@ -44,7 +44,7 @@ export class Finder {
     this.#onChange = onChange
   }
 
-  /** Starts another search. */
+  /** Starts a new search, debounced. */
   find(sought: Sought): void {
     this.stop()
     this.sought = sought
@@ -60,7 +60,7 @@ export class Finder {
     this.#onChange()
   }
 
-  /** Continues to the next hits. */
+  /** Continues the search until there are further hits. */
   goOn(): void {
     if (this.isSearching || this.isWhole) return
     if (this.#pages === undefined) this.find(this.sought)

@@ -1,9 +1,9 @@
-/** Milliseconds between two steps that are only drawn, in a hidden page. */
+/** Interval of steps that only update the display, while the page is hidden. */
 export const hiddenPageMs = 250
-/** Milliseconds between two steps of background work in a hidden page. */
+/** Interval of steps of background work, while the page is hidden. */
 const hiddenFrameMs = 50
 
-/** Runs a callback with the next frame; after `hiddenMs` in a hidden page, which has no frames. */
+/** Runs a callback in the next frame; while the page is hidden, which stops frames, after `hiddenMs`. */
 export function requestFrame(callback: () => void, hiddenMs: number): void {
   if (document.hidden) setTimeout(callback, hiddenMs)
   else requestAnimationFrame(callback)

@@ -1,16 +1,16 @@
 import type { BaseClient } from '@meup/agent-sdk/watch'
 import { explainError } from './errors.js'
 
-/** Milliseconds that a decision about several proposals can be undone. */
+/** Time in which a decision about several proposals can be undone. */
 const undoMs = 6000
 
 /** A decision about several proposals that is not sent yet. */
 interface HeldDecision {
   readonly ids: readonly string[]
   readonly isApproval: boolean
-  /** `19 delete_file approved` */
+  /** Text such as `19 delete_file approved`. */
   readonly label: string
-  /** For rejections: the public reason. */
+  /** Public reason of a rejection. */
   readonly message?: string
 }
 
@@ -21,7 +21,10 @@ interface Decider {
   setNotice(notice: string): void
 }
 
-/** Delays a decision about several proposals while it can be undone. Nothing is sent if the page is closed first. */
+/**
+ * Delays decisions about several proposals, so that they can be undone. A held decision is not sent if the
+ * page is closed.
+ */
 export class HeldDecisions {
   readonly #decider: Decider
   #held: HeldDecision | undefined
@@ -39,7 +42,7 @@ export class HeldDecisions {
     return this.#held?.ids.includes(id) === true
   }
 
-  /** Sends an earlier held decision at once. */
+  /** Holds a decision; sends the previously held one immediately. */
   hold(decision: HeldDecision): void {
     this.#send()
     this.#held = decision

@@ -4,22 +4,22 @@ import type { SpaceModel } from '../model/index.js'
 import { explainError } from './errors.js'
 import { nextFrame } from './frames.js'
 
-/** Latest envelopes of a log that are loaded first, over the socket. */
+/** Number of latest envelopes that are loaded first, over the WebSocket. */
 export const initialTail = 1000
-/** Earlier envelopes that are loaded automatically: some soon, then as many as the page keeps. */
+/** Numbers of earlier envelopes that are loaded automatically, in two steps, up to the page's maximum. */
 const backgroundEnvelopes = [9000, 90_000]
-/** Envelopes that are loaded when the reader scrolls beyond those. */
+/** Number of envelopes loaded when the reader scrolls further back. */
 const envelopesOnDemand = 10_000
 const envelopesPerPage = 1000
-/** Milliseconds per frame for creating rows. */
+/** Milliseconds per frame for merging envelopes. */
 const frameBudgetMs = 8
-/** Envelopes or blocks between two checks of the clock. */
+/** Envelopes or blocks between two time checks. */
 const stepsPerCheck = 20
 
 /** The part of a session that history and subscription use. */
 export interface SessionHandle {
   readonly http: HttpClient
-  /** Replaced when the log is replaced. */
+  /** Current model; a new object if the log is replaced. */
   readonly present: SpaceModel
   readonly client: BaseClient | undefined
   onChange(): void
@@ -33,7 +33,7 @@ export class HistoryLoader {
   /** Whether the start of the log is loaded. */
   isWhole = false
   isLoading = false
-  /** Pending merges, which are sequential. */
+  /** Resolves when the pending merges, which run one after the other, are done. */
   #merging: Promise<void> = Promise.resolve()
   #isFilled = false
   #isOver = false
@@ -42,7 +42,7 @@ export class HistoryLoader {
     this.#session = session
   }
 
-  /** Loads recent history in the background, once, after the first envelopes. */
+  /** Loads recent history in the background. Called after each batch; only the first call has an effect. */
   async fill(): Promise<void> {
     if (this.#isFilled) return
     this.#isFilled = true
@@ -55,7 +55,7 @@ export class HistoryLoader {
     if (!this.isLoading && !this.isWhole) await this.#bring(envelopesOnDemand)
   }
 
-  /** Merges envelopes into the log, a few per frame. */
+  /** Merges envelopes into the log, in steps that fit into frames. */
   merge(envelopes: readonly AnyEnvelope[]): Promise<void> {
     const model = this.#session.present
     this.#merging = this.#merging.then(() => this.#merge(model, envelopes))
@@ -102,7 +102,7 @@ export class HistoryLoader {
   }
 }
 
-/** Reads the part of the log that this participant may see, up to `maxPages`; `isAll`: there is no more. */
+/** Reads up to `maxPages` pages of the log, as visible to this participant; `isAll`: there are no more. */
 export async function loadHistory(
   http: HttpClient,
   query: LogQuery,
@@ -117,7 +117,7 @@ export async function loadHistory(
   return { envelopes, isAll: true }
 }
 
-/** The envelope with this seq. Rejects with `not_found` if this participant may not see it. */
+/** Reads one envelope. Rejects with `not_found` if this participant may not read it. */
 export async function readOne(http: HttpClient, seq: number): Promise<AnyEnvelope> {
   const { envelopes } = await http.readLogPage({ after: seq - 1, before: seq + 1, limit: 1 })
   const [found] = envelopes

@@ -10,11 +10,14 @@ interface Sender {
   readonly onChange: () => void
 }
 
-/** This reader's messages until the log shows them. Unacknowledged ones survive a reload, and are resent unchanged. */
+/**
+ * The reader's messages until they appear in the log. Unacknowledged ones survive a reload, and can be resent
+ * unchanged.
+ */
 export class Outbox {
   readonly #sender: Sender
   #list: readonly Outgoing[]
-  /** Ids of acknowledged messages that are not shown yet. */
+  /** Ids of acknowledged messages that are not in the log yet. */
   readonly #accepted = new Set<string>()
   #isClosed = false
 
@@ -23,7 +26,7 @@ export class Outbox {
     this.#list = loadOutbox(sender.place.space).map((each) => ({ failure: 'not acknowledged', ...each }))
   }
 
-  /** Oldest first. */
+  /** Messages that are not in the log yet, oldest first. */
   get list(): readonly Outgoing[] {
     const { log } = this.#sender.present
     if (this.#list.some(({ id }) => log.get(id) !== undefined))
@@ -37,7 +40,7 @@ export class Outbox {
     this.#post(outgoing)
   }
 
-  /** Resends a message under its id, which the gateway accepts once. */
+  /** Resends a message with the same id, so that the gateway accepts it only once. */
   retry(id: string): void {
     const found = this.#list.find((each) => each.id === id)
     if (found === undefined) return
@@ -51,12 +54,12 @@ export class Outbox {
     this.#sender.onChange()
   }
 
-  /** Acknowledged messages belonged to the replaced log. */
+  /** Drops acknowledged messages: they were in the replaced log. */
   onLogLost(): void {
     this.#set(this.#list.filter(({ id }) => !this.#accepted.has(id)))
   }
 
-  /** Stores nothing from now on: the tab may have another reader when a send fails because the connection was closed. */
+  /** Stops saving to this tab, whose next reader may be another participant when a late send fails. */
   close(): void {
     this.#isClosed = true
   }

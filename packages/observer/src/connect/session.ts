@@ -24,37 +24,37 @@ import { TimeTravel } from './time-travel.js'
 /** State of the connection to the space. */
 type Stage =
   | { readonly at: 'connecting' }
-  /** Missed envelopes are arriving, up to the seq `to`. `isBack`: after a lost connection. */
+  /** Missed envelopes are arriving, up to the seq `to`. `isBack`: the connection was lost before. */
   | { readonly at: 'catching-up'; readonly from: number; readonly to: number; readonly isBack: boolean }
   | { readonly at: 'live' }
-  /** `until`: time of the next attempt, in milliseconds by the local clock. */
+  /** `until`: time of the next attempt, in ms by the local clock. */
   | { readonly at: 'reconnecting'; readonly until: number; readonly reason: string }
   /** `isRefused`: the gateway refuses this token. */
   | { readonly at: 'ended'; readonly reason: string; readonly isRefused: boolean }
 
-/** Maximum number of pages of a tool list. */
+/** Maximum pages of a `tools/list`. */
 const maxToolPages = 20
-/** Milliseconds between two polls of how much the gateway filters out. */
+/** Poll interval for the number of filtered-out envelopes. */
 const suppressedPollMs = 10_000
 
-/** A visit to a space: its connection, its model, and the reader's actions. */
+/** A reader's session in a space: connection, model and actions. */
 export class PageSession implements SessionHandle {
   readonly place: HttpTarget
   readonly http: HttpClient
-  /** The present state of the space. */
+  /** The space as of now. */
   present = new SpaceModel()
-  /** The time that the reader looks at. */
+  /** The moment that is shown: now, or one in the past. */
   readonly time: TimeTravel
-  /** The verified part of the log. */
+  /** Verification of the log. */
   readonly audit: Audit
   stage: Stage = { at: 'connecting' }
-  /** The latest event of the connection. */
+  /** The latest notice about the connection. */
   notice: string | undefined
-  /** Changes with the reader's rights. */
+  /** Incremented whenever the reader's capabilities may have changed. */
   rights = 0
-  /** The parts of open proposals that this reader has seen. */
+  /** Parts of open proposals that the reader has seen. */
   readonly seen = new SeenParts()
-  /** The envelopes that this reader does not want to receive. */
+  /** The reader's filter at the gateway. */
   readonly subscription = new Subscription(this)
   #watcher: BaseClient | undefined
   #isOver = false
@@ -68,16 +68,16 @@ export class PageSession implements SessionHandle {
     this.#history.fill().catch(onError)
   })
   readonly #history = new HistoryLoader(this)
-  /** Pending messages of this reader. */
+  /** The reader's messages that are not in the log yet. */
   readonly outbox: Outbox
-  /** Decisions of this reader that can still be undone. */
+  /** A decision of the reader that can still be undone. */
   readonly held = new HeldDecisions(this)
-  /** The search in the whole log. */
+  /** Search in the whole log. */
   readonly finder: Finder
 
   constructor(place: HttpTarget, onChange: () => void) {
     this.place = place
-    // Without timeout: loading much history may take long, and the page stays usable.
+    // No timeout: loading much history may take long, and the page stays usable meantime.
     this.http = new HttpClient(place, { timeoutMs: Number.POSITIVE_INFINITY })
     this.onChange = onChange
     this.time = new TimeTravel(() => this.present, onChange)
@@ -86,17 +86,17 @@ export class PageSession implements SessionHandle {
     this.audit = new Audit(this.http, () => this.present.log, onChange)
   }
 
-  /** The shown space: the present one, or at the moment that its reader looks at. */
+  /** The shown space: as of now, or of the chosen moment in the past. */
   get model(): SpaceModel {
     return this.time.past ?? this.present
   }
 
-  /** Whether there may be earlier envelopes that are not loaded. */
+  /** Whether earlier envelopes may exist that are not loaded. */
   get hasEarlier(): boolean {
     return !this.#history.isWhole && this.present.log.first > 1
   }
 
-  /** Whether earlier ones are loading. */
+  /** Whether earlier envelopes are being loaded. */
   get isLoading(): boolean {
     return this.#history.isLoading
   }
@@ -119,7 +119,7 @@ export class PageSession implements SessionHandle {
     }
   }
 
-  /** Connects again after the session has ended, and resumes from the last envelope. */
+  /** Reconnects after the session has ended, and resumes after the last envelope. */
   async reconnect(): Promise<void> {
     if (this.stage.at !== 'ended') return
     this.#isOver = false
@@ -128,7 +128,7 @@ export class PageSession implements SessionHandle {
     await this.open()
   }
 
-  /** Makes the pending reconnect attempt now. */
+  /** Makes the scheduled reconnect attempt immediately. */
   retryNow(): void {
     if (this.stage.at === 'reconnecting') this.#watcher?.reconnectNow()
   }
@@ -145,7 +145,7 @@ export class PageSession implements SessionHandle {
     this.#watcher?.close()
   }
 
-  /** Whether the reader's capabilities allow this envelope. */
+  /** Whether the reader's capabilities allow this envelope; `false` until they are compiled. */
   can(draft: Draft): boolean {
     const watcher = this.#watcher
     if (watcher === undefined) return false
@@ -160,12 +160,12 @@ export class PageSession implements SessionHandle {
     return false
   }
 
-  /** The client to act with; `undefined` while disconnected or looking at the past. */
-  /** Whether it was closed, or the gateway has ended it. */
+  /** Whether the session was closed, or ended by the gateway. */
   get isOver(): boolean {
     return this.#isOver
   }
 
+  /** The client to act with; `undefined` while disconnected, or while the past is shown. */
   get client(): BaseClient | undefined {
     const isConnected = this.stage.at === 'live' || this.stage.at === 'catching-up'
     return isConnected && !this.time.isPast ? this.#watcher : undefined
@@ -175,12 +175,12 @@ export class PageSession implements SessionHandle {
     return this.subscription.wanted.detail
   }
 
-  /** Sets how many of others' thoughts are received; after a return to all, fetches the missed ones. */
+  /** Sets how much reasoning of others is received; fetches what was missed if it is more than before. */
   setDetail(detail: Detail): Promise<void> {
     return this.subscription.change({ ...this.subscription.wanted, detail })
   }
 
-  /** Requests a participant's tools; the answer is in the log. */
+  /** Requests a participant's tools, page by page. */
   async askForTools(id: string): Promise<void> {
     const pages = new Pages()
     let asked: object | undefined = {}
@@ -196,7 +196,7 @@ export class PageSession implements SessionHandle {
     return this.#history.loadEarlier()
   }
 
-  /** The first part of the log to request. */
+  /** Start of the replay to request: after the last shown envelope, or the latest ones. */
   #resume(): { readonly tail: number } | { readonly after: number; readonly epoch: string } {
     const { last } = this.present.log
     return last === 0 || this.welcome === undefined
@@ -237,7 +237,7 @@ export class PageSession implements SessionHandle {
     const isReplayed = status === 'live' || to < from || this.present.log.last >= to
     const wasBack = this.stage.at === 'catching-up' && this.stage.isBack
     if (isReplayed) this.#onCaughtUp(Number.POSITIVE_INFINITY)
-    // Envelopes of another log were not missed.
+    // After a replaced log, the replay is not made of missed envelopes.
     const isMissed = (isBack || wasBack) && status !== 'lost'
     this.stage = isReplayed ? { at: 'live' } : { at: 'catching-up', from, to, isBack: isMissed }
     this.subscription.onWelcome(welcome, isBack)
@@ -248,7 +248,7 @@ export class PageSession implements SessionHandle {
     this.onChange()
   }
 
-  /** Everything up to this seq is shown. */
+  /** Called when everything up to this seq is shown. */
   #onCaughtUp(seq: number): void {
     if (this.stage.at !== 'catching-up' || seq < this.stage.to) return
     const { from, to, isBack } = this.stage
@@ -256,7 +256,7 @@ export class PageSession implements SessionHandle {
     if (isBack) this.notice = `replayed ${from}–${to}`
   }
 
-  /** Restarts, because the shown log was replaced. */
+  /** Starts over with a new model, because the log was replaced. */
   #onLogLost(): void {
     this.#batches.clear()
     this.time.toPresent()
@@ -267,12 +267,12 @@ export class PageSession implements SessionHandle {
     this.setNotice('The log that was shown here is gone; this is what the space has now.')
   }
 
-  /** Loads filtered-out envelopes, after those that are arriving over the socket. */
+  /** Loads envelopes that were filtered out, once those arriving over the WebSocket are shown. */
   async fetchMissing(asked: () => LogQuery, isWanted = (_: AnyEnvelope): boolean => true): Promise<void> {
     try {
       await this.#batches.drained()
       const { envelopes } = await loadHistory(this.http, asked())
-      // Envelopes before the loaded ones are loaded on demand, without a gap.
+      // Older envelopes are skipped: loading them here would leave a gap in front of the loaded log.
       const { first } = this.present.log
       await this.#history.merge(envelopes.filter((each) => (each.seq ?? 0) >= first && isWanted(each)))
       this.onChange()
@@ -296,7 +296,7 @@ export class PageSession implements SessionHandle {
   }
 }
 
-/** Connects like a browser, which gets no reason for a failed socket; fetches the reason over HTTP. */
+/** Connects with a browser's WebSocket, which hides the reason of a failure; asks for it over HTTP. */
 const dialAt =
   (http: HttpClient): Dial =>
   async (request, events, signal) => {

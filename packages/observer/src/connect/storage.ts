@@ -2,7 +2,7 @@ import type { HttpTarget } from '@meup/agent-sdk/http'
 import { type BaseClient, freshId } from '@meup/agent-sdk/watch'
 import { type Cut, isCutting, type Level, nothingCut } from '../model/index.js'
 
-/** Storage by key: in the browser, or in this page only if the browser stores nothing, as in some private windows. */
+/** Key-value storage in the browser; in memory if the browser forbids storage, as some private windows do. */
 interface Kept extends Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> {
   entries(): readonly (readonly [key: string, value: string])[]
 }
@@ -29,7 +29,7 @@ function open(name: 'localStorage' | 'sessionStorage'): Kept {
   }
 }
 
-/** Storage of this tab, and of this browser. */
+/** Storage of this tab (`sessionStorage`), and of this browser (`localStorage`). */
 const [tab, browser] = [open('sessionStorage'), open('localStorage')]
 
 /** A setting stored in this browser. */
@@ -44,14 +44,14 @@ const sessionKey = 'meup-session'
 export const loadToken = (space: string): string | undefined =>
   tab.getItem(tokenKey(space)) ?? browser.getItem(tokenKey(space)) ?? undefined
 
-/** Stores a token in this tab; `isKept`: also in this browser, until a sign-out. */
+/** Stores a token for this tab; with `isKept` also in the browser, until the reader signs out. */
 export function saveToken({ space, token }: HttpTarget, isKept = false): void {
   if (token !== undefined) tab.setItem(tokenKey(space), token)
   if (token !== undefined && isKept) browser.setItem(tokenKey(space), token)
   browser.setItem(lastSpace, space)
 }
 
-/** Removes a token from all storage and spaces. The next sign-in is another program. */
+/** Removes a token wherever it is stored, and the session id, so that the next sign-in is a new program. */
 export function removeToken({ token }: HttpTarget): void {
   for (const kept of [tab, browser]) {
     for (const [key, value] of kept.entries())
@@ -60,7 +60,7 @@ export function removeToken({ token }: HttpTarget): void {
   tab.removeItem(sessionKey)
 }
 
-/** Whether this tab, or this browser for this space, uses another token. */
+/** Whether this tab, or this browser for this space, has stored a different token. */
 export function hasOtherToken({ space, token }: { readonly space: string; readonly token: string }): boolean {
   const isOther = (kept: string | null): boolean => kept !== null && kept !== token
   return (
@@ -70,21 +70,21 @@ export function hasOtherToken({ space, token }: { readonly space: string; readon
 }
 export const loadLastSpace = (): string => browser.getItem(lastSpace) ?? ''
 
-/** This tab is one program, across reloads [MEUP-2.14]. */
+/** Session id of this tab, which counts as one program across reloads [MEUP-2.14]. */
 export function loadSession(): string {
   const session = tab.getItem(sessionKey) ?? freshId()
   tab.setItem(sessionKey, session)
   return session
 }
 
-/** The reader's choices, stored per tab like the token. */
+/** View settings of the reader, stored per tab like the token. */
 export interface Choices {
-  /** Participants whose thoughts are not shown. */
+  /** Participants whose thoughts are hidden. */
   readonly muted: readonly string[]
   readonly cut: Cut
-  /** Latest contexts that were folded or unfolded. */
+  /** Contexts that were folded or unfolded most recently. */
   readonly folds: readonly (readonly [context: string, level: Level])[]
-  /** Id of the top line, if not at the live end. */
+  /** Id of the topmost visible line; `undefined` at the live end. */
   readonly top: string | undefined
 }
 
@@ -103,10 +103,10 @@ export function saveChoices(space: string, choices: Choices): void {
   else tab.setItem(choicesKey(space), JSON.stringify(choices))
 }
 
-/** How far a reader has read, and when. */
+/** The last envelope that a reader has read. */
 export interface ReadMark {
   readonly seq: number
-  /** RFC 3339. */
+  /** Time of that envelope, RFC 3339. */
   readonly ts: string
 }
 
@@ -122,7 +122,7 @@ export const saveReadMark = (space: string, participant: string, mark: ReadMark)
 
 const draftKey = (space: string): string => `meup-draft:${space}`
 
-/** The unsent message. It is kept per tab, even if the session ends. */
+/** The unsent message, stored per tab. Survives the end of the session. */
 export const loadDraft = (space: string): string => tab.getItem(draftKey(space)) ?? ''
 
 export function saveDraft(space: string, text: string): void {
@@ -136,16 +136,16 @@ export type MessageDraft = Pick<
   'to' | 'mention' | 'thinkingLevel' | 'correlationId'
 > & { readonly message: string }
 
-/** A message of this reader that the log does not show yet. */
+/** A message of the reader that is not in the log yet. */
 export interface Outgoing extends MessageDraft {
   readonly id: string
-  /** Why it was refused; absent = pending. */
+  /** Reason of the refusal; absent while pending. */
   readonly failure?: string
 }
 
 const outboxKey = (space: string): string => `meup-outbox:${space}`
 
-/** Messages that the gateway has not acknowledged, per tab. */
+/** Unacknowledged messages, stored per tab. */
 export const loadOutbox = (space: string): readonly Outgoing[] =>
   JSON.parse(tab.getItem(outboxKey(space)) ?? '[]') as Outgoing[]
 
@@ -154,7 +154,7 @@ export function saveOutbox(space: string, list: readonly Outgoing[]): void {
   else tab.setItem(outboxKey(space), JSON.stringify(list))
 }
 
-/** Removes this tab's unsent messages and choices: the next reader may be another participant. */
+/** Removes unsent messages and view settings from this tab: its next reader may be another participant. */
 export function removeTabState(space: string): void {
   for (const key of [draftKey(space), outboxKey(space), choicesKey(space)]) tab.removeItem(key)
 }

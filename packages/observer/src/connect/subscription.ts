@@ -3,34 +3,34 @@ import { type Cut, isCutAway, isCutting, nothingCut, toSubscribePayload } from '
 import { explainError } from './errors.js'
 import type { SessionHandle } from './history.js'
 
-/** The envelopes that the gateway filters out at the reader's request, and how they are fetched later [MEUP-9.1]. */
+/** The reader's filter at the gateway; fetches filtered-out envelopes when it is relaxed [MEUP-9.1]. */
 export class Subscription {
   cut: Cut = nothingCut
   #wanted: Cut | undefined
-  /** Settles with the latest change: changes are applied in order. */
+  /** Resolves when the latest change is applied: changes are sequential. */
   #changed: Promise<void> = Promise.resolve()
   readonly #session: SessionHandle
-  /** Last seq before the first filtered-out envelope that may be missing. */
+  /** Envelopes up to this seq are complete; later ones may be filtered out. */
   #wholeUntil = 0
-  /** The gateway's counts when filtering began, and those of earlier connections. */
+  /** The gateway's counts: when filtering began, and totals of earlier connections. */
   #before = { envelopes: 0, bytes: 0 }
   #carried = { envelopes: 0, bytes: 0 }
   #counted = { envelopes: 0, bytes: 0 }
-  /** Envelopes that this reader may not read anyway. */
+  /** Number of missing envelopes that the reader may not read anyway. */
   #notPermitted = 0
 
   constructor(session: SessionHandle) {
     this.#session = session
   }
 
-  /** Envelopes and bytes filtered out since filtering began [MEUP-9.4]. */
+  /** Envelopes and bytes filtered out since the filter was set [MEUP-9.4]. */
   get saved(): { readonly envelopes: number; readonly bytes: number } {
     const sum = (name: 'envelopes' | 'bytes'): number =>
       this.#carried[name] + this.#counted[name] - this.#before[name]
     return { envelopes: sum('envelopes'), bytes: sum('bytes') }
   }
 
-  /** Missing envelopes: unwanted ones, and those for others. */
+  /** Number of missing envelopes: filtered out, and unreadable for this reader. */
   get missing(): { readonly cut: number; readonly notPermitted: number } {
     const missing = this.#session.present.log.missing
     if (!isCutting(this.cut)) return { cut: 0, notPermitted: missing }
@@ -38,16 +38,16 @@ export class Subscription {
     return { cut: missing - notPermitted, notPermitted }
   }
 
-  /** The latest filter that was asked for, which the gateway may not have acknowledged. */
+  /** The requested filter, which the gateway may not have acknowledged yet. */
   get wanted(): Cut {
     return this.#wanted ?? this.cut
   }
 
-  /** Changes the subscription and fetches what is no longer filtered out. Rejects if the gateway refuses. */
+  /** Changes the filter, and fetches envelopes that it no longer excludes. Rejects if the gateway refuses. */
   async change(next: Cut): Promise<void> {
     this.#wanted = next
     const changed = this.#changed.then(() => (this.#wanted === next ? this.#apply(next) : undefined))
-    this.#changed = changed.catch(() => {}) // The caller gets the error.
+    this.#changed = changed.catch(() => {}) // The caller handles the rejection.
     try {
       await changed
     } finally {
@@ -72,7 +72,7 @@ export class Subscription {
     this.#session.onChange()
   }
 
-  /** Subscribes again without a change, to get the counts. */
+  /** Repeats the subscription unchanged: the welcome in response has current counts. */
   async poll(): Promise<void> {
     const client = this.#session.client
     if (client === undefined || !isCutting(this.cut)) return
@@ -83,7 +83,7 @@ export class Subscription {
     }
   }
 
-  /** `isFresh`: a new connection, whose counts start at 0. */
+  /** `isFresh`: this is a new connection, whose counts start at 0. */
   onWelcome({ subscription }: WelcomePayload, isFresh: boolean): void {
     if (isFresh) {
       this.#carried = this.saved
@@ -92,7 +92,7 @@ export class Subscription {
     this.#counted = subscription.suppressed
   }
 
-  /** The log was replaced. */
+  /** Starts over, because the log was replaced. */
   onLogLost(): void {
     this.#begin()
     this.#wholeUntil = 0
@@ -105,7 +105,7 @@ export class Subscription {
     this.#before = this.#counted
   }
 
-  /** Fetches the ends of runs whose conclusions were filtered out. */
+  /** Fetches the ends of runs, if their conclusions were filtered out. */
   async #fetchEnds({ contexts }: WelcomePayload): Promise<void> {
     const open = new Set(contexts.map(({ context }) => context))
     for (const { context } of this.#session.present.unended()) {

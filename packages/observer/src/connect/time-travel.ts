@@ -3,19 +3,19 @@ import { hiddenPageMs, requestFrame } from './frames.js'
 
 /** Playback speeds. */
 export const speeds = [1, 4, 16, 64] as const
-/** Milliseconds per frame for the past while it plays, and while the reader waits. */
+/** Milliseconds of work per frame: during playback, and while the reader waits for a moment. */
 const frameBudgetMs = { playing: 12, seeking: 24 }
-/** Milliseconds between two progress updates. */
+/** Interval of progress updates. */
 const progressEveryMs = 100
 
-/** The moment that the reader looks at: the present, or the past, paused or playing. */
+/** Selects the moment that is shown: now, or one in the past, paused or playing. */
 export class TimeTravel {
   speed: (typeof speeds)[number] = 1
   isPlaying = false
   readonly #present: () => SpaceModel
   readonly #onChange: () => void
   #past: Past | undefined
-  /** Seq of the last envelope when the present was left. */
+  /** Seq of the last envelope when the reader left the present. */
   #left = 0
   #isMoving = false
   /** Time of the last progress update. */
@@ -30,28 +30,28 @@ export class TimeTravel {
     return this.#past !== undefined
   }
 
-  /** The space at that moment; `undefined` in the present, and until computed. */
+  /** The space at the chosen moment; `undefined` in the present, and until it is computed. */
   get past(): SpaceModel | undefined {
     return this.#past?.model
   }
 
-  /** Seq of the last envelope that is, or will be, shown. */
+  /** Seq of the moment that is shown or being computed. */
   get seq(): number {
     return this.#past?.target ?? this.#present().log.last
   }
 
-  /** Progress from 0 to 1 while the moment is computed; 1 = shown. */
+  /** Progress of computing the moment, from 0 to 1. */
   get progress(): number {
     return this.#past === undefined || !this.#isMoving || this.isPlaying ? 1 : this.#past.progress
   }
 
-  /** Envelopes that arrived since the present was left. */
+  /** Number of envelopes that arrived since the reader left the present. */
   get news(): number {
     const { log } = this.#present()
     return this.#past === undefined ? 0 : log.envelopes.length - log.countThrough(this.#left)
   }
 
-  /** Shows the space right after this envelope. */
+  /** Goes to the moment right after this envelope. */
   toMoment(seq: number): void {
     if (this.#present().log.last === 0) return
     if (this.#past === undefined) this.#left = this.#present().log.last
@@ -64,7 +64,7 @@ export class TimeTravel {
     this.toMoment(this.#present().log.first)
   }
 
-  /** Pauses the present; in the past, plays or pauses. */
+  /** In the present, pauses; in the past, plays or pauses. */
   togglePlay(): void {
     if (this.#past === undefined) {
       this.toMoment(this.#present().log.last)
@@ -75,7 +75,6 @@ export class TimeTravel {
     this.#onChange()
   }
 
-  /** Sets the playback speed. */
   setSpeed(speed: number): void {
     this.speed = speeds.find((each) => each === speed) ?? 1
     this.#onChange()
@@ -90,7 +89,7 @@ export class TimeTravel {
     this.#onChange()
   }
 
-  /** Updates the past after earlier envelopes were loaded. */
+  /** Recomputes the past moment after earlier envelopes were loaded. */
   refresh(): void {
     if (this.#past !== undefined) this.#move()
   }

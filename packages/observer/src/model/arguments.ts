@@ -4,19 +4,19 @@ import { nameText } from './text.js'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Listed fields of a call, and characters of each. */
+/** Maximum number of listed arguments, and characters of each. */
 const [maxSettings, maxSettingChars] = [8, 120]
 
-/** Arguments as names and texts. */
+/** Arguments as pairs of name and text. */
 export type Settings = readonly (readonly [name: string, text: string])[]
 
-/** Whether a call has more than its name, arguments and kind. */
+/** Whether a call has fields other than name, arguments and kind. */
 export function hasAsides({ params }: Fields): boolean {
   const { name: _, arguments: __, ...others } = isObject(params) ? params : {}
   return !saysNothing(others)
 }
 
-/** The arguments of a call as names and texts, if those represent them completely and unambiguously. */
+/** Lists a call's arguments as texts; `undefined` if texts would be incomplete or ambiguous. */
 export function readSettings({ params }: Fields): Settings | undefined {
   if (!isObject(params)) return undefined
   const { name, arguments: args } = params
@@ -33,7 +33,10 @@ export function readSettings({ params }: Fields): Settings | undefined {
 
 const maxCommandChars = 1000
 
-/** A prompt sign distinguishes a command line from a number. Hidden blanks or line breaks are shown as JSON. */
+/**
+ * Whether a command can be shown as text, behind a prompt sign, which distinguishes it from a number. Hidden
+ * blanks or line breaks need JSON.
+ */
 const isPlainCommand = (value: unknown): boolean =>
   typeof value === 'string' &&
   value.length <= maxCommandChars &&
@@ -44,9 +47,9 @@ const isPlainCommand = (value: unknown): boolean =>
 
 const isPlainName = (name: string): boolean => /^[\w-]{1,40}$/.test(name)
 
-/** Whether it is a number, or a text that cannot be mistaken for another value. */
+/** Whether a value can be shown as text: a number, or a text that cannot be mistaken for another value. */
 function isPlainValue(value: unknown): boolean {
-  // Other numbers were rounded to doubles, and may differ from those sent.
+  // Larger integers and fractions may differ from the text that was sent, because JSON.parse rounds them.
   if (typeof value !== 'string') return Number.isSafeInteger(value) || typeof value === 'boolean'
   const isOther = /^(?:[-+.\d].*|true|false|null|undefined)?$/i.test(value)
   return (

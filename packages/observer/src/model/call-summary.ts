@@ -4,24 +4,24 @@ import { countText, nameText, noRedaction } from './text.js'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The effect of a call, for known tools of coding agents. */
+/** A call in a few words, for known tools of coding agents. */
 export interface CallSummary {
   readonly sort: 'edit' | 'run' | 'read' | 'search' | 'other'
-  /** `Edit`; `undefined`: the name of the tool suffices. */
+  /** Verb such as `Edit`; `undefined` if the tool's name suffices. */
   readonly verb: string | undefined
-  /** The file, command or query; `''` = unknown. */
+  /** The file, command or query; `''` if unknown. */
   readonly object: string
-  /** Added and removed lines, if known. */
+  /** Numbers of added and removed lines, if known. */
   readonly added?: number
   readonly removed?: number
 }
 
-/** Characters of a command or arguments on one line. */
+/** Maximum characters of a command or arguments. */
 const maxObjectChars = 200
 
 const summaries = new WeakMap<object, CallSummary>()
 
-/** `payload`: of a request or proposal. */
+/** Summarizes the payload of a request or proposal. */
 export function summarizeCall(payload: Fields): CallSummary {
   const summary = summaries.get(payload) ?? readCall(payload)
   summaries.set(payload, summary)
@@ -54,10 +54,10 @@ function readCall(payload: Fields): CallSummary {
   return { sort: 'other', verb: undefined, object: onLine(listArguments(args)) }
 }
 
-/** Listed arguments, and characters of each. */
+/** Maximum number of listed arguments, and characters of each. */
 const [maxArguments, maxArgumentChars] = [8, 80]
 
-/** `version 1.4.2, notes […]`; for a single argument only its value. */
+/** Lists arguments, such as `version 1.4.2, notes […]`; a single one by its value only. */
 function listArguments(args: unknown): string {
   if (!isObject(args)) return ''
   const entries = Object.entries(args).slice(0, maxArguments)
@@ -74,7 +74,7 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 const onLine = (text: string): string => onOneLine(cut(text, maxObjectChars))
 const capitalized = (verb: string): string => verb.charAt(0).toUpperCase() + verb.slice(1)
 
-/** The kind that coding agents add to a call. */
+/** The kind of call, as ACP agents report it in `_meta`. */
 function getKind({ params }: Fields): unknown {
   const meta = isObject(params) ? params._meta : undefined
   return isObject(meta) ? meta.kind : undefined
@@ -87,7 +87,7 @@ const searchFields = ['pattern', 'query', 'regex', 'glob', 'q']
 /** The last part of a path, which identifies the file. */
 const baseName = (path: string): string => /[^/\\]+[/\\]?$/.exec(path)?.[0] ?? path
 
-/** `edited 1 file, ran 2 commands, read 3 files`; `''` without calls. */
+/** Summarizes calls, such as `edited 1 file, ran 2 commands, read 3 files`; `''` without calls. */
 export function summarizeCalls(payloads: readonly Fields[]): string {
   const summaries = payloads.map(summarizeCall)
   const count = (sort: CallSummary['sort']): number => summaries.filter((each) => each.sort === sort).length

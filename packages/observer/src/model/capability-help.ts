@@ -12,9 +12,12 @@ import { dateText } from './text.js'
 
 export { explainCapability }
 
-/** The right that let a request pass, such as `by ana's grant until 2 Jan 2026, 18:00`; `undefined` = not logged. */
+/**
+ * The capability that allowed a request, such as `by ana's grant until 2 Jan 2026, 18:00`; `undefined` if it
+ * is not in the log.
+ */
 export function explainRight(request: Envelope, rights: RightSources): string | undefined {
-  // A truncated request may match other capabilities than the complete one.
+  // Truncated arguments might match other capabilities than the complete ones.
   const isWhole = getFullSize(request) === undefined
   const sources = {
     find: (id: string) => rights.find(id),
@@ -24,7 +27,7 @@ export function explainRight(request: Envelope, rights: RightSources): string | 
   return right && rightText(right)
 }
 
-/** Warnings about capabilities, one per line; none while one of them is incomplete. */
+/** Warnings about capabilities, written one per line; none while a line is incomplete. */
 export function findWarnings(text: string, participants: readonly string[]): string[] {
   try {
     return findCapabilityWarnings(readCapabilities(text), participants)

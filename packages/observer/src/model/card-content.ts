@@ -2,33 +2,33 @@ import { Bounded, exactText, type ProposedCall, spellOut } from '@meup/folds'
 import { hasAsides, readSettings, type Settings } from './arguments.js'
 import { type Change, describeChange } from './change.js'
 
-/** Characters of the exact text, and lines of a change, that a card shows at once. */
+/** Maximum characters of the JSON, and maximum lines of a change, that a card shows at first. */
 const maxExactChars = 16_000
 const maxChangeLines = 200
-/** Characters of a tool's name on a card. */
+/** Maximum characters of a tool name for a card without the JSON. */
 const maxToolChars = 200
 
 const fitsCard = ({ lines }: Change): boolean => lines.length <= maxChangeLines
 
-/** A box of a card with a part of the request. */
+/** A box of a card, which shows the request or part of it. */
 export type CardPart = 'change' | 'settings' | 'exact'
 
-/** A request in the form for a card. */
+/** How a card shows a request. */
 export interface ProposalSummary {
   readonly change: Change | undefined
   readonly settings: Settings | undefined
-  /** Whether the change or the settings represent the complete request, so that the JSON may be folded. */
+  /** Whether the change or the settings show the complete request, so that the JSON may be collapsed. */
   readonly isAll: boolean
-  /** Boxes that have to be scrolled to the end before approval. */
+  /** Boxes that the reader must scroll to the end before approval. */
   readonly needed: readonly CardPart[]
 }
 
-/** `payload`: of a request or proposal. */
+/** Summarizes the payload of a request or proposal. */
 export function summarizeProposal(payload: Readonly<Record<string, unknown>>): ProposalSummary {
   const change = describeChange(payload)
   const settings = change === undefined ? readSettings(payload) : undefined
   const { name } = (payload.params ?? {}) as { readonly name?: unknown }
-  // A disguised or long name could pass for another tool, so the exact JSON is needed.
+  // A disguised or long name could be mistaken for another tool, so the exact JSON is shown.
   const isPlainCall =
     payload.method === 'tools/call' &&
     typeof name === 'string' &&
@@ -49,15 +49,18 @@ export function summarizeProposal(payload: Readonly<Record<string, unknown>>): P
 export interface CardContent extends ProposalSummary {
   /** The exact JSON, with invisible characters escaped. */
   readonly exact: string
-  /** UTF-16 units of the complete request. */
+  /** Characters (UTF-16 units) of the complete request. */
   readonly chars: number
-  /** Whether the card shows the complete request, as change, settings or JSON: only then it can be approved. */
+  /**
+   * Whether the card shows the complete request, as change, settings or JSON. Otherwise it cannot be
+   * approved.
+   */
   readonly isApprovable: boolean
-  /** Whether a part is cut until the reader requests all of it. */
+  /** Whether a box is truncated until the reader asks for all of it. */
   readonly isCut: boolean
 }
 
-/** `showsAll`: the reader has requested the complete text. */
+/** `showsAll`: the reader has asked for the complete request. */
 export function describeCard(
   payload: Readonly<Record<string, unknown>>,
   call: ProposedCall,
@@ -76,16 +79,19 @@ export function describeCard(
   }
 }
 
-/** Remembered proposals. */
+/** Maximum number of remembered proposals. */
 const maxProposals = 10_000
 
-/** The parts of each proposal that this reader has seen, in any view. A changed length counts as unseen. */
+/**
+ * Which boxes of each proposal the reader has seen, in any view. If the request's length changes, they count
+ * as unseen.
+ */
 export class SeenParts {
   readonly #seen = new Bounded<ReadonlySet<string>>(maxProposals)
 
   /**
-   * Records that a part was drawn completely, with its end in view. `chars`: of the complete request. Returns whether that is
-   * new.
+   * Records that a box was shown to its end. `chars`: length of the complete request. Returns `true` if that
+   * is new.
    */
   add(proposal: string, part: CardPart, chars: number): boolean {
     const seen = this.#seen.get(proposal) ?? new Set()

@@ -5,7 +5,9 @@ import { countText, nameText } from './text.js'
 export interface DiffLine {
   readonly sign: '+' | '-' | ' ' | '@'
   readonly text: string
-  /** Its number in its file, from 1: of what is taken out, in the file as it was. Absent where the place in the file is not known. */
+  /**
+   * Line number in the file, from 1; for a removed line, in the old file. Absent if the position is unknown.
+   */
   readonly line?: number
 }
 
@@ -14,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>
 export const isDiff = /^(?:diff --git |--- .*\n\+\+\+ |@@ -\d+(?:,\d+)? \+\d+)/
 const hunk = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
 
-/** Numbers the lines of a diff one after the other, from these on. */
+/** Numbers consecutive lines of a diff, starting at these old and new line numbers. */
 function createCounter(old: number, now: number): (line: DiffLine) => DiffLine {
   let [before, after] = [old, now]
   return (line) => {
@@ -25,7 +27,9 @@ function createCounter(old: number, now: number): (line: DiffLine) => DiffLine {
   }
 }
 
-/** The lines of a unified diff. Only lines counted by its hunks are changes; others stay unchanged. */
+/**
+ * Parses a unified diff. Lines beyond the counts of their hunk are not changes; they are shown as they are.
+ */
 export function readDiff(text: string): DiffLine[] {
   let [old, now] = [0, 0]
   let next = createCounter(1, 1)
@@ -50,17 +54,17 @@ export function readDiff(text: string): DiffLine[] {
 
 /** A change that a call would make, or has made. */
 export interface Change {
-  /** `edit report.txt, 2 lines` */
+  /** Example: `edit report.txt, 2 lines` */
   readonly sentence: string
-  /** `edit`, and `report.txt` */
+  /** Verb and file name: `edit`, `report.txt`. */
   readonly verb: string
   readonly name: string
   readonly lines: readonly DiffLine[]
-  /** Whether this is the complete request: no other field, nothing cut, and nothing invisible. */
+  /** Whether the change shows the complete request: no other fields, nothing truncated or invisible. */
   readonly isAll: boolean
 }
 
-/** A change, with the argument fields that it shows completely. */
+/** A change, with the names of argument fields that it shows completely. */
 interface Found extends Pick<Change, 'sentence' | 'verb' | 'name' | 'lines'> {
   readonly fields: readonly string[]
 }
@@ -76,7 +80,10 @@ const fieldNames = {
 } as const
 type FieldUse = keyof typeof fieldNames
 
-/** Field and text per purpose; `undefined` if two fields have the same purpose, because it is unclear which one counts. */
+/**
+ * Finds the field for each purpose; `undefined` if two fields have the same purpose, because it is unclear
+ * which one the tool uses.
+ */
 function readFields(
   args: Fields,
 ): Partial<Record<FieldUse, readonly [name: string, text: string]>> | undefined {
@@ -90,24 +97,27 @@ function readFields(
   return read
 }
 
-/** The path in the arguments. */
+/** The file path in a call's arguments. */
 export const getPath = (args: unknown): string | undefined =>
   isObject(args) ? readFields(args)?.path?.[1] : undefined
 
 const changes = new WeakMap<object, Change | undefined>()
 
-/** The change that a call makes, if its arguments are those of known file tools. `payload`: of a request or proposal. */
+/**
+ * Describes the change that a call makes, if it has the arguments of a known file tool. `payload`: of a
+ * request or proposal.
+ */
 export function describeChange(payload: Fields): Change | undefined {
   if (!changes.has(payload)) changes.set(payload, readChange(payload))
   return changes.get(payload)
 }
 
-/** Kinds of calls, as added by coding agents. */
+/** Kinds of calls in ACP. */
 const callKinds: ReadonlySet<unknown> = new Set(
   'read edit delete move search execute think fetch switch_mode other'.split(' '),
 )
 
-/** Whether there is nothing to show except name, arguments and kind. */
+/** Whether `params` have no fields beyond name, arguments and kind. */
 export function saysNothing({ _meta, ...others }: Fields): boolean {
   if (Object.keys(others).length > 0) return false
   return (
@@ -162,7 +172,7 @@ function findChange(
   }
   if (before !== undefined && after !== undefined)
     return describeLines(verb, name, compare(before[1], after[1]).map(withoutNumber), [before[0], after[0]])
-  // A patch may name other files, so it is shown in addition to the JSON.
+  // A patch may name other files than `path`, so it does not replace the JSON.
   if (patch !== undefined)
     return isDiff.test(patch[1]) ? describeLines(verb, name, readDiff(patch[1]), []) : undefined
   if (whole !== undefined) {
@@ -181,10 +191,12 @@ function findChange(
 
 const diffFields: ReadonlySet<string> = new Set(['path', 'oldText', 'newText', 'deleted'])
 
-/** Whether the file was deleted. */
+/** Whether the diff deletes its file. */
 const isDeletion = ({ deleted, newText }: Fields): boolean => deleted === true && newText === ''
 
-/** Old and new contents of files, each below its path; `undefined` = not such diffs. */
+/**
+ * Diffs of files as ACP agents report them, each under its path; `undefined` if the value is something else.
+ */
 export function readDiffs(diffs: unknown): DiffLine[] | undefined {
   if (!Array.isArray(diffs) || diffs.length === 0) return undefined
   const compare = createComparison()
@@ -199,11 +211,11 @@ export function readDiffs(diffs: unknown): DiffLine[] | undefined {
   return files.every((lines) => lines !== undefined) ? files.flat() : undefined
 }
 
-/** The position of a replaced text in its file is unknown. */
+/** Removes the line number: the position of a replaced text in its file is unknown. */
 const withoutNumber = (line: DiffLine): DiffLine =>
   line === elision ? line : { sign: line.sign, text: line.text }
 
-/** Replaced texts, if every edit is a replacement without other fields. */
+/** Replacements, if each edit consists of an old and a new text only. */
 function readEdits(edits: unknown, compare: ReturnType<typeof createComparison>): DiffLine[][] | undefined {
   if (!Array.isArray(edits) || edits.length === 0) return undefined
   const diffs = edits.map((edit) => {
@@ -225,7 +237,7 @@ function describeLines(
   return { sentence: `${verb} ${name}, ${changed}`, verb, name, lines, fields }
 }
 
-/** `edit` for `edit_file`; `edit_and_push` unchanged. */
+/** Verb from a tool's name: `edit` for `edit_file`, but `edit_and_push` unchanged. */
 const verbOf = (tool: string): string =>
   /^(edit|write|create|delete|remove|move|rename|append)(?:[_-]?(?:text[_-]?)?(?:files?|text|director(?:y|ies)|folder))?$/i
     .exec(tool)?.[1]
@@ -234,7 +246,7 @@ const verbOf = (tool: string): string =>
 const joinDiffs = (diffs: readonly (readonly DiffLine[])[]): DiffLine[] =>
   diffs.flatMap((lines, at) => (at === 0 ? lines : [{ sign: '@' as const, text: '⋮' }, ...lines]))
 
-/** Milliseconds for all comparisons together; the rest is shown as removed and added. */
+/** Time limit of all comparisons together; after it, texts are shown as removed and added. */
 const compareMs = 100
 
 /** Compares texts line by line within a shared time limit. */
@@ -258,15 +270,15 @@ function compareLines(before: string, after: string, timeout: number): DiffLine[
   return withoutFarLines(lines.map(createCounter(1, 1)))
 }
 
-/** A placeholder for omitted lines. */
+/** Placeholder for omitted unchanged lines. */
 const elision: DiffLine = { sign: '@', text: '…' }
 
 const isElided = (lines: readonly DiffLine[]): boolean => lines.includes(elision)
 
-/** Context lines around a change. */
+/** Number of context lines around a change. */
 const aroundLines = 3
 
-/** Omits long unchanged stretches. */
+/** Omits unchanged lines far from any change. */
 function withoutFarLines(lines: readonly DiffLine[]): DiffLine[] {
   const isNear = lines.map(() => false)
   for (const [at, { sign }] of lines.entries()) {

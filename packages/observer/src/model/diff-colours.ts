@@ -2,13 +2,16 @@ import type { DiffLine } from './change.js'
 import type { WordPiece } from './diff-words.js'
 import { languageOf } from './languages.js'
 
-/** A piece of highlighted code. `kind`: its classes. */
+/** A token of highlighted code; `kind`: its CSS classes. */
 export interface CodeToken {
   readonly text: string
   readonly kind: string
 }
 
-/** Highlighted lines of a diff. Old and new text are read separately, since only each of them is valid code. */
+/**
+ * Highlights the lines of a diff. Old and new text are parsed separately, because only each of them is valid
+ * code.
+ */
 export function colourLines(
   lines: readonly DiffLine[],
   path: string | undefined,
@@ -53,7 +56,7 @@ function splitLines(tokens: readonly CodeToken[]): readonly (readonly CodeToken[
   return lines
 }
 
-/** The tokens of a line, cut where words of it begin or cease to differ. */
+/** Splits a line's tokens where changed words begin or end. */
 export function cutTokens(
   tokens: readonly CodeToken[] | undefined,
   pieces: readonly WordPiece[],

@@ -1,20 +1,20 @@
 import { diffArrays } from 'diff'
 import type { DiffLine } from './change.js'
 
-/** A piece of a line; `isChanged`: the line that it is compared with has another one. */
+/** A piece of a line; `isChanged`: it differs in the compared line. */
 export interface WordPiece {
   readonly text: string
   readonly isChanged: boolean
 }
 
-/** Characters of a line that is compared word by word, and lines of one change. */
+/** Longer lines, and changes of more lines, are not compared word by word. */
 const [maxLineChars, maxLines] = [400, 20]
-/** Lines that have less than this part in common are other lines. */
+/** Minimum share of common text; below it, a line counts as replaced rather than changed. */
 const minCommon = 0.3
 
 const splitWords = (text: string): string[] => text.match(/[\p{L}\p{N}_]+|\s+|./gu) ?? []
 
-/** The pieces of lines that take the place of others, by the line; other lines have none. */
+/** Marks changed words of each line that replaces another one; no entry for other lines. */
 export function markWords(lines: readonly DiffLine[]): ReadonlyMap<DiffLine, readonly WordPiece[]> {
   const pieces = new Map<DiffLine, readonly WordPiece[]>()
   for (let at = 0; at < lines.length; at++) {

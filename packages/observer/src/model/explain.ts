@@ -5,10 +5,10 @@ import type { Log } from './log/log.js'
 import type { SpaceModel } from './space-model.js'
 import { noRedaction } from './text.js'
 
-/** Characters of cached explanations: enough for the open proposals. */
+/** Maximum characters of cached explanations: enough for the open proposals. */
 const maxExplainedChars = 8e6
 
-/** Cached explanations until further envelopes are loaded: later envelopes do not change them. */
+/** Explanations by loaded log: later envelopes do not change them, but earlier ones loaded later do. */
 const explained = new WeakMap<readonly Envelope[], Bounded<Why>>()
 const grants = new WeakMap<Log, GrantIndex>()
 
@@ -17,7 +17,7 @@ const createExplained = (): Bounded<Why> =>
     steps.reduce((sum, { text }) => sum + 200 + text.length, 500),
   )
 
-/** The steps that led to an envelope, as far as loaded. */
+/** Explains an envelope: the steps that led to it, as far as they are loaded. */
 export function explainEnvelope({ log }: SpaceModel, id: string): Why | undefined {
   const known = explained.get(log.envelopes) ?? createExplained()
   explained.set(log.envelopes, known)

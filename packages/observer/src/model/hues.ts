@@ -1,10 +1,13 @@
 import { hashToBucket } from './text.js'
 
-/** Number of distinguishable colours. */
+/** Number of hues that can be told apart. */
 const count = 12
 const taken = new Map<string, number>()
 
-/** The hue of a participant in degrees: stable while the page is open, and unique while there are enough. */
+/**
+ * The hue of a participant, in degrees: stable while the page is open, and unique as long as there are
+ * enough.
+ */
 export function hueOf(id: string): number {
   const known = taken.get(id)
   if (known !== undefined) return (known * 360) / count
@@ -17,7 +20,7 @@ export function hueOf(id: string): number {
   return (free * 360) / count
 }
 
-/** `SA` for `security-agent`, `AN` for `ana`. */
+/** Initials, such as `SA` for `security-agent` and `AN` for `ana`. */
 export function initialsOf(id: string): string {
   const [first = '', second] = id.split(/[^\p{L}\p{N}]+/u).filter((part) => part !== '')
   const letters = second === undefined ? [...first].slice(0, 2) : [[...first][0], [...second][0]]

@@ -3,21 +3,21 @@ import { explainEnvelope } from './explain.js'
 import type { SpaceModel } from './space-model.js'
 import { nameText } from './text.js'
 
-/** A reason to look twice at a proposal. */
+/** A reason to examine a proposal closely. */
 export interface Caution {
   readonly kind: 'effect' | 'first' | 'outside'
   readonly label: string
   readonly why: string
-  /** The envelope that it is about. */
+  /** Id of the envelope that the caution refers to. */
   readonly id?: string
 }
 
-/** An open proposal with the information for deciding it. */
+/** An open proposal, with information for the decision. */
 export interface Waiting {
   readonly proposal: ProposalView
   readonly risk: Risk
   readonly marks: readonly Caution[]
-  /** The steps that led to it; `undefined` = not loaded. */
+  /** The steps that led to the proposal; `undefined` if they are not loaded. */
   readonly origin: Why | undefined
 }
 
@@ -28,7 +28,7 @@ const riskLabels: Readonly<Record<Risk['level'], string>> = {
   reads: 'reads only',
 }
 
-/** Facts about a proposal, for its decision. */
+/** Collects what a reader should know before deciding a proposal. */
 export function judge(model: SpaceModel, proposal: ProposalView): Waiting {
   const { id, source, tool, parameters } = proposal
   const effects = (source.to ?? []).map((owner) => model.tools.get(owner, tool)?.effect ?? 'unknown')
@@ -57,7 +57,7 @@ interface Assessed {
   readonly risk: Risk
 }
 
-/** Keyed by the arguments of the call; recomputed only if the tool's annotations change. */
+/** Cached risks, by the arguments object of the call; recomputed if the tool's annotations change. */
 const assessments = new WeakMap<object, Assessed>()
 
 function assess(call: Parameters<typeof assessRisk>[0]): Risk {
@@ -71,10 +71,10 @@ function assess(call: Parameters<typeof assessRisk>[0]): Risk {
   return risk
 }
 
-/** Likenesses of approved proposals: participant, tool and kind of arguments; and how many proposals they are of. */
+/** Keys of approved proposals, by `likenessOf`; `count`: number of proposals included. */
 const approvals = new WeakMap<readonly ProposalView[], { count: number; readonly likenesses: Set<string> }>()
 
-/** Whether a call of this participant to this tool, with similar arguments, was approved before. */
+/** Whether a similar call was approved before: same participant and tool, similar arguments. */
 function wasApproved(approved: readonly ProposalView[], proposal: ProposalView): boolean {
   const known = approvals.get(approved) ?? { count: 0, likenesses: new Set() }
   approvals.set(approved, known)
@@ -85,11 +85,11 @@ function wasApproved(approved: readonly ProposalView[], proposal: ProposalView):
   return known.likenesses.has(likenessOf(proposal))
 }
 
-/** Equal for similar proposals. */
+/** A key that is equal for similar proposals. */
 const likenessOf = ({ source, tool, parameters }: ProposalView): string =>
   getLikeness({ from: source.from, to: source.to, tool, parameters })
 
-/** Proposals with what there is to know about each: destructive ones first, then those with most marks, then the oldest. */
+/** Sorts proposals: destructive ones first, then those with most cautions, then the oldest. */
 export const sortWaiting = (model: SpaceModel, proposals: readonly ProposalView[]): Waiting[] =>
   proposals
     .map((proposal) => judge(model, proposal))

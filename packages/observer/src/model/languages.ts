@@ -4,6 +4,6 @@ const languages: Readonly<Record<string, string>> = {
   ...{ yaml: 'yaml', yml: 'yaml', html: 'xml', xml: 'xml', md: 'markdown', c: 'c', h: 'c', cpp: 'cpp' },
 }
 
-/** The language of a file, by the ending of its path. */
+/** The language of a file, by the extension of its path. */
 export const languageOf = (path: string | undefined): string | undefined =>
   languages[/\.(\w{1,5})(?: \(deleted\))?$/.exec(path ?? '')?.[1]?.toLowerCase() ?? '']

@@ -1,21 +1,21 @@
 import { suggest } from '@meup/folds'
 import type { Person } from './log/people.js'
 
-/** Code is skipped, so that names in it mention no one. */
+/** Matches code, in which `@name` is not a mention. */
 const code = /```[\s\S]*?(?:```|$)|`[^`\n]*`/g
 
-/** A name after `@` at the beginning of a word; trailing punctuation may belong to the name. */
+/** Matches a name after `@` at the start of a word; trailing punctuation may belong to the name. */
 const named = /(?<![\p{L}\p{N}@_.\-/])@([^\s@]+)/gu
 
 /** A mention in a message. */
 export interface NamedPart {
   readonly start: number
   readonly end: number
-  /** `undefined` = unknown name. */
+  /** `undefined` if no participant has this name. */
   readonly id: string | undefined
 }
 
-/** All `@name` parts of a message, in order. Only names accepted by `isKnown` are mentions. */
+/** All `@name` parts of a message, in order; `isKnown` decides which of them are mentions. */
 export function findNames(text: string, isKnown: (id: string) => boolean): readonly NamedPart[] {
   const plain = text.replace(code, (quoted) => ' '.repeat(quoted.length))
   return [...plain.matchAll(named)].map(({ index, 1: word = '' }) => {
@@ -25,10 +25,10 @@ export function findNames(text: string, isKnown: (id: string) => boolean): reado
   })
 }
 
-/** A name or command at the caret that can be completed. */
+/** A partial name or command at the caret. */
 export interface Completion {
   readonly sign: '@' | '/'
-  /** Position of the sign. */
+  /** Position of the `@` or `/`. */
   readonly start: number
   /** Text between the sign and the caret. */
   readonly query: string
@@ -42,11 +42,14 @@ export function findCompletion(text: string, caret: number): Completion | undefi
   return name === undefined ? undefined : { sign: '@', start: caret - name.length - 1, query: name }
 }
 
-/** Maximum names in a list of completions. */
+/** Maximum number of completions. */
 const maxCompletions = 6
 const roles = ['agent', 'person', 'tool'] as const
 
-/** Participants whose names begin with the query, then those that contain it; agents and present ones first. */
+/**
+ * Participants that complete the query: first those whose names begin with it, then those that contain it;
+ * agents and present ones first.
+ */
 export function completeName(query: string, people: readonly Person[]): readonly Person[] {
   const sought = query.toLowerCase()
   const weigh = ({ id, isPresent, role }: Person): number =>
@@ -62,7 +65,7 @@ export function unknownName(name: string, known: readonly string[]): string {
   return `No participant is called ${name}.${meant === undefined ? '' : ` Did you mean @${meant}?`}`
 }
 
-/** A line that begins with a slash is a command; `undefined` = a message. `//` begins a message with a slash. */
+/** Parses a slash command; `undefined` for a message, such as one that begins with `//`. */
 export function readCommand(text: string): { readonly name: string; readonly argument: string } | undefined {
   const [, name, argument = ''] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text) ?? []
   return name === undefined ? undefined : { name, argument: argument.trim() }

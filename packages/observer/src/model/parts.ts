@@ -3,7 +3,7 @@ import { parseExact, stringifyExact } from '@meup/protocol'
 import { type DiffLine, getPath, isDiff, readDiff, readDiffs } from './change.js'
 import { languageOf } from './languages.js'
 
-/** A part of arguments or of a result, by its display. */
+/** A part of a call's arguments or result, by how it is displayed. */
 export type Part = TextPart | DiffPart | JsonPart | TablePart | MediaPart | LinkPart
 
 export interface TextPart {
@@ -16,7 +16,7 @@ export interface TextPart {
 interface DiffPart {
   readonly type: 'diff'
   readonly lines: readonly DiffLine[]
-  /** Path of the changed file, unless the lines name it. */
+  /** Path of the changed file; absent if the lines name it. */
   readonly path?: string
 }
 
@@ -31,11 +31,11 @@ interface TablePart {
   readonly rows: readonly (readonly string[])[]
 }
 
-/** Binary data; only images are shown. */
+/** Binary data. Only images are displayed. */
 interface MediaPart {
   readonly type: 'media'
   readonly mimeType: string
-  /** Base64. */
+  /** The data as base64. */
   readonly data: string
 }
 
@@ -47,7 +47,10 @@ interface LinkPart {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The parts of a JSON-RPC response. `args`: of the request, whose file name determines the language. */
+/**
+ * The parts of a JSON-RPC response. `args`: arguments of the request, whose file name determines the
+ * language.
+ */
 export function resultParts({ result, error }: Fields, args: unknown): readonly Part[] {
   if (error !== undefined && error !== null) return errorParts(error)
   if (!isObject(result)) return result === undefined ? [] : [valuePart(result)]
@@ -67,7 +70,7 @@ export function resultParts({ result, error }: Fields, args: unknown): readonly 
   return [...parts, ...loose, ...changed, ...structured, ...others]
 }
 
-/** Separates the file changes of coding agents from the rest. */
+/** Separates file diffs, as coding agents report them, from the rest of a structured result. */
 function splitChanges(structured: unknown): { changed: readonly Part[]; structured: unknown } {
   const lines = isObject(structured) ? readDiffs(structured.diffs) : undefined
   if (lines === undefined) return { changed: [], structured }
@@ -75,7 +78,7 @@ function splitChanges(structured: unknown): { changed: readonly Part[]; structur
   return { changed: [{ type: 'diff', lines }], structured: rest }
 }
 
-/** Whether it is a result's only text in a field, as sent by servers without structured content. */
+/** Whether the structured content only repeats the text, as the value of a single field. */
 function isWrapped(structured: unknown, [block, ...others]: readonly Fields[]): boolean {
   if (!isObject(structured) || block === undefined || others.length > 0) return false
   const [value, ...more] = Object.values(structured)
@@ -112,7 +115,7 @@ function resourcePart(resource: Fields): Part {
   return valuePart(resource)
 }
 
-/** Characters of a text that is parsed as JSON or as a diff. */
+/** Longer texts are not parsed as JSON or as a diff. */
 const maxReadChars = 200_000
 
 /** Recognizes a text as JSON, a table, a diff, or plain text. */
@@ -125,7 +128,7 @@ export function textPart(text: string, language?: string): Part {
   return { type: 'text', text: printable(text), ...(language !== undefined && { language }) }
 }
 
-/** Only objects and lists: a number or quoted text is plain text. */
+/** Parses JSON objects and lists; `undefined` for anything else, such as numbers and quoted texts. */
 function readJson(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
@@ -137,7 +140,7 @@ function readJson(text: string): unknown {
 
 const maxTable = { rows: 200, columns: 12 }
 
-/** A list of flat objects with the same few fields becomes a table. */
+/** Displays a list of flat objects with the same few fields as a table, other values as JSON. */
 export function valuePart(value: unknown): Part {
   const rows = Array.isArray(value) && value.length > 1 && value.length <= maxTable.rows ? value : []
   const columns = isObject(rows[0]) ? Object.keys(rows[0]) : []

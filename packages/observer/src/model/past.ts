@@ -1,26 +1,26 @@
 import type { Envelope } from '@meup/protocol'
 import type { ModelCheckpoint, SpaceModel } from './space-model.js'
 
-/** Envelopes between two checks of the clock. */
+/** Envelopes between two time checks. */
 const envelopesPerStep = 50
-/** Envelopes between two checkpoints: the maximum to fold when going back. */
+/** Envelopes between two checkpoints: the maximum to apply again when going back. */
 const checkpointEnvelopes = 5000
-/** Maximum milliseconds before the next envelope in playback, however long the original pause was. */
+/** Maximum pause in playback, at any speed. */
 const maxPauseMs = 2000
 
-/** A space at a chosen moment: the log up to there, folded from the last checkpoint before it. */
+/** The space at a chosen moment in the past, folded from the last checkpoint before it. */
 export class Past {
   readonly #present: SpaceModel
   readonly #between: number
   #model: SpaceModel | undefined
   #growing: SpaceModel
   #source: readonly Envelope[]
-  /** Oldest first, at intervals of `checkpointEnvelopes`. */
+  /** Checkpoints, oldest first, `checkpointEnvelopes` apart. */
   #checkpoints: ModelCheckpoint[]
-  /** Envelopes since the last checkpoint. */
+  /** Envelopes applied since the last checkpoint. */
   #since = 0
   #target = 0
-  /** Milliseconds played since the last envelope. */
+  /** Playback time since the last envelope, in ms. */
   #passed = 0
 
   constructor(present: SpaceModel, checkpointEvery = checkpointEnvelopes) {
@@ -31,12 +31,15 @@ export class Past {
     this.#source = present.log.envelopes
   }
 
-  /** The space at that moment; `undefined` until it is first reached. While seeking, the previous moment. */
+  /**
+   * The space at the chosen moment; while seeking, at the previous one. `undefined` until a moment is first
+   * reached.
+   */
   get model(): SpaceModel | undefined {
     return this.#model
   }
 
-  /** Seq of the target's last envelope. */
+  /** Seq of the last envelope at the chosen moment. */
   get target(): number {
     return this.#target
   }
@@ -48,13 +51,13 @@ export class Past {
     return count === 0 ? 1 : Math.min(log.countThrough(this.#growing.log.last) / count, 1)
   }
 
-  /** Sets the target of `work`. */
+  /** Chooses a moment, which `work` then computes. */
   seek(seq: number): void {
     this.#target = Math.max(seq, this.#present.log.first)
     this.#passed = 0
   }
 
-  /** Advances the log by this time multiplied by `speed`. */
+  /** Plays `ms` milliseconds of log time. `speed`, already part of it, only scales the maximum pause. */
   play(ms: number, speed: number): void {
     const { log } = this.#present
     this.#passed += ms
@@ -67,7 +70,7 @@ export class Past {
     }
   }
 
-  /** Works towards the target until the time is up. Returns whether it was reached. */
+  /** Computes the chosen moment until out of time; returns `true` once it is reached. */
   work(isTimeUp: () => boolean): boolean {
     const { log } = this.#present
     if (log.envelopes !== this.#source) this.#restart()

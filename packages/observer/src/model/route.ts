@@ -1,15 +1,15 @@
-/** The state in the page's address. Never contains a token, because addresses are logged and shared. */
+/** State of the page in its URL fragment. Never contains a token, because URLs are logged and shared. */
 export interface PageRoute {
   readonly space?: string
-  /** `e`: seq of the selected envelope. */
+  /** Seq of the selected envelope (`e`). */
   readonly seq?: number
-  /** `at`: seq of the last shown envelope; absent = the present. */
+  /** Seq of the last shown envelope (`at`); absent in the present. */
   readonly moment?: number
-  /** `ctx`: the only shown context. */
+  /** The only shown context (`ctx`). */
   readonly context?: string
-  /** The view; absent = the stream. */
+  /** Name of the view; absent for the stream. */
   readonly view?: string
-  /** `q`: the search query. */
+  /** The search query (`q`). */
   readonly query?: string
   /** The only shown participants. */
   readonly from?: readonly string[]
@@ -17,7 +17,7 @@ export interface PageRoute {
   readonly sorts?: readonly string[]
 }
 
-/** A part of a route in the query. */
+/** Reads and writes one parameter of the fragment. */
 interface Part<Value> {
   readonly name: string
   read(text: string): Value | undefined
@@ -56,7 +56,7 @@ const parts: { readonly [Name in Exclude<keyof PageRoute, 'space'>]-?: Part<NonN
     sorts: listParameter('only', /^[a-z]+$/),
   }
 
-/** Parses the part after `#`, such as `#/s/demo?e=120&q=release`. Ignores unknown parts. */
+/** Parses a URL fragment, such as `#/s/demo?e=120&q=release`. Ignores unknown parameters. */
 export function readRoute(hash: string): PageRoute {
   const text = hash.replace(/^#/, '')
   const mark = text.includes('?') ? text.indexOf('?') : text.length
@@ -79,6 +79,6 @@ export function writeRoute({ space, ...given }: PageRoute): string {
   return `#/s/${space}${query.length === 0 ? '' : `?${query.join('&')}`}`
 }
 
-/** Keeps paths and lists readable. */
+/** Encodes a parameter, but keeps slashes and commas readable. */
 const encode = (text: string): string =>
   encodeURIComponent(text).replaceAll('%2F', '/').replaceAll('%2C', ',')

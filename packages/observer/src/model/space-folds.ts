@@ -29,16 +29,16 @@ import type { Folding } from './rows/folding.js'
 import { findOrigin } from './rows/origin.js'
 import { noRedaction } from './text.js'
 
-/** Approved proposals that are remembered. */
+/** Maximum number of remembered approved proposals. */
 const maxApproved = 20_000
-/** Characters of messages that may still change in the conversation. */
+/** Maximum characters of messages in the conversation that may still change. */
 const maxTranscriptChars = 16e6
 
-/** Whether the fold has forgotten a known context, which is then a free path. */
+/** Whether the fold has dropped a known context: it then reports the context as a free path. */
 const isForgotten = (view: ContextView, known: ContextView | undefined): boolean =>
   view.state === 'free' && known !== undefined && known.state !== 'free'
 
-/** The facts about a space that the page shows. */
+/** The facts about a space that the page shows, each a fold. */
 type Facts = {
   readonly participants: Participants
   readonly contexts: ContextFold
@@ -48,29 +48,29 @@ type Facts = {
   readonly summaries: ThoughtSummaries
 }
 
-/** An open run with hidden reasoning, and the participants that hide it. */
+/** An open run whose thoughts are hidden, and who has hidden them. */
 export interface HiddenRun {
   readonly context: string
   readonly owner: string
   readonly hiddenBy: readonly string[]
 }
 
-/** The folds over the loaded part of a log, and the blocks that show it. */
+/** Folds over the loaded log, and the blocks that are shown. */
 export class SpaceFolds {
   readonly #log: Log
   readonly #isShown: (views: SpaceFolds) => boolean
   readonly #viewer: () => string | undefined
   #space: SpaceView<Facts>
-  /** The fold forgets contexts that ended long ago; their runs may still be shown. */
+  /** Views of contexts, kept as long as their runs are shown: the fold drops contexts that ended long ago. */
   readonly #known = new Map<string, ContextView>()
   readonly blocks = new Blocks(() => this.facts.contexts.asked)
   readonly #folding: Folding
-  /** Contexts that were open at the last welcome, and its head. */
+  /** Head of the log at the last welcome, and contexts that were open then. */
   #welcomed: { readonly head: number; readonly open: ReadonlySet<string> } = { head: 0, open: new Set() }
-  /** In order of approval; replaced when the oldest are dropped. */
+  /** Approved proposals, in order of approval. Replaced when the oldest are dropped. */
   #approved: ProposalView[] = []
 
-  /** `isShown`: whether these folds are on screen; others do not fold or unfold contexts. */
+  /** `isShown`: whether these folds are on screen; others must not change which contexts are unfolded. */
   constructor(
     log: Log,
     folding: Folding,
@@ -96,14 +96,14 @@ export class SpaceFolds {
       if (state === 'open' && !this.isGoingOn(context)) this.blocks.touchContext(context)
   }
 
-  /** Whether a run continues. If it had ended at the last welcome, its end is still to be loaded. */
+  /** Whether a run is still open. Without its end in the loaded log, the last welcome decides. */
   isGoingOn(context: string): boolean {
     const { state, firstSeq } = this.#known.get(contextRoot(context)) ?? {}
     const { head, open } = this.#welcomed
     return state === 'open' && ((firstSeq ?? 0) > head || open.has(contextRoot(context)))
   }
 
-  /** Returns whether participants may have changed. */
+  /** Applies an envelope; returns `true` if participants may have changed. */
   apply(envelope: Envelope): boolean {
     const changes = this.#space.apply(envelope)
     if (changes === undefined) return false
@@ -118,7 +118,7 @@ export class SpaceFolds {
     return participants
   }
 
-  /** Counts thoughts that were not sent. */
+  /** Applies counts of thoughts that the gateway did not send. */
   summarize(envelope: Envelope): void {
     for (let at = this.#space.apply(envelope)?.summaries; at !== undefined; at = contextParent(at))
       this.blocks.touchContext(at)
@@ -161,32 +161,32 @@ export class SpaceFolds {
     return this.unended().filter(({ context }) => this.isGoingOn(context))
   }
 
-  /** Runs without a loaded end, though the gateway may know it. */
+  /** Runs whose end is not loaded, even if the gateway has it. */
   unended(): readonly OpenedContext[] {
     return [...this.facts.contexts.states.open()].filter(
       ({ context }) => contextParent(context) === undefined,
     )
   }
 
-  /** Open runs with thoughts hidden from everyone. */
+  /** Open runs whose thoughts are hidden from everyone. */
   hiddenRuns(): readonly HiddenRun[] {
     return this.runs().flatMap(({ context, owner, hiddenBy }) =>
       hiddenBy ? [{ context, owner, hiddenBy }] : [],
     )
   }
 
-  /** All contexts that are not forgotten. */
+  /** Contexts with a view. */
   get contexts(): Iterable<string> {
     return this.#known.keys()
   }
 
-  /** Returns a checkpoint to restore later. `before`: an earlier checkpoint, to share unchanged contexts with. */
+  /** Creates a checkpoint. `before`: an earlier one, with which unchanged contexts are shared. */
   checkpoint(before: FoldsCheckpoint | undefined): FoldsCheckpoint {
     const space = this.#space.snapshot()
     return { ...space, contexts: shareContexts(space.contexts, before?.contexts) }
   }
 
-  /** Restores a checkpoint and drops everything after it. */
+  /** Restores a checkpoint; drops everything after it. */
   restore(then: FoldsCheckpoint): void {
     const { seq, contexts, transcript } = then
     const { proposals: later } = this.facts
@@ -198,7 +198,7 @@ export class SpaceFolds {
     for (const [context, view] of this.#known) this.#restoreContext(context, view, seq)
   }
 
-  /** Restores an ended and forgotten context. */
+  /** Restores the view of a context that the fold may have dropped. */
   #restoreContext(context: string, view: ContextView, seq: number): void {
     const then = this.facts.contexts.get(context)
     if (then !== undefined) this.#known.set(context, then)
@@ -206,7 +206,7 @@ export class SpaceFolds {
     if (then !== undefined && !isSameContext(then, view)) this.blocks.touchContext(context)
   }
 
-  /** Drops what began before this envelope, except open runs and needed blocks. */
+  /** Drops blocks and contexts that began before this seq, except open runs and needed blocks. */
   forget(seq: number, isNeeded: (block: Block) => boolean): void {
     this.blocks.forget(seq, (block) =>
       block.type === 'context' ? this.#isOpen(block.root) : isNeeded(block),
@@ -238,11 +238,11 @@ export class SpaceFolds {
   }
 }
 
-/** Equal for proposals that may be decided together. */
+/** A key that is equal for proposals that may be decided together. */
 export const likenessOf = ({ source, tool }: ProposalView): string =>
   JSON.stringify([source.from, source.to, tool])
 
-/** Folds envelopes in the order of the log, `perStep` at a time. */
+/** Applies envelopes in log order; yields after every `perStep`. */
 export function* foldInSteps(
   envelopes: readonly Envelope[],
   log: Log,
@@ -257,12 +257,12 @@ export function* foldInSteps(
   }
 }
 
-/** The state of the folds at a point of the log. */
+/** State of the folds at a point in the log. */
 export type FoldsCheckpoint = SpaceSnapshot<Facts>
 
 type Draft = ContextSnapshot['contexts'][number][1]
 
-/** The contexts of a snapshot, sharing those unchanged since `before`. */
+/** Contexts of a snapshot; unchanged ones are shared with `before`, to save memory. */
 function shareContexts(snapshot: ContextSnapshot, before: ContextSnapshot | undefined): ContextSnapshot {
   const known = new Map(before?.contexts)
   const contexts = snapshot.contexts.map(([context, draft]): [string, Draft] => {
@@ -272,7 +272,7 @@ function shareContexts(snapshot: ContextSnapshot, before: ContextSnapshot | unde
   return { ...snapshot, contexts }
 }
 
-/** Copied, because the fold keeps changing its input. */
+/** Copies contexts, because the fold mutates its input. */
 const copyContexts = (mark: ContextSnapshot): ContextSnapshot => ({
   ...mark,
   contexts: mark.contexts.map(([context, draft]) => [context, copyDraft(draft)]),
@@ -285,7 +285,7 @@ const copyDraft = (draft: Draft): Draft => ({
   proposals: [...draft.proposals],
 })
 
-/** Whether two states of a context are equal. */
+/** Whether a context is in the same state in both views. */
 const isSameContext = (one: ContextView, other: ContextView): boolean =>
   one.state === other.state &&
   one.counts.envelopes === other.counts.envelopes &&

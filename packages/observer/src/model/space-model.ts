@@ -31,7 +31,7 @@ import { Lists, type Prepared } from './rows/lists.js'
 import type { Sources } from './rows/row.js'
 import { type FoldsCheckpoint, foldInSteps, type HiddenRun, SpaceFolds } from './space-folds.js'
 
-/** Limits of kept envelopes; the oldest are dropped when there are `slack` more. */
+/** Maximum number of envelopes; once there are `slack` more, the oldest are dropped. */
 interface Capacity {
   readonly maxEnvelopes: number
   readonly slack: number
@@ -39,45 +39,41 @@ interface Capacity {
 
 const defaultCapacity: Capacity = { maxEnvelopes: 100_000, slack: 20_000 }
 
-/** Limits how often rows are prepared again because the reader's choices changed during a merge. */
+/** Maximum number of retries when the reader changes a view setting during a merge. */
 const maxPrepareRetries = 3
 
-/** Everything that the page shows of one space, computed from the log and the reader's choices. */
+/** The state that the page shows of a space: derived from the log and the reader's view settings. */
 export class SpaceModel {
   readonly #capacity: Capacity
   readonly log = new Log()
-  /** The unfolded contexts. */
   readonly folding: Folding
-  /** The reader's filter. */
+  /** The reader's filter, shared with models of the past. */
   readonly viewFilter: TimelineFilter
-  /** The filter applied to the log. */
+  /** The reader's filter, applied to this log. */
   readonly logFilter: LogFilter
-  /** Announcements and measurements of arriving envelopes. */
+  /** Announcements, envelope rate and clock of arriving envelopes. */
   readonly live: Live
   readonly #answers = new LiveAnswers()
-  /** Participants that are typing. */
   readonly typists = new Typists()
-  /** Known tools. */
   readonly tools = new ToolCatalog()
-  /** The participants and their work. */
   readonly members: People
   #welcomes: Envelope[] = []
-  /** Seqs of erased envelopes, which the next merge drops. */
+  /** Seqs of erased envelopes, which the next merge removes. */
   readonly #erased = new Set<number>()
   #head = 0
-  /** The reader, from the first welcome on. */
+  /** Id of the reader, known after the first welcome. */
   #viewer: string | undefined
   #views: SpaceFolds
-  /** The rows of the views. */
+  /** Rows of each view. */
   readonly lists: Lists
-  /** Changes with each choice of the reader. */
+  /** Incremented whenever the reader changes a view setting. */
   #choices = 0
-  /** Number of blocks the reader has seen; `Infinity` at the live end. */
+  /** Number of blocks that the reader has seen; `Infinity` at the live end. */
   #seen = Infinity
-  /** The moment of this state in milliseconds by the gateway's clock; `undefined` = the present. */
+  /** Time of this state, in ms of gateway time; `undefined` in the present. */
   moment: number | undefined
 
-  /** `like`: shares its reader's choices. */
+  /** `like`: shares its view settings. */
   constructor(capacity = defaultCapacity, like?: SpaceModel) {
     this.#capacity = capacity
     this.folding = new Folding(like?.folding)
@@ -90,7 +86,7 @@ export class SpaceModel {
     this.members = new People(views, this.viewFilter.muted)
   }
 
-  /** Returns the space as it was before the first loaded envelope, with the same choices. */
+  /** A model of the space before the first loaded envelope, with the same view settings. */
   atItsBeginning(): SpaceModel {
     const model = new SpaceModel(this.#capacity, this)
     const [welcome] = this.#welcomes
@@ -100,7 +96,7 @@ export class SpaceModel {
     return model
   }
 
-  /** Applies a welcome. `now`, also below: milliseconds by the local clock. */
+  /** Applies a welcome. `now` is local time in ms, here and below. */
   onWelcome(welcome: WelcomePayload, now: number, gatewayNow = now): void {
     const envelope = welcomeEnvelope(welcome, gatewayNow)
     this.live.addClockSample(gatewayNow, now)
@@ -136,12 +132,15 @@ export class SpaceModel {
     if (erasure !== undefined) this.#erased.add(erasure.seq)
   }
 
-  /** Adds earlier or filtered-out envelopes, and drops erased ones. */
+  /** Adds earlier or formerly filtered-out envelopes to the log, and removes erased ones. */
   merge(envelopes: readonly Envelope[]): void {
     for (const _ of this.mergeInSteps(envelopes));
   }
 
-  /** Like `merge`, `perStep` envelopes at a time. Envelopes may be appended between steps; do not run two merges at once. */
+  /**
+   * Like `merge`, but yields after every `perStep` envelopes. Envelopes may be appended in between; merges
+   * must not overlap.
+   */
   *mergeInSteps(envelopes: readonly Envelope[], perStep = 1000): Generator<undefined, void> {
     for (const each of envelopes) this.#noteErasure(each)
     const isKept = ({ seq = 0 }: Envelope): boolean => !this.#erased.has(seq)
@@ -152,7 +151,7 @@ export class SpaceModel {
     const log = new Log()
     const views = this.#newViews(log)
     for (const { payload } of this.#welcomes) views.onWelcome(payload as WelcomePayload)
-    // Participants are as of now, whatever history is loaded.
+    // The state of participants is current, so it is kept whatever history is merged.
     views.facts.participants.restore(this.#views.facts.participants.snapshot())
     views.facts.summaries.restore(this.#views.facts.summaries.snapshot())
     const through = this.log.last
@@ -181,12 +180,12 @@ export class SpaceModel {
     return [choices, yield* this.lists.prepare([...views.blocks.list], sources, perStep)]
   }
 
-  /** Returns a checkpoint to restore later. `before`: an earlier checkpoint, to share unchanged contexts with. */
+  /** Creates a checkpoint. `before`: an earlier one, with which unchanged contexts are shared. */
   checkpoint(before: ModelCheckpoint | undefined): ModelCheckpoint {
     return { ...this.#views.checkpoint(before), folding: this.folding.checkpoint() }
   }
 
-  /** Restores a checkpoint. The reader's choices since then stay. */
+  /** Restores a checkpoint; keeps later changes of view settings. */
   restore(then: ModelCheckpoint): void {
     this.log.truncateAfter(then.seq)
     this.#views.restore(then)
@@ -198,13 +197,13 @@ export class SpaceModel {
     this.#refresh()
   }
 
-  /** Sets the amount of reasoning for all loaded envelopes. */
+  /** Sets how much reasoning is shown, for all loaded envelopes. */
   showDetail(detail: Detail): void {
     this.viewFilter.detail = detail
     this.redrawAll()
   }
 
-  /** Unfolds every context around an envelope, so that its line is shown. */
+  /** Unfolds all contexts around an envelope, so that its line is visible. */
   unfold(id: string): void {
     const path = this.log.get(id)?.context
     for (let at = path; at !== undefined; at = contextParent(at)) {
@@ -212,7 +211,7 @@ export class SpaceModel {
     }
   }
 
-  /** Id of the envelope in whose row this one shows, if it has one. */
+  /** Id of the envelope whose row shows this one. */
   getLineId(envelope: Envelope): string {
     const line = getLineId(envelope) ?? envelope.id
     const proposal = this.#views.facts.proposals.get(line)
@@ -230,7 +229,7 @@ export class SpaceModel {
     this.#redraw(context)
   }
 
-  /** Sets the level of all contexts. */
+  /** Folds or unfolds all contexts. */
   chooseAll(level: Level): void {
     for (const context of this.#views.contexts) this.folding.choose(context, level)
     this.redrawAll()
@@ -246,7 +245,7 @@ export class SpaceModel {
     this.redrawAll()
   }
 
-  /** Answers in progress that pass the filter. None in the past, because they are not logged. */
+  /** Unfinished answers that pass the filter. There are none in the past, because they are not logged. */
   get answers(): readonly LiveAnswer[] {
     return this.#answers
       .list()
@@ -254,7 +253,7 @@ export class SpaceModel {
       .map((answer) => ({ ...answer, text: printable(answer.text) }))
   }
 
-  /** Sets whether the reader is at the live end. */
+  /** Sets whether the reader is at the live end, and therefore sees new blocks. */
   follow(isFollowing: boolean): void {
     this.#seen = isFollowing ? Infinity : Math.min(this.#seen, this.#views.blocks.list.length)
     for (const context of this.folding.follow(isFollowing)) this.#redraw(context)
@@ -264,7 +263,7 @@ export class SpaceModel {
     return this.#seen === Infinity
   }
 
-  /** Blocks that began since the reader left the live end. */
+  /** Number of blocks that began since the reader left the live end. */
   get unseen(): number {
     return Math.max(this.#views.blocks.list.length - this.#seen, 0)
   }
@@ -278,7 +277,7 @@ export class SpaceModel {
     return this.#views.facts.proposals.get(id)
   }
 
-  /** Proposals that were approved, in the order in which they were. */
+  /** Approved proposals, in order of approval. */
   get approved(): readonly ProposalView[] {
     return this.#views.approved
   }
@@ -288,17 +287,17 @@ export class SpaceModel {
     return this.#views.facts.elicitations.list(participant)
   }
 
-  /** Id of an envelope's origin: a question, or a run without trigger. */
+  /** Id of an envelope's origin, see `findOrigin`. */
   getOrigin(envelope: Envelope): string | undefined {
     return this.#views.getOrigin(envelope)
   }
 
-  /** A participant's restrictions, and the state of its program. */
+  /** Pauses and kicks of a participant, and the state of its program. */
   stateOf(id: string, now: number): ParticipantState {
     return this.#views.facts.participants.stateOf(id, this.gatewayTime(now))
   }
 
-  /** The same and its presence, as text. */
+  /** The same state combined with presence, as text. */
   describeState({ id, isPresent }: Pick<Person, 'id' | 'isPresent'>, now: number): StateText {
     const status = isPresent ? 'present' : 'away'
     return describeState({ id, status, ...this.stateOf(id, now) }, this.gatewayTime(now))
@@ -309,28 +308,27 @@ export class SpaceModel {
     return this.members.list
   }
 
-  /** Sets the filter. */
   filter(filter: ReaderFilter): void {
     this.logFilter.filter(filter)
     this.redrawAll()
   }
 
-  /** Open runs as far as known, oldest first. */
+  /** Open runs, oldest first. */
   runs(): readonly OpenedContext[] {
     return this.#views.runs()
   }
 
-  /** Runs without a loaded end, though the gateway may know it. */
+  /** Runs whose end is not loaded, even if the gateway has it. */
   unended(): readonly OpenedContext[] {
     return this.#views.unended()
   }
 
-  /** Open runs with thoughts hidden from everyone. */
+  /** Open runs whose thoughts are hidden from everyone. */
   hiddenRuns(): readonly HiddenRun[] {
     return this.#views.hiddenRuns()
   }
 
-  /** The gateway's time, as far as known. */
+  /** Estimated gateway time, in ms; in the past, the time of the shown moment. */
   gatewayTime(now: number): number {
     return this.moment ?? this.live.gatewayTime(now)
   }
@@ -350,19 +348,19 @@ export class SpaceModel {
     this.#refresh()
   }
 
-  /** Redraws all rows after the reader's choices changed, possibly at another moment of the same space. */
+  /** Redraws all rows, because a view setting changed. */
   redrawAll(): void {
     this.#choices++
     this.#refresh()
     this.lists.renew()
   }
 
-  /** Whether a choice of the reader is not shown everywhere yet, which takes a while in a long log. */
+  /** Whether the last change of a view setting is not fully shown yet, which takes time in a long log. */
   get isBehind(): boolean {
     return this.lists.isBehind || this.logFilter.isBehind
   }
 
-  /** Continues until the time is up. Returns whether everything is up to date. */
+  /** Continues to update until done or out of time; returns `true` if done. */
   catchUp(isTimeUp: () => boolean): boolean {
     return this.lists.work(isTimeUp) && this.logFilter.count(isTimeUp)
   }
@@ -371,7 +369,7 @@ export class SpaceModel {
     this.lists.touch(this.#views.blocks.flush())
   }
 
-  /** Drops the oldest envelopes. Open runs and open proposals stay. */
+  /** Drops the oldest envelopes, but keeps open runs and open proposals. */
   #shorten(now: number): void {
     this.log.keepLast(this.#capacity.maxEnvelopes)
     this.logFilter.reset()
@@ -398,12 +396,12 @@ export class SpaceModel {
   }
 }
 
-/** The future message of an answer in progress, as far as filters need it. */
+/** Stands in for the message that an unfinished answer will become, for filters. */
 const toChat = ({ from }: LiveAnswer): Envelope => ({
   ...{ protocol: PROTOCOL, id: '', ts: '', from, kind: Kind.chat, payload: {} },
 })
 
-/** The state of a space at an envelope, beyond what the log contains. */
+/** State of a space at a point in the log, in addition to the log itself. */
 export interface ModelCheckpoint extends FoldsCheckpoint {
   readonly folding: FoldingCheckpoint
 }

@@ -1,12 +1,13 @@
 import { type Match, onOneLine } from '@meup/folds'
 
-/** Characters after which a text is split at the next paragraph, and at the next line. */
+/** A longer text is split at the next paragraph; `maxPartChars`: otherwise at a line. */
 export const partChars = 4000
 const maxPartChars = 12_000
 
 /**
- * Splits a long Markdown text into parts that can be rendered separately: between paragraphs, never within a code block or
- * table. The parts join to the text. While a text grows, only its last part changes.
+ * Splits a long Markdown text into parts that can be rendered separately: between paragraphs, and never
+ * within a code block or table. The parts concatenate to the text. While a text grows, only its last part
+ * changes.
  */
 export function splitText(text: string): readonly string[] {
   if (text.length <= partChars) return [text]
@@ -23,7 +24,7 @@ export function splitText(text: string): readonly string[] {
     if (fence !== '') {
       if (mark.startsWith(fence) && text.slice(at, end).trim().length === mark.length) fence = ''
     } else {
-      const isWhole = text[at] === '|' // A row of a table.
+      const isWhole = text[at] === '|' // Lines of a table stay together.
       const isParagraph = isAfterBlank && !/\s/.test(text[at] ?? '')
       const isFull = end - start > maxPartChars && !isWhole
       if (at - start >= partChars && (isParagraph || isFull)) cutAt(at)
@@ -38,24 +39,27 @@ export function splitText(text: string): readonly string[] {
   return parts
 }
 
-/** The fence that opens or closes a code block on this line; `''` = none. */
+/** The fence of a code block on this line; `''` if there is none. */
 const getFence = (text: string, from: number, to: number): string =>
   /^[\s>]*(`{3,}|~{3,})/.exec(text.slice(from, Math.min(to, from + 200)))?.[1] ?? ''
 
-/** Characters before the end of a part that are searched for a space. */
+/** Characters before the end of a part in which a space is searched. */
 const maxWordChars = 200
 
-/** After the last space before this character, otherwise before the character. */
+/** Index after the last space before `at`; without one nearby, `at` itself. */
 function findBreak(text: string, at: number): number {
   const space = text.lastIndexOf(' ', at - 1)
   if (space >= at - maxWordChars) return space + 1
   return /[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at - 1 : at
 }
 
-/** Characters from where a word was found that a part is recognized by. */
+/** Characters of a hit that must be found to recognize its part. */
 const hitChars = 60
 
-/** Index of the part in which a search found its first word. `snippet`: one line of the text, `ranges`: the words in it. */
+/**
+ * Index of the part that contains a search hit. `snippet`: one line of the text; `ranges`: the found words in
+ * it.
+ */
 export function findPart(
   parts: readonly string[],
   { snippet, ranges: [[start, end] = [0, snippet.length]] }: Pick<Match, 'snippet' | 'ranges'>,
@@ -74,6 +78,6 @@ export function findPart(
 
 const definition = /^ {0,3}\[[^\]\n]{1,200}\]:[ \t]*\S{1,2000}/gm
 
-/** Lines with link definitions, which links of all parts may use. */
+/** Lines with link definitions, which links in any part may refer to. */
 export const findDefinitions = (text: string): string =>
   (text.match(definition) ?? []).slice(0, 200).join('\n')

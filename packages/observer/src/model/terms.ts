@@ -1,4 +1,4 @@
-/** Durations of a grant, in minutes. */
+/** Offered durations of a grant, in minutes. */
 export const terms = [
   ['', 'until it is revoked'],
   ['15', 'for 15 minutes'],
@@ -7,6 +7,6 @@ export const terms = [
   ['10080', 'for a week'],
 ] as const
 
-/** The end of a grant that begins now. `now`: milliseconds by the gateway's clock. */
+/** Expiry of a grant that begins now. `now`: gateway time in ms. */
 export const expiry = (minutes: string, now: number): { readonly expiresAt?: string } =>
   minutes === '' ? {} : { expiresAt: new Date(now + Number(minutes) * 60_000).toISOString() }

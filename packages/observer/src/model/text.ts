@@ -15,13 +15,16 @@ import {
 } from '@meup/folds'
 import type { Envelope } from '@meup/protocol'
 
-/** The gateway has masked thoughts, and MCP is shown as sent: only secret names are considered. */
+/**
+ * Masks nothing by content: the gateway has masked thoughts, and MCP is shown as sent. Fields with secret
+ * names are masked anyway.
+ */
 export const noRedaction: Guard = (text) => ({ text, isWithheld: false })
 
-/** Characters of a text on one line. */
+/** Maximum characters of a text on one line. */
 const maxLineChars = 1000
 
-/** A text on one line without Markdown marks. Names such as `__init__` and `snake_case` stay unchanged. */
+/** Removes Markdown marks and line breaks. Names such as `__init__` and `snake_case` stay unchanged. */
 export const stripMarkdown = (text: string): string =>
   cut(text, maxLineChars)
     .replace(/^ {0,3}(```|~~~).*$/gm, '')
@@ -33,10 +36,12 @@ export const stripMarkdown = (text: string): string =>
     .replace(/\s+/g, ' ')
     .trim()
 
-/** A link at the end of a Markdown text whose target, or whose text, is not there yet. */
+/** Matches an incomplete link at the end of a Markdown text. */
 const halfLink = /!?\[([^[\]\n]*)(?:\](?:\([^()\n]*|\[[^[\]\n]*)?)?$/
 
-/** An unfinished Markdown text, in which the text of an incomplete link replaces the link. Code is unchanged. */
+/**
+ * Replaces an incomplete link at the end of an unfinished Markdown text by its text; code stays unchanged.
+ */
 export function dropHalfLink(text: string): string {
   const isInFence = (text.match(/^ {0,3}(?:```|~~~)/gm) ?? []).length % 2 === 1
   const paragraph = text.slice(text.lastIndexOf('\n\n') + 1)
@@ -44,20 +49,20 @@ export function dropHalfLink(text: string): string {
   return isInFence || isInCode ? text : text.replace(halfLink, '$1')
 }
 
-/** Whether a text is unambiguously an address of this host: `https://this@that` is on `that`. */
+/** Whether a text is unambiguously a URL of this host: `https://this@that` belongs to `that`. */
 export const namesHost = (text: string, { host, origin }: URL): boolean =>
   text === host || (text.startsWith(origin) && /^(?:[/?#]|$)/.test(text.slice(origin.length)))
 
 const maxParametersChars = 200
 
-/** The text of an envelope, safe to show, without its failure, which is shown separately. */
+/** The text of an envelope, safe to display. A missing answer's reason is shown separately. */
 export function getText({ payload: { noAnswer: _, ...said } }: Pick<Envelope, 'payload'>): string {
   return printable(payloadText(said))
 }
 
 const maxQuestionChars = 120
 
-/** The beginning of a question or run on one line; otherwise the tool or kind. */
+/** Beginning of a question or run, on one line; without a text, the tool or kind. */
 export function questionText(envelope: Envelope): string {
   const { kind, payload } = envelope
   const said = isWithheld(payload) ? '' : stripMarkdown(getText(envelope))
@@ -67,10 +72,10 @@ export function questionText(envelope: Envelope): string {
 
 const maxNameChars = 200
 
-/** A name chosen by others, on one line. */
+/** A name from another participant, on one line. */
 export const nameText = (name: string): string => onOneLine(cut(name, maxNameChars))
 
-/** The parameters of a request or proposal on one line; `''` = none. */
+/** Parameters of a request or proposal, on one line; `''` if there are none. */
 export function requestParametersText({ payload }: Envelope): string {
   const { params } = payload
   // For an elicitation only the message is shown, not its form.
@@ -83,7 +88,7 @@ export function requestParametersText({ payload }: Envelope): string {
   return text === '{}' ? '' : onOneLine(text)
 }
 
-/** The object of a call: of a path the folder and the name, otherwise everything as the name. */
+/** The object of a call: folder and name of a path; otherwise everything is the name. */
 export function splitTarget(envelope: Envelope): readonly [folder: string, name: string] {
   const args = getParameters(envelope.payload)
   const texts = isObject(args) ? Object.values(args).filter((each) => typeof each === 'string') : []
@@ -95,7 +100,7 @@ export function splitTarget(envelope: Envelope): readonly [folder: string, name:
   return [shown.slice(0, end), shown.slice(end)]
 }
 
-/** How long ago, in its largest unit: `12 s`, `5 min`, `3 h`, `2 d`. */
+/** A duration in its largest unit: `12 s`, `5 min`, `3 h`, `2 d`. */
 export function ageText(milliseconds: number): string {
   const seconds = Math.max(Math.floor(milliseconds / 1000), 0)
   if (seconds < 60) return `${seconds} s`
@@ -105,7 +110,7 @@ export function ageText(milliseconds: number): string {
 
 const units = ['B', 'KB', 'MB', 'GB'] as const
 
-/** `812 B`, `1.8 MB`. */
+/** Formats bytes: `812 B`, `1.8 MB`. */
 export function sizeText(bytes: number): string {
   let [value, unit] = [bytes, 0]
   while (value >= 1000 && unit < units.length - 1) {
@@ -115,7 +120,7 @@ export function sizeText(bytes: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
 }
 
-/** Cached, because creating one takes a thousand times as long as using it. */
+/** Formats are cached by the caller: creating one is a thousand times slower than using it. */
 const timeFormat = (
   options: Intl.DateTimeFormatOptions,
   locales?: string,
@@ -136,7 +141,7 @@ const createClock = (hourCycle: 'h12' | 'h23') => ({
 })
 let clock = createClock('h23')
 
-/** Sets how times are written: `h12` = with am and pm. Returns whether that is different. */
+/** Sets the clock format: `h12` for am and pm, otherwise 24 hours. Returns `true` if it changed. */
 export function setHourCycle(hourCycle: string): boolean {
   if (hourCycle === clock.hourCycle) return false
   clock = createClock(hourCycle === 'h12' ? 'h12' : 'h23')
@@ -147,10 +152,10 @@ const day = timeFormat({ day: 'numeric', month: 'short' }, 'en-GB')
 const weekday = timeFormat({ weekday: 'long' }, 'en-GB')
 const longDay = timeFormat({ day: 'numeric', month: 'long' }, 'en-GB')
 
-/** Hours and minutes in the reader's time zone. */
+/** Time of day, in the reader's time zone. */
 export const clockText = (ts: string): string => clock.minute(new Date(ts))
 
-/** The same, with the day unless it is today: `26 Nov 19:45`. */
+/** Time of day, with the date unless it is today: `26 Nov 19:45`. */
 export function whenText(ts: string, now = new Date()): string {
   const at = new Date(ts)
   return isSameDay(at, now) ? clock.minute(at) : `${day(at)}${yearText(at, now)} ${clock.minute(at)}`
@@ -161,30 +166,30 @@ const yearText = (at: Date, now: Date): string =>
 
 const isSameDay = (one: Date, other: Date): boolean => one.toDateString() === other.toDateString()
 
-/** True if two moments are on one day in the reader's time zone. */
+/** Whether two timestamps are on the same day in the reader's time zone. */
 export const areSameDay = (one: string, other: string): boolean => isSameDay(new Date(one), new Date(other))
 
-/** `Thursday, 26 November` */
+/** Weekday and date, such as `Thursday, 26 November`. */
 export function dayText(ts: string, now = new Date()): string {
   const at = new Date(ts)
   return `${weekday(at)}, ${longDay(at)}${yearText(at, now)}`
 }
 
-/** Date, hours and minutes in the reader's time zone. */
+/** Date and time in the reader's time zone. */
 export const dateText = (ts: string): string =>
   new Date(ts).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short', hourCycle: clock.hourCycle })
 
-/** Day and time to the second in the reader's time zone, such as `22 Nov 12:01:33`. */
+/** Date and time with seconds, in the reader's time zone, such as `22 Nov 12:01:33`. */
 export const momentText = (ts: string): string => {
   const at = new Date(ts)
   return `${day(at)} ${clock.second(at)}`
 }
 
-/** `1 tool`, `3 tools`. */
+/** A number with a noun: `1 tool`, `3 tools`. */
 export const countText = (count: number, what: string): string =>
   `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`
 
-/** A number from 0 to `buckets` - 1, equal for equal texts and different for similar ones. */
+/** A bucket from 0 to `buckets` - 1: the same for equal texts, usually different for similar ones. */
 export function hashToBucket(text: string, buckets: number): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) >>> 0

@@ -12,14 +12,14 @@ import {
 } from '@meup/protocol'
 import type { Log } from '../log/log.js'
 
-/** Envelopes between two checks of the clock, and checks per synchronous count. */
+/** Envelopes between two time checks, and time checks in a synchronous count. */
 const [envelopesPerCheck, maxChecksAtOnce] = [64, 64]
 
-/** Decides which envelopes the reader sees, and counts the others. */
+/** Decides which envelopes the reader sees, and counts those that are filtered out. */
 export class LogFilter {
   readonly viewFilter: TimelineFilter
   readonly #log: Log
-  /** Counted envelopes, and those among them that are filtered out. */
+  /** Number of envelopes examined, and of those filtered out. */
   #counted = 0
   #dropped = 0
 
@@ -33,7 +33,7 @@ export class LogFilter {
     this.#recount()
   }
 
-  /** Restarts, because the envelopes have changed. */
+  /** Counts again, because the envelopes have changed. */
   reset(): void {
     this.#recount()
   }
@@ -43,25 +43,25 @@ export class LogFilter {
     return isShown(detail, envelope) && matchesFilter(envelope, filter)
   }
 
-  /** Whether the heading of a run is requested by name. */
+  /** Whether the filter names this run, so that its heading is shown. */
   isHeadingOf(root: string): boolean {
     const { context } = this.viewFilter.filter
     return context !== undefined && contextRoot(context) === root
   }
 
-  /** Counted envelopes that are filtered out. */
+  /** Number of envelopes filtered out so far. */
   get dropped(): number {
     let left = maxChecksAtOnce
     this.count(() => left-- === 0)
     return this.#dropped
   }
 
-  /** Whether envelopes remain to be counted. */
+  /** Whether some envelopes have not been examined yet. */
   get isBehind(): boolean {
     return isFiltering(this.viewFilter.filter) && this.#counted < this.#log.envelopes.length
   }
 
-  /** Counts filtered-out envelopes until the time is up. Returns whether it has finished. */
+  /** Continues counting until done or out of time; returns `true` if done. */
   count(isTimeUp: () => boolean): boolean {
     const { envelopes } = this.#log
     while (this.isBehind) {
@@ -78,12 +78,12 @@ export class LogFilter {
   }
 }
 
-/** The reader's filter, for present and past. */
+/** The reader's filter, which applies in the present and the past. */
 export class TimelineFilter {
-  /** Participants whose thoughts are not shown. */
+  /** Participants whose thoughts are hidden. */
   readonly muted = new Set<string>()
   filter: ReaderFilter = everything
-  /** Amount of reasoning, including loaded envelopes. */
+  /** How much reasoning is shown. */
   detail: Detail = 'full'
 }
 
@@ -91,13 +91,13 @@ export class TimelineFilter {
 export const sorts = ['chat', 'thoughts', 'tools', 'proposals', 'events'] as const
 export type Sort = (typeof sorts)[number]
 
-/** The reader's filter. Lines that wait for a decision are always shown. */
+/** A filter on lines. Proposals that wait for a decision are shown regardless. */
 export interface ReaderFilter {
   /** Only these participants; empty = everyone. */
   readonly from: readonly string[]
   /** Only these categories; empty = all. */
   readonly sorts: readonly Sort[]
-  /** Only this context and those below. */
+  /** Only this context and those nested in it. */
   readonly context: string | undefined
 }
 
@@ -126,7 +126,7 @@ function getSort({ kind }: Pick<Envelope, 'kind'>): Sort {
   return namespace === 'chat' ? 'chat' : 'events'
 }
 
-/** The known kinds of each category. */
+/** Envelope kinds of a category. */
 const kindsOf = (sort: Sort): readonly string[] =>
   Object.values(Kind).filter((kind) => getSort({ kind }) === sort)
 
@@ -138,21 +138,23 @@ export const sortKinds: Readonly<Record<Sort, readonly string[]>> = {
   events: kindsOf('events'),
 }
 
-/** Whether an envelope passes the filter. */
 function matchesFilter(envelope: Envelope, { from, sorts, context }: ReaderFilter): boolean {
   if (sorts.length > 0 && !sorts.includes(getSort(envelope))) return false
   if (from.length > 0 && !getParticipants(envelope).some((id) => from.includes(id))) return false
   return context === undefined || isInside(context, getEnvelopeContext(envelope))
 }
 
-/** The participant of an envelope; for the gateway's, its subject. */
+/**
+ * Participants that an envelope is attributed to: its sender; for the gateway's envelopes also addressees and
+ * subject.
+ */
 function getParticipants({ from, to, kind, payload }: Envelope): readonly string[] {
   if (from !== GATEWAY) return [from]
   const { participant } = payload as Partial<PresencePayload>
   return [from, ...(to ?? []), ...(kind === Kind.systemPresence && participant ? [participant.id] : [])]
 }
 
-/** The context that an envelope opens or is in, or that a decision is about. */
+/** The context that an envelope opens, is in, or decides about. */
 export function getEnvelopeContext(envelope: Envelope): string | undefined {
   const { kind, context, payload } = envelope
   if (kind === Kind.reasoningStart) return openedContext(envelope)

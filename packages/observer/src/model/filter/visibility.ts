@@ -9,13 +9,13 @@ import {
   type SubscribePayload,
 } from '@meup/protocol'
 
-/** The envelopes that the gateway should filter out. */
+/** Selects envelopes that the gateway should not send to this reader. */
 export interface Cut {
-  /** Amount of others' thoughts. */
+  /** How much reasoning of others is sent. */
   readonly detail: Detail
-  /** Participants with messages and tool calls only. */
+  /** Participants of whom only messages and tool calls are sent. */
   readonly from: readonly string[]
-  /** Contexts, including those below, with tool calls only. */
+  /** Contexts of which only tool calls are sent, including nested contexts. */
   readonly contexts: readonly string[]
 }
 
@@ -24,17 +24,17 @@ export const nothingCut: Cut = { detail: 'full', from: [], contexts: [] }
 export const isCutting = ({ detail, from, contexts }: Cut): boolean =>
   detail !== 'full' || from.length > 0 || contexts.length > 0
 
-/** The subscription for this filter [MEUP-9.1]. */
+/** Converts the filter to a subscription [MEUP-9.1]. */
 export const toSubscribePayload = ({ detail, from, contexts }: Cut): SubscribePayload => ({
   reasoning: detail,
   ...(from.length > 0 && { from: from.map((id) => `!${id}`) }),
   ...(contexts.length > 0 && { excludeContexts: [...contexts] }),
 })
 
-/** Namespaces that no subscription filters out [MEUP-8.3]. */
+/** Namespaces that subscriptions cannot exclude [MEUP-8.3]. */
 const uncut: ReadonlySet<string> = new Set(['mcp', 'system', 'capability', 'space', 'participant'])
 
-/** Whether the gateway filters this envelope out for the reader `me`. */
+/** Whether the gateway does not send this envelope to the reader `me` because of the filter. */
 export function isCutAway(envelope: Envelope, { detail, from, contexts }: Cut, me: string): boolean {
   const { kind, context, to } = envelope
   if (uncut.has(namespaceOf(kind)) || envelope.from === me || to?.includes(me)) return false
@@ -47,9 +47,11 @@ export function isCutAway(envelope: Envelope, { detail, from, contexts }: Cut, m
 export const toggled = (list: readonly string[], item: string): readonly string[] =>
   list.includes(item) ? list.filter((each) => each !== item) : [...list, item]
 
-/** Whether all thoughts of a run are hidden, not only its owner's [MEUP-9.6]. */
+/**
+ * Whether all thoughts of a run are hidden, because someone other than its owner has hidden them [MEUP-9.6].
+ */
 export const isAllHidden = ({ owner, hiddenBy = [] }: Hiding): boolean => hiddenBy.some((id) => id !== owner)
 
-/** Whether this participant's flag is set: the owner has its own, all others share one. */
+/** Whether this participant's flag is set: the owner has a flag of its own, all others share one. */
 export const hasHidden = ({ owner, hiddenBy = [] }: Hiding, participant: string): boolean =>
   hiddenBy.some((id) => (id === owner) === (participant === owner))

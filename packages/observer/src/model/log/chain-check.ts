@@ -9,18 +9,18 @@ import {
 } from '@meup/protocol'
 import { getFullSize, truncateEnvelope } from './truncate.js'
 
-/** The extent of a successful check. */
+/** The range that a successful check has verified. */
 export interface CheckResult {
   /** Seqs of the first and the last envelope. */
   readonly first: number
   readonly head: number
-  /** Readable ones; of the others only the leaf is known. */
+  /** Number of readable envelopes; of the others only the hash is known. */
   readonly read: number
-  /** Readable ones that were shown before. */
+  /** Number of readable envelopes that were compared with shown ones. */
   readonly compared: number
 }
 
-/** The log was changed. */
+/** The log was changed or an envelope is missing. */
 export class BrokenChain extends Error {
   override readonly name = 'BrokenChain'
   /** Seq of the first changed or missing envelope; `undefined` if unknown. */
@@ -32,28 +32,31 @@ export class BrokenChain extends Error {
   }
 }
 
-/** An export that ended early proves nothing. */
+/** An export that ended early, which proves nothing. */
 class IncompleteExport extends Error {}
 
 interface ChainPorts {
   readonly sha256: Sha256
-  /** The export after a seq, in pieces; -1 or 0 = everything. */
+  /** Opens the export after a seq; -1 or 0 = from the beginning. */
   open(after: number): AsyncIterable<Uint8Array>
-  /** The envelope that was shown with this seq. */
+  /** The envelope shown with this seq. */
   shown(seq: number): { readonly seq?: number } | undefined
-  /** Called after each envelope: yields to other work, or throws to stop. */
+  /** Called after each envelope: may yield to other work, or throw to stop. */
   pause(): Promise<void> | undefined
 }
 
 const nothing: KnownHead = { seq: -1, hash: '' }
 
-/** Verifies the hash chain of a log from its exports, each continuing where the last one ended [MEUP-10.1, MEUP-10.4]. */
+/**
+ * Verifies the hash chain of a log from exports; each continues where the last one ended [MEUP-10.1,
+ * MEUP-10.4].
+ */
 export class ChainCheck {
   readonly hashes = new Hashes()
   checked: CheckResult | undefined
   readonly #ports: ChainPorts
   readonly #epoch: string
-  /** The last verified head. Later exports must contain it. */
+  /** The last verified head, which later exports must contain. */
   #kept = nothing
 
   constructor(epoch: string, ports: ChainPorts) {
@@ -67,7 +70,10 @@ export class ChainCheck {
     this.checked = undefined
   }
 
-  /** Continues to the end of the log. Throws `BrokenChain`, `LackingExport`, and errors of the ports, without keeping new results. */
+  /**
+   * Verifies the rest of the log. Throws `BrokenChain`, `IncompleteExport`, and errors of the ports; the
+   * previous result then stays.
+   */
   async check(): Promise<CheckResult> {
     const from = this.hashes.last
     try {
@@ -105,7 +111,7 @@ export class ChainCheck {
     return { first, head: chain.verdict.head, read, compared }
   }
 
-  /** Whether the chain begins here; otherwise it has to continue from the last check. */
+  /** Returns `true` if the export starts a new chain; otherwise it must continue from the last check. */
   async #onFirstRecord({
     epoch,
     first,
@@ -129,7 +135,7 @@ export class ChainCheck {
     throw new BrokenChain(`what comes up to #${seq} is not what was checked here before`)
   }
 
-  /** Whether this envelope was shown, in which case it has to be equal. */
+  /** Compares an envelope with the one that was shown, if any; throws if they differ. */
   #compare(seq: number, body: string): boolean {
     const shown = this.#ports.shown(seq)
     if (shown === undefined) return false
@@ -143,7 +149,10 @@ export class ChainCheck {
     return new BrokenChain('it does not have the hash that was chained', await this.#findMismatch(last))
   }
 
-  /** The first envelope whose hash differs from the log: an export starts with the hash of the envelope before it. */
+  /**
+   * Finds the first envelope whose hash differs from the gateway's. Uses that an export begins with the hash
+   * of the previous envelope.
+   */
   #findMismatch(bad: number): Promise<number> {
     return firstMismatch(this.hashes.first, bad, async (seq) => {
       for await (const line of splitLines(this.#ports.open(seq))) {
@@ -158,24 +167,24 @@ export class ChainCheck {
 const decodeHex = (hex: string): Uint8Array =>
   Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
 
-/** Bytes of a hash. */
+/** Bytes per hash. */
 const hashBytes = 32
 
-/** The hashes of a chain, by the seq of their envelopes. */
+/** Hashes of a chain, by seq. */
 class Hashes {
   #bytes = new Uint8Array(hashBytes * 1024)
   /** Seq of the first hash. */
   #first = 0
   #count = 0
 
-  /** Begins with the hash that the envelope after this seq links to. */
+  /** Starts with the hash of the envelope with this seq, to which the next one links. */
   begin(seq: number, hash: Uint8Array): void {
     this.#first = seq
     this.#count = 0
     this.add(hash)
   }
 
-  /** The hash of the next envelope. */
+  /** Appends the hash of the next envelope. */
   add(hash: Uint8Array): void {
     const start = this.#count * hashBytes
     if (start === this.#bytes.length) {
@@ -192,17 +201,17 @@ class Hashes {
     this.#count = Math.min(Math.max(seq - this.#first + 1, 0), this.#count)
   }
 
-  /** Seq of the first hash, which was trusted from the gateway. */
+  /** Seq of the first hash, which is the gateway's and not verified. */
   get first(): number {
     return this.#first
   }
 
-  /** Seq of the last hash; -1 = none. */
+  /** Seq of the last hash; -1 if there is none. */
   get last(): number {
     return this.#count === 0 ? -1 : this.#first + this.#count - 1
   }
 
-  /** Hexadecimal; `undefined` = unknown. */
+  /** The hash as hexadecimal; `undefined` if unknown. */
   get(seq: number): string | undefined {
     const start = (seq - this.#first) * hashBytes
     if (seq < this.#first || seq > this.last) return undefined
@@ -212,8 +221,8 @@ class Hashes {
 }
 
 /**
- * Finds by binary search the first envelope at which two chains differ. They agree at `good` and differ at `bad`; `agree`
- * compares them at a position between.
+ * Binary search for the first envelope at which two chains differ. They agree at `good` and differ at `bad`;
+ * `agree` compares them in between.
  */
 async function firstMismatch(
   good: number,
@@ -229,7 +238,7 @@ async function firstMismatch(
   return high
 }
 
-/** Whether the logged body, as JSON without `seq`, equals the shown envelope or begins with it. */
+/** Whether a logged body equals the shown envelope, or, if that is truncated, its beginning. */
 function isSameEnvelope(body: string, shown: { readonly seq?: number }): boolean {
   try {
     const { seq, ...rest } = shown

@@ -1,14 +1,17 @@
 import { type Call, Calls, RecentCalls } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 
-/** Kept elicitations, open and closed; older ones are dropped. */
+/** Maximum number of open, and of closed elicitations; older ones are dropped. */
 const maxKept = 1000
 
-/** Elicitations of tools to callers, and of agents to the senders of chats that they answer [MEUP-3.26]. */
+/**
+ * Elicitations: questions of tools to their callers, and of agents to senders of the chats they answer
+ * [MEUP-3.26].
+ */
 export class Elicitations {
   readonly #calls: Calls<Envelope>
 
-  /** `getAsked`: the loaded call or chat with this id. */
+  /** `getAsked` finds a loaded call or chat by id. */
   constructor(getAsked: (id: string) => Envelope | undefined) {
     this.#calls = new Calls({
       store: new RecentCalls({ open: maxKept, over: maxKept }),
@@ -20,7 +23,7 @@ export class Elicitations {
     })
   }
 
-  /** Returns the ids of elicitations closed by this envelope. */
+  /** Applies an envelope; returns the ids of elicitations that it closes. */
   apply(envelope: Envelope): readonly string[] {
     return this.#calls.apply(envelope).flatMap(({ what, call }) => (what === 'asked' ? [] : [call.id]))
   }
@@ -29,7 +32,7 @@ export class Elicitations {
     return this.#calls.get(id)?.state === 'open'
   }
 
-  /** The open ones for this participant, oldest first. */
+  /** Open elicitations addressed to this participant, oldest first. */
   list(participant: string | undefined): readonly Envelope[] {
     if (participant === undefined) return []
     return [...this.#calls.open()].map(({ data }) => data).filter(({ to }) => to?.includes(participant))
@@ -44,7 +47,10 @@ export class Elicitations {
   }
 }
 
-/** Only the callee asks, and only the caller; about a chat to everyone, anyone may ask. */
+/**
+ * Whether an elicitation refers to this call or chat: sent by the callee to the caller; for a chat to
+ * everyone, by anyone to its sender.
+ */
 function isAbout({ from, to }: Call<unknown>, asked: Envelope | undefined): boolean {
   if (asked === undefined || to?.length !== 1 || to[0] !== asked.from) return false
   if (asked.kind === Kind.chat) return asked.to?.includes(from) ?? true

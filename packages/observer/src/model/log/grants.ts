@@ -11,7 +11,10 @@ import type { Log } from './log.js'
 
 const kinds: ReadonlySet<string> = new Set(grantKinds)
 
-/** Grants and configurations of the space, folded from the loaded log and earlier envelopes read separately. */
+/**
+ * Grants and configurations of the space, folded from the loaded log and from earlier envelopes that were
+ * read separately.
+ */
 export class GrantIndex implements RightSources {
   readonly #log: Log
   #grants = new GrantLog()
@@ -30,7 +33,9 @@ export class GrantIndex implements RightSources {
     this.#source = undefined
   }
 
-  /** Returns a participant's capabilities and their origin. `people`: all participants; `now`: milliseconds since 1970. */
+  /**
+   * A participant's capabilities with their origin. `people`: all participants; `now`: ms since the epoch.
+   */
   getCapabilities(
     id: string,
     people: readonly ParticipantInfo[],
@@ -50,13 +55,13 @@ export class GrantIndex implements RightSources {
     return this.#log.get(id) ?? this.#earlier.find((each) => each.id === id)
   }
 
-  /** Whether everything about the right of this request was read. */
+  /** Whether the envelope that allowed this request is loaded, or the whole log is. */
   isLoaded({ allowedBy = 'configured', seq = 0 }: Envelope): boolean {
     const found = allowedBy === 'configured' ? this.configurationAt(seq) : this.find(allowedBy)
     return found !== undefined || this.#log.first <= 1
   }
 
-  /** Applies new envelopes; all of them if the log was replaced. */
+  /** Applies new envelopes; starts over if the log was replaced. */
   #update(): GrantLog {
     const { envelopes, first } = this.#log
     if (envelopes !== this.#source || first !== this.#first) {

@@ -3,19 +3,21 @@ import { type Envelope, Kind } from '@meup/protocol'
 import { noRedaction, stripMarkdown } from '../text.js'
 
 const maxAnnouncementChars = 120
-/** Announcements read aloud at once; further ones are only counted. */
+/** Announcements read aloud together; further ones are only counted. */
 const maxAnnouncements = 3
-/** Envelopes used to compare the clocks. */
+/** Number of envelopes used to estimate the clock difference. */
 const maxClockSamples = 32
 const rateWindowMs = 5000
 
-/** Announcements, the envelope rate and the gateway's clock, updated as envelopes arrive. Times are milliseconds since 1970. */
+/**
+ * Announcements, envelope rate and gateway clock, updated as envelopes arrive. Times are ms since the epoch.
+ */
 export class Live {
   readonly #muted: ReadonlySet<string>
   #announcements: string[] = []
   /** Arrival times, for the rate. */
   readonly #times: number[] = []
-  /** Minimum milliseconds by which the gateway's clock is ahead. */
+  /** Lower bounds of the gateway clock's lead, in ms: each envelope was sent before it arrived. */
   #clockOffsets: number[] = []
 
   /** `muted`: participants whose reasoning is not announced. */
@@ -23,7 +25,7 @@ export class Live {
     this.#muted = muted
   }
 
-  /** `now`: arrival time by the local clock; never decreasing. */
+  /** `now`: arrival time by the local clock, which must not decrease. */
   onEnvelope(envelope: Envelope, now: number): void {
     const { from, kind, ts } = envelope
     const text = this.#muted.has(from) && kind !== Kind.mcpProposal ? undefined : formatAnnouncement(envelope)
@@ -33,7 +35,10 @@ export class Live {
     this.addClockSample(Date.parse(ts), now)
   }
 
-  /** Returns the announcements since the last call (runs, messages, proposals), for screen readers; `''` if none. */
+  /**
+   * Returns and clears the announcements for screen readers (runs, messages, proposals); `''` if there are
+   * none.
+   */
   drainAnnouncements(): string {
     const texts = this.#announcements
     this.#announcements = []
@@ -41,28 +46,34 @@ export class Live {
     return [...texts.slice(0, maxAnnouncements), ...(rest > 0 ? [`and ${rest} more`] : [])].join('. ')
   }
 
-  /** Recent envelopes per second. */
+  /** Envelopes per second, over the last five seconds. */
   rate(now: number): number {
     const first = this.#times.findIndex((time) => time > now - rateWindowMs)
     this.#times.splice(0, first === -1 ? this.#times.length : first)
     return this.#times.length / (rateWindowMs / 1000)
   }
 
-  /** A gateway time that arrived at `now`. Only the latest samples count, so that clock adjustments are followed. */
+  /**
+   * Adds a gateway timestamp that arrived at `now`. Only recent samples count, so that clock adjustments take
+   * effect.
+   */
   addClockSample(gatewayTime: number, now: number): void {
     const offset = gatewayTime - now
     if (Number.isFinite(offset))
       this.#clockOffsets = [...this.#clockOffsets.slice(1 - maxClockSamples), offset]
   }
 
-  /** The gateway's time at `now`, by the sample that arrived fastest; `now` itself without samples. */
+  /**
+   * Estimates the gateway's time at `now`, from the sample with the least delay; `now` itself without
+   * samples.
+   */
   gatewayTime(now: number): number {
     return this.#clockOffsets.length === 0 ? now : now + Math.max(...this.#clockOffsets)
   }
 }
 
 const announced: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.mcpProposal])
-/** Announced outside of runs. */
+/** Announced only if outside of runs. */
 const announcedOutside: ReadonlySet<string> = new Set([Kind.reasoningStart, Kind.chat])
 
 function formatAnnouncement(envelope: Envelope): string | undefined {

@@ -1,7 +1,7 @@
 import type { ReadableLog } from '@meup/folds'
 import { correlations, type Envelope } from '@meup/protocol'
 
-/** Envelopes per page when explaining another one. */
+/** Maximum number of envelopes per page when an explanation walks back. */
 const pageLength = 256
 
 /** The loaded part of a space's log, in order. */
@@ -14,7 +14,7 @@ export class Log implements ReadableLog {
     return this.#envelopes
   }
 
-  /** Seq of the oldest loaded envelope; 0 = none. */
+  /** Seq of the oldest loaded envelope; 0 if none. */
   get first(): number {
     return this.#envelopes[0]?.seq ?? 0
   }
@@ -23,7 +23,7 @@ export class Log implements ReadableLog {
     return this.#envelopes.at(-1)?.seq ?? 0
   }
 
-  /** Number of missing envelopes between the first and the last. */
+  /** Number of missing seqs between the first and the last envelope. */
   get missing(): number {
     return this.#envelopes.length === 0 ? 0 : this.last - this.first + 1 - this.#envelopes.length
   }
@@ -32,7 +32,7 @@ export class Log implements ReadableLog {
     return this.first <= 1 && this.missing === 0
   }
 
-  /** Whether this seq is between the first and the last. */
+  /** Whether this seq is within the loaded range. */
   covers(seq: number): boolean {
     return seq >= this.first && seq <= this.last
   }
@@ -66,12 +66,12 @@ export class Log implements ReadableLog {
     return low
   }
 
-  /** Ids of envelopes that correlate to this one. */
+  /** Ids of envelopes that refer to this one. */
   answersTo(id: string): readonly string[] {
     return this.#answers.get(id) ?? []
   }
 
-  /** Returns false for an envelope that is not newer than the last one. */
+  /** Appends an envelope; returns `false` if it is not newer than the last one. */
   append(envelope: Envelope): boolean {
     if (envelope.seq === undefined || envelope.seq <= this.last) return false
     this.#envelopes.push(envelope)
@@ -79,7 +79,7 @@ export class Log implements ReadableLog {
     return true
   }
 
-  /** Takes over the contents of another log, which must not be used afterwards. */
+  /** Takes over the contents of another log, which must not be used after that. */
   replaceWith(other: Log): void {
     this.#envelopes = other.#envelopes
     this.#byId = other.#byId

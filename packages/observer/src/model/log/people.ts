@@ -8,17 +8,17 @@ import {
   type ParticipantDetails,
 } from '@meup/protocol'
 
-/** `tool`: answers calls, and sends nothing else. */
+/** `tool`: a participant that only answers calls. */
 type Role = 'agent' | 'person' | 'tool'
 
-/** A participant and its work. */
+/** A participant, with its presence and open runs. */
 export interface Person {
   readonly id: string
   readonly role: Role
   readonly isPresent: boolean
-  /** Since when, RFC 3339; `null` = before the loaded log. */
+  /** Start of its presence or absence, RFC 3339; `null` if before the loaded log. */
   readonly since: string | null
-  /** Open runs. */
+  /** Number of open runs. */
   readonly load: number
   readonly isMuted: boolean
 }
@@ -28,23 +28,23 @@ export type ReportedStatus = Readonly<Record<string, unknown>>
 
 interface KnownSpace {
   readonly facts: { readonly participants: Participants }
-  /** The open runs. */
+  /** Open runs. */
   runs(): readonly OpenedContext[]
 }
 
-/** The participants of the space, their work, and counts of their thoughts. */
+/** The participants of the space, with their status, open calls and counts of thoughts. */
 export class People {
   readonly #space: () => KnownSpace
   readonly #muted: ReadonlySet<string>
   #statuses = new Bounded<ReportedStatus>(10_000)
   readonly #thoughts = new Map<string, number>()
   #listed: readonly Person[] = []
-  /** The inputs of the cached list. */
+  /** Key of the inputs of the cached list. */
   #key = ''
   #version = 0
   /** The latest unanswered call of a participant. */
   readonly #calls = new Map<string, Envelope>()
-  /** Texts that the gateway's guard withheld. */
+  /** Number of texts that the gateway's guard has withheld. */
   withheld = 0
 
   constructor(space: () => KnownSpace, muted: ReadonlySet<string>) {
@@ -52,7 +52,7 @@ export class People {
     this.#muted = muted
   }
 
-  /** Call after a change of presence. */
+  /** Invalidates the cached list, after a change of presence. */
   onPresenceChange(): void {
     this.#version++
   }
@@ -68,7 +68,7 @@ export class People {
     if (isWithheld(payload)) this.withheld++
   }
 
-  /** Replaces all applied envelopes. */
+  /** Starts over with these envelopes. */
   reset(envelopes: readonly Envelope[]): void {
     this.#version++
     this.#statuses = new Bounded(10_000)
@@ -82,7 +82,7 @@ export class People {
     return this.#thoughts.get(id) ?? 0
   }
 
-  /** The call that it waits for. */
+  /** The unanswered call of this participant. */
   getCall(id: string): Envelope | undefined {
     return this.#calls.get(id)
   }
@@ -91,18 +91,18 @@ export class People {
     return this.#statuses.get(id)
   }
 
-  /** `undefined` = no participant, or not any more. */
+  /** The role of a participant; `undefined` if it is unknown or has left. */
   roleOf(id: string): Role | undefined {
     const found = this.#space().facts.participants.get(id, 0)
     return found && getRole(found)
   }
 
-  /** All participants with their capabilities. `now`: milliseconds by the gateway's clock. */
+  /** All participants with their capabilities. `now`: gateway time in ms. */
   infos(now: number): readonly ParticipantDetails[] {
     return this.#space().facts.participants.all(now)
   }
 
-  /** Present participants first, then by name; the same array until something changes. */
+  /** All participants, present ones first, then by name. Returns the same array until something changes. */
   get list(): readonly Person[] {
     const loads = new Map<string, number>()
     const space = this.#space()
@@ -134,7 +134,7 @@ const getRole = ({
 }: Pick<ParticipantDetails, 'kind' | 'capabilities'>): Person['role'] =>
   kind === 'human' ? 'person' : capabilities.some(speaks) ? 'agent' : 'tool'
 
-/** Whether it lets its holder send messages or thoughts. */
+/** Whether a capability allows messages or thoughts. */
 function speaks(capability: Capability): boolean {
   const kinds = typeof capability === 'string' ? capability : 'kind' in capability ? capability.kind : ''
   return [kinds].flat().some((kind) => kind === '*' || kind === Kind.chat || kind.startsWith('reasoning.'))

@@ -17,20 +17,20 @@ export const toolEffects: Readonly<Record<ToolEffect, string>> = {
 }
 
 interface Listed {
-  /** Seq of the last complete list; tools only in earlier lists are gone. */
+  /** Seq of the last complete list; tools that only earlier lists contain are gone. */
   whole: number
-  /** Tools with the seq of the last list that contains them. */
+  /** Tools, with the seq of the last list that contains them. */
   readonly tools: Map<string, ToolInfo & { readonly seq: number }>
 }
 
-/** Limits: participants with tools, and tools of one. */
+/** Maximum number of participants with tools, and of tools per participant. */
 const [maxOwners, maxTools] = [1000, 1000]
 
-/** Tools of participants, from the answers to list requests of anyone, in any order. */
+/** Tools of participants, from responses to any `tools/list` request, in any order. */
 export class ToolCatalog {
   readonly #byOwner = new Map<string, Listed>()
 
-  /** `envelope`: complete. `get`: finds the answered envelope. */
+  /** `envelope` must not be truncated. `get` finds the request that it answers. */
   apply(envelope: Envelope, get: (id: string) => Envelope | undefined): void {
     if (envelope.kind !== Kind.mcpResponse) return
     const request = correlations(envelope)
@@ -44,7 +44,7 @@ export class ToolCatalog {
     this.set(from, payload.result.tools, seq, isFirst && isLast)
   }
 
-  /** `isWhole`: a complete list rather than a page. */
+  /** `isWhole`: the list is complete, not one of several pages. */
   set(owner: string, tools: unknown, seq: number, isWhole: boolean): void {
     const known = this.#byOwner.get(owner) ?? { whole: 0, tools: new Map() }
     if (!Array.isArray(tools) || (!this.knows(owner) && this.#byOwner.size >= maxOwners)) return
@@ -61,7 +61,7 @@ export class ToolCatalog {
     return this.#byOwner.has(owner)
   }
 
-  /** The only participant with a tool of this name. */
+  /** The participant with a tool of this name, if there is only one. */
   findOwner(name: string): string | undefined {
     const owners = [...this.#byOwner].filter(([, { tools }]) => tools.has(name))
     return owners.length === 1 ? owners[0]?.[0] : undefined
@@ -91,7 +91,7 @@ function readTool({
   }
 }
 
-/** The effect by MCP annotations. Without them a tool may do anything. */
+/** A tool's effect by its MCP annotations; without them it may do anything. */
 function getEffect({ readOnlyHint, destructiveHint }: Readonly<Record<string, unknown>>): ToolEffect {
   if (readOnlyHint === true) return 'reads'
   if (destructiveHint === true) return 'deletes'

@@ -1,12 +1,15 @@
 import { isElicitation } from '@meup/folds'
 import { copyNumberTexts, type Envelope, Kind, namespaceOf } from '@meup/protocol'
 
-/** Larger payloads are truncated, except texts for people: the page keeps the beginning of each text. */
+/**
+ * Larger payloads are truncated to the beginning of each text, to save memory; messages and thoughts are
+ * exempt.
+ */
 const maxPayloadChars = 16_384
-/** Remaining characters of a text. */
+/** Characters that remain of each text. */
 const maxTextChars = 2000
 
-/** Kinds that may be truncated: not messages, thoughts, rights, or open decisions. */
+/** Kinds that may be truncated: neither messages and thoughts, nor envelopes needed for decisions. */
 const truncatable: ReadonlySet<string> = new Set([Kind.mcpRequest, Kind.mcpResponse])
 const exact: ReadonlySet<string> = new Set([
   ...['chat', 'reasoning', 'system', 'capability', 'space', 'participant', 'observe', 'mcp'],
@@ -14,13 +17,13 @@ const exact: ReadonlySet<string> = new Set([
 const mayTruncate = ({ kind, payload }: Envelope): boolean =>
   (truncatable.has(kind) || !exact.has(namespaceOf(kind))) && !isElicitation(payload)
 
-/** Bytes of truncated payloads, as JSON. */
+/** Complete sizes of truncated payloads, in bytes of JSON. */
 const sizes = new WeakMap<Envelope, number>()
 
-/** Size of a truncated envelope in bytes; `undefined` if it is complete. */
+/** Complete size of a truncated envelope, in bytes; `undefined` if it is not truncated. */
 export const getFullSize = (envelope: Envelope): number | undefined => sizes.get(envelope)
 
-/** Returns the envelope, with its texts shortened if the payload is too large. */
+/** Shortens the texts of an envelope whose payload is too large. */
 export function truncateEnvelope(envelope: Envelope): Envelope {
   const { payload } = envelope
   if (!mayTruncate(envelope) || !isTooLarge(payload)) return envelope

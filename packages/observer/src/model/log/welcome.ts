@@ -7,7 +7,7 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 
-/** Returns a welcome as an envelope, so that the folds read it like any other. */
+/** Wraps a welcome in an envelope, so that folds can apply it like any other. */
 export const welcomeEnvelope = (payload: WelcomePayload, now: number): Envelope => ({
   protocol: PROTOCOL,
   id: 'welcome',
@@ -18,8 +18,8 @@ export const welcomeEnvelope = (payload: WelcomePayload, now: number): Envelope 
 })
 
 /**
- * The welcome as of the first loaded envelope: later joins and leaves in `envelopes` are undone. Empty if the log is loaded
- * from its start.
+ * The welcome as of the first loaded envelope: undoes joins and leaves in `envelopes`. Empty if the log is
+ * loaded from its start.
  */
 export function welcomeBefore(welcome: WelcomePayload, envelopes: readonly Envelope[]): WelcomePayload {
   const [first] = envelopes

@@ -10,10 +10,10 @@ import {
 import { getEnvelopeContext } from '../filter/log-filter.js'
 import { hasNoLine } from '../log/lines.js'
 
-/** One item of a block, in log order. */
+/** An item of a block, in log order. */
 export type BlockEntry = SaidEntry | NestedEntry | CallEntry | ProposalEntry
 
-/** A thought, a chat in a context, a decision about it, or another envelope with its own line. */
+/** A thought, a chat or decision in a context, or another envelope with its own line. */
 interface SaidEntry {
   readonly type: 'said'
   readonly envelope: Envelope
@@ -26,12 +26,12 @@ interface NestedEntry {
   readonly context: string
 }
 
-/** A request and its outcome. */
+/** A request and its response. */
 export interface CallEntry {
   readonly type: 'call'
   readonly envelope: Envelope
   response?: Envelope
-  /** Whether it failed. */
+  /** Whether the call failed. */
   isError?: boolean
 }
 
@@ -40,15 +40,15 @@ interface ProposalEntry {
   readonly envelope: Envelope
 }
 
-/** One item of the stream: a message, a whole run, or a single event outside of any run. */
+/** An item of the stream: a message, a whole run, or a single event outside of runs. */
 export type Block = MessageBlock | ContextBlock | EventBlock | ArrivalsBlock
 
 interface Placed {
-  /** Its first envelope. */
+  /** First envelope of the block. */
   readonly envelope: Envelope
-  /** Its index among the blocks. */
+  /** Index in the list of blocks. */
   index: number
-  /** Id of its origin; see `findOrigin`. `null` = not computed yet. */
+  /** Id of the block's origin, see `findOrigin`; `null` until computed. */
   origin: string | undefined | null
 }
 
@@ -57,7 +57,7 @@ interface MessageBlock extends Placed {
   message: TranscriptMessage
 }
 
-/** A run with its nested contexts, or a free path. */
+/** A run with its nested contexts, or a free path: a context that no run has opened. */
 export interface ContextBlock extends Placed {
   readonly type: 'context'
   readonly root: string
@@ -69,38 +69,38 @@ interface EventBlock extends Placed {
   readonly entry: BlockEntry
 }
 
-/** Consecutive joins and leaves. */
+/** Consecutive joins and leaves, shown on one line. */
 interface ArrivalsBlock extends Placed {
   readonly type: 'arrivals'
   readonly envelopes: Envelope[]
 }
 
-/** Joins and leaves that share one line. */
+/** Maximum joins and leaves per line. */
 const maxArrivalsPerBlock = 20
 
-/** Groups envelopes into blocks for the reader: a message, a run with its nested contexts, or a single event. */
+/** Groups envelopes into blocks: a message, a run with its nested contexts, or a single event. */
 export class Blocks {
   #blocks: Block[] = []
   readonly #contexts = new Map<string, ContextBlock>()
   readonly #messages = new Map<string, MessageBlock>()
-  /** Requests that await their response. */
+  /** Calls without a response, by id. */
   readonly #calls = new Map<string, { readonly block: Block; readonly entry: CallEntry }>()
   readonly #getRuns: () => Pick<AskedRuns, 'find'>
-  /** Blocks of proposals. */
+  /** Block of each proposal, by id. */
   readonly #proposals = new Map<string, Block>()
   readonly #different = new Set<Block>()
 
-  /** `getRuns`: assigns decisions about envelopes that were refused outside of contexts. */
+  /** `getRuns`: finds the run of a refused envelope, whose own context is unknown. */
   constructor(getRuns: () => Pick<AskedRuns, 'find'>) {
     this.#getRuns = getRuns
   }
 
-  /** In the order in which they began. */
+  /** All blocks, in the order of their first envelopes. */
   get list(): readonly Block[] {
     return this.#blocks
   }
 
-  /** `messages`: changed messages of the main conversation. */
+  /** Applies an envelope. `messages`: messages of the main conversation that it changed. */
   apply(envelope: Envelope, messages: readonly TranscriptMessage[]): void {
     for (const message of messages) this.#placeMessage(envelope, message)
     if (messages.length > 0 || hasNoLine(envelope)) return
@@ -115,37 +115,37 @@ export class Blocks {
     if (entry.type === 'proposal') this.#proposals.set(envelope.id, block)
   }
 
-  /** Call after a change of this proposal. */
+  /** Marks the block of a proposal as changed. */
   touchProposal(id: string): void {
     const block = this.#proposals.get(id)
     if (block !== undefined) this.#different.add(block)
   }
 
-  /** Call after a change of this pending call. */
+  /** Marks the block of a pending call as changed. */
   touchCall(id: string): void {
     const call = this.#calls.get(id)
     if (call !== undefined) this.#different.add(call.block)
   }
 
-  /** Call after a change of this context. */
+  /** Marks the block of a context as changed. */
   touchContext(context: string): void {
     const block = this.#contexts.get(contextRoot(context))
     if (block !== undefined) this.#different.add(block)
   }
 
-  /** Whether this run or free path has a block. */
+  /** Whether a run or free path has a block. */
   has(root: string): boolean {
     return this.#contexts.has(root)
   }
 
-  /** Returns the blocks that changed since the last call. */
+  /** Returns and clears the changed blocks. */
   flush(): readonly Block[] {
     const different = [...this.#different]
     this.#different.clear()
     return different
   }
 
-  /** Drops the blocks that began before this envelope, except those that are still needed. */
+  /** Drops blocks that began before this seq, except needed ones. */
   forget(seq: number, isNeeded: (block: Block) => boolean): void {
     this.#blocks = this.#blocks.filter((block) => (block.envelope.seq ?? 0) >= seq || isNeeded(block))
     for (const [index, block] of this.#blocks.entries()) block.index = index
@@ -156,12 +156,12 @@ export class Blocks {
     for (const [key, { block }] of this.#calls) if (!kept.has(block)) this.#calls.delete(key)
   }
 
-  /** Ids of proposals with a block. */
+  /** Ids of proposals that have a block. */
   get proposals(): Iterable<string> {
     return this.#proposals.keys()
   }
 
-  /** Drops everything after this envelope. `messages`: the conversation at that point, as far as kept. */
+  /** Drops everything after this seq. `messages`: the conversation at that point, as far as it is kept. */
   rewind(seq: number, messages: ReadonlyMap<string, TranscriptMessage>): void {
     while ((this.#blocks.at(-1)?.envelope.seq ?? 0) > seq) this.#blocks.pop()
     const { length } = this.#blocks
@@ -172,7 +172,7 @@ export class Blocks {
     for (const block of this.#blocks) if (this.#shorten(block, seq, messages)) this.#different.add(block)
   }
 
-  /** Returns whether the block has changed. */
+  /** Shortens a block to the envelopes up to this seq; returns `true` if it changed. */
   #shorten(block: Block, seq: number, messages: ReadonlyMap<string, TranscriptMessage>): boolean {
     if (block.type === 'message') {
       const message = messages.get(block.envelope.id) ?? block.message
@@ -190,7 +190,7 @@ export class Blocks {
     return isShorter || isOther
   }
 
-  /** Removes a response that came after this envelope, so that the call waits for it again. */
+  /** Removes a response that came after this seq, so that the call is pending again. */
   #unanswer(block: Block, entry: CallEntry, seq: number): boolean {
     if (entry.response !== undefined && (entry.response.seq ?? 0) <= seq) return false
     this.#calls.set(entry.envelope.id, { block, entry })
@@ -243,7 +243,7 @@ export class Blocks {
     return block
   }
 
-  /** The run that the refused envelope was about. */
+  /** The run to which a refused envelope belonged. */
   #findRun({ kind, to = [], payload }: Envelope): string | undefined {
     if (kind !== Kind.systemDecision) return undefined
     const { attemptedCorrelation } = payload as Partial<DecisionPayload>
@@ -261,7 +261,7 @@ export class Blocks {
   }
 }
 
-/** Drops the last elements. Returns whether there were any. */
+/** Truncates a list at the first match; returns `true` if there was one. */
 function truncateFrom<Each>(list: Each[], isBehind: (each: Each) => boolean): boolean {
   const first = list.findIndex(isBehind)
   if (first !== -1) list.length = first
@@ -278,12 +278,12 @@ function createEntry(envelope: Envelope): BlockEntry {
   return { type: 'said', envelope }
 }
 
-/** The run of an envelope: its own, or that of a decision. */
+/** The run that an envelope is in or decides about. */
 const getRoot = (envelope: Envelope): string | undefined => {
   const context = getEnvelopeContext(envelope)
   return context === undefined ? undefined : contextRoot(context)
 }
 
-/** A start at the beginning of a block is its heading. */
+/** The start of a run is shown as its block's heading, not as an entry. */
 const isHeading = (envelope: Envelope, block: Block): boolean =>
   envelope.kind === Kind.reasoningStart && envelope === block.envelope

@@ -1,31 +1,31 @@
-/** How far a context is unfolded: not, its latest lines, or completely. */
+/** How much of a context is shown: only its heading, its latest lines, or everything. */
 export type Level = 'closed' | 'some' | 'all'
 
 const cycle: Readonly<Record<Level, Level>> = { closed: 'some', some: 'all', all: 'closed' }
 
 /**
- * Which contexts are unfolded. The reader's choice takes precedence; otherwise a context is unfolded while live, if it began in
- * view. While the reader looks back, nothing changes automatically.
+ * Which contexts are unfolded: as the reader chose; otherwise those that began while the reader was at the
+ * live end, until they end. Nothing changes automatically while the reader looks at earlier lines.
  */
 export class Folding {
   readonly #choices: Map<string, Level>
-  /** Automatically unfolded contexts. */
+  /** Contexts that are unfolded automatically. */
   readonly #live = new Set<string>()
-  /** Ended contexts, which fold once the reader follows again. */
+  /** Contexts that have ended, to be folded once the reader is back at the live end. */
   readonly #ending = new Set<string>()
   #isFollowing = true
 
-  /** `like`: copies its choices. */
+  /** `like`: shares that folding's choices. */
   constructor(like?: Folding) {
     this.#choices = like === undefined ? new Map() : like.#choices
   }
 
-  /** The reader's choices. */
+  /** Levels that the reader chose, by context. */
   get choices(): ReadonlyMap<string, Level> {
     return this.#choices
   }
 
-  /** Returns the automatically unfolded contexts, to restore later. */
+  /** Snapshot of the automatic state, for `restore`. */
   checkpoint(): FoldingCheckpoint {
     return { live: [...this.#live], ending: [...this.#ending] }
   }
@@ -48,7 +48,7 @@ export class Folding {
     this.#choices.set(context, level)
   }
 
-  /** Cycles through the levels. */
+  /** Switches to the next level. */
   cycle(context: string): void {
     this.choose(context, cycle[this.getLevel(context)])
   }
@@ -57,7 +57,7 @@ export class Folding {
     if (this.#isFollowing) this.#live.add(context)
   }
 
-  /** Returns whether a context was folded. */
+  /** Returns `true` if the context was folded. */
   onEnded(context: string): boolean {
     if (!this.#live.has(context)) return false
     if (this.#isFollowing) return this.#live.delete(context)
@@ -65,7 +65,7 @@ export class Folding {
     return false
   }
 
-  /** Sets whether the reader is at the live end. Returns the contexts that were folded. */
+  /** Sets whether the reader is at the live end; returns the contexts that this folded. */
   follow(isFollowing: boolean): readonly string[] {
     this.#isFollowing = isFollowing
     if (!isFollowing) return []
@@ -76,7 +76,7 @@ export class Folding {
   }
 }
 
-/** Automatically unfolded contexts, and ended ones among them. */
+/** Contexts that are unfolded automatically, and those of them that have ended. */
 export interface FoldingCheckpoint {
   readonly live: readonly string[]
   readonly ending: readonly string[]

@@ -2,36 +2,36 @@ import type { Block } from './blocks.js'
 import type { Slot, Sources } from './row.js'
 import { type CreateSlots, RowList } from './row-list.js'
 
-/** Some of the blocks, in order. */
+/** A group of blocks, in order. */
 export interface Group<Key> {
   readonly key: Key
   readonly list: RowList
   readonly blocks: readonly Block[]
-  /** Number of its runs, calls and messages. */
+  /** Number of blocks: runs, messages and events. */
   readonly size: number
 }
 
 interface Filled<Key> extends Group<Key> {
   blocks: Block[]
-  /** Whether it has visible rows; `undefined` = unknown since the last change. */
+  /** Whether it has visible rows; `undefined` if unknown since the last change. */
   isThere: boolean | undefined
 }
 
 export interface GroupOptions<Key> {
   readonly blocks: () => readonly Block[]
   readonly sources: Sources
-  /** The group of a block; `undefined` = none. */
+  /** Key of a block's group; `undefined` if it is in none. */
   readonly keyOf: (block: Block, sources: Sources) => Key | undefined
   readonly createSlots: CreateSlots
 }
 
-/** The blocks of a log in groups, such as one per participant, each with its own rows. */
+/** Blocks grouped by a key, such as the participant; each group has its own rows. */
 export class Groups<Key> {
   readonly #options: GroupOptions<Key>
   readonly #groups = new Map<Key, Filled<Key>>()
-  /** `undefined` = in no group. */
+  /** Group of each assigned block; `undefined` if it is in none. */
   #groupByBlock = new Map<Block, Filled<Key> | undefined>()
-  /** Number of assigned blocks. */
+  /** Number of blocks that were assigned to groups. */
   #assigned = 0
   #prepared: Map<Block, readonly Slot[]> | undefined
 
@@ -39,7 +39,7 @@ export class Groups<Key> {
     this.#options = options
   }
 
-  /** Groups with visible rows, in the order of their first blocks. */
+  /** Groups with visible rows, ordered by their first blocks. */
   get all(): readonly Group<Key>[] {
     const blocks = this.#options.blocks()
     for (; this.#assigned < blocks.length; this.#assigned++) {
@@ -54,7 +54,7 @@ export class Groups<Key> {
     return there.sort((one, other) => (one.blocks[0]?.index ?? 0) - (other.blocks[0]?.index ?? 0))
   }
 
-  /** Call for new or changed blocks. */
+  /** Must be called for new and changed blocks. */
   touch(blocks: readonly Block[]): void {
     for (const block of blocks) {
       const group = this.#groupByBlock.get(block)
@@ -64,13 +64,13 @@ export class Groups<Key> {
     }
   }
 
-  /** The rows of a block by these sources. */
+  /** Creates the rows of a block from these sources. */
   slotsFor(block: Block, sources: Sources): readonly Slot[] {
     const key = this.#options.keyOf(block, sources)
     return key === undefined ? [] : this.#get(key).list.slotsFor(block, sources)
   }
 
-  /** Call after blocks were removed; the others are unchanged. */
+  /** Must be called after blocks were removed; the others stay unchanged. */
   shorten(): void {
     const kept = new Set(this.#options.blocks())
     for (const block of this.#groupByBlock.keys()) if (!kept.has(block)) this.#groupByBlock.delete(block)
@@ -84,7 +84,7 @@ export class Groups<Key> {
     this.#assigned = next === -1 ? kept.size : next
   }
 
-  /** Replaces all blocks. `prepared`: known rows. */
+  /** Replaces all blocks. `prepared`: rows created in advance. */
   clear(prepared?: Map<Block, readonly Slot[]>): void {
     this.#prepared = prepared
     for (const group of this.#groups.values()) {
@@ -127,6 +127,6 @@ export class Groups<Key> {
   }
 }
 
-/** Usually one of the first blocks is shown, so the others are not checked. */
+/** Fast, because usually one of the first blocks has visible rows. */
 const isThere = <Key>({ blocks, list }: Filled<Key>): boolean =>
   blocks.some((block) => list.slotsFor(block).length > 0)

@@ -7,49 +7,49 @@ import { type CreateSlots, RowList } from './row-list.js'
 import { createSlotsInBatches, getOrigin } from './slots.js'
 import { createTimedSlots, withOpenContexts } from './trace.js'
 
-/** The thoughts and acts of one participant; `null` = the conversation. */
+/** Thoughts and acts of one participant; `null` for the conversation. */
 export type Lane = Group<string | null>
-/** A question, or a run without one, with everything that it led to, by its id. */
+/** A question, or a run without one, with everything that it caused; the key is its id. */
 export type QuestionGroup = Group<string>
 type Rows = RowList | Groups<string | null> | Groups<string>
 
-/** Rows that are prepared before blocks are shown, by list. */
+/** Rows that were created in advance, by list. */
 export type Prepared = ReadonlyMap<Rows, Map<Block, readonly Slot[]>>
 
-/** Blocks whose rows are created at once. */
+/** Maximum number of blocks whose rows are recreated synchronously. */
 const maxBlocksAtOnce = 2000
-/** Blocks between two checks of the clock. */
+/** Blocks between two time checks. */
 const blocksPerStep = 16
 
-/** The rows of each view. Hidden views are not kept up to date. */
+/** The rows of each view. Only views in use are kept up to date. */
 export class Lists {
   readonly stream: RowList
   readonly #blocks: () => readonly Block[]
   readonly sources: Sources
   #lanes: Groups<string | null> | undefined
   #questions: Groups<string> | undefined
-  /** Totals of blocks that are unchanged: see `countQuestion`. */
+  /** Cached totals of unchanged blocks, see `countQuestion`. */
   readonly totals = new WeakMap<Block, Totals>()
-  /** Recreates all rows gradually, while the previous ones are shown. */
+  /** Recreates all rows in steps, while the previous ones are still shown. */
   #renewal: Generator<undefined, Prepared> | undefined
-  /** Blocks that changed during the renewal. */
+  /** Blocks that changed since the renewal began. */
   readonly #touched = new Set<Block>()
 
-  /** `blocks`: in log order. */
+  /** `blocks` returns all blocks, in log order. */
   constructor(blocks: () => readonly Block[], sources: Sources) {
     this.#blocks = blocks
     this.sources = sources
     this.stream = new RowList(blocks, sources, createSlotsInBatches)
   }
 
-  /** The conversation first; maintained from first use. */
+  /** The lanes, the conversation first. Kept up to date from the first access on. */
   get lanes(): readonly Lane[] {
     this.#lanes ??= this.#newGroups(getOwner, createSlotsInBatches)
     const lanes = this.#lanes.all
     return [...lanes.filter(({ key }) => key === null), ...lanes.filter(({ key }) => key !== null)]
   }
 
-  /** Questions that led to work; kept from the first access on. */
+  /** Questions that caused work. Kept up to date from the first access on. */
   get questions(): readonly QuestionGroup[] {
     this.#questions ??= this.#newGroups(
       (block, sources) => (block.type === 'arrivals' ? undefined : getOrigin(block, sources)),
@@ -67,26 +67,26 @@ export class Lists {
     return new Groups({ blocks: this.#blocks, sources, keyOf, createSlots })
   }
 
-  /** Frees the rows of a view that is no longer shown. */
+  /** Frees the rows of a view that is not shown any more. */
   drop(view: 'lanes' | 'questions'): void {
     if (view === 'lanes') this.#lanes = undefined
     else this.#questions = undefined
   }
 
-  /** Call for new or changed blocks. */
+  /** Must be called for new and changed blocks. */
   touch(blocks: readonly Block[]): void {
     if (this.isBehind) for (const block of blocks) this.#touched.add(block)
     for (const block of blocks) this.totals.delete(block)
     for (const list of this.#kept) list.touch(blocks)
   }
 
-  /** Call after blocks were removed; the others are unchanged. */
+  /** Must be called after blocks were removed; the others stay unchanged. */
   shorten(): void {
     for (const list of this.#kept) list.shorten()
     if (this.isBehind) this.renew()
   }
 
-  /** Invalidates all rows. If there are many, the previous rows show until `work` has replaced them. */
+  /** Recreates all rows. If there are many, `work` does it, and the previous rows are shown until then. */
   renew(): void {
     const blocks = this.#blocks()
     if (blocks.length <= maxBlocksAtOnce) this.clear()
@@ -96,12 +96,12 @@ export class Lists {
     }
   }
 
-  /** Whether outdated rows are shown. */
+  /** Whether outdated rows are still shown. */
   get isBehind(): boolean {
     return this.#renewal !== undefined
   }
 
-  /** Continues the renewal until the time is up. Returns whether it is complete. */
+  /** Continues to recreate rows until done or out of time; returns `true` if done. */
   work(isTimeUp: () => boolean): boolean {
     while (this.#renewal !== undefined) {
       const { done, value } = this.#renewal.next()
@@ -113,13 +113,13 @@ export class Lists {
     return !this.isBehind
   }
 
-  /** Replaces all blocks. `prepared`: known rows. */
+  /** Replaces all blocks. `prepared`: rows created in advance. */
   clear(prepared?: Prepared): void {
     this.#renewal = undefined
     for (const list of this.#kept) list.clear(prepared?.get(list))
   }
 
-  /** The rows of these blocks by these sources, `perStep` blocks at a time. */
+  /** Creates rows of these blocks in advance, for all lists; yields after every `perStep` blocks. */
   *prepare(blocks: readonly Block[], sources: Sources, perStep: number): Generator<undefined, Prepared> {
     const prepared = new Map(this.#kept.map((list) => [list, new Map<Block, readonly Slot[]>()]))
     for (const [list, known] of prepared) {
@@ -136,7 +136,7 @@ export class Lists {
   }
 }
 
-/** The owner of a block's lane; `undefined` = none, as for lines of the gateway, joins and leaves. */
+/** Key of a block's lane; `undefined` for lines of the gateway, joins and leaves. */
 function getOwner(block: Block, { getContext }: Sources): string | null | undefined {
   const { type, envelope } = block
   if (type === 'message') return null

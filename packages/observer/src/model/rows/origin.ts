@@ -1,12 +1,12 @@
 import { contextRoot, correlations, type Envelope, GATEWAY } from '@meup/protocol'
 import type { Log } from '../log/log.js'
 
-/** Maximum steps from an envelope to its origin. */
+/** Maximum number of references followed from an envelope to its origin. */
 const maxSteps = 64
 
 /**
- * Id of an envelope's origin: a question, or a run without trigger. If that is not loaded, the id that leads there. `undefined`
- * = none, as for joins and leaves.
+ * Id of the envelope that ultimately caused this one: a question, or a run without trigger. If that is not
+ * loaded, the last known id on the way. `undefined` for envelopes without a cause, such as joins and leaves.
  */
 export function findOrigin(log: Pick<Log, 'get'>, envelope: Envelope): string | undefined {
   let at = envelope

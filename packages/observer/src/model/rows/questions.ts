@@ -7,14 +7,14 @@ import { decidedAt } from './trace.js'
 
 type Tokens = RunUsage['tokens']
 
-/** The outcome of a question and of everything that it led to. */
+/** Totals over a question and everything that it caused. */
 export interface Totals extends Omit<RunUsage, 'model'> {
-  /** Milliseconds by the gateway's clock. */
+  /** Start, in ms of gateway time. */
   readonly from: number
-  /** The end of its last part; `undefined` = still running. */
+  /** End of the last part; `undefined` while it is running. */
   readonly to: number | undefined
   readonly calls: number
-  /** Calls and commands that failed, thoughts about an error, and refusals. */
+  /** Number of failed calls and commands, thoughts about errors, and refusals. */
   readonly errors: number
   readonly models: readonly string[]
 }
@@ -26,11 +26,11 @@ const nothing: Omit<Totals, 'from' | 'to'> = {
 
 interface Counted {
   readonly sources: Sources
-  /** The totals of blocks that have not changed. */
+  /** Cache of the totals of unchanged blocks. */
   readonly totals: WeakMap<Block, Totals>
 }
 
-/** The totals of a question. Unchanged blocks are not counted again. */
+/** Computes the totals of a question; uses cached totals of unchanged blocks. */
 export function countQuestion(
   { blocks }: { readonly blocks: readonly Block[] },
   { totals, sources }: Counted,
@@ -44,7 +44,6 @@ export function countQuestion(
   )
 }
 
-/** The totals of one block of a question. */
 function countBlock(block: Block, sources: Sources): Totals {
   const from = Date.parse(block.envelope.ts)
   if (block.type === 'event') return countEntry(block.entry, sources, false)
@@ -62,7 +61,7 @@ function countBlock(block: Block, sources: Sources): Totals {
   return addTotals([{ ...itself, tokens, cost, models }, ...others])
 }
 
-/** `isOver`: its run has ended, and a call without an answer with it. */
+/** Totals of an entry. `isOver`: its run has ended, so that a call without a response is not running. */
 function countEntry(entry: BlockEntry, { getProposal }: Sources, isOver: boolean): Totals {
   const { type, envelope } = entry
   const from = Date.parse(envelope.ts)
@@ -76,7 +75,7 @@ function countEntry(entry: BlockEntry, { getProposal }: Sources, isOver: boolean
   return { ...nothing, from, to, calls: 1, errors: hasFailed(entry) ? 1 : 0 }
 }
 
-/** All of them together. */
+/** Adds up totals. */
 function addTotals(parts: readonly Totals[]): Totals {
   let [from, to, calls, errors] = [Number.POSITIVE_INFINITY, 0 as number | undefined, 0, 0]
   let [cost, tokens] = [undefined as number | undefined, noTokens]
@@ -102,13 +101,13 @@ const addTokens = (one: Tokens, other: Tokens): Tokens => ({
   reasoning: sum(one.reasoning, other.reasoning),
 })
 
-/** The smallest value that this share of the values does not exceed; `undefined` = no values. */
+/** The smallest value that is at least as large as this share of the values; `undefined` without values. */
 export function percentile(values: readonly number[], share: number): number | undefined {
   const sorted = [...values].sort((one, other) => one - other)
   return sorted[Math.max(Math.ceil(share * sorted.length) - 1, 0)]
 }
 
-/** The first and the last message of a question, if loaded. */
+/** The question, if it is loaded, and the last message that answers it. */
 export function getMessages(blocks: readonly Block[]): {
   readonly question: Envelope | undefined
   readonly answer: Envelope | undefined

@@ -47,7 +47,7 @@ import type { CallRow, LogRow, RowHeading, SaidRow, Slot, Sources } from './row.
 type Content = LogRow extends infer Each ? (Each extends LogRow ? Omit<Each, keyof Placed> : never) : never
 type Placed = Pick<LogRow, 'key' | 'envelope' | 'depth' | 'height' | 'origin'>
 
-/** The present content of a row. */
+/** Creates the current content of a row. */
 export function getRow(slot: Slot, sources: Sources): LogRow {
   const { key, envelope, depth, height, origin, calls } = slot
   const place = { key, envelope, depth, height, origin }
@@ -86,11 +86,11 @@ function createContent(slot: Slot, sources: Sources): Content {
 
 interface MessageText {
   readonly text: string
-  /** The text of each of its rows. */
+  /** The text of each row. */
   readonly parts: readonly string[]
 }
 
-/** Cached texts of long messages. */
+/** Cached texts of messages with several rows. */
 const messageTexts = new WeakMap<Envelope, MessageText>()
 
 function readMessage(envelope: Envelope): MessageText {
@@ -102,7 +102,7 @@ function readMessage(envelope: Envelope): MessageText {
   return read
 }
 
-/** How many rows a message has. */
+/** Number of rows of a message. */
 export const countParts = (envelope: Envelope): number =>
   payloadText(envelope.payload).length <= partChars ? 1 : readMessage(envelope).parts.length
 
@@ -126,7 +126,7 @@ function createSaid(of: Block | BlockEntry, envelope: Envelope, sources: Sources
   return { ...saidLine(envelope, owner, isLate(envelope, getContext)), replyTo }
 }
 
-/** The present heading of a context. */
+/** The heading of a context, as of now. */
 function createHeading(view: ContextView, of: Block | BlockEntry, sources: Sources): RowHeading {
   const { folding, isMuted, getSummary, isGoingOn } = sources
   const { context, owner, counts, contributors, references, proposals, answer, metadata } = view
@@ -151,12 +151,12 @@ function createHeading(view: ContextView, of: Block | BlockEntry, sources: Sourc
     calls: counts.calls,
     did: didText(of) || (counts.calls > 0 ? countText(counts.calls, 'tool') : ''),
     late: counts.late,
-    // The name of a free path is descriptive, and often its only text.
+    // A free path has no opening text, but its name is descriptive.
     opening: shown(view.opening) ?? (state === 'free' ? nameText(context) : null),
     ending: shown(view.ending),
     isWithheld: isQuoteWithheld(view.opening) || isQuoteWithheld(view.ending),
     references,
-    // The view keeps changing its list.
+    // Copied, because the fold mutates its list.
     proposals: [...proposals],
     confidence: typeof confidence === 'number' && confidence >= 0 && confidence <= 1 ? confidence : null,
     answer: answer?.id ?? null,
@@ -170,23 +170,23 @@ const didText = (of: Block | BlockEntry): string =>
     ? ''
     : summarizeCalls(of.entries.flatMap(({ type, envelope }) => (type === 'call' ? [envelope.payload] : [])))
 
-/** `null` without text. */
+/** Text on one line; `null` if there is none. */
 const shown = (quoted: Quoted | null): string | null => stripMarkdown(printable(quoted?.text ?? '')) || null
 
 const isQuoteWithheld = (quoted: Quoted | null): boolean => quoted !== null && quoted.text === null
 
-/** Characters of a result, and of an event, on one line. */
+/** Maximum characters of a result, and of an event. */
 const [maxResultChars, maxEventChars] = [1000, 2000]
 
 type Unplaced<Row> = Omit<Row, keyof Placed>
 
-/** The text of an envelope without fields of its own to show. */
+/** The row of an envelope that is shown as text only. */
 function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Unplaced<SaidRow> {
   const { kind, payload, from } = envelope
   const isByAnother = owner !== null && from !== owner && from !== GATEWAY
   const description = describe(envelope, noRedaction, { owner: owner ?? undefined })
   const { object, detail, tone } = description
-  // The row's style shows the verb of these, and a chip shows the kind.
+  // For these the text is enough: the row's style implies the verb, or a chip shows the kind.
   const isQuote = wordy.has(tone) || !isKnownKind(kind)
   const text = isQuote
     ? printable(detail)
@@ -202,19 +202,19 @@ function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Un
   }
 }
 
-/** Formats times in event texts in the reader's time zone. */
+/** Converts timestamps in a text to the reader's time zone. */
 const withDates = (text: string): string =>
   text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?Z/g, (ts) => dateText(ts))
 
 const wordy: ReadonlySet<Tone> = new Set(['message', 'start', 'end', 'thought', 'plan', 'error'])
 
-/** The row already shows the sender's name. */
+/** Removes the sender's name, which the row already shows. */
 function withoutSender(description: Description, from: string): string {
   const said = sentence(description)
   return said.startsWith(`${from} `) ? said.slice(from.length + 1) : said
 }
 
-/** The net joins and leaves: `ana, bot are here · eve left`; `''` if everyone was back at once. */
+/** Summarizes joins and leaves: `ana, bot are here · eve left`; `''` if all who left have returned. */
 export function arrivalsText(envelopes: readonly Envelope[]): string {
   const parts: { verb: string; ids: string[] }[] = []
   for (const envelope of withoutReturns(envelopes)) {
@@ -229,7 +229,7 @@ export function arrivalsText(envelopes: readonly Envelope[]): string {
   return onOneLine(texts.join(' · '))
 }
 
-/** Without participants that left and returned, as at each page reload. */
+/** Omits participants that left and returned, as when a page is reloaded. */
 function withoutReturns(envelopes: readonly Envelope[]): readonly Envelope[] {
   const changes = new Map<string, Envelope[]>()
   for (const envelope of envelopes) {
@@ -242,7 +242,7 @@ function withoutReturns(envelopes: readonly Envelope[]): readonly Envelope[] {
   return envelopes.filter((each) => left.has(each))
 }
 
-/** A call failed, or the command that it ran did. */
+/** Whether the call failed, or the command that it ran. */
 export const hasFailed = ({ isError, response }: CallEntry): boolean =>
   isError === true || (response !== undefined && (getCommandExitCode(response.payload) ?? 0) !== 0)
 
@@ -275,7 +275,7 @@ function callLine(
   }
 }
 
-/** The result of a call; of a long text the beginning, with the total size. */
+/** The result of a call; a long text is truncated, with its total size. */
 function formatResult(response: Envelope): Result {
   const result = readResult(response.payload, noRedaction)
   const bytes = getFullSize(response)
@@ -283,7 +283,7 @@ function formatResult(response: Envelope): Result {
   return { ...result, size, text: printable(cut(result.text, maxResultChars)) }
 }
 
-/** The size of a result that is longer than a line. */
+/** The size of a result that is longer than one line. */
 function getSizeText(response: Envelope): string {
   const bytes = getFullSize(response)
   if (bytes !== undefined) return sizeText(bytes)
@@ -298,14 +298,14 @@ function getSizeText(response: Envelope): string {
 const isBySomebodyElse = (proposal: ProposalView | undefined, request: Envelope): boolean =>
   proposal !== undefined && proposal.source.from !== request.from
 
-/** Whether the row of a proposal's fulfilling call replaces it. */
+/** Whether a proposal is not shown, because the row of the call that fulfilled it replaces it. */
 export function isCarriedOut(entry: BlockEntry, { getProposal, isLoaded }: Sources): boolean {
   if (entry.type !== 'proposal') return false
   const { state, fulfilments } = getProposal(entry.envelope.id) ?? {}
   return state === 'fulfilled' && fulfilments?.some(({ id }) => isLoaded(id)) === true
 }
 
-/** Rows that are shown even in a folded context: failures, refusals, and open decisions. */
+/** Whether an entry is shown even in a folded context: failures, refusals, and open decisions. */
 export function isPressing(
   entry: BlockEntry,
   { getProposal, isOpenElicitation }: Pick<Sources, 'getProposal' | 'isOpenElicitation'>,
@@ -322,7 +322,7 @@ export function isPressing(
   }
 }
 
-/** A thought about an error, or a refusal by the gateway. */
+/** Whether an envelope is a thought about an error, or a refusal by the gateway. */
 export const isProblem = ({ kind, payload }: Envelope): boolean =>
   (isThought(kind) && payload.phase === 'error') ||
   (kind === Kind.systemDecision && payload.decision !== 'review')

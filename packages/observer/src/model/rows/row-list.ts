@@ -2,41 +2,41 @@ import type { Block } from './blocks.js'
 import type { LogRow, Slot, Sources } from './row.js'
 import { getRow } from './row-content.js'
 
-/** Creates the rows of a block; `getHeight`: pixels, if the row with this key was measured. */
+/** Creates the rows of a block. `getHeight`: measured height of a row in pixels, if known. */
 export type CreateSlots = (
   block: Block,
   sources: Sources,
   getHeight: (key: string) => number | undefined,
 ) => readonly Slot[]
 
-/** The rows of a view and their positions. A row's content is created when it is first drawn. */
+/** The rows of a view with their positions. A row's content is created only when it is drawn. */
 export class RowList {
   readonly #blocks: () => readonly Block[]
   readonly #sources: Sources
   readonly #createSlots: CreateSlots
   readonly #slots: Slot[] = []
   #slotsByBlock = new Map<Block, readonly Slot[]>()
-  /** Index of the first row of each block. */
+  /** Index of each block's first row. */
   readonly #starts: number[] = []
-  /** Index in the log of the first block with outdated rows. */
+  /** `Block.index` of the first block whose rows are outdated. */
   #staleFrom = 0
-  /** The positions of rows. Read `slots` first, which updates it. */
+  /** Positions of the rows. Up to date after `slots` is read. */
   readonly layout = new Layout()
   /** Measured heights in pixels, by row key. */
   readonly #heights = new Map<string, number>()
-  /** Index of the first row with an outdated height. */
+  /** Index of the first row whose height has changed. */
   #resized = 0
-  /** Changes whenever rows change. */
+  /** Increases whenever rows change. */
   version = 0
 
-  /** `blocks`: in log order. */
+  /** `blocks` returns the view's blocks, in log order. */
   constructor(blocks: () => readonly Block[], sources: Sources, createSlots: CreateSlots) {
     this.#blocks = blocks
     this.#sources = sources
     this.#createSlots = createSlots
   }
 
-  /** The same array each time, updated. */
+  /** All rows. Always the same array, updated on access. */
   get slots(): readonly Slot[] {
     const first = this.#updateSlots()
     this.layout.update(this.#slots, Math.min(first, this.#resized))
@@ -44,30 +44,30 @@ export class RowList {
     return this.#slots
   }
 
-  /** The slots at the last read, matching `layout`. */
+  /** All rows, as of the last access of `slots`; match `layout`. */
   get drawn(): readonly Slot[] {
     return this.#slots
   }
 
-  /** The contents of all rows, created on demand. */
+  /** Contents of all rows. */
   get rows(): readonly LogRow[] {
     return this.slots.map((slot) => this.getRow(slot))
   }
 
-  /** Index of the first row that shows this envelope, or of the row with this key; -1 = none does. */
+  /** Index of the row with this key, or of the first batch with this call; -1 if there is none. */
   indexOf(id: string): number {
     return this.slots.findIndex(
       ({ key, calls }) => key === id || calls?.some((call) => call.envelope.id === id) === true,
     )
   }
 
-  /** The content; the same object until it changes. */
+  /** Content of a row; the same object until it changes. */
   getRow(slot: Slot): LogRow {
     slot.row ??= getRow(slot, this.#sources)
     return slot.row
   }
 
-  /** Sets the measured height of a row, in pixels. */
+  /** Records the measured height of a row, in pixels. */
   setHeight(index: number, height: number): void {
     const slot = this.#slots[index]
     if (slot === undefined || slot.height === height) return
@@ -76,17 +76,17 @@ export class RowList {
     this.#resized = Math.min(this.#resized, index)
   }
 
-  /** The rows of a block by these sources; default: those of the list. */
+  /** Creates the rows of a block from these sources; by default, those of the list. */
   slotsFor(block: Block, sources = this.#sources): readonly Slot[] {
     return this.#createSlots(block, sources, (key) => this.#heights.get(key))
   }
 
-  /** Caches the rows of a block that was touched. */
+  /** Sets rows of a changed block that were created in advance. */
   setSlots(block: Block, slots: readonly Slot[]): void {
     this.#slotsByBlock.set(block, slots)
   }
 
-  /** Call for new or changed blocks. */
+  /** Must be called for new and changed blocks. */
   touch(blocks: readonly Block[]): void {
     for (const block of blocks) {
       this.#slotsByBlock.delete(block)
@@ -94,7 +94,7 @@ export class RowList {
     }
   }
 
-  /** Some blocks are gone; the others are unchanged. */
+  /** Must be called after blocks were removed; the others stay unchanged. */
   shorten(): void {
     const kept = new Map<Block, readonly Slot[]>()
     for (const block of this.#blocks()) {
@@ -104,13 +104,13 @@ export class RowList {
     this.clear(kept)
   }
 
-  /** Replaces all blocks. `prepared`: known rows. */
+  /** Replaces all blocks. `prepared`: rows created in advance. */
   clear(prepared = new Map<Block, readonly Slot[]>()): void {
     this.#slotsByBlock = prepared
     this.#staleFrom = 0
   }
 
-  /** Returns the index of the first row that may have changed; the number of rows if none has. */
+  /** Updates the rows; returns the index of the first that may have changed, or their number if none has. */
   #updateSlots(): number {
     const [blocks, slots, starts] = [this.#blocks(), this.#slots, this.#starts]
     const from = firstFrom(blocks, this.#staleFrom)
@@ -130,7 +130,7 @@ export class RowList {
   }
 }
 
-/** Index of the first block at or after this index in the log. */
+/** Position of the first block whose `index` is at least `place`. */
 function firstFrom(blocks: readonly Block[], place: number): number {
   let [low, high] = [0, blocks.length]
   while (low < high) {
@@ -141,16 +141,16 @@ function firstFrom(blocks: readonly Block[], place: number): number {
   return low
 }
 
-/** Shared until first drawn, because most lists never are. */
+/** Shared by all empty layouts, because most lists are never drawn. */
 const none = new Float64Array(0)
 
-/** Positions of rows with different heights. */
+/** Vertical positions of rows with different heights. */
 export class Layout {
-  /** Top of each row in pixels, and of the position after the last. */
+  /** Top of each row in pixels; the last entry is the total height. */
   #tops = none
   #count = 0
 
-  /** Call after rows or heights have changed, with the index of the first. */
+  /** Must be called after rows or heights have changed; `from`: index of the first one. */
   update(rows: readonly { readonly height: number }[], from = 0): void {
     this.#count = rows.length
     if (this.#tops.length <= rows.length) this.#grow(rows.length * 2)
@@ -167,7 +167,7 @@ export class Layout {
     return this.#tops[index] ?? 0
   }
 
-  /** The row at this offset in pixels; the last one beyond the end, -1 if empty. */
+  /** Index of the row at this offset in pixels; the last row beyond the end, -1 without rows. */
   indexAt(offset: number): number {
     let [low, high] = [0, this.#count]
     while (low < high) {
@@ -178,7 +178,7 @@ export class Layout {
     return Math.min(low, this.#count - 1)
   }
 
-  /** The rows within `margin` pixels of the visible part; `end` is exclusive. */
+  /** Range of rows within `margin` pixels of the visible part; `end` is exclusive. */
   near(offset: number, seen: number, margin: number): { readonly start: number; readonly end: number } {
     const start = Math.max(this.indexAt(Math.max(offset - margin, 0)), 0)
     return { start, end: this.indexAt(offset + seen + margin) + 1 }

@@ -12,31 +12,31 @@ import type { LogFilter } from '../filter/log-filter.js'
 import type { Block, BlockEntry } from './blocks.js'
 import type { Folding, Level } from './folding.js'
 
-/** One line of the stream. Replaced on each change. */
+/** A line of the stream, immutable: a change replaces it. */
 export type LogRow = MessageRow | HeadingRow | SaidRow | CallRow | BatchRow | ProposalRow | EndRow | MoreRow
 
 interface Placed {
-  /** Stable while the row exists. */
+  /** Identifies the row as long as it exists. */
   readonly key: string
-  /** The envelope that is inspected when the row is selected. */
+  /** The envelope that the inspector shows for this row. */
   readonly envelope: Envelope
-  /** 0 outside of runs. */
+  /** Depth of the context; 0 outside of runs. */
   readonly depth: number
-  /** Pixels, measured or estimated. */
+  /** Height in pixels, measured or estimated. */
   height: number
-  /** Id of its block's origin; see `findOrigin`. */
+  /** Id of the block's origin, see `findOrigin`. */
   readonly origin: string | undefined
 }
 
 export interface MessageRow extends Placed {
   readonly type: 'message'
   readonly message: TranscriptMessage
-  /** The complete text. */
+  /** Text of the whole message. */
   readonly text: string
   readonly part: MessagePart
 }
 
-/** The part of a message that a row shows: a long message has several rows. */
+/** The part of a message that a row shows; a long message has several rows. */
 export interface MessagePart {
   readonly text: string
   readonly isFirst: boolean
@@ -58,42 +58,41 @@ export interface RowHeading
   readonly isNested: boolean
   readonly isLive: boolean
   readonly thoughts: number
-  /** Thoughts that were not sent. */
+  /** Counts of thoughts that the gateway did not send. */
   readonly summary: ThoughtSummary | undefined
   readonly calls: number
-  /** A summary of the calls: `edited 1 file, ran 2 commands`. */
+  /** Summary of the calls, such as `edited 1 file, ran 2 commands`. */
   readonly did: string
   readonly late: number
-  /** The opening text. */
   readonly opening: string | null
-  /** The conclusion, or the reason of the cancellation. */
+  /** Text of the conclusion or cancellation. */
   readonly ending: string | null
   readonly isWithheld: boolean
-  /** Whether this reader has muted the owner's thoughts. */
+  /** Whether the reader has muted the owner. */
   readonly isMuted: boolean
   readonly references: readonly Reference[]
-  /** Ids of the proposals that are based on it or were made in it. */
+  /** Ids of proposals that the context led to. */
   readonly proposals: readonly string[]
-  /** From 0 to 1, as stated by the owner. */
+  /** Confidence stated by the owner, from 0 to 1. */
   readonly confidence: number | null
-  /** Id of the answer of the run. */
+  /** Id of the message that answers with the run's result. */
   readonly answer: string | null
-  /** Id of the envelope that ended the context; `null` = none. */
+  /** Id of the envelope that ended the context; `null` while it is open. */
   readonly end: string | null
 }
 
 export interface SaidRow extends Placed {
   readonly type: 'said'
-  /** The kind of thought or message, if more specific than its tone: `hypothesis`, `deploy.asked`. */
+  /** Kind of thought or message, if more specific than the tone: `hypothesis`, `deploy.asked`. */
   readonly name: string
-  /** `null` = withheld. */
+  /** `null` if the gateway's guard withheld the text. */
   readonly text: string | null
   readonly tone: 'thought' | 'plan' | 'event' | 'problem'
-  /** Whether the sender is not the owner of the run. */
+  /** Whether the sender is not the run's owner. */
   readonly isByAnother: boolean
-  /** Whether its context had already ended [MEUP-2.7]. */
+  /** Whether the context had already ended [MEUP-2.7]. */
   readonly isLate: boolean
-  /** Author of the thought that it answers. */
+  /** Author of the thought that this one replies to. */
   readonly replyTo: string | null
 }
 
@@ -102,27 +101,26 @@ export interface CallRow extends Placed {
   readonly tool: string
   readonly parameters: string
   readonly summary: CallSummary
-  /** `null` = none given, or muted by this reader. */
+  /** `null` if there is none, or the reader has muted the caller. */
   readonly rationale: string | null
   readonly result: Result | null
-  /** `180 lines`; `''` for at most one line. */
+  /** Size such as `180 lines`; `''` for a result of at most one line. */
   readonly size: string
-  /** The call, or the command that it ran, failed. */
+  /** Whether the call failed, or the command that it ran. */
   readonly hasFailed: boolean
   /** Exit code of a command, if its tool reports one. */
   readonly exitCode: number | undefined
-  /** The response. */
   readonly response: Envelope | null
-  /** Time of the response. */
+  /** Timestamp of the response. */
   readonly answeredAt: string | null
-  /** The fulfilling participant and the proposer of a fulfilled proposal. */
+  /** For a call that fulfilled a proposal: who approved and who proposed it. */
   readonly approvedBy: string | null
   readonly proposedBy: string | null
-  /** Whether it is an elicitation that waits for the caller. */
+  /** Whether this is an elicitation without an answer. */
   readonly isOpenElicitation: boolean
 }
 
-/** Calls that were sent together, shown side by side. */
+/** Calls that were sent together; shown side by side. */
 export interface BatchRow extends Placed {
   readonly type: 'batch'
   readonly calls: readonly CallRow[]
@@ -134,7 +132,7 @@ export interface ProposalRow extends Placed {
   readonly summary: CallSummary
 }
 
-/** The result of an open context. */
+/** The end of a context. */
 export interface EndRow extends Placed {
   readonly type: 'end'
   readonly text: string
@@ -148,50 +146,49 @@ export interface MoreRow extends Placed {
   readonly count: number
 }
 
-/** A row before its content is needed: its position and estimated height. `rowOf` returns the content. */
+/** A row before it is drawn: position and estimated height. `getRow` creates the content. */
 export interface Slot {
   readonly type: LogRow['type']
-  /** Stable while the row exists. */
+  /** Identifies the row as long as it exists. */
   readonly key: string
-  /** The envelope that is inspected when the row is selected. */
+  /** The envelope that the inspector shows for this row. */
   readonly envelope: Envelope
-  /** 0 outside of runs. */
+  /** Depth of the context; 0 outside of runs. */
   readonly depth: number
-  /** Pixels, measured or estimated. */
+  /** Height in pixels, measured or estimated. */
   height: number
-  /** Id of its block's origin; see `findOrigin`. */
+  /** Id of the block's origin, see `findOrigin`. */
   origin: string | undefined
   readonly of: Block | BlockEntry
-  /** The context that a heading opens, or with hidden lines. */
+  /** Context of a heading, or of hidden lines. */
   readonly context?: string | undefined
   /** The calls of a batch. */
   readonly calls?: readonly Slot[] | undefined
   /** Number of hidden lines. */
   readonly count?: number | undefined
-  /** For a message with several rows, the shown part. */
+  /** Index of the shown part, for a message with several rows. */
   readonly part?: number | undefined
-  /** Its content, once created. */
+  /** The content, once the row was drawn. */
   row: LogRow | undefined
 }
 
-/** The sources of rows. */
+/** Everything that rows are created from. */
 export interface Sources {
   readonly folding: Pick<Folding, 'getLevel' | 'choices'>
   getContext(context: string): ContextView | undefined
-  /** Thoughts of a context that were not sent. */
+  /** Counts of thoughts in a context that the gateway did not send. */
   getSummary(context: string): ThoughtSummary | undefined
-  /** Whether the run of an open context continues: its end may not be loaded yet. */
+  /** Whether the run of an open context is still running; otherwise its end is just not loaded. */
   isGoingOn(context: string): boolean
   getProposal(id: string): ProposalView | undefined
-  /** Whether this is an elicitation that waits for its caller. */
+  /** Whether this is an elicitation without an answer. */
   isOpenElicitation(id: string): boolean
   isLoaded(id: string): boolean
-  /** Id of an envelope's origin; see `findOrigin`. */
+  /** Id of an envelope's origin, see `findOrigin`. */
   getOrigin(envelope: Envelope): string | undefined
-  /** Author of the thought that another one answers; `undefined` if not loaded. */
+  /** Author of the thought that this one replies to; `undefined` if not loaded. */
   getAnsweredThinker(envelope: Envelope): string | undefined
-  /** Whether this reader has muted a participant's thoughts. */
+  /** Whether the reader has muted a participant. */
   isMuted(participant: string): boolean
-  /** This reader's filter. */
   readonly logFilter: Pick<LogFilter, 'isShown' | 'isHeadingOf'>
 }

@@ -3,7 +3,7 @@ import type { Block, BlockEntry, ContextBlock } from './blocks.js'
 import type { LogRow, Slot, Sources } from './row.js'
 import { arrivalsText, countParts, isCarriedOut, isPressing } from './row-content.js'
 
-/** Lines of a context shown while it is live, and when unfolded later. */
+/** Maximum lines of a context: while it is open, and after its end. */
 const latest = { live: 6, over: 10 }
 
 /** Estimated heights in pixels. */
@@ -22,10 +22,10 @@ type Unplaced = Omit<Slot, 'key' | 'envelope' | 'height' | 'origin' | 'calls' | 
   readonly key?: string
 }
 
-/** Pixels, if the row with this key was measured. */
+/** The measured height of a row in pixels, if known. */
 type GetHeight = (key: string) => number | undefined
 
-/** The rows of a block, with what is needed for navigation. */
+/** Creates the rows of a block. */
 export function createSlots(block: Block, sources: Sources, getHeight: GetHeight): readonly Slot[] {
   const slots = slotsOf(block, sources, getHeight)
   const origin = slots.length === 0 ? undefined : getOrigin(block, sources)
@@ -33,7 +33,7 @@ export function createSlots(block: Block, sources: Sources, getHeight: GetHeight
   return slots
 }
 
-/** The origin of a block, which never changes. */
+/** The origin of a block; computed once, because it never changes. */
 export function getOrigin(block: Block, sources: Sources): string | undefined {
   if (block.origin === null) block.origin = sources.getOrigin(block.envelope)
   return block.origin
@@ -51,7 +51,7 @@ function slotsOf(block: Block, sources: Sources, getHeight: GetHeight): readonly
   })
 }
 
-/** Key of the row of a part of a message. */
+/** Key of a row that shows part of a message. */
 export const getPartKey = ({ id }: Envelope, part: number): string => (part === 0 ? id : `${id}:${part}`)
 
 function contextSlots(block: ContextBlock, sources: Sources, getHeight: GetHeight): readonly Slot[] {
@@ -76,7 +76,7 @@ function contextSlots(block: ContextBlock, sources: Sources, getHeight: GetHeigh
   return [heading, more, ...show(stay), ...show(lines.slice(count))]
 }
 
-/** Whether the reader's filter shows it; open decisions and pending answers are always shown. */
+/** Whether a block is shown: it passes the filter, or waits for a decision or an answer. */
 function isShown(
   block: Exclude<Block, ContextBlock>,
   { logFilter, getProposal, isOpenElicitation }: Sources,
@@ -91,7 +91,7 @@ function isShown(
   )
 }
 
-/** The entries shown in an unfolded run, and those that are always shown. */
+/** Entries of an unfolded run, and those that are shown even when it is folded. */
 function select(entries: readonly BlockEntry[], root: string, sources: Sources) {
   const { folding, isMuted, getProposal, isOpenElicitation, logFilter } = sources
   const isOpen = (path: string): boolean => {
@@ -130,7 +130,7 @@ function getRowType(entry: BlockEntry, { getContext, getProposal }: Sources): Lo
   return getContext(context)?.ending?.source.id === id ? 'end' : 'said'
 }
 
-/** Creates all slots with the same fields in the same order, because there are many. */
+/** Creates a slot. All have the same fields in the same order, which saves memory. */
 function place({ type, of, depth, context, count, part, key }: Unplaced, getHeight: GetHeight): Slot {
   const { envelope } = of
   const known = key ?? envelope.id
@@ -151,7 +151,7 @@ function place({ type, of, depth, context, count, part, key }: Unplaced, getHeig
   }
 }
 
-/** The same with parallel calls side by side. */
+/** Like `createSlots`, with parallel calls combined into batches. */
 export const createSlotsInBatches: typeof createSlots = (block, sources, getHeight) => {
   const slots = createSlots(block, sources, getHeight)
   if (!slots.some(({ envelope }) => envelope.parallelGroup !== undefined)) return slots

@@ -4,27 +4,27 @@ import type { TraceBar } from './trace.js'
 interface Tick {
   /** Position from 0 to 1. */
   readonly at: number
-  /** Milliseconds since 1970. */
+  /** Time of the mark, in ms since the epoch. */
   readonly ms: number
 }
 
-/** A pause, drawn shorter than it was. */
+/** A period without activity, drawn shorter than it was. */
 interface Pause {
   readonly from: number
   readonly to: number
-  /** How long it was, in milliseconds. */
+  /** Actual duration in ms. */
   readonly ms: number
 }
 
-/** The positions of times on an axis. */
+/** A time axis, which maps times to positions. */
 export interface TimeScale {
-  /** From 0 to 1; times outside of the axis are clamped. */
+  /** Position of a time, from 0 to 1; times beyond the axis are clamped. */
   at(ms: number): number
   readonly ticks: readonly Tick[]
   readonly pauses: readonly Pause[]
 }
 
-/** Share of the axis for a pause, and minimum share of the total time that counts as a pause. */
+/** Share of the axis for each pause, and minimum length of a pause as a share of the active time. */
 const [pauseShare, longestGap] = [0.06, 0.3]
 const minAxisMs = 1000
 const tickSeconds = [
@@ -33,7 +33,7 @@ const tickSeconds = [
 /** Approximate number of ticks. */
 const targetTicks = 6
 
-/** Returns a time axis for these spans; open spans last until `now`. Long gaps are shortened. */
+/** Creates a time axis for these spans; open ones last until `now`. Long pauses are shortened. */
 export function timeScale(spans: readonly TraceBar[], now: number): TimeScale {
   const busy = busyTimes(spans, now)
   const total = busy.reduce((sum, { from, to }) => sum + to - from, 0)
@@ -67,7 +67,7 @@ interface Time {
   readonly to: number
 }
 
-/** Periods with activity, including short gaps. The last one ends at a round time. */
+/** Periods with activity, including short gaps. The last one is extended to a round time. */
 function busyTimes(spans: readonly TraceBar[], now: number): readonly Time[] {
   const sorted = spans
     .map(({ from, to = now }) => ({ from, to: Math.max(to, from) }))
@@ -85,7 +85,7 @@ function busyTimes(spans: readonly TraceBar[], now: number): readonly Time[] {
   ]
 }
 
-/** Merges periods with smaller gaps. */
+/** Merges periods that are at most `gap` ms apart. */
 function join(times: readonly Time[], gap: number): readonly Time[] {
   const joined: Time[] = []
   for (const { from, to } of times) {
@@ -104,7 +104,7 @@ function position(points: readonly { readonly ms: number; readonly x: number }[]
   return before.x + ((ms - before.ms) / (after.ms - before.ms)) * (after.x - before.x)
 }
 
-/** Milliseconds between two ticks. */
+/** Interval of ticks, in ms. */
 function stepFor(total: number): number {
   const wanted = total / targetTicks / 1000
   if (wanted < 0.1) return 100
@@ -118,10 +118,10 @@ function ticksIn(from: number, to: number, step: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => first + index * step)
 }
 
-/** Share of the axis for the label of a tick. */
+/** Share of the axis that a tick's label takes. */
 const tickShare = 0.1
 
-/** Drops ticks whose labels would overlap or exceed the end. */
+/** Drops ticks whose labels would overlap or exceed the axis. */
 function spread(ticks: readonly Tick[]): readonly Tick[] {
   const kept: Tick[] = []
   for (const tick of ticks)

@@ -6,13 +6,13 @@ import type { Level } from './folding.js'
 import type { HeadingRow, LogRow, Slot, Sources } from './row.js'
 import { createSlots } from './slots.js'
 
-/** Pixels of a row with a bar. */
+/** Height of a row with a bar, in pixels. */
 const height = 28
 
-/** Whether an entry has a duration: contexts, calls, and proposals, which wait for a decision. */
+/** Whether an entry has a duration: contexts, calls and proposals. */
 const isTimed = (entry: BlockEntry): boolean => entry.type !== 'said'
 
-/** The rows of a block with a duration. */
+/** Creates rows for those entries of a block that have a duration. */
 export function createTimedSlots(
   block: Block,
   sources: Sources,
@@ -24,20 +24,20 @@ export function createTimedSlots(
   return createSlots({ ...block, entries: block.entries.filter(isTimed) }, withOpenContexts(sources), known)
 }
 
-/** The sources with every context expanded, except those that the reader has closed. */
+/** The same sources with every context unfolded, except those that the reader has folded. */
 export function withOpenContexts(sources: Sources): Sources {
   const { folding } = sources
   const getLevel = (context: string): Level => (folding.choices.get(context) === 'closed' ? 'closed' : 'all')
   return { ...sources, folding: { getLevel, choices: folding.choices } }
 }
 
-/** Start and end in milliseconds by the gateway's clock; no end = open. */
+/** Start and end, in ms of gateway time; no end while open. */
 export interface TraceBar {
   readonly from: number
   readonly to: number | undefined
 }
 
-/** `undefined`: the row has no duration. */
+/** Start and end of a row's activity; `undefined` if it has no duration. */
 export function getSpan(row: LogRow): TraceBar | undefined {
   const from = Date.parse(row.type === 'heading' ? row.startedAt : row.envelope.ts)
   switch (row.type) {
@@ -52,7 +52,7 @@ export function getSpan(row: LogRow): TraceBar | undefined {
   }
 }
 
-/** When a proposal came to its end; `undefined`: it waits. */
+/** Time of a proposal's outcome; `undefined` while it is open. */
 export function decidedAt(proposal: ProposalView): number | undefined {
   const { state, fulfilments, rejections, withdrawal, expiresAt, proposedAt } = proposal
   if (state === 'open') return undefined
@@ -65,10 +65,10 @@ export function decidedAt(proposal: ProposalView): number | undefined {
   return Date.parse(by ?? proposedAt)
 }
 
-/** Thoughts of a context that are marked on its bar. */
+/** Maximum number of thoughts marked on a context's bar. */
 const maxThoughts = 200
 
-/** The latest thoughts of a context, without those of nested ones. */
+/** The latest thoughts of a context, without those of nested contexts. */
 export function listThoughts(
   log: Pick<Log, 'envelopes' | 'countThrough' | 'get'>,
   { context, envelope, end }: HeadingRow,
