@@ -11,7 +11,7 @@ const FindPanel = lazy(() => import('./find/find-panel.js').then(({ FindPanel })
 const WhyPanel = lazy(() => import('./why/why-panel.js').then(({ WhyPanel }) => WhyPanel))
 const PersonPanel = lazy(() => import('./participants/person.js').then(({ PersonPanel }) => PersonPanel))
 
-/** The side panel. */
+/** The side panel next to the view. */
 export function Beside({ panel, close }: { panel: Panel; close: () => void }): VNode | null {
   const { model } = useSpace().session
   switch (panel.at) {
@@ -30,7 +30,7 @@ export function Beside({ panel, close }: { panel: Panel; close: () => void }): V
   }
 }
 
-/** That an envelope is loaded which is far back, and when it was sent. */
+/** A notice that a distant envelope is being loaded, with its date. */
 export function LoadingBack({ seq }: { seq: number }): VNode {
   const { session } = useSpace()
   const [ts, setTs] = useState('')

@@ -5,7 +5,10 @@ import { lazy } from './shared/lazy.js'
 
 const Suggestions = lazy(() => import('./suggestions.js').then(({ Suggestions }) => Suggestions))
 
-/** Whether there are only a few events, and no messages or reasoning. Requests for tool lists are ignored. */
+/**
+ * Whether the space has only a few events, no messages and no reasoning. Ignores requests other than tool
+ * calls.
+ */
 export function isQuiet(list: RowList): boolean {
   const isEvent = (row: LogRow): boolean =>
     row.type === 'batch'
@@ -16,7 +19,7 @@ export function isQuiet(list: RowList): boolean {
   return list.slots.length < 20 && list.slots.every((slot) => isEvent(list.getRow(slot)))
 }
 
-/** Suggestions for an empty view. */
+/** Content of a view without messages: connection state, or suggestions. */
 export function Empty({ session }: { session: PageSession }): VNode {
   const { stage, place } = session
   if (stage.at === 'connecting') {
@@ -49,7 +52,7 @@ export function Empty({ session }: { session: PageSession }): VNode {
   )
 }
 
-/** Shown if the reader's filter hides everything. */
+/** Shown if the reader's filter excludes everything. */
 export const NothingPasses = ({ widen }: { widen: () => void }): VNode => (
   <div class="empty">
     <h2>Nothing of it matches your filter</h2>

@@ -20,10 +20,10 @@ interface HeaderProps {
   readonly show: (detail: Detail) => void
   readonly leave: () => void
   readonly openSettings: () => void
-  /** On small screens: whether the menu replaces the view. */
+  /** Whether the menu replaces the view, on small screens. */
   readonly isMenuOpen: boolean
   readonly openMenu: (isOpen: boolean) => void
-  /** Whether the time bar shows. */
+  /** Whether the time bar is shown in the present. */
   readonly isTimeOpen: boolean
   readonly openTime: (isOpen: boolean) => void
 }
@@ -88,7 +88,7 @@ export function Header({
   )
 }
 
-/** The number of pending decisions; opens the inbox. */
+/** Button with the number of pending decisions, which opens the inbox. */
 function InboxButton({ session }: { session: PageSession }): VNode {
   const space = useSpace()
   const { panel, showPanel } = space
@@ -147,7 +147,7 @@ function Connection({ session }: { session: PageSession }): VNode {
   )
 }
 
-/** Counts of envelopes that the gateway omitted on request. */
+/** Number of envelopes that the gateway filters out for this reader. */
 function Hidden({ session }: { session: PageSession }): VNode | null {
   const { envelopes, bytes } = session.welcome?.subscription.suppressed ?? { envelopes: 0, bytes: 0 }
   if (envelopes === 0) return null
@@ -158,7 +158,7 @@ function Hidden({ session }: { session: PageSession }): VNode | null {
   )
 }
 
-/** The name of the space, with links to other spaces of the same token. */
+/** Name of the space, with a menu of the other spaces that the token opens. */
 function SpaceSwitch({ session }: { session: PageSession }): VNode {
   const { place, stage } = session
   const [spaces, setSpaces] = useState<readonly string[]>([])

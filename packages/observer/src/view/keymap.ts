@@ -3,39 +3,35 @@ import type { Level, RowList, Slot, SpaceModel } from '../model/index.js'
 import { updateAddress } from './shared/hooks.js'
 import { type ViewName, viewNames } from './view-tabs.js'
 
-/** Targets of the page's keys. */
+/** Actions that keys trigger, and the state that they need. */
 interface Actions {
   readonly model: SpaceModel
-  /** The lines to move through. */
+  /** Rows of the current view. */
   readonly list: RowList
   readonly view: ViewName
-  /** Index of the current line; -1 = none. */
+  /** Index of the current row; -1 if there is none. */
   readonly at: number
   goTo(index: number): void
-  /** Goes to the oldest pending proposal. */
+  /** Opens the oldest open proposal. */
   toPending(): void
-  /** Undoes a decision that is not sent yet. */
+  /** Undoes the decision that is not sent yet. */
   undo(): void
-  /** Opens the inspector at the current line. */
+  /** Opens the inspector for the current row. */
   inspect(): void
   toEnd(): void
-  /** Plays or stops time. */
+  /** Plays or pauses the log. */
   playOrStop(): void
-  /** Cycles through the amounts of thinking to show. */
+  /** Switches to the next level of reasoning detail. */
   turnThoughts(): void
-  /** Shows another view. */
   turn(view: ViewName): void
   search(): void
-  /** Opens the explanation of the current line. */
+  /** Explains the current row. */
   why(): void
-  /** Opens the inbox. */
   inbox(): void
-  /** Focuses the message box. */
   write(): void
   toFilters(): void
   help(): void
   redraw(): void
-  /** Shows a notice in the status line. */
   notify(notice: string): void
 }
 
@@ -72,7 +68,7 @@ export function createKeymap(actions: Actions): Keymap {
   return actions.view === 'stream' ? keymap : { ...keymap, ...arrowKeys(keymap) }
 }
 
-/** Chooses the next entry of the inbox, or the one before; `false` = it is not open. */
+/** Chooses the next (1) or previous (-1) entry of the inbox; `false` if the inbox is not open. */
 function moveInQueue(by: number): boolean {
   const entries = [...document.querySelectorAll<HTMLElement>('.queue .entry')]
   const at = entries.findIndex((each) => each.getAttribute('aria-current') === 'true')
@@ -82,7 +78,10 @@ function moveInQueue(by: number): boolean {
   return next !== undefined
 }
 
-/** Presses a button of the focused line, or of its detail, so that a key never decides on a line that is not in view. Whether there is one. */
+/**
+ * Presses the button for a key in the focused row or its detail. Other rows are ignored, so that a key never
+ * decides about one that is not in view. Returns `false` if there is no such button.
+ */
 function press(key: string): boolean {
   const row = document.activeElement?.closest('[aria-current="true"]')
   const shown = document.querySelector('.review') ?? (row && document.querySelector('.trace-detail')) ?? row
@@ -91,7 +90,7 @@ function press(key: string): boolean {
   return button != null
 }
 
-/** The link is in the address bar anyway; some browsers deny access to the clipboard. */
+/** Copies a link to the row. If the browser denies access to the clipboard, the address bar has it. */
 function copyLink(slot: Slot | undefined, notify: (notice: string) => void): void {
   updateAddress({ seq: slot?.envelope.seq })
   const copied = navigator.clipboard?.writeText(location.href) ?? Promise.reject(new Error('no clipboard'))
@@ -104,7 +103,7 @@ function copyLink(slot: Slot | undefined, notify: (notice: string) => void): voi
   )
 }
 
-/** `l` opens a context step by step; `h` closes it, or goes from a closed one to its parent. */
+/** `l` unfolds a context by one level; `h` folds it, or goes from a folded one to its parent. */
 function foldKeys({ model, list, at, goTo, redraw }: Actions): Keymap {
   const slot = list.slots[at]
   const context = slot?.context ?? slot?.envelope.context
@@ -115,7 +114,7 @@ function foldKeys({ model, list, at, goTo, redraw }: Actions): Keymap {
     model.choose(context, level)
     redraw()
   }
-  // Views differ in what is open by itself.
+  // The level as drawn: views differ in which contexts they unfold automatically.
   const heading = list.slots.find((each) => each.type === 'heading' && each.context === context)
   const row = heading && list.getRow(heading)
   const level = row?.type === 'heading' ? row.level : 'all'
@@ -141,7 +140,7 @@ function foldKeys({ model, list, at, goTo, redraw }: Actions): Keymap {
   }
 }
 
-/** In trees the arrows act like the letters. */
+/** In views with trees, arrow keys act like the letters. */
 function arrowKeys(keymap: Keymap): Keymap {
   const arrows = { ArrowDown: 'j', ArrowUp: 'k', ArrowRight: 'l', ArrowLeft: 'h' }
   return Object.fromEntries(
@@ -160,7 +159,10 @@ const isElsewhere = (target: EventTarget | null): boolean =>
   target instanceof Element &&
   target.closest('input:not([type=range], [type=checkbox]), textarea, select, dialog') !== null
 
-/** Listens to keys without modifiers, and to the one of the palette. Returns a function that stops listening. */
+/**
+ * Listens for keys without modifiers, and for Ctrl+K, which opens the palette. Returns a function that stops
+ * listening.
+ */
 export function listenToKeys(keymap: () => Keymap, openPalette: () => void): () => void {
   const pressed = (event: KeyboardEvent): void => {
     if ((event.ctrlKey || event.metaKey) && event.key === 'k') {
@@ -178,7 +180,7 @@ export function listenToKeys(keymap: () => Keymap, openPalette: () => void): () 
       event.target instanceof Element &&
       event.target.closest('button')
     const act = keymap()[event.key]
-    // A key that is held down only decides once.
+    // Ignores repetition of a held key, which could decide more than once.
     if (act === undefined || isButton || (event.repeat && event.key === 'y')) return
     event.preventDefault()
     act()

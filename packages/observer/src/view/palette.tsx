@@ -7,21 +7,21 @@ import { commands } from './write/commands.js'
 import { type CompletionItem, Completions } from './write/completions.js'
 import '../style/dialogs.css'
 
-/** Something to go to, or to do. */
+/** An entry of the palette: a place to go to, or a command. */
 export interface Target extends Omit<CompletionItem, 'insert'> {
   go(): void
 }
 
-/** Things that the list has room for, and questions that are offered. */
+/** Maximum number of entries shown, and of questions searched. */
 const [maxShown, maxQuestions] = [12, 500]
 
 interface PaletteProps {
-  /** Views, and what the page itself does. */
+  /** Entries for views and page functions; entries of the space are added. */
   readonly targets: readonly Target[]
   readonly close: () => void
 }
 
-/** Goes to a participant, a run, a question, a view or a command, by a few letters of its name. */
+/** A dialog that finds a participant, run, question, view or command by a few letters. */
 export function Palette({ targets, close }: PaletteProps): VNode {
   const space = useSpace()
   const [sought, setSought] = useState('')
@@ -34,7 +34,7 @@ export function Palette({ targets, close }: PaletteProps): VNode {
   const go = (key: string): void => {
     const target = found.find((each) => each.key === key)
     if (target === undefined) return
-    // Runs after the dialog has restored the focus, so that the target can move it.
+    // Closes the dialog first: it restores the focus, which the target may then move.
     field.current?.closest('dialog')?.close()
     target.go()
   }
@@ -78,7 +78,7 @@ const matches = ({ label, about }: Target, words: readonly string[]): boolean =>
   return words.every((word) => text.includes(word))
 }
 
-/** Targets in the space: participants, running runs, commands, and questions, the latest first. */
+/** Entries of the space: participants, open runs, commands, and questions, newest first. */
 function listTargets({ session, showPanel, inspect, composer }: SpaceActions): readonly Target[] {
   const { model } = session
   const people = model.people.map(({ id, role, isPresent }) => ({

@@ -6,28 +6,28 @@ import { useSpace } from './shared/use-space.js'
 
 const TimeBar = lazy(() => import('./time-bar.js').then(({ TimeBar }) => TimeBar))
 
-/** Milliseconds before the address follows the shown moment: browsers limit changes of the address. */
+/** Delay before the URL follows the shown moment: browsers limit the rate of URL changes. */
 const addressDelayMs = 400
 
 interface ScrubberProps {
-  /** Seq of the moment in the address; absent = the present. */
+  /** Seq of the moment in the URL; absent for the present. */
   readonly linked: number | undefined
-  /** Whether it is also shown in the present. */
+  /** Whether the time bar is shown even in the present. */
   readonly isOpen: boolean
 }
 
-/** The reader's position in time, with controls to change it. */
+/** Time travel: follows the moment in the URL, and shows the time bar. */
 export function Scrubber({ linked, isOpen }: ScrubberProps): VNode | null {
   const { session } = useSpace()
   const { time, present } = session
   useMoment(linked)
-  // Newly loaded history extends the past as well.
+  // Newly loaded history may change the past.
   useEffect(() => time.refresh(), [time, present.log.envelopes])
   if (!isOpen && !time.isPast) return null
   return <TimeBar />
 }
 
-/** Shows the moment of the address once it is loaded; after that, the address follows the shown moment. */
+/** Goes to the moment in the URL once it is loaded; after that, the URL follows the shown moment. */
 function useMoment(linked: number | undefined): void {
   const { session } = useSpace()
   const { time, present } = session

@@ -41,7 +41,7 @@ const notifications = [
   ['notify-failure', 'a run fails'],
 ] as const
 
-/** The reader's settings in this browser. */
+/** The dialog with settings that are stored in this browser. */
 export function SettingsDialog({ showKeys, close }: { showKeys: () => void; close: () => void }): VNode {
   const { state, ask } = useNotifications()
   return (

@@ -12,21 +12,21 @@ import { hasOtherToken, loadLastSpace, loadToken } from '../connect/storage.js'
 import { Alert, Checkbox } from './shared/parts.js'
 
 interface EntranceProps {
-  /** The gateway that served the page. */
+  /** Address of the gateway that served the page. */
   readonly url: string
-  /** One-time code to be exchanged. */
+  /** One-time sign-in code from a link. */
   readonly code: string | undefined
-  /** The space in the address. */
+  /** The space in the URL. */
   readonly space: string | undefined
-  /** The reason for signing in again. */
+  /** Reason why the reader has to sign in again. */
   readonly problem: string | undefined
-  /** `isKept`: the browser keeps the token. */
+  /** `isKept`: the token is stored in the browser, not only in the tab. */
   readonly enter: (place: HttpTarget, isKept: boolean) => void
-  /** Continues with the session from before the link was opened. */
+  /** Ignores the link, and continues the previous session. */
   readonly stay: () => void
 }
 
-/** Signs in: with a link, with a token, or as a guest. */
+/** Signs in with a link, with a token, or as a guest. */
 export function Entrance({ url, code, space, problem, enter, stay }: EntranceProps): VNode {
   const [isBusy, setBusy] = useState(code !== undefined)
   const [requestError, setRequestError] = useState<string | undefined>()
@@ -98,15 +98,18 @@ const formatLoginError = (error: unknown): string =>
 
 interface SignInProps {
   readonly space: string
-  /** The reason for signing in again. */
+  /** Reason why the reader has to sign in again. */
   readonly problem: string | undefined
-  /** An operation in progress; the form is disabled. */
+  /** Whether a request is pending; disables the form. */
   readonly isBusy: boolean
-  /** Without a space: the token's space. */
+  /** Without `space`, the gateway finds the space of the token. */
   readonly enter: (given: Partial<Pick<HttpTarget, 'space' | 'token'>> & { readonly isKept: boolean }) => void
 }
 
-/** The sign-in form. The token is only sent to the gateway, and is kept in this tab, or in the browser if chosen. */
+/**
+ * The sign-in form. The token is sent only to the gateway; it is stored in this tab, or in the browser if the
+ * reader chooses so.
+ */
 function SignIn({ space: known, problem, isBusy, enter }: SignInProps): VNode {
   const [space, setSpace] = useState(known)
   const [token, setToken] = useState('')
@@ -172,7 +175,7 @@ interface SpaceChoiceProps {
   readonly back: () => void
 }
 
-/** Choice among the spaces of a token. */
+/** Choice between the spaces that a token opens. */
 const SpaceChoice = ({ spaces, choose, back }: SpaceChoiceProps): VNode => (
   <main class="sign-in">
     <div class="card">
@@ -200,7 +203,7 @@ interface OtherNameProps {
   readonly stay: () => void
 }
 
-/** A link may come from anyone, so a change of identity has to be confirmed. */
+/** Confirms a change of identity: a sign-in link may come from anyone. */
 const OtherName = ({ space, participant, enter, stay }: OtherNameProps): VNode => (
   <main class="sign-in">
     <div class="card">

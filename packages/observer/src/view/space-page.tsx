@@ -51,9 +51,9 @@ const SettingsDialog = lazy(() => import('./settings-dialog.js').then(({ Setting
 interface SpacePageProps {
   readonly session: PageSession
   readonly leave: () => void
-  /** Seq of the envelope in the address. */
+  /** Seq of the selected envelope in the URL. */
   readonly linked: number | undefined
-  /** Seq of the moment in the address. */
+  /** Seq of the shown moment in the URL. */
   readonly moment: number | undefined
   readonly redraw: () => void
 }
@@ -65,10 +65,10 @@ const nextDetail: Readonly<Record<Detail, Detail>> = {
   none: 'full',
 }
 
-/** The page of a space: participants, stream, proposals, and panels. */
+/** The page of a space: participants, view, message box, and side panel. */
 export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageProps): VNode {
   const { model } = session
-  /** Key of the current line. */
+  /** Key of the current row. */
   const [current, setCurrent] = useState<string | undefined>()
   const [panel, setPanel] = useState<Panel | undefined>(() =>
     readRoute(location.hash).query === undefined ? undefined : { at: 'find' },
@@ -87,7 +87,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
   const act = useCallback((what: string, work: () => Promise<unknown>): void => {
     setRequestError(undefined)
     work().catch((error: unknown) => {
-      // A tool's error is shown in the stream.
+      // Errors of tools are already shown in the stream.
       if (!(error instanceof ToolError)) setRequestError(`${what}: ${explainError(error)}`)
     })
   }, [])
@@ -98,13 +98,13 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
   useHighlights(query)
   useEffect(() => updateAddress({ query: query === '' ? undefined : query }), [query])
   /**
-   * Brings the row of an envelope into view, or the preceding row if it has none. Returns whether it has one. `part`: the index
-   * of a message's part.
+   * Brings the row of an envelope into view; if it has none, the preceding row, and returns `false`. `part`:
+   * index of a message's part.
    */
   const showRow = (id: string, how: Reveal, part = 0): boolean => {
     const envelope = session.model.log.get(id)
     const line = envelope === undefined ? id : session.model.getLineId(envelope)
-    if (line !== id) openInPlace(line) // A result is shown in its call, which is opened.
+    if (line !== id) openInPlace(line) // A response is shown in the details of its call.
     session.model.unfold(line)
     const key = shown.current?.reveal(envelope && part > 0 ? getPartKey(envelope, part) : line, how)
     const before = key === undefined && envelope && findBefore(shown.current?.list, envelope)
@@ -113,7 +113,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
     return key !== undefined
   }
   const [unread, markRead] = useUnread(session)
-  // A new value redraws the lines of the stream.
+  // Memoized: a new object redraws all rows.
   const space = useMemo<SpaceActions>(
     () => ({
       session,
@@ -126,7 +126,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
       inspect(id) {
         updateAddress({ seq: session.model.log.get(id)?.seq })
         const isShown = showRow(id, 'focused')
-        // A panel that lists steps stays open.
+        // Panels that list steps stay open, so that the reader can continue.
         const isList = panel !== undefined && ['inbox', 'why', 'find'].includes(panel.at)
         if (panel !== undefined && isList && isShown) setPanel({ ...panel, isLow: true })
         else setPanel({ at: 'envelope', id })
@@ -136,7 +136,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
         const envelope = session.model.log.get(id)
         if (envelope !== undefined) {
           const part = findPart(splitText(getText(envelope)), hit)
-          // A long thought shows its beginning.
+          // A long thought is truncated until it is opened.
           if (part > 0) openInPlace(`text ${id}`)
           if (!showRow(id, 'shown', envelope.kind === Kind.chat ? part : 0)) setPanel({ at: 'envelope', id })
           else if (panel !== undefined) setPanel({ ...panel, isLow: true })
@@ -212,14 +212,14 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
   }, [session])
 
   useEffect(() => {
-    // A wider page has room for the menu's content.
+    // When the screen gets wider, the menu's content fits next to the view.
     const small = matchMedia('(max-width: 800px)')
     const turned = (): void => openMenu(false)
     small.addEventListener('change', turned)
     return () => small.removeEventListener('change', turned)
   }, [])
 
-  /** Another one may have taken its place. */
+  /** Closes a dialog, unless another one has replaced it. */
   const closeDialog = (which: typeof dialog) => (): void =>
     openDialog((now) => (now === which ? undefined : now))
   const targets = (): readonly Target[] => [
@@ -291,7 +291,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
           <Filters />
           <HiddenList />
         </div>
-        {/** Covered by the inbox. */}
+        {/** Inert while the inbox covers it. */}
         <main inert={panel?.at === 'inbox'}>
           <ViewTabs view={view} turn={turn} />
           <div class="view" role="tabpanel" id={panelId} aria-labelledby={tabId(view)}>
@@ -337,5 +337,5 @@ const findBefore = (list: RowList | undefined, { seq = 0 }: Envelope): string | 
 
 const toSearch = (): void => document.querySelector<HTMLElement>('.find-box input')?.focus()
 
-/** Puts the focus on the first filter. */
+/** Focuses the first filter button. */
 const toFilters = (): void => document.querySelector<HTMLElement>('.filters button')?.focus()

@@ -4,18 +4,18 @@ import type { PageSession } from '../connect/session.js'
 import type { SpaceModel } from '../model/index.js'
 import { memo } from './shared/parts.js'
 
-/** Milliseconds that a notice is shown. */
+/** Time for which a notice is shown. */
 const noticeMs = 8000
 
 interface StatusLineProps {
   readonly session: PageSession
-  /** The error of the last action. */
+  /** Error of the last action. */
   readonly requestError: string | undefined
   readonly leave: () => void
   readonly redraw: () => void
 }
 
-/** Pending decisions, errors, and the state of the connection. */
+/** Pending decisions, errors, and connection state. */
 export function StatusLine({ session, requestError, leave, redraw }: StatusLineProps): VNode {
   const { notice, stage } = session
   useEffect(() => {
@@ -62,12 +62,12 @@ export function StatusLine({ session, requestError, leave, redraw }: StatusLineP
   )
 }
 
-/** Milliseconds between two announcements. */
+/** Minimum interval of announcements. */
 const announceMs = 2000
 
 /**
- * Announces starts, ends and requests to screen readers. It is only rendered for changes: a screen reader may read a text again
- * each time it is set, even to the same value.
+ * Announces runs, messages and proposals to screen readers. Rendered only on changes: setting the same text
+ * may be announced again.
  */
 export const Announcements = memo(({ model }: { model: SpaceModel }): VNode => {
   const [text, setText] = useState('')

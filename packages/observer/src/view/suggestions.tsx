@@ -3,10 +3,10 @@ import type { VNode } from 'preact'
 import { Avatar, Name } from './shared/parts.js'
 import { useSpace } from './shared/use-space.js'
 
-/** Maximum agents with suggested questions. */
+/** Maximum number of agents with a suggested question. */
 const maxSuggestions = 4
 
-/** Suggested first questions for the present agents; a click asks. */
+/** Suggests a first question to each present agent; a click asks it. */
 export function Suggestions(): VNode {
   const { session, isLive, can } = useSpace()
   const { model, welcome } = session
@@ -36,7 +36,7 @@ export function Suggestions(): VNode {
 
 const question = 'What can you do?'
 
-/** Whether a capability allows reasoning, which agents have: programs that only answer calls cannot be asked. */
+/** Whether a capability allows reasoning: its holder is an agent, not a tool that only answers calls. */
 function isToReason(capability: Capability): boolean {
   const kind = typeof capability === 'string' ? capability : 'kind' in capability ? capability.kind : ''
   return [kind].flat().some((each) => each === 'reasoning.*' || each === Kind.reasoningStart)

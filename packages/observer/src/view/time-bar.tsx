@@ -4,7 +4,7 @@ import { countText, momentText } from '../model/index.js'
 import { IconButton } from './shared/parts.js'
 import { useSpace } from './shared/use-space.js'
 
-/** Goes to any moment of the log, and plays it from there. */
+/** A slider that goes to any moment of the log, and buttons that play it. */
 export function TimeBar(): VNode {
   const { session } = useSpace()
   const { time, present } = session

@@ -24,7 +24,7 @@ export const views = {
 export type ViewName = keyof typeof views
 export const viewNames = Object.keys(views) as readonly ViewName[]
 
-/** The view in the address, with a function to change it. */
+/** Name of the view in the URL, and a function to change it. */
 export function useView(): readonly [ViewName, (view: ViewName) => void] {
   const [view, setView] = useState(() => viewNamed(readRoute(location.hash).view))
   useEffect(() => {
@@ -39,11 +39,11 @@ export function useView(): readonly [ViewName, (view: ViewName) => void] {
   return [view, turn]
 }
 
-/** Ids of the tabs' panel, and of each tab. */
+/** Element ids of the tab panel, and of each tab. */
 export const panelId = 'view'
 export const tabId = (view: ViewName): string => `view-${view}`
 
-/** Tabs of the views; the arrow keys move through them. */
+/** Tabs of the views; arrow keys move between them. */
 export const ViewTabs = ({ view, turn }: { view: ViewName; turn: (view: ViewName) => void }): VNode => (
   <div class="view-tabs" role="tablist" aria-label="Views">
     {viewNames.map((each, index) => (
@@ -73,5 +73,5 @@ export const ViewTabs = ({ view, turn }: { view: ViewName; turn: (view: ViewName
   </div>
 )
 
-/** The view with this name; otherwise the stream. */
+/** The view with this name, or the stream if there is none. */
 const viewNamed = (name: string | undefined): ViewName => viewNames.find((each) => each === name) ?? 'stream'

@@ -5,7 +5,7 @@ import { countText } from '../../model/index.js'
 import { Alert, CloseDialog, CopyButton, Dialog } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** The result of verifying the log in this page. */
+/** Shows the result of verifying the log in this page. */
 export function AuditBadge({ audit, space }: { audit: Audit; space: string }): VNode {
   const [isOpen, setOpen] = useState(false)
   const { mark, text, tone } = getBadge(audit)
@@ -87,7 +87,7 @@ function AuditDetails({ audit, space, close }: { audit: Audit; space: string; cl
   )
 }
 
-/** The verified facts. */
+/** The verified range, and numbers of read and compared envelopes. */
 function Checks({ checked, head: hash }: { checked: NonNullable<Audit['checked']>; head: string }): VNode {
   const { first, head, read, compared } = checked
   const all = Math.max(head - first + 1, 0)
@@ -117,7 +117,7 @@ function Checks({ checked, head: hash }: { checked: NonNullable<Audit['checked']
   )
 }
 
-/** Milliseconds for a browser to save a file. */
+/** Delay before the file's object URL is revoked, so that the browser can save it. */
 const savedMs = 60_000
 
 const exports = {
@@ -125,7 +125,7 @@ const exports = {
   jsonl: { label: 'Export JSONL', type: 'application/x-ndjson', ending: 'jsonl' },
 } as const
 
-/** Saves the gateway's export for this reader as a file. */
+/** Downloads the gateway's export for this reader. */
 function DownloadButton({ format }: { format: keyof typeof exports }): VNode {
   const { session, act } = useSpace()
   const [isBusy, setBusy] = useState(false)

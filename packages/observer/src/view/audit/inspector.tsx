@@ -10,7 +10,7 @@ import { Alert, CloseButton, Name, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { RefusalDetail } from './refusal.js'
 
-/** Everything about one envelope. */
+/** The side panel that shows everything about one envelope. */
 export function Inspector({ envelope, close }: { envelope: Envelope; close: () => void }): VNode {
   const { session } = useSpace()
   const { seq, id, from, to, kind, ts, context, rationale } = envelope
@@ -58,7 +58,7 @@ export function Inspector({ envelope, close }: { envelope: Envelope; close: () =
   )
 }
 
-/** Maximum listed envelopes. */
+/** Maximum number of listed envelopes. */
 const maxLinks = 20
 
 function Links({ name, ids }: { name: string; ids: readonly string[] }): VNode | null {
@@ -83,18 +83,18 @@ function Links({ name, ids }: { name: string; ids: readonly string[] }): VNode |
   )
 }
 
-/** The same as a separate list. */
+/** An envelope's position in the hash chain, as a list of its own. */
 export const EnvelopeChain = ({ seq }: { seq: number | undefined }): VNode => (
   <dl class="chain-place">
     <ChainPlace seq={seq} />
   </dl>
 )
 
-/** The position of an envelope in the chain, as computed by this page. */
+/** An envelope's hashes and its position in the chain, as verified by this page. */
 function ChainPlace({ seq }: { seq: number | undefined }): VNode | null {
   const { session } = useSpace()
   const { audit } = session
-  useNow(audit.getHash(seq ?? 0) === undefined) // Updates while the check is running.
+  useNow(audit.getHash(seq ?? 0) === undefined) // Redraws while the check is running.
   if (seq === undefined) return null
   const isWrong = audit.state.at === 'broken' && seq >= (audit.state.seq ?? 0)
   const isChecked = audit.getHash(seq) !== undefined
@@ -123,10 +123,10 @@ function ChainPlace({ seq }: { seq: number | undefined }): VNode | null {
   )
 }
 
-/** Characters that are shown even on request. */
+/** Maximum characters of JSON, even on request. */
 const maxShownChars = 200_000
 
-/** An envelope as JSON. Large parts are loaded on request. */
+/** An envelope as JSON. If it is truncated, the reader can load the rest. */
 export function ExactJson({ envelope }: { envelope: Envelope }): VNode {
   const { session } = useSpace()
   const [whole, setWhole] = useState<Envelope | undefined>()

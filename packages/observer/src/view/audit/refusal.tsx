@@ -6,7 +6,7 @@ import { useCapabilityHelp } from '../participants/use-capability-help.js'
 import { useGranted } from '../participants/use-granted.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** The capability that a refused envelope lacked, compared with what its sender holds now. */
+/** Compares the capability that a refused envelope lacked with those that its sender holds now. */
 export function RefusalDetail({ decision }: { decision: Envelope }): VNode | null {
   const { session, showPanel } = useSpace()
   const payload = decision.payload as Partial<DecisionPayload>
@@ -17,7 +17,8 @@ export function RefusalDetail({ decision }: { decision: Envelope }): VNode | nul
   if (payload.reasonCode !== 'capability_violation' || !isKnown) return null
   const owner = session.model.tools.findOwner(payload.attemptedTool ?? '')
   const { sentences, missing: lacking } = help.explainCapability(granted, readAttempt(payload, owner))
-  // It may have been allowed since; the logged capability names the callee.
+  // `lacking` is `undefined` if the call would be allowed by now. The logged capability is preferred, since
+  // it names the callee.
   const missing = lacking && (payload.missing ?? lacking)
   return (
     <section aria-label="Which capability it lacks">
@@ -38,7 +39,10 @@ export function RefusalDetail({ decision }: { decision: Envelope }): VNode | nul
   )
 }
 
-/** The refused envelope. Its callee is not logged, and is only known for tools that a single participant has. */
+/**
+ * Reconstructs the refused envelope. A decision does not contain the callee, which is known only if a single
+ * participant has the tool.
+ */
 function readAttempt(
   { attemptedKind = '', attemptedTool, attemptedArguments }: Partial<DecisionPayload>,
   owner: string | undefined,

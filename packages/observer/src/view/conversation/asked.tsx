@@ -2,14 +2,14 @@ import type { VNode } from 'preact'
 import { Chip, Icon } from '../shared/parts.js'
 
 interface AskedProps {
-  /** The only readers; `undefined` or empty = everyone. */
+  /** The only readers; `undefined` or empty means everyone. */
   readonly to: readonly string[] | undefined
-  /** The mentioned participants, while everyone reads it. */
+  /** Mentioned participants of a message that everyone can read. */
   readonly mentions: readonly string[]
   readonly text: string
 }
 
-/** The only readers of a message, and mentions that its text does not contain. */
+/** Names a message's only readers, and mentions that its text does not contain. */
 export function Asked({ to, mentions, text }: AskedProps): VNode {
   const unnamed = mentions.filter((id) => !text.includes(`@${id}`))
   return (

@@ -26,10 +26,10 @@ import { useRight } from './use-right.js'
 
 type Tab = 'call' | 'raw'
 
-/** Bytes that are loaded when a call is opened; larger ones on request. */
+/** Calls up to this many bytes are loaded completely when opened; larger ones on request. */
 const maxOwnBytes = 1_000_000
 
-/** An opened call: its reason, arguments and result; in a second tab the logged envelopes. */
+/** Details of a call: reason, arguments and result; in a second tab, the logged envelopes. */
 export function CallDetails({ row }: { row: CallRow }): VNode {
   const { session } = useSpace()
   const [tab, setTab] = useState<Tab>('call')
@@ -143,7 +143,7 @@ interface ArgumentsProps {
   readonly isWhole: boolean
 }
 
-/** The change, and the arguments if they contain more. */
+/** The change that a call makes, and its arguments if the change does not contain them all. */
 function Arguments({ change, settings, args, isWhole }: ArgumentsProps): VNode {
   const isEmpty = typeof args !== 'object' || args === null || Object.keys(args).length === 0
   return (
@@ -219,7 +219,7 @@ function toText(part: Part): string {
   }
 }
 
-/** The logged envelopes with their positions in the chain. */
+/** The logged envelopes, with their positions in the hash chain. */
 const Raw = ({ request, response }: { request: Envelope; response: Envelope | undefined }): VNode => (
   <>
     {[request, ...(response === undefined ? [] : [response])].map((envelope) => (

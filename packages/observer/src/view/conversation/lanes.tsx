@@ -9,11 +9,11 @@ import { LiveAnswerContent, WhyOfAnswer } from './message.js'
 import { RowContent } from './rows.js'
 import '../../style/lanes.css'
 
-/** Minimum pixels of a lane. */
+/** Minimum width of a lane, in pixels. */
 const minLaneWidthPx = 320
-/** Lanes that are listed by name if not all are visible. */
+/** Maximum number of lanes listed by name; the list appears if not all lanes are visible. */
 const maxNames = 100
-/** Lanes drawn on each side of the visible ones. */
+/** Number of lanes drawn on each side of the visible ones. */
 const overscanLanes = 1
 
 /** The thoughts and acts of each participant, side by side. Only lanes near the view are in the document. */
@@ -25,15 +25,17 @@ export function Lanes({ current, handle }: ViewProps): VNode {
   const [seen, setSeen] = useState({ left: 0, width: 0 })
   const shown = useRef(new Map<string | null, RowsHandle>())
   const away = useRef(new Set<string | null>())
-  /** The lane that the last key was for, even if its line is folded. */
+  /** Key of the lane that received the last key press, even if its line is folded. */
   const latest = useRef<string | null>(null)
-  /** An envelope to show in a lane that is not drawn yet. */
+  /** Id of an envelope to reveal once its lane is drawn. */
   const wanted = useRef<string | undefined>(undefined)
   const width = Math.max(minLaneWidthPx, Math.floor(seen.width / Math.max(lanes.length, 1)))
   const start = Math.max(Math.floor(seen.left / width) - overscanLanes, 0)
   const end = Math.min(Math.ceil((seen.left + seen.width) / width) + overscanLanes, lanes.length)
 
-  /** Drawn lanes: one more in each frame, since all of them at once block the page for too long. */
+  /**
+   * Number of drawn lanes. Grows by one per frame, because drawing all of them at once would block the page.
+   */
   const [count, setCount] = useState(1)
   const drawnEnd = Math.min(start + count, end)
   useEffect(() => {
@@ -144,19 +146,19 @@ export function Lanes({ current, handle }: ViewProps): VNode {
 
 interface LaneProps {
   readonly lane: Lane
-  /** Pixels. */
+  /** Width in pixels. */
   readonly width: number
   /** Key of the current row, in any lane. */
   readonly current: string | undefined
-  /** Access to its rows; `undefined` = no longer drawn. */
+  /** Receives the lane's `RowsHandle`; `undefined` when it is no longer drawn. */
   readonly handle: (handle: RowsHandle | undefined) => void
   readonly follow: (isFollowing: boolean) => void
 }
 
-/** One lane: its owner's thoughts and acts, as a foldable tree. */
+/** A lane: its owner's thoughts and acts as a foldable tree. */
 function LaneColumn({ lane, width, current, handle, follow }: LaneProps): VNode {
   const { key: owner, list } = lane
-  /** Number of seen blocks, once the reader has left the live end of this lane. */
+  /** Number of blocks when the reader left the live end of this lane. */
   const had = useRef(0)
   useEffect(() => () => handle(undefined), [])
   const name = owner === null ? 'The conversation' : owner
@@ -194,7 +196,7 @@ function LaneColumn({ lane, width, current, handle, follow }: LaneProps): VNode 
   )
 }
 
-/** Answers in progress, below the conversation. */
+/** Unfinished answers, below the conversation. */
 function LiveAnswers(): VNode | null {
   const { answers } = useSpace().session.model
   if (answers.length === 0) return null

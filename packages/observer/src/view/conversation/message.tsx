@@ -10,7 +10,7 @@ import { WhyButton } from '../why/why-button.js'
 import { toCancel } from '../write/take-back.js'
 import { Asked } from './asked.js'
 
-/** A message, or one part of it. */
+/** The text of a message, or of one part of it. */
 export function MessageText({ row: { message, text, part, envelope } }: { row: MessageRow }): VNode {
   const { isTakenBack, acknowledgedBy } = message
   const { noAnswer } = envelope.payload
@@ -31,13 +31,13 @@ export function MessageText({ row: { message, text, part, envelope } }: { row: M
   )
 }
 
-/** People's messages are Markdown as well, unless marked otherwise. */
+/** Whether a message is Markdown: by its format; without one, if a person wrote it. */
 function useIsMarkdown({ from, payload }: Envelope): boolean {
   const { members } = useSpace().session.model
   return (payload.format ?? (members.roleOf(from) === 'person' ? 'markdown' : 'plain')) === 'markdown'
 }
 
-/** An answer in progress, in the style of the message that will replace it. */
+/** An unfinished answer, styled like the message that will replace it. */
 export const LiveAnswerContent = ({ answer: { from, to, text } }: { answer: LiveAnswer }): VNode => (
   <>
     <header class="byline">
@@ -56,11 +56,11 @@ export const LiveAnswerContent = ({ answer: { from, to, text } }: { answer: Live
 const getMentions = ({ payload: { mentions } }: Envelope): readonly string[] =>
   Array.isArray(mentions) ? mentions.filter((id) => typeof id === 'string') : []
 
-/** Opens the explanation of an answer. */
+/** Button that explains how an answer came about. */
 export const WhyOfAnswer = ({ envelope }: { envelope: Envelope }): VNode | null =>
   envelope.correlationId === undefined ? null : <WhyButton id={envelope.id} />
 
-/** Actions on a message, shown over the row at the pointer or focus. */
+/** Actions on a message, shown when the row is hovered or focused. */
 export function MessageActions({ row: { text, envelope } }: { row: MessageRow }): VNode {
   const { session, can, composer } = useSpace()
   const { space } = session.place
@@ -83,7 +83,7 @@ export function MessageActions({ row: { text, envelope } }: { row: MessageRow })
   )
 }
 
-/** Rare actions on a message, in a menu. */
+/** A menu with rarely used actions on a message. */
 function MoreActions({ envelope }: { envelope: Envelope }): VNode {
   const { session, isLive, can, act, inspect, viewFilter } = useSpace()
   const [isOpen, open] = useState(false)
@@ -150,7 +150,7 @@ function MoreActions({ envelope }: { envelope: Envelope }): VNode {
   )
 }
 
-/** The run that led to an answer; `undefined` = none that is loaded. */
+/** The run that led to an answer; `undefined` if it is not loaded. */
 const findRun = (log: Log, answer: Envelope): string | undefined =>
   correlations(answer)
     .flatMap((id) => log.answersTo(id).map((each) => log.get(each)))

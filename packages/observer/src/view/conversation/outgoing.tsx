@@ -4,7 +4,7 @@ import { Avatar, Chip, Name, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Asked } from './asked.js'
 
-/** Pending messages of this reader, at their future position. */
+/** The reader's messages that are not in the log yet, where they will appear. */
 export function OutgoingMessages(): VNode {
   const { session } = useSpace()
   const me = session.welcome?.you.id ?? ''

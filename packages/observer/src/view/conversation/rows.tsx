@@ -82,7 +82,7 @@ const Allow = ({ decision: { to, payload } }: { decision: Envelope }): VNode => 
   <AllowButton id={to?.[0] ?? ''} missing={(payload as Partial<DecisionPayload>).missing} />
 )
 
-/** A call on one line; a click opens it in place. */
+/** A call on one line; a click shows its details below. */
 function CallLine({ row }: { row: CallRow }): VNode {
   const { approvedBy, envelope, result, hasFailed, size, answeredAt } = row
   const { session } = useSpace()
@@ -117,10 +117,10 @@ function CallLine({ row }: { row: CallRow }): VNode {
   )
 }
 
-/** Shown lines of a command's output. */
+/** Maximum lines of a command's output. */
 const maxOutputLines = 3
 
-/** A second line of a call: its failure, its reason, or the beginning of the output. */
+/** Second line of a call: failure, reason, or beginning of the output. */
 function CallMore({
   row: { result, exitCode, hasFailed, rationale, summary },
 }: {
@@ -143,7 +143,7 @@ const More = ({ kind, text }: { kind: string; text: string }): VNode => (
   </span>
 )
 
-/** Calls that were sent together, side by side. */
+/** Calls that were sent together, shown side by side. */
 function BatchLine({ row: { calls } }: { row: BatchRow }): VNode {
   return (
     <div class="batch">
@@ -156,7 +156,9 @@ function BatchLine({ row: { calls } }: { row: BatchRow }): VNode {
   )
 }
 
-/** A thought or conclusion as Markdown, unless marked otherwise. A long text is cut at first. */
+/**
+ * A thought or conclusion, as Markdown unless its format says otherwise; a long text is truncated at first.
+ */
 function Text({ text, of }: { text: string; of: Envelope }): VNode {
   const [isWhole, toggle] = useOpened(`text ${of.id}`)
   const [beginning = ''] = useMemo(() => splitText(text), [text])
@@ -191,7 +193,7 @@ function MoreLine({ row: { context, count } }: { row: MoreRow }): VNode {
   )
 }
 
-/** Marks a truncated text, with a link to the complete one. */
+/** Marks an envelope that this page has truncated; opens the complete one. */
 function FullSizeChip({ envelope }: { envelope: Envelope }): VNode | null {
   const { inspect } = useSpace()
   const size = getFullSize(envelope)

@@ -16,7 +16,7 @@ import { Chip, Name, Time, UntrustedText } from '../shared/parts.js'
 import { countTokens } from '../shared/totals-text.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** The line of a run or of a nested context: `Thought 8 s · 3 tools · what it came to`. */
+/** The heading of a run or nested context: `Thought 8 s · 3 tools · The port is 8080`. */
 export function RunHeading({ row }: { row: HeadingRow }): VNode {
   const space = useSpace()
   const isOpen = row.level !== 'closed'
@@ -61,7 +61,7 @@ function StateText({ row }: { row: HeadingRow }): VNode {
   return <>{parts.filter(Boolean).join(' · ')}</>
 }
 
-/** The result, otherwise the opening text. */
+/** The conclusion if the run is folded, otherwise the opening text. */
 function Summary({ row }: { row: HeadingRow }): VNode | null {
   if (row.level !== 'closed' || row.ending === null) {
     return row.opening === null ? null : <UntrustedText kind="opening" text={row.opening} />
@@ -69,14 +69,14 @@ function Summary({ row }: { row: HeadingRow }): VNode | null {
   return <UntrustedText kind="ending" text={row.ending} />
 }
 
-/** Listed references and proposals of a run; the inspector lists all. */
+/** Maximum number of references, and of proposals; the inspector lists all. */
 const maxLinks = 5
 
 function Chips({ row }: { row: HeadingRow }): VNode {
   const { inspect, session } = useSpace()
   const { from, contexts } = session.subscription.wanted
   const isCut = from.includes(row.owner) || contexts.includes(row.context)
-  // A folded run has a single line.
+  // Without references a folded run fits on one line.
   const references = row.level === 'closed' ? [] : row.references
   return (
     <>
@@ -97,7 +97,7 @@ function Chips({ row }: { row: HeadingRow }): VNode {
       {row.late > 0 && <Chip>{row.late} late</Chip>}
       {row.confidence !== null && <Chip>{Math.round(row.confidence * 100)} % sure</Chip>}
       {references.slice(0, maxLinks).map(({ id }) => {
-        // The id of a context's start is the last part of its path.
+        // Refers to the envelope that opened the context: its id is the last part of the path.
         const known = session.model.log.get(id.slice(id.lastIndexOf('/') + 1))
         return known === undefined ? (
           <span
@@ -123,14 +123,14 @@ function Chips({ row }: { row: HeadingRow }): VNode {
   )
 }
 
-/** The metadata of a conclusion. */
+/** Metadata of the conclusion with this id. */
 function useEnd(end: string | null): Readonly<Record<string, unknown>> {
   const { session } = useSpace()
   const { metadata } = end === null ? {} : (session.model.log.get(end)?.payload ?? {})
   return isObject(metadata) ? metadata : {}
 }
 
-/** The model, and its agent's transcript. */
+/** The model of a run, and its transcript. */
 function Origin({ end }: { end: string | null }): VNode {
   const { inspect } = useSpace()
   const metadata = useEnd(end)
@@ -153,7 +153,7 @@ function Origin({ end }: { end: string | null }): VNode {
   )
 }
 
-/** Proposals based on a context, latest last. */
+/** Proposals that a context led to, newest last. */
 function Proposals({ ids }: { ids: readonly string[] }): VNode {
   const { inspect, session } = useSpace()
   const known = ids.flatMap((id) => session.model.log.get(id) ?? [])
@@ -169,7 +169,7 @@ function Proposals({ ids }: { ids: readonly string[] }): VNode {
   )
 }
 
-/** Actions on a run, for this reader or everyone. */
+/** Actions on a run, for this reader or for everyone. */
 const Actions = ({ row }: { row: HeadingRow }): VNode => (
   <span class="actions">
     <OwnActions row={row} />
@@ -177,7 +177,7 @@ const Actions = ({ row }: { row: HeadingRow }): VNode => (
   </span>
 )
 
-/** Actions that affect this reader only. */
+/** Actions on a run that affect only this reader. */
 function OwnActions({ row: { context } }: { row: HeadingRow }): VNode {
   const { session, viewFilter, isLive } = useSpace()
   const { cut } = session.subscription

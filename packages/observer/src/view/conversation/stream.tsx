@@ -9,7 +9,7 @@ import { LiveAnswerContent, MessageActions } from './message.js'
 import { OutgoingMessages } from './outgoing.js'
 import { RowContent } from './rows.js'
 
-/** The conversation with thoughts. Only rows near the view are in the document. */
+/** The conversation with its runs. Only rows near the visible part are in the document. */
 export function Stream({ current, handle }: ViewProps): VNode {
   const { session } = useSpace()
   const { model } = session
@@ -71,10 +71,10 @@ export function Stream({ current, handle }: ViewProps): VNode {
   )
 }
 
-/** Milliseconds within which messages of one author are grouped. */
+/** Maximum interval between messages of one author that are grouped. */
 const togetherMs = 5 * 60_000
 
-/** Whether a message follows soon after another one of the same author. */
+/** Whether a message is grouped with the previous one: same author and readers, soon after. */
 function isFollowUp({ type, envelope }: LogRow, before: Slot | undefined): boolean {
   if (type !== 'message' || before?.type !== 'message') return false
   const { from, to, ts } = before.envelope
@@ -82,7 +82,7 @@ function isFollowUp({ type, envelope }: LogRow, before: Slot | undefined): boole
   return isSame && Date.parse(envelope.ts) - Date.parse(ts) < togetherMs
 }
 
-/** Whether a row is an event, which is drawn smaller than speech. */
+/** Whether a row is an event, which is drawn less prominently than speech. */
 function isEvent(row: LogRow): boolean {
   if (row.type === 'said') return row.tone === 'event'
   return row.type === 'call' && !row.isOpenElicitation && row.envelope.payload.method !== 'tools/call'
@@ -130,7 +130,7 @@ const StreamRow = memo(({ row, index, count, isCurrent, isEntry, place }: RowPro
   )
 })
 
-/** Lines above a row: a new day, and the start of unread messages. */
+/** Separators above a row: a new day, or the start of unread messages. */
 function Above({ row: { key, depth, envelope }, index }: { row: LogRow; index: number }): VNode | null {
   const { session, unread, markRead } = useSpace()
   const { slots } = session.model.lists.stream
@@ -155,7 +155,7 @@ function Above({ row: { key, depth, envelope }, index }: { row: LogRow; index: n
   )
 }
 
-/** The question of rows that are not adjacent to it. */
+/** Link to the question that a row belongs to, if the row is not next to it. */
 function Continued({ origin }: { origin: string }): VNode | null {
   const { session, inspect } = useSpace()
   const question = session.model.log.get(origin)

@@ -15,7 +15,7 @@ interface BoxProps {
   send(text: string): Promise<unknown> | undefined
 }
 
-/** Comments on a thought: with a reply to the running run, or a question that is answered separately. */
+/** Actions on a thought: a reply to its running run, or a question that is answered in a separate run. */
 export function ThoughtActions({ thought }: { thought: Envelope }): VNode | null {
   const { session, can } = useSpace()
   const { id, from, context = '' } = thought

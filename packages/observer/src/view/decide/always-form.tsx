@@ -22,8 +22,8 @@ interface AlwaysFormProps {
 }
 
 /**
- * Lets a participant make calls like this one without approval: with the same arguments, with one of them, or with any, until a
- * time.
+ * Form that allows similar calls without approval: with equal arguments, with one equal argument, or with
+ * any, until a time.
  */
 export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
   const { session, isLive, act } = useSpace()
@@ -121,10 +121,10 @@ export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
   )
 }
 
-/** Proposals to try a capability on. */
+/** Number of past proposals on which a capability is tried. */
 const maxTried = 20
 
-/** The calls that a capability allows, and how many of the participant's latest proposals for the same tool it would have covered. */
+/** The calls that a capability allows, and how many of the latest similar proposals it would have covered. */
 function Covered({
   capability,
   proposal,
@@ -167,7 +167,7 @@ function countCovered(
       ({ to, context, payload }) => compiled.allows({ kind: Kind.mcpRequest, to, context, payload }).allowed,
     ).length
   } catch {
-    return undefined // An unfinished pattern may be invalid.
+    return undefined // The pattern may be invalid while it is typed.
   }
 }
 
@@ -177,7 +177,7 @@ function readArguments({ params }: OpenProposal): Values {
   return isObject(params) && isObject(params.arguments) ? params.arguments : {}
 }
 
-/** Patterns that match exactly these arguments, if they have simple values. Lists have no patterns. */
+/** Patterns that match exactly these arguments. Omits values that patterns cannot express, such as lists. */
 const pinAll = (args: Values): Arguments =>
   Object.fromEntries(
     Object.entries(args).flatMap(([name, value]) => {
@@ -194,7 +194,10 @@ function pin(value: unknown): PayloadPattern | undefined {
 
 const maxTextChars = 1000
 
-/** The argument that similar calls differ in, with a pattern for it: for a path, everything in its folder. */
+/**
+ * The argument in which similar calls are likely to differ, with a pattern: for a path, everything in the
+ * same folder.
+ */
 function getSample(args: Values): { readonly name: string; readonly pattern: string } | undefined {
   const texts = Object.entries(pinAll(args)).filter(
     (each): each is [string, string] => typeof each[1] === 'string',

@@ -9,8 +9,8 @@ import { AlwaysForm } from './always-form.js'
 import { isDecidable } from './is-decidable.js'
 
 /**
- * Milliseconds after a new card or step during which decisions are ignored: the second click of a double click was meant for
- * the previous card.
+ * Time for which a new card or step ignores decisions, so that the second click of a double click does not
+ * hit it.
  */
 const settleMs = 400
 
@@ -26,12 +26,12 @@ function useSettled(step: string): boolean {
 interface DecisionProps {
   readonly proposal: ProposalView
   readonly envelope: Envelope
-  /** Why it cannot be approved yet: parts were not shown; `undefined` = all were. */
+  /** Why the proposal cannot be approved yet, because parts were not shown; `undefined` if it can. */
   readonly unseen: string | undefined
   readonly risk: Risk
 }
 
-/** Approves, rejects with a reason, or allows similar calls from now on. */
+/** Buttons to approve, reject with a reason, or allow similar calls from now on. */
 export function DecisionPanel({ proposal, envelope, unseen, risk }: DecisionProps): VNode {
   const isSeen = unseen === undefined
   const { session, isLive, can, act } = useSpace()

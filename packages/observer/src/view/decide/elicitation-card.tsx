@@ -7,10 +7,12 @@ import { FormFields, readContent } from '../shared/form-fields.js'
 import { Name, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** Input of unfinished forms: kept here since rows out of view are not in the document. */
+/**
+ * Input of unfinished forms, kept here because rows outside the visible part are removed from the document.
+ */
 const drafts = new WeakMap<Envelope, Map<string, Filled>>()
 
-/** A tool's question about a call of this reader [MEUP-3.26]: a form until it is answered or withdrawn. */
+/** A form for an elicitation to this reader [MEUP-3.26], until it is answered or withdrawn. */
 export function ElicitationCard({ envelope }: { envelope: Envelope }): VNode {
   const { session, isLive, act } = useSpace()
   const [isBusy, setBusy] = useState(false)

@@ -10,15 +10,18 @@ import { useSpace } from '../shared/use-space.js'
 import { Marks, readCall } from './proposal-card.js'
 
 interface GroupReviewProps {
-  /** Proposals of one participant for one tool. */
+  /** Proposals of one participant for the same tool. */
   readonly list: readonly Waiting[]
   readonly done: () => void
 }
 
-/** Maximum calls that are shown together, each in full. */
+/** Maximum number of calls shown together. */
 const maxListed = 200
 
-/** Decides several similar proposals together: each is shown in full, and nothing is sent while it can still be undone. */
+/**
+ * Decides several similar proposals together. Each is shown in full; the decision can be undone before it is
+ * sent.
+ */
 export function GroupReview({ list, done }: GroupReviewProps): VNode {
   const { session, isLive } = useSpace()
   const { model, held, seen } = session
@@ -116,7 +119,7 @@ export function GroupReview({ list, done }: GroupReviewProps): VNode {
           value={message}
           onInput={(event) => setMessage(event.currentTarget.value)}
           onKeyDown={(event) => {
-            // Enter in the field of a rejection must not approve.
+            // Enter in the rejection's text field must not submit the approval.
             if (event.key === 'Enter') event.preventDefault()
           }}
         />

@@ -22,22 +22,22 @@ import { ProposalCard } from './proposal-card.js'
 import { type Pending, usePending } from './use-pending.js'
 import '../../style/inbox.css'
 
-/** Proposals of one participant for one tool of the same owner. */
+/** Proposals of one participant for the same tool. */
 interface Group {
   readonly key: string
   readonly list: readonly Waiting[]
 }
 
-/** The covered view is inert. */
+/** The inbox is the page's main landmark, because the view that it covers is inert. */
 const landmark = 'main'
 
 interface InboxProps {
-  /** Id of the proposal or question that is chosen at first. */
+  /** Id of the proposal or elicitation to show first. */
   readonly first?: string | undefined
   readonly close: () => void
 }
 
-/** The queue of pending decisions, and the chosen one. */
+/** The queue of pending decisions, with the chosen one. */
 export function Inbox({ first, close }: InboxProps): VNode {
   const { session } = useSpace()
   const { model } = session
@@ -98,7 +98,7 @@ export function Inbox({ first, close }: InboxProps): VNode {
   )
 }
 
-/** Ordered by the first proposal of each group. */
+/** Groups similar proposals, ordered by the first one of each group. */
 function groupWaiting(waiting: readonly Waiting[]): readonly Group[] {
   const groups = new Map<string, Waiting[]>()
   for (const each of waiting) {
@@ -109,8 +109,9 @@ function groupWaiting(waiting: readonly Waiting[]): readonly Group[] {
 }
 
 /**
- * The chosen id or group. After this reader's decision the next one is chosen; a decision by someone else keeps it, so that a
- * click never hits another proposal. `choose(undefined)`: the next one.
+ * Id of the chosen proposal or elicitation, or key of the chosen group. The reader's decision moves on to the
+ * next one; someone else's does not, so that a click never hits another proposal. `choose(undefined)` moves
+ * on.
  */
 function useChosen(
   ids: readonly string[],
@@ -124,7 +125,7 @@ function useChosen(
   const next = ids[Math.min(place.current, ids.length - 1)] ?? ''
   const isOver = chosen !== undefined && at === -1 && wasDecidedHere(session, chosen)
   useEffect(() => {
-    // A choice made since the last render is kept.
+    // Unless the reader has chosen another one since the last render.
     if (chosen === undefined || isOver)
       choose((now) => (now !== chosen ? now : next === '' ? undefined : next))
   }, [chosen, isOver, next])
@@ -143,7 +144,7 @@ function wasDecidedHere(
   return held.has(id) || (proposal.state !== 'open' && by === me)
 }
 
-/** A tool's question about a call that this reader has approved since the inbox was opened. */
+/** A new elicitation about a call that this reader has approved: it is shown next. */
 function useAskedBack(elicitations: readonly Envelope[]): string | undefined {
   const { model, welcome } = useSpace().session
   const before = useRef(new Set(elicitations.map(({ id }) => id)))
@@ -178,7 +179,7 @@ function QuestionLine({ envelope, chosen, choose }: Chooser & { readonly envelop
   )
 }
 
-/** Similar proposals under a heading, with buttons to decide them together. */
+/** Similar proposals under a heading, with a button to decide them together. */
 function GroupLines({
   group: { key, list },
   chosen,
@@ -272,7 +273,7 @@ function Others({ list, chosen, choose }: Chooser & { readonly list: Pending['ot
   )
 }
 
-/** One proposal or question, or its result if someone else has decided. */
+/** A proposal or elicitation, with the result once it is decided. */
 function Review({ id, next }: { id: string; next: () => void }): VNode | null {
   const { model } = useSpace().session
   const envelope = model.log.get(id)
@@ -291,10 +292,13 @@ function Review({ id, next }: { id: string; next: () => void }): VNode | null {
   )
 }
 
-/** Keeps the order of lines while the inbox is open, so that a click never hits another line: new ones are added at the end. */
+/**
+ * Sorts proposals, but keeps the order while the inbox is open, so that a click never hits another line: new
+ * ones are appended.
+ */
 function useSteadyOrder(mine: readonly ProposalView[]): {
   readonly waiting: readonly Waiting[]
-  /** Number of new lines since the last sorting. */
+  /** Number of proposals appended since the last sorting. */
   readonly news: number
   readonly sort: () => void
 } {
@@ -315,7 +319,7 @@ function useSteadyOrder(mine: readonly ProposalView[]): {
   }
 }
 
-/** Offers notifications by the browser. */
+/** Button that enables browser notifications. */
 function Notifications(): VNode | null {
   const { state, ask } = useNotifications()
   if (state !== 'default') return null

@@ -3,7 +3,7 @@ import type { ProposalView } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
 import type { PageSession } from '../../connect/session.js'
 
-/** The request that carries out a proposal. */
+/** The request that fulfils a proposal. */
 const toRequest = ({ to, context, payload }: Envelope): Draft => ({
   kind: Kind.mcpRequest,
   payload,
@@ -11,7 +11,7 @@ const toRequest = ({ to, context, payload }: Envelope): Draft => ({
   ...(context !== undefined && { context }),
 })
 
-/** Whether this reader may approve a proposal. The same readers may reject it [MEUP-3.11]. */
+/** Whether this reader may approve a proposal. Those who may approve may also reject it [MEUP-3.11]. */
 export function isDecidable(
   { id, source }: ProposalView,
   session: PageSession,

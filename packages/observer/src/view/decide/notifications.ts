@@ -6,7 +6,7 @@ import { judge, nameText, questionText } from '../../model/index.js'
 import { getSetting, type SettingName } from '../shared/settings.js'
 import type { SpaceActions } from '../shared/use-space.js'
 
-/** Notifies of what waits for a decision. `latest`: the proposal that came last. */
+/** Shows a notification about pending decisions. `latest`: the newest proposal. */
 export function notifyOfDecision(
   { session, showPanel }: SpaceActions,
   waiting: number,
@@ -22,7 +22,7 @@ export function notifyOfDecision(
   notify('notify-decision', title, body, () => showPanel({ at: 'inbox', id }))
 }
 
-/** Notifies of the latest failure, answer to this reader, and mention of them. */
+/** Shows notifications about the newest failure, answer to this reader, and mention of this reader. */
 export function notifyOfMessages({ session, reveal }: SpaceActions, envelopes: readonly Envelope[]): void {
   const { present, place, welcome } = session
   const { log } = present
@@ -43,7 +43,10 @@ export function notifyOfMessages({ session, reveal }: SpaceActions, envelopes: r
     show('notify-mention', `${asking.from} asks you in ${place.space}`, asking)
 }
 
-/** Whether an agent could not answer, or the gateway ended its run because its program had ended or left. */
+/**
+ * Whether an envelope says that an agent failed: it could not answer, or the gateway cancelled its run
+ * because its program ended.
+ */
 const isFailedRun = ({ kind, from, payload }: Envelope): boolean =>
   kind === Kind.chat ? getAnswerState(payload) === 'error' : kind === Kind.reasoningCancel && from === GATEWAY
 
@@ -51,7 +54,7 @@ const isFailedRun = ({ kind, from, payload }: Envelope): boolean =>
 const agentOf = ({ kind, from, context = '' }: Envelope, log: PageSession['present']['log']): string =>
   kind === Kind.chat ? from : (log.get(context.slice(context.lastIndexOf('/') + 1))?.from ?? from)
 
-/** Shows a notification that this reader has asked for. `go`: opens its subject. */
+/** Shows a notification, if the reader has enabled this kind. `go`: called when it is clicked. */
 function notify(setting: SettingName, title: string, body: string, go: () => void): void {
   if (getPermission() !== 'granted' || getSetting(setting) !== 'on') return
   try {
@@ -60,11 +63,11 @@ function notify(setting: SettingName, title: string, body: string, go: () => voi
       go()
     }
   } catch (error) {
-    console.info('no notification was shown:', error) // Some phones only show notifications for installed pages.
+    console.info('no notification was shown:', error) // On some phones only installed pages may show notifications.
   }
 }
 
-/** `coder proposes delete_file. Its server says that the tool may delete or overwrite.` */
+/** Text such as `coder proposes delete_file. Its server says that the tool may delete or overwrite.` */
 function describeProposal({ model }: PageSession, proposal: ProposalView): string {
   const { risk } = judge(model, proposal)
   const warning = risk.level === 'destructive' ? `Destructive: ${risk.reason}` : risk.reason
@@ -74,7 +77,7 @@ function describeProposal({ model }: PageSession, proposal: ProposalView): strin
 const getPermission = (): NotificationPermission | 'unknown' =>
   'Notification' in window ? Notification.permission : 'unknown'
 
-/** The browser's permission for notifications, and a function that asks for it. */
+/** The browser's permission for notifications, and a function that requests it. */
 export function useNotifications(): {
   readonly state: NotificationPermission | 'unknown'
   readonly ask: () => void

@@ -37,7 +37,7 @@ import { DecisionPanel } from './decision.js'
 
 type DecidedRow = Pick<ProposalRow, 'proposal' | 'envelope' | 'summary'>
 
-/** A proposal: a card while it is pending, then a line with the decision. */
+/** A proposal: a card while it is open, then one line with the decision. */
 export const ProposalCard = ({ row }: { row: DecidedRow }): VNode =>
   row.proposal.state === 'open' ? (
     <OpenCard proposal={row.proposal} envelope={row.envelope} />
@@ -48,7 +48,7 @@ export const ProposalCard = ({ row }: { row: DecidedRow }): VNode =>
 function Decided({ row: { proposal, summary } }: { row: DecidedRow }): VNode {
   const { tool, state, fulfilments, rejections, withdrawal } = proposal
   const [done, no] = [fulfilments.at(-1), rejections.at(-1)]
-  // A proposer withdraws a proposal after a rejection: the rejection and its reason are shown.
+  // Proposers withdraw rejected proposals: the rejection is more informative than the withdrawal.
   const ending = state === 'withdrawn' && no !== undefined ? 'rejected' : state
   const said = ending === 'rejected' ? no : ending === 'withdrawn' ? withdrawal : null
   return (
@@ -70,7 +70,7 @@ interface OpenCardProps {
   readonly envelope: Envelope
 }
 
-/** The effect of a proposal, its sender and reason, its times, and the steps that led to it. */
+/** Card of an open proposal: effect, proposer, reason, times, and the steps that led to it. */
 function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const { session } = useSpace()
   const { model } = session
@@ -89,7 +89,7 @@ function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const see = (part: CardPart): void => {
     if (!session.seen.add(id, part, card.chars)) return
     redraw((count) => count + 1)
-    // A button for several proposals may be in another component.
+    // Redraws other components, such as the button that approves several proposals.
     session.onChange()
   }
   const content = (part: CardPart, value: unknown): unknown =>
@@ -181,7 +181,7 @@ function neededText({ to, payload }: Envelope, tool: string): string {
   )
 }
 
-/** Decisions so far on a pending proposal. */
+/** Decisions made so far about a proposal that is still open. */
 function SoFar({
   proposal: { fulfilments, rejections, usesLeft },
 }: {
@@ -201,7 +201,7 @@ function SoFar({
   )
 }
 
-/** JSON as it is sent, indented. */
+/** The exact JSON of the request, indented. */
 const Exact = ({ text, box }: { text: string; box: Ref<HTMLPreElement> }): VNode => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys have to reach it.
   <pre class="exact" dir="ltr" tabIndex={0} ref={box}>
@@ -210,7 +210,9 @@ const Exact = ({ text, box }: { text: string; box: Ref<HTMLPreElement> }): VNode
   </pre>
 )
 
-/** Everything that an approval covers; as received, if this connection has received it. */
+/**
+ * The call that an approval would make: exactly as received, if this connection has received the proposal.
+ */
 export function readCall(session: PageSession, { id, to, context, payload }: Envelope): ProposedCall {
   const open = session.client?.proposals.get(id)
   if (open !== undefined) return open
@@ -223,7 +225,7 @@ export function readCall(session: PageSession, { id, to, context, payload }: Env
   return { to, context, method, params, usesLeft: uses, expiresAt }
 }
 
-/** Why a proposal cannot be approved yet. */
+/** Explains why a proposal cannot be approved yet. */
 function unseenText({ isApprovable, isCut }: CardContent, isSeen: boolean): string | undefined {
   if (isSeen) return undefined
   if (isCut) return 'Show all of it before you approve.'
@@ -232,7 +234,7 @@ function unseenText({ isApprovable, isCut }: CardContent, isSeen: boolean): stri
     : 'It has numbers that a page cannot show exactly. Approve it with meup proposals approve.'
 }
 
-/** `edit src/pool.ts, 2 lines`, its folder dimmed. */
+/** A change such as `edit src/pool.ts, 2 lines`, with the folder dimmed. */
 function ChangeName({ change: { sentence, name } }: { change: Change }): VNode {
   const start = sentence.indexOf(name)
   const end = start + name.lastIndexOf('/') + 1
@@ -245,7 +247,7 @@ function ChangeName({ change: { sentence, name } }: { change: Change }): VNode {
   )
 }
 
-/** `+3 −1` */
+/** Numbers of added and removed lines, such as `+3 −1`. */
 function countSigns(lines: readonly DiffLine[]): string {
   const count = (sign: DiffLine['sign']): number => lines.filter((line) => line.sign === sign).length
   return lines.length === 0 ? '' : `+${count('+')} −${count('-')} `
@@ -253,7 +255,10 @@ function countSigns(lines: readonly DiffLine[]): string {
 
 const signs: Readonly<Record<Caution['kind'], string>> = { effect: '⚠', first: '①', outside: '↯' }
 
-/** Warnings about a proposal: the risk as a sentence if the call destroys something, otherwise when its mark is pressed. */
+/**
+ * Cautions about a proposal as chips; a click on one explains it. The explanation of a destructive call is
+ * open at first.
+ */
 export function Marks({ marks, risk }: { marks: readonly Caution[]; risk: Risk | undefined }): VNode | null {
   const { inspect } = useSpace()
   const [open, setOpen] = useState<Caution['kind'] | undefined>(

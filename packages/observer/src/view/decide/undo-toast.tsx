@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useSpace } from '../shared/use-space.js'
 
-/** A decision about several proposals, until it is sent. */
+/** Notice about a decision on several proposals that can still be undone. */
 export function UndoToast(): VNode | null {
   const { session } = useSpace()
   const { held } = session.held

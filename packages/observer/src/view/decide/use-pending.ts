@@ -3,7 +3,7 @@ import { useNow } from '../shared/hooks.js'
 import { useSpace } from '../shared/use-space.js'
 import { isDecidable } from './is-decidable.js'
 
-/** Pending proposals: those that this reader may approve and has not decided yet, and the others. */
+/** Open proposals: `mine` can be decided by this reader, who has not done so yet; `others` cannot. */
 export interface Pending {
   readonly mine: readonly ProposalView[]
   readonly others: readonly ProposalView[]

@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { isFiltering, type Sort, sortNames, sorts, toggled } from '../../model/index.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** The reader's filters, with controls to remove them. */
+/** The active filters, each with a button to remove it. */
 export function Filters(): VNode {
   const { session, viewFilter } = useSpace()
   const { filter } = session.model.viewFilter

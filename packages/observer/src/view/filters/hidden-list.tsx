@@ -17,11 +17,11 @@ interface Part {
   readonly key: string
   readonly what: string
   readonly why: string
-  /** Shows it again, if this reader can. */
+  /** Button that shows the part again, if the reader can do that. */
   readonly undo?: { readonly label: string; readonly act: () => void }
 }
 
-/** Hidden parts of the space, each with its reason. */
+/** Lists hidden parts of the space, each with the reason. */
 export function HiddenList(): VNode | null {
   const parts = [...useOwnChoices(), ...useOthersChoices()]
   if (parts.length === 0) return null
@@ -45,7 +45,7 @@ export function HiddenList(): VNode | null {
   )
 }
 
-/** The number of the envelope that opened a context; its path if unknown. */
+/** Names a context by the seq of the envelope that opened it, or by its path if that is not loaded. */
 const placesIn =
   ({ log }: SpaceModel) =>
   (context: string): string => {

@@ -8,7 +8,7 @@ import { StepsHeader } from '../shared/steps.js'
 import { useSpace } from '../shared/use-space.js'
 import '../../style/find.css'
 
-/** Hits in the whole log, newest first, with controls to narrow the search. */
+/** Search hits in the whole log, newest first, with controls to narrow the search. */
 export function FindPanel({ close }: { close: () => void }): VNode {
   const { session, reveal } = useSpace()
   const { finder } = session
@@ -54,7 +54,7 @@ const spans = [
   [10_080, 'the last week'],
 ] as const
 
-/** Narrows a search by sender, kind, tool, outcome and time. */
+/** Controls that narrow a search by sender, kind, tool, outcome and time. */
 function Narrow({ sought }: { sought: Sought }): VNode {
   const { session } = useSpace()
   const { finder, model } = session

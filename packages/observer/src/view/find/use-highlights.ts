@@ -1,10 +1,10 @@
 import { useEffect } from 'preact/hooks'
 
-/** Maximum highlighted words, and places. */
+/** Maximum number of highlighted words, and of highlights. */
 const [maxWords, maxPlaces] = [16, 500]
 const name = 'search'
 
-/** Highlights words wherever the view shows them, in browsers that can do so without changing the text. */
+/** Highlights words in the view, with the CSS Custom Highlight API; does nothing in browsers without it. */
 export function useHighlights(text: string): void {
   useEffect(() => {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, maxWords)

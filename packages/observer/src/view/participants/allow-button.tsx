@@ -3,7 +3,7 @@ import { type Capability, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useSpace } from '../shared/use-space.js'
 
-/** Opens a prefilled form that grants the missing capability of a refusal. */
+/** Button that opens the form for granting the capability that a refused envelope lacked. */
 export function AllowButton({ id, missing }: { id: string; missing: Capability | undefined }): VNode | null {
   const { session, isLive, can, showPanel } = useSpace()
   const mayGrant = can({ kind: Kind.capabilityGrant, payload: { recipient: id } })

@@ -6,7 +6,7 @@ import { momentText } from '../../model/index.js'
 import { Icon, Term } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** `paused by ana: too fast, until 22 Nov 12:01:33` */
+/** Text such as `paused by ana: too fast, until 22 Nov 12:01:33`. */
 const restrictionText = (
   what: string,
   { by, reason, until }: NonNullable<ParticipantDetails['paused']>,
@@ -15,7 +15,7 @@ const restrictionText = (
     `${what} by ${by}${reason ? `: ${reason}` : ''}${until === undefined ? '' : `, until ${momentText(until)}`}`,
   )
 
-/** Pauses, resumes, interrupts and removes a participant, as this reader may. */
+/** Buttons to pause, resume, interrupt and kick a participant, as far as the reader may. */
 export function ParticipantControl({ id }: { id: string }): VNode | null {
   const { session, isLive, can, act } = useSpace()
   const [isRemoving, setRemoving] = useState(false)

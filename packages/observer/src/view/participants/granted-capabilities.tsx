@@ -13,10 +13,10 @@ import { ErrorText, Term, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { useCapabilityHelp } from './use-capability-help.js'
 
-/** Number of capabilities listed at first. */
+/** Maximum number of capabilities listed at first. */
 const maxListed = 20
 
-/** The capabilities of a participant, who granted them, and the controls to revoke them. */
+/** A participant's capabilities, their grantors, and buttons to revoke grants. */
 export function GrantedList({
   granted: { configured, grants, others },
 }: {
@@ -104,7 +104,10 @@ function Granted({ grant }: { grant: LoggedGrant }): VNode {
   )
 }
 
-/** Warnings about capabilities that are misspelt or allow more than they seem to; `confirm` accepts them once they were shown. */
+/**
+ * Warnings about misspelt or unexpectedly broad capabilities. `confirm()` returns `false` the first time, so
+ * that they are read before the form is submitted.
+ */
 export function useWarnings(text: string) {
   const { session } = useSpace()
   const people = session.model.people.map(({ id }) => id)
@@ -113,7 +116,7 @@ export function useWarnings(text: string) {
   const isConfirmed = warnings.length === 0 || shown === warnings.join()
   return {
     warnings,
-    /** Whether the button now acts despite a warning. */
+    /** Whether submitting now ignores warnings that were shown. */
     isInSpite: isConfirmed && warnings.length > 0,
     confirm(): boolean {
       show(warnings.join())
@@ -136,7 +139,7 @@ export function CapabilityWarnings({ warnings }: { warnings: readonly string[] }
 
 const scrollToForm = (form: HTMLFormElement | null): void => form?.scrollIntoView({ block: 'nearest' })
 
-/** Grants capabilities of this reader to a participant, if permitted. */
+/** Form to grant capabilities to a participant; `null` if the reader may not. */
 export function GrantForm({ recipient, initial }: { recipient: string; initial: string }): VNode | null {
   const { session, isLive, can } = useSpace()
   const [text, setText] = useState(initial)

@@ -8,7 +8,7 @@ import { useSpace } from '../shared/use-space.js'
 import { CapabilityWarnings, useWarnings } from './granted-capabilities.js'
 import '../../style/person.css'
 
-/** Common capabilities of invited people and agents. */
+/** Typical capabilities of invited people and agents. */
 const presets = [
   ['chat\nreasoning.*\nmcp.proposal', 'talk, think aloud, interrupt runs, and propose calls'],
   ['chat', 'talk'],
@@ -35,7 +35,7 @@ export function InviteDialog({ close }: { close: () => void }): VNode {
     const invitation = await client.invite(id.trim(), readCapabilities(capabilities))
     if (invitation.token === undefined) throw new Error(`${id} belongs to the space already: its token stays`)
     const { token } = invitation
-    // The token lasts; the link expires after a minute.
+    // The token is permanent; the link with the code expires after a minute.
     const code = await new HttpClient({ ...place, token }).createLink().catch((error: unknown) => {
       session.setNotice(`No link was made; the token works: ${explainError(error)}`)
       return undefined

@@ -6,7 +6,7 @@ import { useSpace } from '../shared/use-space.js'
 
 const InviteDialog = lazy(() => import('./invite-dialog.js').then(({ InviteDialog }) => InviteDialog))
 
-/** Invites a participant: asks for a name and capabilities, then shows a link and a command to copy. */
+/** Button that opens the invitation dialog. */
 export function Invite(): VNode | null {
   const { isLive, can } = useSpace()
   const [isOpen, setOpen] = useState(false)

@@ -9,9 +9,9 @@ import { Avatar, Name, SearchField } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Invite } from './invite.js'
 
-/** Maximum listed participants; others are found by name. */
+/** Maximum number of listed participants; others can be found by name. */
 const maxListed = 100
-/** Minimum participants for a search field. */
+/** Minimum number of participants for a search field. */
 const minForSearch = 12
 
 const groups = [
@@ -87,7 +87,7 @@ function PeopleGroup({ title, isOpen, list }: PeopleGroupProps): VNode | null {
   )
 }
 
-/** The sign and colour of each state. */
+/** Symbol and colour of each state. */
 export const stateMarks: Readonly<
   Record<StateText['name'], { readonly mark: string; readonly tone: string }>
 > = {
@@ -101,7 +101,7 @@ export const stateMarks: Readonly<
   resting: { mark: '✗', tone: 'bad' },
 }
 
-/** The state of a participant, updated while it can change by itself. */
+/** State of a participant as text; redraws while the state may expire. */
 export function useStateText(person: Pick<Person, 'id' | 'isPresent'>): StateText {
   const { model } = useSpace().session
   const { paused, kicked } = model.stateOf(person.id, Date.now())
@@ -190,7 +190,7 @@ function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): 
   )
 }
 
-/** The current activity of a participant with runs, its duration, and a button to stop it. */
+/** Current activity of a participant with open runs, its duration, and a button to stop it. */
 function Doing({ id, load }: { id: string; load: number }): VNode {
   const { session, isLive, can, act } = useSpace()
   const { model, client } = session
@@ -232,10 +232,10 @@ function Doing({ id, load }: { id: string; load: number }): VNode {
   )
 }
 
-/** Per cent of its context from which an agent forgets soon. */
+/** Context usage, in percent, from which an agent is about to forget. */
 const nearlyFull = 80
 
-/** The reported context usage of an agent, in percent. */
+/** Context usage that an agent has reported, in percent. */
 function getContextUsage(status: ReportedStatus | undefined): number | undefined {
   const { tokens, maxTokens } = status ?? {}
   if (typeof tokens !== 'number' || typeof maxTokens !== 'number' || maxTokens <= 0) return undefined

@@ -9,7 +9,7 @@ import { ToolList } from './tools.js'
 import { useGranted } from './use-granted.js'
 import '../../style/person.css'
 
-/** Everything about one participant: its activity, this reader's view of it, and its rights. */
+/** The side panel about a participant: activity, view settings, and capabilities. */
 export function PersonPanel({
   id,
   capability,
@@ -89,7 +89,7 @@ const StatusItem = ({ name, value }: { name: string; value: number }): VNode => 
   </>
 )
 
-/** This reader's view of the participant. Other participants are not affected. */
+/** View settings about the participant, which affect only this reader. */
 function Seen({ id }: { id: string }): VNode {
   const { session, viewFilter, isLive } = useSpace()
   const { filter, muted } = session.model.viewFilter
@@ -117,7 +117,7 @@ function Seen({ id }: { id: string }): VNode {
   )
 }
 
-/** Its capabilities and their origins, with a form to grant more. */
+/** Capabilities with their origins, and a form to grant more. */
 function Rights({ id, capability = '' }: { id: string; capability: string | undefined }): VNode {
   const granted = useGranted(id)
   return (

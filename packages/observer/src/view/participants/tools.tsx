@@ -20,7 +20,7 @@ import { What } from '../shared/what.js'
 /** Minimum number of tools for a search field. */
 const minForSearch = 8
 
-/** The tools of a participant: what each takes, a form to call it with, and its last calls. */
+/** Tools of a participant: arguments, a form to call each, and its latest calls. */
 export function ToolList({ id }: { id: string }): VNode | null {
   const { session, isLive, can, act } = useSpace()
   const [sought, setSought] = useState('')
@@ -77,7 +77,7 @@ function ToolEntry({ owner, tool }: ToolProps): VNode {
   )
 }
 
-/** Calls a tool with what is filled in, as this reader; what may destroy something takes a second click. */
+/** Form that calls a tool as this reader; a call that may be destructive needs a second click. */
 function TryForm({ owner, tool }: ToolProps): VNode {
   const { session, isLive, can, act } = useSpace()
   const { name, inputSchema, effect } = tool
@@ -158,7 +158,7 @@ const Schema = ({ schema }: { schema: unknown }): VNode => (
   <ContentPart part={valuePart(schema ?? {})} isWhole={false} />
 )
 
-/** Parses typed arguments. */
+/** Parses arguments typed as JSON. */
 function readJson(text: string): { content: object; wrong: ReadonlyMap<string, string> } {
   try {
     const value: unknown = JSON.parse(text)
@@ -170,10 +170,10 @@ function readJson(text: string): { content: object; wrong: ReadonlyMap<string, s
   }
 }
 
-/** Calls of a tool that are listed. */
+/** Maximum number of listed calls of a tool. */
 const maxCalls = 5
 
-/** The last calls of a tool, by whom and what became of each. */
+/** The latest calls of a tool, with caller and outcome. */
 function LastCalls({ owner, tool }: { owner: string; tool: string }): VNode | null {
   const { session, inspect } = useSpace()
   const { log } = session.model

@@ -4,7 +4,7 @@ type CapabilityHelp = typeof import('../../model/capability-help.js')
 
 let help: CapabilityHelp | undefined
 
-/** Explains and checks capabilities; loaded on first use. */
+/** Functions that explain and check capabilities; imported on first use. */
 export function useCapabilityHelp(): CapabilityHelp | undefined {
   const [loaded, setLoaded] = useState(help)
   useEffect(() => {

@@ -4,7 +4,9 @@ import { loadHistory } from '../../connect/history.js'
 import { GrantIndex } from '../../model/index.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** Grants and configurations of the space; those older than the loaded log are read on demand. */
+/**
+ * Grants and configurations of the space. If `isMissing`, those older than the loaded log are read as well.
+ */
 export function useGrants(isMissing: (grants: GrantIndex) => boolean, failure: string): GrantIndex {
   const { session, act } = useSpace()
   const { model, http } = session
@@ -22,7 +24,7 @@ export function useGrants(isMissing: (grants: GrantIndex) => boolean, failure: s
   return grants
 }
 
-/** Current capabilities of a participant with their origins, including grants older than the loaded log. */
+/** A participant's current capabilities with their origins, including grants older than the loaded log. */
 export function useGranted(id: string): GrantedCapabilities | undefined {
   const { model } = useSpace().session
   const grants = useGrants(() => true, 'Earlier grants could not be read')

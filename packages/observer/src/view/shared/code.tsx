@@ -5,10 +5,10 @@ import { type CodeToken, countText } from '../../model/index.js'
 import { useOpened } from './opened.js'
 import { CopyButton } from './parts.js'
 
-/** Shown lines of a folded block. */
+/** Maximum lines of a folded block. */
 const maxLines = 24
 
-/** A block of code with its language and a button to copy it; folded if long. */
+/** A block of code with language and copy button; folded at first if it is long. */
 export function CodeBlock({ text, language = '' }: { text: string; language?: string | undefined }): VNode {
   const [isWhole, toggle] = useOpened(`code ${language} ${text.length} ${text.slice(0, 200)}`)
   const lines = useMemo(() => text.split('\n'), [text])
@@ -35,12 +35,12 @@ export function CodeBlock({ text, language = '' }: { text: string; language?: st
 type Highlighter = ReturnType<typeof createLowlight>
 let highlighter: Highlighter | undefined
 
-/** Maximum highlighted characters; longer code is not coloured. */
+/** Maximum characters of highlighted code. */
 const maxHighlightedChars = 50_000
 
 type Highlight = (text: string, language: string) => readonly CodeToken[] | undefined
 
-/** Highlights code. The highlighter is loaded with the first block of code. */
+/** The highlighter, imported when first needed. */
 export function useHighlight(isNeeded: boolean): Highlight | undefined {
   const [loaded, setLoaded] = useState(highlighter)
   useEffect(() => {
@@ -73,7 +73,7 @@ function flatten(node: Node, kind: string): readonly CodeToken[] {
   return node.children.flatMap((child) => flatten(child as Node, inner))
 }
 
-/** Highlighted code as elements: nothing in it is interpreted as HTML. */
+/** Highlighted code. It is never interpreted as HTML. */
 export function Code({ text, language }: { text: string; language: string | undefined }): VNode {
   const highlight = useHighlight(language !== undefined)
   const tokens = useMemo(() => language && highlight?.(text, language), [highlight, text, language])

@@ -8,7 +8,7 @@ import { DiffView, maxFoldedLines } from './diff-view.js'
 import { End } from './parts.js'
 import { TableBox } from './table-box.js'
 
-/** A part of arguments or of a result. `isWhole`: shown in full, whatever its length. */
+/** A part of a call's arguments or result. `isWhole`: not folded, whatever its length. */
 export function ContentPart({ part, isWhole }: { part: Part; isWhole: boolean }): VNode {
   switch (part.type) {
     case 'text':
@@ -30,10 +30,10 @@ export function ContentPart({ part, isWhole }: { part: Part; isWhole: boolean })
   }
 }
 
-/** Characters of a folded text. */
+/** Maximum characters of a folded text. */
 const maxChars = 4000
 
-/** Whether a part is folded at first. */
+/** Whether a part is long, so that it is folded at first. */
 export function isLongPart(part: Part): boolean {
   if (part.type === 'text') return beginning(part.text) !== part.text
   if (part.type === 'diff') return part.lines.length > maxFoldedLines
@@ -58,7 +58,7 @@ const TextContent = ({ part: { text, language }, isWhole }: { part: TextPart; is
   </pre>
 )
 
-/** Arguments that consist of a few names and texts. */
+/** Arguments as a list of names and texts. */
 export const SettingsView = ({ list, box }: { list: Settings; box?: Ref<HTMLDivElement> }): VNode => (
   <div ref={box ?? null}>
     <dl class="settings">
@@ -104,7 +104,7 @@ function TableView({
   )
 }
 
-/** Formats that a browser only draws, without running anything. */
+/** Image types that cannot contain scripts. */
 const images: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 function Media({ mimeType, data }: { mimeType: string; data: string }): VNode {
@@ -136,12 +136,15 @@ function toUrl(base64: string, type: string): string | undefined {
   }
 }
 
-/** Maximum characters of unfolded JSON, and members shown per level. */
+/**
+ * Maximum characters of JSON that is shown as text instead of a tree, and maximum members per level of a
+ * tree.
+ */
 const [maxOpenChars, maxMembers] = [600, 100]
-/** Maximum levels that unfold; deeper values are written out. */
+/** Maximum depth of the tree; deeper values are shown as text. */
 const maxDepth = 12
 
-/** JSON as a foldable tree. Short values are open. */
+/** JSON as a foldable tree; a short value as text. */
 function JsonTree({ value, isWhole }: { value: unknown; isWhole: boolean }): VNode {
   const json = stringifyExact(value) ?? 'null'
   if (typeof value !== 'object' || value === null || json.length <= maxOpenChars) {
@@ -188,7 +191,7 @@ function Members({ of, depth, isWhole }: MembersProps): VNode {
 interface MemberProps {
   readonly name: string
   readonly value: unknown
-  /** Original digits of a number that JavaScript would write differently. */
+  /** The number as sent, if JavaScript would format it differently. */
   readonly digits: string | undefined
   readonly depth: number
   readonly isWhole: boolean

@@ -6,18 +6,18 @@ import { End } from './parts.js'
 
 const signs = { '+': 'added', '-': 'removed', ' ': '', '@': 'place' } as const
 
-/** Lines of a folded text or change. */
+/** Maximum lines of a folded text or diff. */
 export const maxFoldedLines = 30
 
 interface DiffViewProps {
   readonly lines: readonly DiffLine[]
-  /** Path of the changed file, unless the lines name it. */
+  /** Path of the changed file; absent if the lines name it. */
   readonly path?: string
   readonly isWhole?: boolean
   readonly box?: RefObject<HTMLPreElement>
 }
 
-/** Old and new text, line by line. */
+/** A diff, line by line. */
 export function DiffView({ lines, path, isWhole = true, box }: DiffViewProps): VNode {
   const words = useMemo(() => markWords(lines), [lines])
   const highlight = useHighlight([path, ...lines.map(headOf)].some((each) => languageOf(each)))
@@ -61,7 +61,7 @@ export function DiffView({ lines, path, isWhole = true, box }: DiffViewProps): V
   )
 }
 
-/** The number of lines below the visible part of a box. */
+/** Number of lines below the visible part of a box. */
 function useLinesBelow(box: RefObject<HTMLElement>): number {
   const [below, setBelow] = useState(0)
   useEffect(() => {

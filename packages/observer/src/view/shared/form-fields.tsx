@@ -2,7 +2,7 @@ import { type Filled, type FormField, printable, readFilled } from '@meup/folds'
 import type { VNode } from 'preact'
 import { Checkbox } from './parts.js'
 
-/** The values of the fields, and the problem of each. */
+/** Validates the fields of a form; returns their values, and the problem of each invalid one. */
 export function readContent(fields: readonly FormField[], filled: ReadonlyMap<string, Filled>) {
   const content: Record<string, unknown> = {}
   const wrong = new Map<string, string>()

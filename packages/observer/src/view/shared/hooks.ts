@@ -5,7 +5,7 @@ import { loadChoices, saveChoices } from '../../connect/storage.js'
 import { type PageRoute, readRoute, type SpaceModel, writeRoute } from '../../model/index.js'
 import type { RowsHandle } from './virtual-rows.js'
 
-/** Milliseconds since 1970, updated every `everyMs` while needed. */
+/** Current time, in ms since the epoch; redraws every `everyMs` while needed. */
 export function useNow(isNeeded: boolean, everyMs = 1000): number {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {
@@ -18,8 +18,8 @@ export function useNow(isNeeded: boolean, everyMs = 1000): number {
 }
 
 /**
- * A box whose content was completely visible, or was scrolled to its end with `<End>` in view: only then `onEnd` is called.
- * `content`: what it contains; `undefined` = incomplete.
+ * Ref of a box with `<End>` at the end of its content. `onEnd` is called once the content was visible
+ * completely, or scrolled to its end. `content` identifies it; `undefined` if incomplete.
  */
 export function useSeenToEnd<Box extends HTMLElement>(content: unknown, onEnd: () => void): RefObject<Box> {
   const box = useRef<Box>(null)
@@ -38,7 +38,7 @@ export function useSeenToEnd<Box extends HTMLElement>(content: unknown, onEnd: (
       look()
     })
     inView.observe(end)
-    // Also called initially, and when a box unfolds or narrows.
+    // The observer also calls back initially, and when the box unfolds or narrows.
     const observer = new ResizeObserver(look)
     observer.observe(element)
     element.addEventListener('scroll', look)
@@ -51,16 +51,19 @@ export function useSeenToEnd<Box extends HTMLElement>(content: unknown, onEnd: (
   return box
 }
 
-/** A folded box has no size. Sizes are rounded, scroll positions are not. */
+/**
+ * Whether a box is scrolled to its end. A folded box has no height. Tolerates a pixel, because sizes are
+ * rounded and scroll positions are not.
+ */
 const isAtEnd = ({ scrollTop, scrollLeft, scrollHeight, scrollWidth, clientHeight, clientWidth }: Element) =>
   scrollHeight > 0 &&
   scrollTop + clientHeight >= scrollHeight - 1 &&
   Math.abs(scrollLeft) + clientWidth >= scrollWidth - 1
 
-/** Milliseconds of each frame spent on rebuilding rows. */
+/** Milliseconds per frame for rebuilding rows. */
 const frameBudgetMs = 12
 
-/** Applies the reader's choices to a long log, a little per frame. */
+/** Rebuilds rows of a long log after a view setting changed, in steps that fit into frames. */
 export function useCatchingUp(model: SpaceModel, redraw: () => void): void {
   const { isBehind } = model
   useEffect(() => {
@@ -76,10 +79,10 @@ export function useCatchingUp(model: SpaceModel, redraw: () => void): void {
   }, [model, isBehind])
 }
 
-/** Changed parts of the address; `undefined` = removed. */
+/** Parts of the URL to change; `undefined` removes a part. */
 type AddressChange = { readonly [Name in keyof PageRoute]?: PageRoute[Name] | undefined }
 
-/** Changes these parts of the address; keeps the others, and the browser's history. */
+/** Changes parts of the URL without adding an entry to the browser history. */
 export function updateAddress(parts: AddressChange): void {
   const given = Object.entries({ ...readRoute(location.hash), ...parts }).filter(
     ([, value]) => value !== undefined,
@@ -88,12 +91,12 @@ export function updateAddress(parts: AddressChange): void {
   if (hash !== location.hash) history.replaceState(null, '', hash)
 }
 
-/** Limit of remembered folds. */
+/** Maximum number of stored contexts. */
 const maxFolds = 1000
-/** Pixels from the end within which a reader is at the live end. */
+/** A reader this close to the end, in pixels, is at the live end. */
 const nearEndPx = 24
 
-/** Restores the scroll position and the unfolded contexts after a reload. */
+/** Stores scroll position and unfolded contexts when the page is left, and restores them after a reload. */
 export function useScrollPosition(
   session: PageSession,
   shown: { readonly current: RowsHandle | undefined },
@@ -137,10 +140,10 @@ export function useScrollPosition(
   }, [log.envelopes.length])
 }
 
-/** Maximum frames to wait for the scroll position: the view has to draw and measure new lines first. */
+/** Maximum frames to wait for the scroll position: new lines are drawn and measured first. */
 const maxFrames = 60
 
-/** After one of these events, the reader's own position wins. */
+/** Events that end the restoration, because the reader has moved. */
 const moveEvents = ['wheel', 'keydown', 'pointerdown'] as const
 
 /** Id of the first visible line; `undefined` at the live end. */

@@ -6,7 +6,7 @@ const loads = new Set<Load>()
 
 const retryMs = 2000
 
-/** A component whose code is loaded on demand. Nothing is drawn until then. */
+/** Wraps a component whose code is imported when it is first drawn; draws nothing until then. */
 export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   let loaded: ComponentType<Props> | undefined
   let loading: Promise<ComponentType<Props>> | undefined
@@ -32,12 +32,12 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
       const tryToLoad = (): void =>
         void loadOnce().then(
           () => redraw(),
-          // The gateway is unreachable, which the page shows.
+          // No message: the page already shows that the gateway is unreachable.
           () => {
             again = setTimeout(tryToLoad, retryMs)
           },
         )
-      // The code may have come after this was drawn without it.
+      // The import may have finished between the first drawing and this effect.
       if (!isDrawn) tryToLoad()
       return () => clearTimeout(again)
     }, [])
@@ -45,7 +45,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
   }
 }
 
-/** Loads all lazy components in advance, so that they also open while the gateway is unreachable. */
+/** Imports all lazy components in advance, so that they work while the gateway is unreachable. */
 export async function loadAll(): Promise<void> {
   for (const load of loads) await load()
 }

@@ -7,12 +7,12 @@ import { useOpened } from './opened.js'
 import { memo, UntrustedText } from './parts.js'
 import { TableBox } from './table-box.js'
 
-/** Maximum nesting of a text; deeper parts are shown as source. */
+/** Maximum nesting; deeper Markdown is shown as source. */
 const maxDepth = 8
 
 let lexer: typeof Lexer | undefined
 
-/** Loads the Markdown parser with the first Markdown. */
+/** The Markdown parser, imported when first needed. */
 function useLexer(): typeof Lexer | undefined {
   const [loaded, setLoaded] = useState(() => lexer)
   useEffect(() => {
@@ -30,11 +30,11 @@ function useLexer(): typeof Lexer | undefined {
 
 interface MarkdownProps {
   readonly text: string
-  /** The text that this is a part of. */
+  /** The whole text, if `text` is a part: its link definitions apply. */
   readonly of?: string
 }
 
-/** Markdown from others: without HTML and images, and with links to web addresses only. */
+/** Untrusted Markdown: without HTML and images, with links to web addresses only. */
 export function Markdown({ text, of = text }: MarkdownProps): VNode {
   const Reader = useLexer()
   const parts = useMemo(() => splitText(text), [text])
@@ -55,7 +55,7 @@ interface PartProps {
   readonly definitions: string
 }
 
-/** While a text is being written, only its last part is parsed again. */
+/** Memoized, so that only the last part of a growing text is parsed again. */
 const Part = memo(({ Reader, text, definitions }: PartProps): VNode => {
   const tokens = read(Reader, text, definitions)
   return <div dir="auto">{tokens === undefined ? text : <All tokens={tokens} depth={0} />}</div>
@@ -89,12 +89,12 @@ function All({ tokens = [], depth }: Nested): VNode {
   )
 }
 
-/** Headings are below those of the page. */
+/** Headings start below the levels that the page uses. */
 const headings = ['h3', 'h4', 'h5', 'h6'] as const
 
 function One({ token, depth }: { token: MarkedToken; depth: number }): ComponentChildren {
   const inner = 'tokens' in token && <All tokens={token.tokens} depth={depth} />
-  // Blocks have their own direction.
+  // Top-level blocks may have different text directions.
   const dir = depth === 1 ? ('auto' as const) : undefined
   switch (token.type) {
     case 'paragraph':
@@ -159,7 +159,7 @@ function List({ list: { ordered, start, items }, depth, dir }: ListProps): VNode
   )
 }
 
-/** Shown rows of a folded table, and maximum characters of a cell without a line break. */
+/** Maximum rows of a folded table, and maximum characters of a cell that is not wrapped. */
 const [maxRows, maxUnbrokenChars] = [100, 24]
 
 function Table({ table: { header, rows, raw }, depth }: { table: Tokens.Table; depth: number }): VNode {
@@ -196,7 +196,7 @@ interface LinkProps {
   readonly children: ComponentChildren
 }
 
-/** A link with its target; other targets than web addresses are shown as text. */
+/** A link with its target; targets other than web addresses are shown as text. */
 function Link({ link: { href, raw, text }, children }: LinkProps) {
   const url = URL.parse(href)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return raw
@@ -212,7 +212,7 @@ function Link({ link: { href, raw, text }, children }: LinkProps) {
 
 const address = /(https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]}])/
 
-/** Plain text from others, with web addresses as links. */
+/** Untrusted plain text, with web addresses as links. */
 export const PlainText = ({ text }: { text: string }): VNode => (
   <span class="said" dir="auto">
     {text.split(address).map((part, index) =>

@@ -14,20 +14,19 @@ import { explainError } from '../../connect/errors.js'
 import { clockText, dateText, hueOf, initialsOf, terms } from '../../model/index.js'
 import { SpaceContext } from './use-space.js'
 
-/** Attributes of a name: agents have a stable colour; people and tools have none, so that agents are seen first. */
+/** Attributes of a name. Only agents have a colour of their own, so that they stand out. */
 function useColour(id: string, kind: string) {
   const role = useContext(SpaceContext)?.session.model.members.roleOf(id)
   return role === 'agent' ? { class: `${kind} agent`, style: { '--hue': hueOf(id) } } : { class: kind }
 }
 
-/** The name of a participant. */
 export const Name = ({ id }: { id: string }): VNode => (
   <bdi {...useColour(id, 'name')} title={id}>
     {id}
   </bdi>
 )
 
-/** The initials of a participant, shown next to its name. */
+/** Initials of a participant, next to its name. */
 export const Avatar = ({ id, kind = '' }: { id: string; kind?: string }): VNode => (
   <span {...useColour(id, `avatar ${kind}`)} data-initials={initialsOf(id)} aria-hidden="true" />
 )
@@ -38,14 +37,14 @@ export const Time = ({ ts }: { ts: string }): VNode => (
   </time>
 )
 
-/** Text from others, never interpreted as HTML. */
+/** Untrusted text, never interpreted as HTML. */
 export const UntrustedText = ({ text, kind = '' }: { text: string; kind?: string }): VNode => (
   <span class={`said ${kind}`} dir="auto">
     {text}
   </span>
 )
 
-/** A sentence with code between backticks. */
+/** A sentence in which backticks mark code. */
 export const Sentence = ({ text }: { text: string }): VNode => (
   <>{text.split('`').map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}</>
 )
@@ -54,7 +53,7 @@ export const Chip = ({ children, kind = '' }: { children: ComponentChildren; kin
   <span class={`chip ${kind}`}>{children}</span>
 )
 
-/** Paths of icons in a square of 16: some fonts lack the characters. */
+/** SVG paths of icons, 16 by 16: some fonts lack these characters. */
 const shapes = {
   start: 'M3 3h2v10H3zM13 3v10L6 8z',
   play: 'M4 2.5v11L13 8z',
@@ -72,21 +71,21 @@ const shapes = {
 
 type Sign = keyof typeof shapes
 
-/** A decorative sign: the element around it has the label. */
+/** A decorative icon; the surrounding element has the label. */
 export const Icon = ({ sign }: { sign: Sign }): VNode => (
   <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
     <path d={shapes[sign]} />
   </svg>
 )
 
-/** The button back to the live end, with the number of new rows. */
+/** Button that returns to the live end, with the number of new rows. */
 export const Newer = ({ count, toEnd }: { count: number; toEnd: () => void }): VNode => (
   <button type="button" class="newer" onClick={toEnd}>
     ↓ {count > 0 ? `${count.toLocaleString('en')} new` : 'live'}
   </button>
 )
 
-/** The end of a box, which has to be in view before its content can be decided: see `useSeenToEnd`. */
+/** End of a box that must be visible before its content can be approved, see `useSeenToEnd`. */
 export const End = (): VNode => <i class="box-end" data-end />
 
 export const Alert = ({ children }: { children: ComponentChildren }): VNode => (
@@ -95,7 +94,7 @@ export const Alert = ({ children }: { children: ComponentChildren }): VNode => (
   </p>
 )
 
-/** Closes a panel, as Escape does. */
+/** Button that closes a panel, like Escape. */
 export const CloseButton = ({ label = 'Close', close }: { label?: string; close: () => void }): VNode => (
   <button type="button" aria-label={label} title="Close (Escape)" onClick={close}>
     ✕
@@ -104,12 +103,12 @@ export const CloseButton = ({ label = 'Close', close }: { label?: string; close:
 
 interface CopyButtonProps {
   readonly text: string
-  /** Name of the text, for screen readers. */
+  /** Names the copied text for screen readers. */
   readonly what: string
   readonly label?: string
 }
 
-/** Copies a text, and confirms it. */
+/** Button that copies a text and confirms it. */
 export function CopyButton({ text, what, label = 'copy' }: CopyButtonProps): VNode {
   const [state, setState] = useState<'idle' | 'copied' | 'refused'>('idle')
   useEffect(() => {
@@ -133,7 +132,7 @@ export function CopyButton({ text, what, label = 'copy' }: CopyButtonProps): VNo
   )
 }
 
-/** Milliseconds that a button shows its result. */
+/** Time for which the button shows the result. */
 const copiedMs = 1500
 const copyLabels = {
   copied: 'copied ✓',
@@ -148,7 +147,7 @@ interface SelectProps {
   readonly set: (value: string) => void
 }
 
-/** A choice, with its label. */
+/** A labelled drop-down list. */
 export const Select = ({ label, name, value, options, set }: SelectProps): VNode => (
   <label>
     {label}{' '}
@@ -169,12 +168,12 @@ export const Select = ({ label, name, value, options, set }: SelectProps): VNode
 interface TermProps {
   readonly minutes: string
   readonly set: (minutes: string) => void
-  /** Label without an end. */
+  /** Label for an unlimited duration. */
   readonly open?: string
   readonly children: string
 }
 
-/** Choice of a duration, with its label. */
+/** A labelled choice of a duration. */
 export const Term = ({ minutes, set, open, children }: TermProps): VNode => (
   <Select
     label={children}
@@ -211,7 +210,7 @@ interface SearchFieldProps {
   readonly set: (value: string) => void
 }
 
-/** A field that narrows the list below it. */
+/** A field that filters the list below it. */
 export const SearchField = ({ label, placeholder = `${label}…`, value, set }: SearchFieldProps): VNode => (
   <input
     type="search"
@@ -250,7 +249,7 @@ interface DialogProps {
   readonly children: ComponentChildren
 }
 
-/** A modal dialog. `close` is called after the browser has closed it and restored the focus. */
+/** A modal dialog. `close` is called once the browser has closed it and restored the focus. */
 export function Dialog({ label, kind = '', close, children }: DialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => dialog.current?.showModal(), [])
@@ -267,7 +266,7 @@ export const CloseDialog = (): VNode => (
   </button>
 )
 
-/** Shows an error: for a refusal its code, the path in the envelope, the reason and the hint. */
+/** Shows an error; for a refusal with code, path in the envelope, reason and hint. */
 export function ErrorText({ error }: { error: unknown }): VNode | null {
   if (error === undefined) return null
   if (!(error instanceof ProtocolError)) {
@@ -285,7 +284,7 @@ export function ErrorText({ error }: { error: unknown }): VNode | null {
   )
 }
 
-/** Memoizes a component: it is drawn again only if one of its properties changed. */
+/** Memoizes a component: it is redrawn only if a property has changed. */
 export function memo<Props extends object>(Inner: ComponentType<Props>): ComponentType<Props> {
   return class Memo extends Component<Props> {
     override shouldComponentUpdate(next: Props): boolean {

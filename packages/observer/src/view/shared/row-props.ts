@@ -5,7 +5,7 @@ import type { RowProps } from './virtual-rows.js'
 
 type Handlers = Required<Pick<JSX.HTMLAttributes<HTMLElement>, 'onClick' | 'onFocus'>>
 
-/** Handlers of every row: a click selects it, and keys act on the focused row. */
+/** Event handlers of a row: a click or focus selects it. */
 export function useRowActions(row: LogRow, isCurrent: boolean): Handlers {
   const { select } = useSpace()
   return {
@@ -20,7 +20,7 @@ export function useRowActions(row: LogRow, isCurrent: boolean): Handlers {
   }
 }
 
-/** Properties of a tree row. `before`: rows of the tree above the list. */
+/** Attributes of a tree row. `before`: number of tree rows above the list. */
 export function useTreeRow({ row, index, isCurrent, isEntry }: RowProps, before: number) {
   const actions = useRowActions(row, isCurrent)
   const isOpen = row.type === 'heading' ? row.level !== 'closed' : undefined
@@ -34,15 +34,15 @@ export function useTreeRow({ row, index, isCurrent, isEntry }: RowProps, before:
 }
 
 interface Place {
-  /** Position from 1. */
+  /** Position, from 1. */
   readonly index: number
-  /** Level in the tree, from 1. */
+  /** Depth in the tree, from 1. */
   readonly level: number
-  /** Absent: it cannot be opened. */
+  /** `undefined` if the row cannot be unfolded. */
   readonly isOpen: boolean | undefined
 }
 
-/** Roles of a table of which only some rows are in the document. */
+/** ARIA attributes of a table that has only some of its rows in the document. */
 export const tableRoles = {
   table: (label: string, count: number) => ({
     ...{ role: 'table' as const, 'aria-label': label, 'aria-rowcount': count },
@@ -55,7 +55,7 @@ export const tableRoles = {
   cell: { role: 'cell' as const },
 }
 
-/** Roles of a tree in rows and columns. It is not a table: only some of its rows are in the document. */
+/** ARIA attributes of a tree with columns. Not an HTML table, because only some rows are in the document. */
 export const grid = {
   tree: (label: string, count: number) => ({
     ...{ role: 'treegrid' as const, 'aria-label': label, 'aria-rowcount': count },
@@ -66,7 +66,7 @@ export const grid = {
   row: ({ index, level, isOpen }: Place) => ({
     ...{ role: 'row' as const, 'aria-rowindex': index, 'aria-level': level, 'aria-expanded': isOpen },
   }),
-  /** A row that is not announced until it is complete. */
+  /** A row that screen readers ignore until it is complete. */
   writtenRow: { role: 'row' as const, 'aria-live': 'off' as const, 'aria-busy': true },
   cell: { role: 'gridcell' as const },
 }

@@ -1,41 +1,44 @@
 import type { RowList } from '../../model/index.js'
 
-/** Pixels from the end within which scrolling down reaches the live end. */
+/** Scrolling down to within this many pixels of the end reaches the live end. */
 const nearEndPx = 24
-/** Pixels that are drawn above and below the visible part. */
+/** Pixels drawn above and below the visible part. */
 const marginPx = 400
 
 interface Anchor {
   readonly key: string
-  /** The last known index. */
+  /** Last known index of the row. */
   index: number
-  /** Pixels above the view. */
+  /** Distance from the row's top to the top of the visible part, in pixels. */
   readonly above: number
 }
 
 /**
- * Target position of a row: a third of the way down, so that its surroundings show; the nearest visible position; or the top.
- * With the first two, a visible row does not move.
+ * Target position of a row: `third`, a third of the way down, so that its surroundings are visible; `near`,
+ * the nearest visible position; or `top`. Only `top` moves a row that is visible already.
  */
 export type Place = 'third' | 'near' | 'top'
 
-/** Share of the view above a row after a jump, and free pixels at the edges. */
+/** Share of the visible part above a row with `third`, and distance to the edges with `near`. */
 const [shareAbove, edgePx] = [0.3, 8]
 
-/** Owner of the scrolled box. */
+/** The list that is scrolled. */
 interface Scrolled {
   readonly list: RowList
-  /** The reader has reached or left the live end. */
+  /** Called when the reader reaches or leaves the live end. */
   follow(isFollowing: boolean): void
 }
 
-/** Scroll position and range of drawn rows. Only the reader's own scrolling leaves the live end. */
+/** Scroll position, and range of rows to draw. Only the reader's own scrolling leaves the live end. */
 export class Scroll {
   readonly #scrolled: () => Scrolled
   #box: HTMLElement | undefined
   #expected = 0
   #anchor: Anchor | undefined
-  /** A row after a jump: it keeps its position while rows around it are measured, until the reader scrolls. */
+  /**
+   * Row to which the reader jumped: it stays in place while rows around it are measured, until the reader
+   * scrolls.
+   */
   #held: Anchor | undefined
   isFollowing = true
 
@@ -47,7 +50,7 @@ export class Scroll {
     this.#box = box ?? undefined
   }
 
-  /** The rows to draw: from the first to before the end. */
+  /** Range of rows to draw; `end` is exclusive. */
   range(around = marginPx): { readonly start: number; readonly end: number } {
     const { slots, layout } = this.#scrolled().list
     const near = layout.near(this.#getTop(), this.#seen, around)
@@ -58,7 +61,10 @@ export class Scroll {
     return this.#box?.clientHeight ?? 800
   }
 
-  /** Pixels above the view in the layout: rows may not be drawn or measured yet. */
+  /**
+   * Pixels of the layout above the visible part. May differ from the box, whose rows may not be drawn or
+   * measured yet.
+   */
   #getTop(): number {
     const { slots, layout } = this.#scrolled().list
     const end = Math.max(layout.height - this.#seen, 0)
@@ -69,7 +75,7 @@ export class Scroll {
     return Math.max(layout.getTop(index) + anchor.above, 0)
   }
 
-  /** Handles `scroll`. Returns whether the reader reached or left the live end. */
+  /** Handles `scroll`. Returns `true` if the reader reached or left the live end. */
   scrolled(): boolean {
     const box = this.#box
     if (box === undefined || Math.abs(box.scrollTop - this.#expected) <= 1) return false
@@ -79,8 +85,8 @@ export class Scroll {
   }
 
   /**
-   * Call before other rows are drawn: records the reader's scrolling whose `scroll` event may be still to
-   * come. Later it could not be distinguished from scrolling that the change causes.
+   * Must be called before rows change: records scrolling whose `scroll` event is still pending. Later it
+   * would be indistinguishable from scrolling that the change causes.
    */
   look(): void {
     const box = this.#box
@@ -96,7 +102,7 @@ export class Scroll {
     this.#moved(box, by)
   }
 
-  /** Handles `wheel`: scrolling up leaves the live end at once, even while rows are appended. */
+  /** Handles `wheel`: scrolling up leaves the live end immediately, even while rows are appended. */
   turned(by: number, over: EventTarget | null): boolean {
     const box = this.#box
     if (box === undefined || by >= 0 || box.scrollTop === 0 || isScrolledInside(over, box)) return false
@@ -112,7 +118,7 @@ export class Scroll {
     this.settle()
   }
 
-  /** Brings a row into view. Draw afterwards, and `settle`. */
+  /** Brings a row into view. The caller must redraw and call `settle`. */
   toRow(index: number, place: Place): void {
     const { slots, layout } = this.#scrolled().list
     const slot = slots[index]
@@ -129,7 +135,9 @@ export class Scroll {
     this.#follow(false)
   }
 
-  /** Call after rows or heights have changed: keeps the rows the reader looks at in place. */
+  /**
+   * Must be called after rows or heights have changed: keeps the rows that the reader is looking at in place.
+   */
   settle(): void {
     const box = this.#box
     if (box === undefined) return
@@ -146,15 +154,15 @@ export class Scroll {
     }
   }
 
-  /** Handles scrolling by the reader. Returns whether they reached or left the live end. */
+  /** Handles scrolling by the reader. Returns `true` if the reader reached or left the live end. */
   #moved(box: HTMLElement, by: number): boolean {
     this.#expected = box.scrollTop
     const left = box.scrollHeight - box.scrollTop - box.clientHeight
-    // If the content has shrunk, the end has moved to the reader.
+    // `left <= 1` even without scrolling down: the content may have become shorter.
     return this.#follow(left <= 1 || (by > 0 && left <= nearEndPx))
   }
 
-  /** Returns whether this is a change. */
+  /** Returns `true` if this changes the state. */
   #follow(isFollowing: boolean): boolean {
     if (isFollowing === this.isFollowing) return false
     this.isFollowing = isFollowing
@@ -170,7 +178,7 @@ export class Scroll {
     this.#anchor = slot && { key: slot.key, index, above: top - layout.getTop(index) }
   }
 
-  /** Rows may have been inserted before it. */
+  /** Current index of the anchor: rows may have been inserted before it. */
   #indexOf(anchor: Anchor): number {
     const { slots } = this.#scrolled().list
     if (slots[anchor.index]?.key !== anchor.key)
@@ -179,7 +187,7 @@ export class Scroll {
   }
 }
 
-/** Whether an inner element scrolls instead of the box. */
+/** Whether an element inside the box scrolls, rather than the box. */
 function isScrolledInside(over: EventTarget | null, box: HTMLElement): boolean {
   for (let at = over; at instanceof Element && at !== box; at = at.parentElement) {
     if (at.scrollTop > 0) return true

@@ -1,18 +1,18 @@
 import { useEffect, useReducer } from 'preact/hooks'
 import { loadSetting, saveSetting } from '../../connect/storage.js'
 
-/** The reader's settings in this browser, with their defaults. */
+/** Settings that are stored in this browser, with their defaults. */
 const defaults = {
   theme: 'auto',
-  /** `compact`: smaller text and gaps. */
+  /** `compact` reduces text size and gaps. */
   density: 'comfortable',
-  /** `h12`: 7:45 pm. */
+  /** `h12`: times such as 7:45 pm. */
   clock: 'h23',
-  /** Whether Enter sends a message, or begins a line of it. */
+  /** Whether Enter sends the message; otherwise it starts a new line. */
   enter: 'on',
-  /** Whether single letters are keys of the page. */
+  /** Whether single letters are shortcuts. */
   keys: 'on',
-  /** Reasons for notifications while the page is hidden. */
+  /** Events that cause a notification while the page is hidden. */
   'notify-decision': 'on',
   'notify-answer': 'on',
   'notify-mention': 'on',
@@ -29,7 +29,7 @@ export function setSetting(name: SettingName, value: string): void {
   for (const listener of listeners) listener()
 }
 
-/** The value of a setting; the component is drawn again when any setting changes. */
+/** Value of a setting; redraws the component when a setting changes. */
 export function useSetting(name: SettingName): string {
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
   useEffect(() => {

@@ -4,16 +4,16 @@ import { useSpace } from './use-space.js'
 
 interface StepsHeaderProps {
   readonly title: string
-  /** Noun for the steps. */
+  /** Noun for a step, used in labels. */
   readonly what: string
-  /** Index of the last visited step; -1 = none. */
+  /** Index of the last visited step; -1 if none. */
   readonly at: number
   readonly count: number
   readonly go: (index: number) => void
   readonly close: () => void
 }
 
-/** The head of a panel of steps: on small screens only the head stays while a step is shown. */
+/** Header of a panel that lists steps. On small screens, only this header remains while a step is shown. */
 export function StepsHeader({ title, what, at, count, go, close }: StepsHeaderProps): VNode {
   const { panel, showPanel } = useSpace()
   const arrow = (sign: string, to: number, label: string): VNode => (

@@ -8,16 +8,16 @@ export interface Unread {
   /** Row key of the first unread message. */
   readonly key: string
   readonly count: number
-  /** When the reader left, RFC 3339. */
+  /** Time at which the reader left, RFC 3339. */
   readonly since: string
 }
 
-/** Milliseconds between two writes of the reader's position. */
+/** Interval at which the reader's position is saved. */
 const saveMs = 1000
 
 /**
- * Unread messages, with a function to mark them read. Known only to this browser: a visible page at the live end reads new
- * messages.
+ * Unread messages, and a function that marks them read. The position is stored in this browser: it advances
+ * while the page is visible and at the live end.
  */
 export function useUnread(session: PageSession): readonly [unread: Unread | undefined, markRead: () => void] {
   const { present, welcome, time } = session
@@ -54,7 +54,7 @@ const isReading = ({ isFollowing, log }: SpaceModel): boolean =>
   document.visibilityState === 'visible' && isFollowing && log.last > 0
 
 function findUnread({ lists, log }: SpaceModel, { seq: read, ts: since }: ReadMark, me: string) {
-  if (log.first > read) return undefined // The last read message is not loaded.
+  if (log.first > read) return undefined // Unknown, because the last read message is not loaded.
   const { slots } = lists.stream
   let [key, count] = ['', 0]
   for (let at = slots.length - 1; at >= 0; at--) {

@@ -17,52 +17,50 @@ import {
 import { updateAddress } from './hooks.js'
 import type { Unread } from './unread.js'
 
-/** The side panel. */
+/** Content of the side panel. */
 export type Panel = {
-  /** On small screens only its head is shown, to make room for a row. */
+  /** Whether only its header is shown on small screens, to make room for a row. */
   readonly isLow?: boolean
 } & (
   | { readonly at: 'envelope' | 'why'; readonly id: string; readonly envelope?: Envelope }
   | { readonly at: 'person'; readonly id: string; readonly capability?: string }
-  /** `id`: the proposal or question that it begins with. */
+  /** `id`: the proposal or elicitation to show first. */
   | { readonly at: 'inbox'; readonly id?: string | undefined }
   | { readonly at: 'find' }
 )
 
-/** Writes into the message box, and gives it the focus. */
+/** The message box. */
 export interface Composer {
   write(text: string): void
-  /** Makes the next message an answer to this one. */
+  /** Makes the next message a reply to this one. */
   reply(envelope: Envelope): void
 }
 
-/** State and actions of the current space for components. See `useSpace`. */
+/** State and actions of the current space, available to components with `useSpace`. */
 export interface SpaceActions {
   readonly session: PageSession
-  /** Whether the space is reachable. */
+  /** Whether the space is connected and shown in the present. */
   readonly isLive: boolean
   can(draft: Draft): boolean
-  /** Makes this row current. */
+  /** Makes a row the current one. */
   select(row: LogRow): void
-  /** Brings an envelope into view, and opens it in the panel. */
+  /** Brings an envelope into view, and shows it in the side panel. */
   inspect(id: string): void
-  /** Brings a hit into view, even if it is not loaded. */
+  /** Brings a search hit into view; loads it if necessary. */
   reveal(hit: Pick<SearchHit, 'id' | 'seq' | 'snippet' | 'ranges'>): void
   /** Messages that arrived while the reader was away. */
   readonly unread: Unread | undefined
   markRead(): void
-  /** The side panel. */
   readonly panel: Panel | undefined
   showPanel(panel: Panel | undefined): void
-  /** Filters the view. */
   readonly viewFilter: ViewFilterActions
-  /** Opens the next level of a context. */
+  /** Switches a context to its next level. */
   cycle(context: string): void
-  /** Opens a context, or closes it. */
+  /** Sets the level of a context. */
   choose(context: string, level: Level): void
-  /** The message box, while there is one. */
+  /** The message box; `undefined` if there is none. */
   readonly composer: { current: Composer | undefined }
-  /** Runs an action; an error is shown in the status line, after `what`. */
+  /** Runs an action; an error is shown in the status line, prefixed with `what`. */
   act(what: string, work: () => Promise<unknown>): void
 }
 
@@ -75,17 +73,20 @@ export function useSpace(): SpaceActions {
   return space
 }
 
-/** Filters the view. */
+/** Changes what the reader sees. */
 export interface ViewFilterActions {
-  /** Adds filters; omitted parts keep their values. */
+  /** Changes parts of the filter; omitted parts keep their values. */
   narrow(part: Partial<ReaderFilter>): void
-  /** Removes the reader's filters. */
+  /** Removes all filters. */
   widen(): void
   mute(participant: string, isMuted: boolean): void
   cut(next: Cut): void
 }
 
-/** Stores the reader's choices in the address and in this tab, so that they survive a reload. */
+/**
+ * Actions that change view settings. Settings are stored in the URL and in this tab, so that they survive a
+ * reload.
+ */
 export function useViewFilter(
   session: PageSession,
   act: (what: string, work: () => Promise<unknown>) => void,
@@ -137,7 +138,7 @@ function createViewFilterActions(
     cut(next) {
       act('The subscription could not be changed', async () => {
         await session.subscription.change(next)
-        // A sign-out in the meantime has removed the choices.
+        // After a sign-out, the stored settings must stay removed.
         if (!session.isOver) keep({ cut: session.subscription.cut })
         for (const model of models()) model.redrawAll()
         redraw()

@@ -6,19 +6,18 @@ import { Scroll, type Place as ScrollPlace } from './scroll.js'
 export interface RowProps {
   readonly row: LogRow
   readonly index: number
-  /** Number of all rows, drawn or not. */
+  /** Total number of rows, drawn or not. */
   readonly count: number
-  /** Whether it is the current row. */
   readonly isCurrent: boolean
-  /** Whether it is reached by Tab. */
+  /** Whether Tab focuses this row. */
   readonly isEntry: boolean
   readonly place: Place
 }
 
-/** Position of a row among adjacent rows of the same question. */
+/** Position within adjacent rows of the same question. */
 type Place = 'alone' | 'start' | 'middle' | 'end'
 
-/** Depends on the question of a row and of its neighbours. */
+/** Computes a row's position from its origin and those of its neighbours. */
 export function getPlace(
   before: string | undefined,
   origin: string | undefined,
@@ -29,18 +28,17 @@ export function getPlace(
   return goesOn ? 'start' : 'alone'
 }
 
-/** Moves through the rows of a view. */
+/** Gives access to the rows of a view. */
 export interface RowsHandle {
-  /** The rows to move through. */
   readonly list: RowList
   toEnd(): void
   /** Brings a row into view and focuses it. */
   focus(index: number): void
-  /** Brings the row of an envelope into view. Returns its key, `undefined` if no row shows the envelope. */
+  /** Brings the row of an envelope into view. Returns its key; `undefined` if no row shows the envelope. */
   reveal(id: string, how?: Reveal): string | undefined
 }
 
-/** Focused, visible, or as the first visible row. */
+/** How to reveal a row: with focus, visible, or as the first visible row. */
 export type Reveal = 'focused' | 'shown' | 'first'
 
 export interface ViewProps {
@@ -49,15 +47,15 @@ export interface ViewProps {
   readonly handle: (handle: RowsHandle) => void
 }
 
-/** A row to draw and then bring into view. */
+/** A row that is brought into view once it is drawn. */
 interface Wanted {
   readonly key: string | undefined
   readonly isFocused?: boolean
-  /** Whether to mark it for a moment. */
+  /** Whether the row is marked briefly. */
   readonly isFound?: boolean
 }
 
-/** Milliseconds that a row is marked after a jump. */
+/** Time for which a row is marked after a jump. */
 const foundMs = 1200
 
 interface VirtualRowsProps {
@@ -65,25 +63,25 @@ interface VirtualRowsProps {
   /** Key of the current row. */
   readonly current: string | undefined
   readonly component: ComponentType<RowProps>
-  /** Attributes of the element around the rows. */
+  /** Attributes of the element that contains the rows. */
   readonly group: JSX.HTMLAttributes<HTMLDivElement>
   readonly handle: (handle: RowsHandle) => void
-  /** The reader has reached or left the live end. */
+  /** Called when the reader reaches or leaves the live end. */
   readonly follow: (isFollowing: boolean) => void
-  /** Range of visible rows. */
+  /** Called with the range of visible rows. */
   readonly seen?: (start: number, end: number) => void
   /** Content below the rows that scrolls with them. */
   readonly under?: ComponentChildren
-  /** The question of the first row in it. */
+  /** Origin of the first row in `under`, which may belong to the last question. */
   readonly next?: string | undefined
   /**
-   * Renders the part above the rows. Arguments: whether the reader is at the live end, the first drawn row, and a function to
-   * go to the live end.
+   * Renders an overlay above the rows. Arguments: whether the reader is at the live end, the index of the
+   * first drawn row, and a function that goes to the live end.
    */
   readonly over?: (isFollowing: boolean, start: number, toEnd: () => void) => VNode | null
 }
 
-/** Whether the page is being printed. It is drawn at once then: the browser does not wait for it. */
+/** Whether the page is being printed. Rendering is then synchronous, because the browser does not wait. */
 function usePrinting(): boolean {
   const [isPrinting, setPrinting] = useState(false)
   useLayoutEffect(() => {
@@ -104,7 +102,7 @@ function usePrinting(): boolean {
   return isPrinting
 }
 
-/** Maximum printed rows, and maximum of them above the visible ones. */
+/** Maximum number of printed rows, and of those above the visible ones. */
 const [maxPrinted, maxPrintedAbove] = [10_000, 5000]
 
 function getPrinted(seen: number, length: number): { start: number; end: number } {
@@ -112,7 +110,7 @@ function getPrinted(seen: number, length: number): { start: number; end: number 
   return { start, end: Math.min(start + maxPrinted, length) }
 }
 
-/** A virtual list: only rows near the viewport are in the document. */
+/** A virtual list: only rows near the visible part are in the document. */
 export function VirtualRows(props: VirtualRowsProps): VNode {
   const { list, current, component: Component, handle, over, seen } = props
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
@@ -159,9 +157,9 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
       },
     }),
   )
-  /** Heights are known once rows are drawn; if they differ from the estimates, other rows may be near. */
+  /** Measures drawn rows. If heights differ from the estimates, other rows may have to be drawn. */
   const measure = (): void => {
-    if (isPrinted) return // Printed rows have other heights.
+    if (isPrinted) return // Heights differ in print.
     const { children } = inner.current ?? { children: [] }
     for (const [at, child] of [...children].entries()) {
       list.setHeight(start + at, child.getBoundingClientRect().height)

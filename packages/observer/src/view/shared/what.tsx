@@ -7,7 +7,7 @@ interface WhatProps {
   readonly isBrief?: boolean
 }
 
-/** A call with its target: `Edit sum.js +1 −1`. */
+/** A call in a few words: `Edit sum.js +1 −1`. */
 export const What = ({ summary, tool, isBrief = false }: WhatProps): VNode => {
   const { verb, object, added = 0, removed = 0 } = summary
   return (

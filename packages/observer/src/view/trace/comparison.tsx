@@ -10,7 +10,7 @@ interface ComparisonProps {
   readonly close: () => void
 }
 
-/** Two questions side by side: what each came to, its steps and its answer, with what differs marked. */
+/** Two questions side by side: totals, steps and messages, with differences marked. */
 export function Comparison({ pair, close }: ComparisonProps): VNode {
   const { model } = useSpace().session
   const now = model.gatewayTime(Date.now())
@@ -71,12 +71,12 @@ export function Comparison({ pair, close }: ComparisonProps): VNode {
   )
 }
 
-/** Steps of a question that are compared. */
+/** Maximum number of compared steps per question. */
 const maxSteps = 1000
 
 type Steps = readonly [one: string | undefined, other: string | undefined]
 
-/** Steps that are in both next to each other; `undefined` where the other has none like it. */
+/** Aligns equal steps of two questions; `undefined` if the other one lacks the step. */
 function alignSteps([one, other]: readonly [QuestionGroup, QuestionGroup]): readonly Steps[] {
   const parts = diffArrays(listSteps(one), listSteps(other))
   return parts.flatMap(({ value, added, removed }) =>

@@ -21,7 +21,7 @@ import { useSpace } from '../shared/use-space.js'
 /** A line of the table. */
 interface Line {
   readonly key: string
-  /** The question itself, else the first that is loaded of what it led to. */
+  /** The question; if it is not loaded, the first loaded envelope that it caused. */
   readonly envelope: Envelope
   readonly totals: Totals
 }
@@ -36,7 +36,7 @@ type Sorting = keyof typeof sortings
 
 interface QuestionTableProps {
   readonly questions: readonly QuestionGroup[]
-  /** Key of the one that is shown. */
+  /** Key of the shown question. */
   readonly shown: string
   readonly choose: (key: string) => void
   /** Keys of the compared questions. */
@@ -44,7 +44,7 @@ interface QuestionTableProps {
   readonly compare: (key: string, isCompared: boolean) => void
 }
 
-/** All questions with what each came to, the newest first, and what is usual for them. */
+/** Table of all questions with their totals, newest first, and typical values. */
 export function QuestionTable({ questions, shown, choose, compared, compare }: QuestionTableProps): VNode {
   const { model } = useSpace().session
   const [sorting, sort] = useState<Sorting | undefined>()
@@ -138,7 +138,7 @@ function getBeginning({ key, blocks }: QuestionGroup, { log }: SpaceModel): Enve
 
 const texts = new WeakMap<Envelope, string>()
 
-/** The text of a question on one line. */
+/** Text of a question on one line. */
 function lineText(envelope: Envelope): string {
   const text = texts.get(envelope) ?? questionText(envelope)
   texts.set(envelope, text)
@@ -148,10 +148,10 @@ function lineText(envelope: Envelope): string {
 const matches = ({ envelope }: Line, sought: string): boolean =>
   envelope.from.toLowerCase().includes(sought) || lineText(envelope).toLowerCase().includes(sought)
 
-/** Height of a line in pixels, as in its style, and number of lines drawn beyond the visible ones. */
+/** Height of a line in pixels, as in the CSS, and number of lines drawn beyond the visible ones. */
 const [linePx, overscan] = [44, 6]
 
-/** Draws those lines that are near the view. */
+/** A virtual list of lines: only those near the visible part are drawn. */
 function Lines({
   count,
   children,

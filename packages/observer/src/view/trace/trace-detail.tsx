@@ -24,7 +24,7 @@ import { useSpace } from '../shared/use-space.js'
 import { What } from '../shared/what.js'
 import { WhyButton } from '../why/why-button.js'
 
-/** Input and result of the chosen step, otherwise of the question. */
+/** Input and result of the chosen step; without one, of the question. */
 export function TraceDetail({ question, row }: { question: QuestionGroup; row: LogRow | undefined }): VNode {
   return (
     <section class="trace-detail" aria-label="Detail" key={row?.key ?? question.key}>
@@ -51,7 +51,7 @@ function RowDetail({ row }: { row: LogRow }): VNode {
   }
 }
 
-/** Its name, and the ways to its envelope and to what led to it. */
+/** Title of the detail, with links to the envelope and its explanation. */
 function Title({ envelope, children }: { envelope: Envelope; children: ComponentChildren }): VNode {
   const { inspect } = useSpace()
   return (
@@ -134,7 +134,7 @@ function QuestionDetail({ question }: { question: QuestionGroup }): VNode {
   )
 }
 
-/** A message, below a title. */
+/** A message with a title. */
 export function TraceText({
   title,
   envelope,
@@ -156,7 +156,7 @@ type Shown = Pick<Totals, 'from' | 'to' | 'tokens' | 'cost' | 'models'> & Partia
 
 const count = (number = 0): string => (number === 0 ? '' : number.toLocaleString('en'))
 
-/** Names and texts of what something came to; what is not known is left out. */
+/** Known totals as pairs of name and text. */
 export function listTotals(totals: Shown, now: number): readonly (readonly [name: string, text: string])[] {
   const { from, to, tokens, cost, models, calls = 0, errors = 0 } = totals
   const all = [

@@ -26,7 +26,7 @@ interface TraceTreeProps {
   readonly handle: (handle: RowsHandle) => void
 }
 
-/** The contexts, calls and decisions of one question, on a time axis that begins with it. */
+/** Contexts, calls and decisions of a question, on a time axis that starts with the question. */
 export function TraceTree({ list, current, handle }: TraceTreeProps): VNode {
   const { model } = useSpace().session
   const { slots } = list
@@ -66,7 +66,7 @@ export function TraceTree({ list, current, handle }: TraceTreeProps): VNode {
   )
 }
 
-/** The legend of bar colours. */
+/** Legend of the bars' colours. */
 const Legend = (): VNode => (
   <p class="legend dim">
     {(Object.keys(barNames) as BarKind[]).map((kind) => (
@@ -80,7 +80,7 @@ const Legend = (): VNode => (
   </p>
 )
 
-/** A context, call or proposal with a bar for its time. */
+/** A context, call or proposal, with a bar on the time axis. */
 function TimedRow(props: RowProps): VNode {
   const { row } = props
   const tree = useTreeRow(props, 1)
@@ -163,7 +163,7 @@ function Bar({ row }: { row: LogRow }): VNode | null {
 
 const maxTickChars = 160
 
-/** When something was thought, on the bar of its context. */
+/** Marks on a context's bar, at the times of its thoughts. */
 function ThoughtTicks({ row }: { row: HeadingRow }): VNode {
   const { log } = useSpace().session.model
   const scale = useScale()
@@ -182,7 +182,7 @@ function ThoughtTicks({ row }: { row: HeadingRow }): VNode {
   )
 }
 
-/** The duration, next to the bars. */
+/** Duration of a row, next to its bar. */
 function Spent({ row }: { row: LogRow }): VNode | null {
   const { now } = useScale()
   const span = getSpan(row)
@@ -196,7 +196,7 @@ function Spent({ row }: { row: LogRow }): VNode | null {
   )
 }
 
-/** Names of bars, by the cause of their time. */
+/** Names of bars, by how the time was spent. */
 const barNames = {
   think: 'thinks',
   call: 'calls',
@@ -212,7 +212,7 @@ function getBarKind(row: LogRow): BarKind {
   return row.type === 'call' && row.hasFailed ? 'failed' : 'call'
 }
 
-/** The axis in milliseconds from its start, with the start and the current time by the gateway's clock. */
+/** The time axis, in ms from `start`. `start` and `now` are gateway time. */
 interface Scale extends TimeScale {
   readonly start: number
   readonly now: number
@@ -222,10 +222,10 @@ const ScaleContext = createContext<Scale>({ ...timeScale([], 0), start: 0, now: 
 const ScaleProvider = ScaleContext.Provider
 const useScale = (): Scale => useContext(ScaleContext)
 
-/** As a CSS percentage. */
+/** A fraction as CSS percentage. */
 const percent = (part: number): string => `${(part * 100).toFixed(2)}%`
 
-/** The head of the tree: column titles and the time axis. */
+/** Header of the tree: column titles and time axis. */
 function Axis(): VNode {
   const { ticks, pauses } = useScale()
   return (

@@ -9,20 +9,20 @@ import { TraceDetail } from './trace-detail.js'
 import { TraceTree } from './trace-tree.js'
 import '../../style/trace.css'
 
-/** Questions with what each came to; of one, what it led to over time; and the step that is chosen. */
+/** The questions with their totals, the trace of the chosen one, and details of the chosen step. */
 export function Trace({ current, handle }: ViewProps): VNode {
   const { session } = useSpace()
   const { model } = session
   const { questions } = model.lists
-  /** `undefined` = always the latest. */
+  /** Key of the chosen question; `undefined` follows the latest one. */
   const [chosen, choose] = useState(() => {
     const envelope = current === undefined ? undefined : model.log.get(current)
     return envelope && model.getOrigin(envelope)
   })
-  /** Keys of the questions to compare, two at most. */
+  /** Keys of the compared questions, at most two. */
   const [compared, compare] = useState<readonly string[]>([])
   const rows = useRef<RowsHandle | undefined>(undefined)
-  /** An envelope that is looked for in a question that is not drawn yet. */
+  /** Id of an envelope to reveal once its question is drawn. */
   const wanted = useRef<string | undefined>(undefined)
   const question = questions.find(({ key }) => key === chosen) ?? questions.at(-1)
   useEffect(() => () => model.lists.drop('questions'), [model])
@@ -90,7 +90,7 @@ export function Trace({ current, handle }: ViewProps): VNode {
   )
 }
 
-/** The earlier one first. */
+/** The two questions, earlier one first. */
 const inOrder = (
   one: QuestionGroup,
   other: QuestionGroup,

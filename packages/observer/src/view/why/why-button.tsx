@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useSpace } from '../shared/use-space.js'
 
-/** Opens the explanation of an envelope. */
+/** Button that explains an envelope. */
 export function WhyButton({ id }: { id: string }): VNode {
   const { showPanel } = useSpace()
   return (

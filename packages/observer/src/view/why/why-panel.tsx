@@ -6,7 +6,7 @@ import { Chip, Name } from '../shared/parts.js'
 import { StepsHeader } from '../shared/steps.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** The causes of an envelope across agents, step by step. */
+/** The side panel that explains an envelope: its causes, across agents, step by step. */
 export function WhyPanel({ id, close }: { id: string; close: () => void }): VNode {
   const { session, inspect } = useSpace()
   const why = explainEnvelope(session.model, id)
@@ -30,16 +30,16 @@ export function WhyPanel({ id, close }: { id: string; close: () => void }): VNod
   )
 }
 
-/** Shown steps at the beginning and the end, and shown ranks, of a folded list. */
+/** Steps of a folded list: number at the beginning, number at the end, and ranks shown in between. */
 const [firstSteps, lastSteps, firstRanks] = [2, 6, 3]
 
 interface WhyStepsProps {
   readonly why: Why
-  /** Shows a step; by default, brings it into view. */
+  /** Called to go to a step; by default, brings it into view. */
   readonly goTo?: (id: string) => void
 }
 
-/** Steps as a list for the keyboard; the last one is the envelope itself. */
+/** The steps as a list, navigable by keyboard; the last one is the envelope itself. */
 export function WhySteps({ why: { steps, cut, of }, goTo }: WhyStepsProps): VNode {
   const { inspect } = useSpace()
   const [isOpen, setOpen] = useState(false)
@@ -97,7 +97,7 @@ function Step({ step, isLast, isRanked, goTo }: StepProps): VNode {
 
 const maxStepChars = 160
 
-/** `asks files to read report.txt`, without the sender. */
+/** Text of a step without the sender, such as `asks files to read report.txt`. */
 function StepText({ step: { id, from, text } }: { readonly step: WhyStep }): VNode {
   const { session } = useSpace()
   const envelope = session.model.log.get(id)

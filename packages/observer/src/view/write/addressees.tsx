@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { memo } from '../shared/parts.js'
 
-/** Maximum addressees to choose from; further names are typed. */
+/** Maximum number of addressees in the list; other names have to be typed. */
 export const maxListed = 100
 
 interface AddresseesProps {
@@ -11,7 +11,7 @@ interface AddresseesProps {
   readonly me: string | undefined
 }
 
-/** The reader of a message: everyone, or one participant. */
+/** Chooses the readers of a message: everyone, or one participant. */
 export const Addressees = memo(({ to, choose, people, me }: AddresseesProps): VNode => {
   const others = people.filter(({ id }) => id !== me)
   if (others.length <= maxListed) {

@@ -4,7 +4,7 @@ import { Kind } from '@meup/protocol'
 import { unknownName } from '../../model/index.js'
 import type { SpaceActions } from '../shared/use-space.js'
 
-/** The target of message box commands. */
+/** Everything that commands of the message box act on. */
 interface CommandTarget {
   readonly space: SpaceActions
   /** Interrupts the runs that answer this reader. */
@@ -19,14 +19,17 @@ export interface Command {
   readonly name: string
   readonly takes: string
   readonly about: string
-  /** Returns a message if the argument is invalid. */
+  /** Returns an error message if the argument is invalid. */
   run(argument: string, target: CommandTarget): unknown
 }
 
 const details: readonly Detail[] = ['full', 'boundaries', 'none']
 const levels: readonly string[] = ['off', 'low', 'high', 'auto']
 
-/** Calls back with the named participants, with or without `@`; otherwise names the unknown one. */
+/**
+ * Calls `act` with the participants named in the argument, with or without `@`. Returns an error message if
+ * one is unknown.
+ */
 function withNamed(
   argument: string,
   { session }: SpaceActions,
@@ -47,7 +50,7 @@ function withNamed(
   return undefined
 }
 
-/** Shows or hides the thoughts of a participant's latest run for everyone. */
+/** Hides the thoughts of a participant's latest run from everyone, or shows them again. */
 const turnVisibility =
   (isVisible: boolean): Command['run'] =>
   (argument, { space }) =>
@@ -59,7 +62,7 @@ const turnVisibility =
       })
     })
 
-/** The terminal commands that the page has, with the same names. */
+/** Commands of the message box, named like those of `meup join`. */
 export const commands: readonly Command[] = [
   {
     name: 'pending',

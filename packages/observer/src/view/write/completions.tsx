@@ -3,25 +3,25 @@ import { type Completion, completeName } from '../../model/index.js'
 import { Avatar } from '../shared/parts.js'
 import type { Command } from './commands.js'
 
-/** A completion: a name or command. */
+/** A completion of a name or command. */
 export interface CompletionItem {
   readonly key: string
-  /** Replaces the typed text. */
+  /** Text that replaces the typed one. */
   readonly insert: string
   readonly label: string
   readonly about: string
-  /** The participant, for a name. */
+  /** Id of the participant, if the item is a name. */
   readonly person?: string
 }
 
 interface CompletionsProps {
   readonly items: readonly CompletionItem[]
-  /** Index of the item selected by Enter. */
+  /** Index of the item that Enter selects. */
   readonly chosen: number
   readonly complete: (item: CompletionItem) => void
 }
 
-/** The possible completions; the focus stays in the field. */
+/** List of completions; the focus stays in the text field. */
 export const Completions = ({ items, chosen, complete }: CompletionsProps): VNode => (
   <div class="completions" id="completions" role="listbox" aria-label="Completions">
     {items.map((item, at) => (
@@ -45,7 +45,7 @@ export const Completions = ({ items, chosen, complete }: CompletionsProps): VNod
   </div>
 )
 
-/** Completions for the name or command at the cursor. */
+/** Completions of the name or command at the caret. */
 export function completionItems(
   { sign, query }: Completion,
   people: Parameters<typeof completeName>[1],

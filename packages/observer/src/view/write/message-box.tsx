@@ -30,22 +30,22 @@ const levels = [
 ] as const
 type Level = (typeof levels)[number][0]
 
-/** Milliseconds between two typing signs [MEUP-3.32]. */
+/** Interval of typing notifications [MEUP-3.32]. */
 const typingMs = 3000
 
-/** The field for messages: to everyone, with mentions, or to one participant. */
+/** The message box: to everyone, optionally with mentions, or to one participant. */
 export function MessageBox({ help }: { help: () => void }): VNode {
   const space = useSpace()
   const { session, isLive, can, composer } = space
   const box = useRef<HTMLTextAreaElement>(null)
   const [text, setText] = useDraft(session.place.space)
-  /** The only reader; `''` = everyone. */
+  /** Id of the only reader; `''` for everyone. */
   const [to, setTo] = useState('')
   const [level, setLevel] = useState<Level>('')
   const [typed, setTyped] = useState<Completion | undefined>()
   const [chosen, choose] = useState(0)
   const [problem, setProblem] = useState('')
-  /** The message that this one answers. */
+  /** The message that the draft replies to. */
   const [replied, setReplied] = useState<Envelope | undefined>()
   const { runs, isStopping, stop } = useOwnRuns()
   const entersSend = useSetting('enter') === 'on'
@@ -149,7 +149,7 @@ export function MessageBox({ help }: { help: () => void }): VNode {
     setReplied(undefined)
     write('')
   }
-  /** Restores the reader's last message for editing; an unanswered one is retracted. */
+  /** Puts the reader's last message back into the field; retracts it if it is unanswered. */
   const recall = (): void => {
     const { log } = session.model
     const last = log.envelopes.findLast(({ kind, from }) => kind === Kind.chat && from === me)
@@ -179,7 +179,7 @@ export function MessageBox({ help }: { help: () => void }): VNode {
       setReplied(undefined)
     }
   }
-  /** Handles keys for the list of completions; returns whether the key was one. */
+  /** Handles keys of the completion list; returns `true` if the key was one. */
   const onListKey = (event: KeyboardEvent): boolean => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     const item = items[chosen]
@@ -290,7 +290,7 @@ function getPlaceholder(isPast: boolean, mayChat: boolean, to: string): string {
   return to === '' ? 'Message… @ mentions, / commands' : `Only ${to} reads this`
 }
 
-/** Mentions in a private message only reach its readers. */
+/** Builds the message. In a private one, mentions are limited to its readers. */
 function toDraft(
   message: string,
   to: string,
@@ -308,7 +308,7 @@ function toDraft(
   }
 }
 
-/** The text with marked mentions, behind the field, which cannot mark parts of its text. */
+/** The draft with highlighted mentions, drawn behind the text field, which cannot highlight. */
 function Marked({ text, names }: { text: string; names: readonly NamedPart[] }): VNode {
   const known = names.filter(({ id }) => id !== undefined)
   return (
@@ -324,7 +324,7 @@ function Marked({ text, names }: { text: string; names: readonly NamedPart[] }):
   )
 }
 
-/** Whether a participant has this name. */
+/** Returns a function that checks if a participant has this name. */
 function useKnown(people: readonly { readonly id: string }[]): (id: string) => boolean {
   const ids = useRef<{ readonly of: unknown; readonly set: ReadonlySet<string> }>({ of: [], set: new Set() })
   if (ids.current.of !== people) ids.current = { of: people, set: new Set(people.map(({ id }) => id)) }

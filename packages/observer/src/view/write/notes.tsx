@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { questionText } from '../../model/index.js'
 import { Name } from '../shared/parts.js'
 
-/** The message that the draft answers. */
+/** The message that the draft replies to. */
 export const Replied = ({ to, drop }: { to: Envelope; drop: () => void }): VNode => (
   <p class="replied dim">
     ↳ <Name id={to.from} />
@@ -17,11 +17,11 @@ export const Replied = ({ to, drop }: { to: Envelope; drop: () => void }): VNode
 interface NoteProps {
   readonly mention: readonly string[]
   readonly to: string
-  /** The problem with the draft; `''` = none. */
+  /** The problem with the draft; `''` if there is none. */
   readonly problem: string
 }
 
-/** The addressees, or the problem with the draft. */
+/** Note below the draft: its addressees, or its problem. */
 export function DraftNote({ mention, to, problem }: NoteProps): VNode {
   const excluded = to === '' ? [] : mention.filter((id) => id !== to)
   const wrong =

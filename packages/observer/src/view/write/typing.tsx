@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { useNow } from '../shared/hooks.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** Other participants that are typing. */
+/** Names other participants that are typing. */
 export function Typing(): VNode | null {
   const { session } = useSpace()
   const { typists } = session.present

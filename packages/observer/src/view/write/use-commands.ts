@@ -4,7 +4,7 @@ type Commands = typeof import('./commands.js')
 
 let loading: Promise<Commands> | undefined
 
-/** The commands of the message box; loaded with the first command. */
+/** Commands of the message box, imported when first needed. */
 export function loadCommands(): Promise<Commands> {
   loading ??= import('./commands.js').catch((error: unknown) => {
     loading = undefined
@@ -13,7 +13,7 @@ export function loadCommands(): Promise<Commands> {
   return loading
 }
 
-/** The commands as soon as they are there. */
+/** The commands; empty until they are imported. */
 export function useCommands(isNeeded: boolean): Commands['commands'] {
   const [commands, setCommands] = useState<Commands['commands']>([])
   useEffect(() => {

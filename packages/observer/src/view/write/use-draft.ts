@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { loadDraft, saveDraft } from '../../connect/storage.js'
 
-/** Milliseconds after which the draft is stored in the tab. */
+/** Delay before the draft is saved. */
 const keepMs = 300
 
-/** The draft, stored in the tab. */
+/** The draft of a message, saved in this tab. */
 export function useDraft(space: string): readonly [string, (text: string) => void] {
   const [text, setText] = useState(() => loadDraft(space))
   const latest = useRef(text)

@@ -2,7 +2,7 @@ import { Kind } from '@meup/protocol'
 import { useState } from 'preact/hooks'
 import { useSpace } from '../shared/use-space.js'
 
-/** Runs about this reader's questions, with a function to stop them. */
+/** Open runs that answer this reader, and a function to stop them. */
 export function useOwnRuns() {
   const { session, can, act } = useSpace()
   const { model, welcome } = session
