@@ -8,7 +8,7 @@ import { type Script, welcome } from '../test/support.js'
 const people = ['ana', 'planner', 'security', 'tools', 'eve']
 const agents = ['planner', 'security']
 
-/** A session that shows a log without any gateway. Whatever it sends is never answered. */
+/** A session that shows a log without a gateway; its requests are never answered. */
 function createSession(script: Script, space: string, onChange: () => void): PageSession {
   const session = new PageSession({ url: location.origin, space, token: '' }, onChange)
   const named = welcome(people, script.envelopes.length)
@@ -39,14 +39,14 @@ function createSession(script: Script, space: string, onChange: () => void): Pag
 interface FrameProps {
   readonly name: string
   readonly script: Script
-  /** Namespace of stored drafts and choices; default: shared by all frames. */
+  /** Namespace of stored drafts and settings; default: `demo`, shared with other frames. */
   readonly space?: string
   readonly isTall?: boolean
   readonly panel?: Panel
   readonly children: ComponentChildren
 }
 
-/** One state of a part of the page, over a log of its own. */
+/** Shows one state of a component, with a session and a log of its own. */
 export function StateFrame({
   name,
   script,

@@ -32,7 +32,7 @@ function call(script: Script, context: string, name: string, args: object) {
   return script.say({ from: 'planner', to: ['tools'], kind: Kind.mcpRequest, context, payload })
 }
 
-/** A question with a run of several calls, an answer with various Markdown, and a running run. */
+/** A question with a finished run of several calls, a Markdown answer, and a second run in progress. */
 export function conversation(): Script {
   const script = new Script()
   const question = script.chat('ana', 'Why is the pool slow?')
@@ -69,7 +69,7 @@ function propose(script: Script, context: string, name: string, args: object, mo
   })
 }
 
-/** Proposals of each risk, decided ones, and a question of a tool. */
+/** Undecided proposals of each risk, decided proposals, and an elicitation. */
 export function decisions(): Script {
   const script = new Script()
   const question = script.chat('ana', 'Make the pool larger.')

@@ -19,7 +19,7 @@ saveDraft('box-empty', '')
 saveDraft('box-names', '@planner and @nobody: is it done?')
 saveDraft('box-command', '/pauze planner')
 
-/** Checks the questions of a trace, so that they are compared. */
+/** Checks the checkboxes of a trace's questions, so that the page compares them. */
 function Checked(): VNode {
   const place = useRef<HTMLSpanElement>(null)
   useEffect(() => {
@@ -30,7 +30,7 @@ function Checked(): VNode {
   return <span ref={place} />
 }
 
-/** A dialog that covers the page once it is opened. */
+/** A button that opens a dialog. */
 function Opened({ dialog: Shown }: { dialog: ComponentType<{ close(): void }> }): VNode {
   const [isOpen, open] = useState(false)
   return isOpen ? (
@@ -42,7 +42,7 @@ function Opened({ dialog: Shown }: { dialog: ComponentType<{ close(): void }> })
   )
 }
 
-/** Every state that is worth a look, in both themes and at any width. */
+/** Shows every state of the components, in both themes and at any width. */
 function Components(): VNode {
   const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
   const theme = getSetting('theme')

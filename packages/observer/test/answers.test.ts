@@ -16,7 +16,7 @@ const delta = (index: number, text: string, more: Partial<Envelope> = {}): Envel
 })
 const texts = (model: SpaceModel): string[] => model.answers.map(({ from, text }) => `${from}: ${text}`)
 
-/** A question, and its answer in deltas. */
+/** A model after a question and the deltas of its answer. */
 function asked(...deltas: Envelope[]): { script: Script; model: SpaceModel } {
   const script = new Script()
   script.chat('ana', 'Why?')

@@ -3,7 +3,7 @@ import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('the page', {
   knows: { calls: ['from', 'rejectedBy', 'usesLeft', 'programEnded'] },
-  // Undecided or unanswered parts.
+  // The page drops decided proposals and answered elicitations.
   forgets: (id, fact) => !/^[px]/.test(id) || (fact as { state: string }).state !== 'open',
   read: ({ welcome, envelopes, now }) => {
     const model = new SpaceModel()

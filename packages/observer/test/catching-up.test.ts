@@ -6,7 +6,7 @@ import { gists, Script } from './support.js'
 
 const never = (): boolean => false
 
-/** More than is made at once. */
+/** More envelopes than one catch-up step processes. */
 const length = 2500
 
 function long(): { script: Script; model: SpaceModel } {

@@ -9,16 +9,16 @@ const sha256 = (...parts: Uint8Array[]): Buffer => createHash('sha256').update(B
 interface Entry {
   readonly salt: Buffer
   body: string
-  /** As it was stored. */
+  /** The stored hash. */
   hash: Buffer
   readonly isWithheld: boolean
 }
 
-/** A log with its gateway, which gives exports of it. */
+/** A gateway's log and its exports. */
 class Gateway {
   epoch = 'one'
   readonly entries: Entry[] = []
-  /** The envelopes that a page was shown. */
+  /** Envelopes that the page received, by seq. */
   readonly shown = new Map<number, object>()
   asked: number[] = []
 
@@ -36,7 +36,7 @@ class Gateway {
     this.chain()
   }
 
-  /** Computes all hashes, whatever was there. */
+  /** Computes the hashes of all entries again. */
   chain(): void {
     let hash = this.getPreviousHash(1)
     for (const [index, entry] of this.entries.entries()) {
@@ -72,7 +72,7 @@ class Gateway {
     ]
   }
 
-  /** `change`: what comes over the line instead. */
+  /** `change`: replaces the lines of the export on their way to the page. */
   check(change = (lines: string[], _after: number): string[] => lines): ChainCheck {
     const open = async function* (this: Gateway, after: number): AsyncGenerator<Uint8Array, void> {
       yield Buffer.from(change(this.lines(after), after).join(''))
@@ -92,7 +92,7 @@ const filled = (count: number): Gateway => {
   return gateway
 }
 
-/** The result of a check: a head, or the wrong seq. */
+/** The result of a check: the head, or the seq at which the chain breaks. */
 const found = (check: ChainCheck): Promise<unknown> =>
   check.check().then(
     ({ head }) => ({ head }),

@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 
 const line = (sign: DiffLine['sign'], text: string): DiffLine => ({ sign, text })
 
-/** Lines with what is marked in brackets. */
+/** Lines with marked words in brackets. */
 const marked = (lines: readonly DiffLine[]): string[] => {
   const words = markWords(lines)
   return lines.map(
@@ -60,7 +60,7 @@ test('lines have the numbers of their file, where they are known', () => {
 const keywords = (text: string): CodeToken[] =>
   text.split(/(const|\/\*.*\*\/)/s).flatMap((each, at) => ({ text: each, kind: at % 2 === 0 ? '' : 'k' }))
 
-/** Lines with what is coloured in brackets, and what is marked as well in double ones. */
+/** Lines with keywords in brackets, and marked words in angle brackets. */
 const coloured = (lines: readonly DiffLine[], path?: string): string[] => {
   const colours = colourLines(lines, path, (text, language) =>
     language === 'typescript' ? keywords(text) : undefined,

@@ -13,7 +13,7 @@ const elicit = (script: Script, call: Envelope, more: Partial<Envelope> = {}): E
     ...more,
   })
 
-/** A call of ana's in a run, and what the tool asks about it. */
+/** A tool call by ana in a run, with an elicitation by the tool. */
 function asked(more: Partial<Envelope> = {}) {
   const script = new Script()
   const run = script.start('ana', 'Looking')

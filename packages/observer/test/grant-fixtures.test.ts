@@ -5,7 +5,10 @@ import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 const isGiven = ({ kind }: Envelope): boolean => kind === 'capability.grant' || kind === 'space.invite'
 
-/** Participants that hold all that any envelope gave them, in the order of the gateway. */
+/**
+ * Participants with all capabilities that the configuration and the envelopes gave them, in the gateway's
+ * order.
+ */
 function listHolders(envelopes: readonly Envelope[]): ParticipantInfo[] {
   const configured = envelopes.findLast(({ from, kind }) => from === GATEWAY && kind === 'system.space')
   const { participants = {} } = (configured?.payload ?? {}) as Partial<Configuration>

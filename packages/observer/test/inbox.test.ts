@@ -9,7 +9,7 @@ const tools = [
   { name: 'other' },
 ]
 
-/** The marks of each proposal, in the order of the inbox. */
+/** The tool and the marks of each proposal, in the order of the inbox. */
 const marked = (model: SpaceModel): [tool: string, ...marks: string[]][] =>
   sortWaiting(model, model.pending(0)).map(({ proposal, marks }) => [
     proposal.tool,

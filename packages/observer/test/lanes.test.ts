@@ -8,7 +8,7 @@ const shown = ({ key, list }: Lane): readonly [string | null, ...string[]] => [
   ...list.slots.map((slot) => gist(list.getRow(slot))),
 ]
 
-/** Two who think at the same time, and are asked by a third. */
+/** Two participants think in parallel while a third one asks a question. */
 function story(): Script {
   const script = new Script()
   const question = script.chat('ana', 'Is it ready?')

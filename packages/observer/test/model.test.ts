@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gists, Script, welcome } from './support.js'
 
-/** Some of everything. */
+/** Five rounds of questions, runs, calls and proposals. */
 function story(): Script {
   const script = new Script()
   for (let round = 0; round < 5; round++) {

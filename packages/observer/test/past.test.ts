@@ -6,7 +6,7 @@ import { gists, Script, welcome } from './support.js'
 
 const never = (): boolean => false
 
-/** People come and go, think, and propose things that run out. */
+/** Participants join and leave, think, and make proposals that expire. */
 function story(): Script {
   const script = new Script()
   for (let round = 0; round < 6; round++) {
@@ -24,7 +24,7 @@ function story(): Script {
   return script
 }
 
-/** The present of a space whose log is there from its start. */
+/** The current model, with the log loaded from its start. */
 function buildPresent(script: Script): SpaceModel {
   const model = new SpaceModel()
   model.onWelcome(welcome(['ana', 'bot'], script.envelopes.length), 0)
@@ -32,7 +32,7 @@ function buildPresent(script: Script): SpaceModel {
   return model
 }
 
-/** The shown state when the log ended at this seq. */
+/** The expected past state: a model of the log up to this seq. */
 function then(script: Script, seq: number): SpaceModel {
   const model = new SpaceModel()
   model.onWelcome(welcome([]), 0)
@@ -49,7 +49,7 @@ const seen = (model: SpaceModel | undefined) =>
     last: model.log.last,
   }
 
-/** All that is known then, in whichever view. */
+/** The state of every view. */
 const known = (model: SpaceModel | undefined) =>
   model && {
     ...seen(model),
@@ -63,7 +63,7 @@ const known = (model: SpaceModel | undefined) =>
     answers: model.log.envelopes.map(({ id }) => model.log.answersTo(id)),
   }
 
-/** Something that happens, and which of the things before it is about. */
+/** An event, and the number that selects the earlier envelope to which it refers. */
 const step = fc.record({
   what: fc.constantFrom(
     ...(['chat', 'start', 'nest', 'think', 'call', 'answer', 'fail', 'propose', 'fulfil', 'reject'] as const),

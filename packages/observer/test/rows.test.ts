@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { gists, Script, welcome } from './support.js'
 
-/** A run in which something is thought, and a tool called. */
+/** A question, and a run with one thought. */
 function thinking(script = new Script()) {
   const question = script.chat('ana', 'Is it ready?')
   const run = script.start('bot', 'Looking', { correlationId: question.id })

@@ -3,7 +3,7 @@ import { defaultLimits, type Envelope, type WelcomePayload } from '@meup/protoco
 
 type Fields = Partial<Envelope> & Pick<Envelope, 'from' | 'kind'>
 
-/** The log of a space in which something happens every second. */
+/** Builds the log of a space, with one envelope per second. */
 export class Script {
   readonly envelopes: Envelope[] = []
 
@@ -62,7 +62,7 @@ export class Script {
     })
   }
 
-  /** A model that has read all of it, as it came. */
+  /** A model of the whole log. */
   read(): SpaceModel {
     const model = new SpaceModel()
     model.append(this.envelopes, 0)
@@ -82,7 +82,7 @@ export const welcome = (ids: readonly string[], head = 0): WelcomePayload => ({
   proposals: [],
 })
 
-/** The content of a row, in short. */
+/** A row as one line of text. */
 export function gist(row: LogRow): string {
   const indent = '  '.repeat(row.depth)
   switch (row.type) {

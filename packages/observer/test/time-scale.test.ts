@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 const now = Date.UTC(2026, 0, 1, 12)
 const hour = 3_600_000
 
-/** Spans that begin within some hours before now; some go on. */
+/** Spans that begin in the last five hours; some have no end. */
 const spans = fc
   .array(
     fc.record({

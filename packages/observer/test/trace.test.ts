@@ -2,7 +2,7 @@ import { countQuestion, getMessages, listThoughts, percentile, SpaceModel } from
 import { describe, expect, test } from 'vitest'
 import { Script } from './support.js'
 
-/** A question that an agent answers with a call that fails, a proposal and a second agent. */
+/** A question, and its run with a failed call and a nested run. */
 function story() {
   const script = new Script()
   const question = script.chat('ana', 'Is it ready?')

@@ -14,7 +14,7 @@ test('the page comes from its own gateway alone, and has nothing written into it
   expect(html).not.toMatch(/<style|style=|\son\w+=|<script(?![^>]*\ssrc=)/)
 })
 
-/** Bytes of what the page begins with, as they are sent. */
+/** Compressed bytes of the page's initial files with this ending. */
 const weigh = (ending: string): number =>
   assets.filter((path) => path.endsWith(ending)).reduce((sum, path) => sum + gzipSync(read(path)).length, 0)
 
