@@ -3,19 +3,19 @@ import { copyNumberTexts, type McpResponsePayload, omitUndefined } from '@meup/p
 import type { AgentCallFields, CallStatus, FileDiff, Location } from './agent-updates.js'
 import { type AcpBlock, countBlockChars, describeMedia } from './content-blocks.js'
 
-/** Characters of texts, and of diffs, per result. */
+/** Maximum characters of the texts of a result; the same limit applies to its diffs. */
 const maxResultChars = 1024 * 1024
-/** Default bytes of a result, and bytes of an envelope besides its result. */
+/** Default maximum bytes of a result; bytes reserved for the envelope around it. */
 const [defaultResultBytes, envelopeBytes] = [4 * 1024 * 1024, 8 * 1024]
-/** Characters of a command's output so far. */
+/** Maximum kept characters of a command's output; the oldest are dropped. */
 const maxOutputChars = 256 * 1024
 
 const order: readonly CallStatus[] = ['pending', 'in_progress', 'completed', 'failed']
 
-/** A call of one of the agent's own tools, assembled from its messages in any order. */
+/** A call of one of the agent's own tools, assembled from ACP messages that may arrive in any order. */
 export class AgentCall {
   readonly id: string
-  /** Name of the tool in the space. */
+  /** The tool's name in the space. */
   readonly name: string
   #status: CallStatus = 'pending'
   #title: string | undefined
@@ -25,9 +25,9 @@ export class AgentCall {
   #locations: readonly Location[] = []
   #content: readonly AcpBlock[] = []
   #diffs: readonly FileDiff[] = []
-  /** Streamed output. */
+  /** Output streamed in `_meta`. */
   #output = ''
-  /** The raw output of the call, besides its content. */
+  /** The `rawOutput` of the call if it is a text. */
   #rawText = ''
   #exitCode: number | undefined
   #hasBegun = false
@@ -37,7 +37,7 @@ export class AgentCall {
     this.name = name
   }
 
-  /** Applies the fields of a message. Absent fields stay unchanged. */
+  /** Applies the fields of an ACP message. Absent fields stay unchanged. */
   update(fields: AgentCallFields): void {
     const { title, kind, rawInput, rawOutput, locations, content = [], diffs = [], status, meta } = fields
     if (title) this.#title = title
@@ -54,11 +54,11 @@ export class AgentCall {
     this.#exitCode ??=
       findExitCode(rawOutput, 0) ?? readExitCode(content[0]?.type === 'text' ? content[0].text : '')
     if (status === 'in_progress') this.#hasBegun = true
-    // One agent returns to `pending` while it asks.
+    // The status never goes back: one agent reports `pending` again while it asks for permission.
     if (status && order.indexOf(status) > order.indexOf(this.#status)) this.#status = status
   }
 
-  /** Drops everything that the result is made of. */
+  /** Drops all data of the result. */
   release(): void {
     this.#rawInput = undefined
     this.#inputChars = 0
@@ -69,12 +69,17 @@ export class AgentCall {
     this.#rawText = ''
   }
 
-  /** Whether the agent reported that it runs or ran. Some report it before they ask. */
+  /**
+   * Whether the agent reported that the call runs or ran. Some agents report that before they ask for
+   * permission.
+   */
   get hasBegun(): boolean {
     return this.#hasBegun || this.isOver
   }
 
-  /** Whether it failed without ever running: agents end calls this way that they refuse themselves. */
+  /**
+   * Whether the call failed without having run: agents report calls that they refuse themselves in this way.
+   */
   get failedUnrun(): boolean {
     const hasRun = this.#hasBegun || this.#exitCode !== undefined || this.#output !== ''
     return this.#status === 'failed' && !hasRun && this.#diffs.length === 0
@@ -88,7 +93,7 @@ export class AgentCall {
     return this.#status === 'completed'
   }
 
-  /** Characters that are kept for it. */
+  /** Number of kept characters of this call. */
   get chars(): number {
     const texts = [this.#title ?? '', this.#output, this.#rawText, ...this.#locations.map(({ path }) => path)]
     const diffs = this.#diffs.flatMap(({ path, oldText, newText }) => [path, oldText, newText])
@@ -104,7 +109,7 @@ export class AgentCall {
     return this.#rawInput
   }
 
-  /** Its arguments. Includes file changes, because those are what an approver approves. */
+  /** The call's arguments, and its file changes, since approvers decide about those too. */
   get arguments(): object {
     const rawInput = this.#rawInput
     const diffs = this.#diffs.length > 0 ? { diffs: this.#diffs } : {}
@@ -113,13 +118,16 @@ export class AgentCall {
     return { ...input, ...diffs, ...(this.#locations.length > 0 && { locations: this.#locations }) }
   }
 
-  /** Additional data in the request, for finding the call in the agent's own records. */
+  /** `_meta` of the request, which identifies the call in the agent's own records. */
   get meta(): object {
     const [title, kind] = [this.#title, this.#kind]
     return { toolCallId: this.id, ...(title && { title }), ...(kind && { kind }) }
   }
 
-  /** `ending`: why the agent is silent, if it has not reported the end. `maxBytes`: limit of a result in this space. */
+  /**
+   * `ending`: the reason why the agent has not reported the end of the call. `maxBytes`: the space's limit
+   * for a result.
+   */
   getResult(ending?: string, maxBytes = defaultResultBytes): McpResponsePayload {
     const said = this.#output || this.#rawText
     const blocks = this.#content.length > 0 ? this.#content : said === '' ? [] : [toTextBlock(said)]
@@ -140,7 +148,7 @@ export class AgentCall {
     }
   }
 
-  /** One agent puts the output of commands in `_meta` instead of content. */
+  /** One agent sends the output of commands in `_meta` instead of `content`. */
   #readTerminal({ terminal_output_delta: delta, terminal_exit: exit }: AgentCallFields['meta']): void {
     if (isObject(delta) && typeof delta.data === 'string')
       this.#output = `${this.#output}${delta.data}`.slice(-maxOutputChars)
@@ -153,7 +161,7 @@ export const hasInput = (value: unknown): boolean =>
 
 const toTextBlock = (text: string): AcpBlock => ({ type: 'text', text })
 
-/** Joins consecutive texts. */
+/** Joins consecutive text blocks. */
 function joinTexts(blocks: readonly AcpBlock[]): readonly AcpBlock[] {
   const joined: AcpBlock[] = []
   for (const block of blocks) {
@@ -164,7 +172,7 @@ function joinTexts(blocks: readonly AcpBlock[]): readonly AcpBlock[] {
   return joined.map((block) => (block.type === 'text' ? toTextBlock(cut(block.text, maxResultChars)) : block))
 }
 
-/** Keeps the blocks that fit, and replaces each of the others by a line that names it. */
+/** Replaces blocks that exceed `maxBytes` by a line that names them. */
 function limitBlocks(blocks: readonly AcpBlock[], maxBytes: number): readonly AcpBlock[] {
   const texts = blocks.filter(({ type }) => type === 'text')
   let left = maxBytes - texts.reduce((sum, text) => sum + countBytes(text), 0)
@@ -181,7 +189,7 @@ function limitBlocks(blocks: readonly AcpBlock[], maxBytes: number): readonly Ac
 
 const countBytes = (value: object): number => Buffer.byteLength(JSON.stringify(value))
 
-/** Replaces omitted files of a large result by their names. */
+/** Replaces files beyond the limit by their path and size. */
 function limitDiffs(diffs: readonly FileDiff[]): object[] {
   let left = maxResultChars
   return diffs.map((diff) => {
@@ -192,7 +200,7 @@ function limitDiffs(diffs: readonly FileDiff[]): object[] {
 
 const exitCodes = ['exit', 'exitCode', 'exit_code']
 
-/** The location of the exit code differs between agents. */
+/** Searches an exit code in a `rawOutput`: its location differs between agents. */
 function findExitCode(value: unknown, depth: number): number | undefined {
   if (depth > 4 || typeof value !== 'object' || value === null) return undefined
   for (const [key, each] of Object.entries(value)) {
@@ -202,7 +210,7 @@ function findExitCode(value: unknown, depth: number): number | undefined {
   return undefined
 }
 
-/** One agent reports it as text before a command's output. */
+/** Reads the exit code that one agent puts as text before a command's output. */
 function readExitCode(text = ''): number | undefined {
   const [, code] = /^\W*Exit code (\d{1,3})\b/.exec(text.slice(0, 50)) ?? []
   return code === undefined ? undefined : Number(code)

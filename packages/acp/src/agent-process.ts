@@ -13,9 +13,9 @@ import { createStream, readPaced } from './message-stream.js'
 
 /** The supported version of ACP. */
 const protocolVersion = 1
-/** Milliseconds for an agent to end after it has closed its output. */
+/** Milliseconds for the agent's process to exit after its stdout was closed. */
 const silentGraceMs = 2000
-/** Lines of stderr, and characters of each, in the error of an agent that fails to start. */
+/** Number of last stderr lines in the error of an agent that fails to start; maximum characters of a line. */
 const [maxLastLines, maxLastLineChars] = [5, 300]
 const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
 
@@ -25,15 +25,15 @@ export interface AgentCommand {
   readonly env: Readonly<Record<string, string>>
   /** The absolute working folder. */
   readonly cwd: string
-  /** Milliseconds for it to answer `initialize`. */
+  /** Milliseconds for the agent to answer `initialize`. */
   readonly startTimeoutMs: number
 }
 
 interface Handlers {
   onUpdate(update: SessionUpdate): void
-  /** `params`: as sent by the agent. */
+  /** `params`: exactly as sent by the agent. */
   onPermission(params: unknown, onSkipped: OnSkipped): Promise<RequestPermissionResponse>
-  /** Receives lines of stderr, and reports of faults. */
+  /** Receives the agent's stderr lines and reports of unreadable messages. */
   log(line: string): void
 }
 
@@ -41,16 +41,19 @@ interface Handlers {
 export interface AgentProcess {
   readonly agent: ClientContext
   readonly info: Partial<InitializeResponse>
-  /** Whether requests can be sent. */
+  /** Whether the agent can receive requests. */
   readonly isConnected: boolean
-  /** Resolves when it has ended; the reason reads "exit 1". */
+  /** Resolves with the reason when the process has ended, such as "exit 1". */
   readonly ended: Promise<string>
-  /** Closes stdin, and after a grace period ends the process group. */
+  /** Closes stdin; after a grace period ends the process group. */
   close(): Promise<void>
   kill(): Promise<void>
 }
 
-/** Starts an agent. Rejects with advice if it does not start, or does not initialize in time or before `signal` is aborted. */
+/**
+ * Starts an agent. Rejects with advice if it does not start, does not answer `initialize` in time, or
+ * `signal` is aborted first.
+ */
 export async function startAgent(
   what: AgentCommand,
   handlers: Handlers,
@@ -106,7 +109,7 @@ export async function startAgent(
     faults.end()
     connection.close()
   }, log)
-  // A silent agent cannot be asked, whether it still runs or not.
+  // Without stdout the agent cannot answer: kills it unless it exits.
   connection.closed
     .then(async () => {
       if (await settlesWithin(ended, silentGraceMs)) return
@@ -141,7 +144,7 @@ async function introduce(
     clientCapabilities: {},
     clientInfo: { name: 'meup', version: '0.1.0' },
   })
-  // The exit of the process is the better reason.
+  // If the process has exited, its exit code is a better error.
   const orEnded = answer.catch(async (error: unknown) => {
     if (!(await settlesWithin(ended, silentGraceMs))) throw error
     throw new Error(`it ended at once: ${await ended}`)
@@ -171,7 +174,7 @@ async function forward({ stderr }: SupervisedChild, log: (line: string) => void)
   for await (const line of readLines(readPaced(stderr), lineLimit)) log(line)
 }
 
-/** The last lines of an output, for errors. */
+/** Keeps the last lines of stderr for an error. */
 class LastLines {
   #lines: readonly string[] = []
 

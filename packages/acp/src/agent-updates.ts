@@ -2,13 +2,13 @@ import { cut, isObject, onOneLine } from '@meup/folds'
 import { omitUndefined } from '@meup/protocol'
 import { type AcpBlock, readBlock, readPromptBlocks, toMarkdown } from './content-blocks.js'
 
-/** Shown entries of a plan, and characters of one. */
+/** Maximum kept entries of a plan, and characters of an entry. */
 const [maxPlanEntries, maxEntryChars] = [100, 1000]
-/** Commands of an agent, and characters of a description. */
+/** Maximum slash commands of an agent, and characters of a description. */
 const [maxCommands, maxDescriptionChars] = [200, 100]
-/** Texts of `_meta` that are searched for a session, and their depth. */
+/** Maximum texts of a `_meta` that are searched for a session id, and maximum depth. */
 const [maxMetaTexts, maxMetaDepth] = [50, 3]
-/** Characters of a value in an error. */
+/** Maximum characters of a value in an error. */
 const maxShownChars = 200
 
 export interface FileDiff {
@@ -26,7 +26,7 @@ export interface Location {
 
 export type CallStatus = 'pending' | 'in_progress' | 'completed' | 'failed'
 
-/** The fields of a call that a message sets. Missing and unreadable fields are absent. */
+/** The fields of a tool call that an ACP message sets. Missing and unreadable fields are absent. */
 export interface AgentCallFields {
   readonly id: string
   readonly name?: string
@@ -48,21 +48,21 @@ export interface PlanEntry {
 }
 
 export interface OfferedCommand {
-  /** Without the slash. */
+  /** The command without its slash. */
   readonly name: string
   readonly description: string
 }
 
-/** The part of a session update that a space uses. */
+/** A session update, reduced to the data that a space uses. */
 export type AgentUpdate =
   | { readonly type: 'text' | 'thought'; readonly text: string; readonly messageId?: string }
   | { readonly type: 'plan'; readonly entries: readonly PlanEntry[] }
   | { readonly type: 'call'; readonly fields: AgentCallFields }
   | { readonly type: 'mode'; readonly mode: string }
   | { readonly type: 'commands'; readonly commands: readonly OfferedCommand[] }
-  /** This session has started another one. */
+  /** This session has started a sub-agent with its own session. */
   | { readonly type: 'subagent'; readonly sessionId: string }
-  /** An unknown update, because agents may be newer than this list. */
+  /** Any other update, including kinds of newer ACP versions. */
   | { readonly type: 'other' }
 
 export interface Option {
@@ -73,13 +73,13 @@ export interface Option {
 
 export interface PermissionRequest {
   readonly sessionId: string
-  /** Texts in its `_meta`, one of which may be the id of the parent session. */
+  /** Texts in `_meta`, which may contain the id of a parent session. */
   readonly related: readonly string[]
   readonly call: AgentCallFields
   readonly options: readonly Option[]
 }
 
-/** A message lacks its subject. Names the field, and its value. */
+/** A message lacks a required field. The error contains the field's path and value. */
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError'
   constructor(
@@ -90,7 +90,9 @@ export class UnreadableError extends Error {
   }
 }
 
-/** Called with each omitted part of a message. `kind`: equal for similar parts. */
+/**
+ * Called with each unreadable part of a message. `kind`: the same text for similar parts, for deduplication.
+ */
 export type OnSkipped = (fault: {
   readonly problem: string
   readonly text: string
@@ -104,7 +106,7 @@ export interface SessionUpdate {
   readonly update: AgentUpdate
 }
 
-/** Reads `params` of `session/update`. Throws an `UnreadableError` if the subject is missing. */
+/** Reads `params` of `session/update`. Throws an `UnreadableError` if a required field is missing. */
 export function readUpdate(params: unknown, onSkipped: OnSkipped = () => {}): SessionUpdate {
   if (!isObject(params)) throw new UnreadableError('params', params)
   const { sessionId, update } = params
@@ -116,7 +118,9 @@ export function readUpdate(params: unknown, onSkipped: OnSkipped = () => {}): Se
   return { sessionId, related, update: readKind(update.sessionUpdate, update, onSkipped) }
 }
 
-/** Reads `params` of `session/request_permission`, like `readUpdate`. */
+/**
+ * Reads `params` of `session/request_permission`. Throws an `UnreadableError` if a required field is missing.
+ */
 export function readPermission(params: unknown, onSkipped: OnSkipped = () => {}): PermissionRequest {
   if (!isObject(params)) throw new UnreadableError('params', params)
   const { sessionId, toolCall, options } = params
@@ -134,7 +138,7 @@ export function readPermission(params: unknown, onSkipped: OnSkipped = () => {})
   }
 }
 
-/** Kinds without content for a space. */
+/** Known kinds that a space does not use. */
 const silentKinds: ReadonlySet<string> = new Set([
   'user_message_chunk',
   'config_option_update',
@@ -211,7 +215,7 @@ function readCall(
   return { id, meta: isObject(_meta) ? _meta : {}, ...Object.fromEntries(present) }
 }
 
-/** Reads a list or a single item; omits unreadable items. */
+/** Returns a reader for a list or a single item; unreadable items are reported and omitted. */
 const readList =
   <Item>(path: string, onSkipped: OnSkipped, read: (value: unknown) => readonly Item[] | undefined) =>
   (list: unknown): Item[] => {
@@ -233,7 +237,7 @@ const reportItems =
 const statuses = ['pending', 'in_progress', 'completed', 'failed']
 const isStatus = (value: unknown): value is CallStatus => statuses.includes(value as string)
 
-/** A file change or a block; ignores terminals, which are handled separately. */
+/** Reads a content item as a file change or a block; ignores terminals, whose output `_meta` contains. */
 function readPart(each: unknown): readonly (AcpBlock | FileDiff)[] | undefined {
   if (isObject(each) && each.type === 'terminal') return []
   if (isObject(each) && each.type === 'diff') return readDiff(each)
@@ -270,7 +274,7 @@ function readCommand(each: unknown): readonly OfferedCommand[] | undefined {
   return [{ name: name.replace(/^\//, ''), description: about }]
 }
 
-/** The texts in a `_meta`, in which agents name a parent session in their own ways. */
+/** The texts in a `_meta`: agents name a parent session in different fields of it. */
 function listTexts(value: unknown, depth = 0): readonly string[] {
   if (typeof value === 'string') return [value]
   if (!isObject(value) || depth >= maxMetaDepth) return []
@@ -281,7 +285,6 @@ function listTexts(value: unknown, depth = 0): readonly string[] {
 
 const toText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
-/** Wraps a single item as a list. */
 const toArray = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : value == null ? [] : [value]
 

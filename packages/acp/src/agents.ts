@@ -1,27 +1,30 @@
 import { hasInput } from './agent-call.js'
 import type { AgentCallFields } from './agent-updates.js'
 
-/** A known coding agent: how it is started, and the names of its tools. */
+/** A supported coding agent: how to start it, and the names of its tools. */
 export interface KnownAgent {
-  /** `agentInfo` of its `initialize`. */
+  /** The agent's name in `agentInfo` of its `initialize` response. */
   readonly info: string
   readonly command: string
   readonly args: readonly string[]
-  /** Its npm package. */
+  /** The agent's npm package, such as `opencode-ai`. */
   readonly package: string
-  /** Advice if it requires a login. */
+  /** The command that logs in to the agent's provider, for errors. */
   readonly login: string
-  /** The session mode in which it asks before it edits and runs commands, if that is not its default. */
+  /**
+   * The session mode in which the agent asks before it edits files and runs commands; absent if its default
+   * mode asks.
+   */
   readonly mode?: string
-  /** Makes it ask if no mode does. */
+  /** Environment variables that make the agent ask for permission, if it has no mode for that. */
   readonly env?: Readonly<Record<string, string>>
-  /** It reports a tool as in progress before it asks for permission. */
+  /** The agent reports a tool call as `in_progress` before it asks for permission. */
   readonly asksLate?: true
-  /** Names of its usual tools in the space. */
+  /** The names of the agent's usual tools in the space. */
   readonly tools: readonly string[]
-  /** Its limitations and peculiarities. */
+  /** The agent's limitations, for documentation and listings. */
   readonly limits: string
-  /** The name of a tool, if calls do not have it in `name`. */
+  /** Derives a tool's name from a call; needed if the agent does not send `name`. */
   toolName?(call: AgentCallFields): string | undefined
 }
 
@@ -50,7 +53,8 @@ export const knownAgents = {
     asksLate: true,
     tools: ['bash', 'edit', 'write', 'read', 'glob', 'grep', 'list', 'webfetch'],
     limits: 'reads, lists and searches without asking',
-    // The title of the first message is the tool; later ones have a title by the model, and an input.
+    // The first message of a call has the tool's name as title and no input; later messages have a title by
+    // the model.
     toolName: ({ title, kind, rawInput }) => (hasInput(rawInput) ? opencodeTools[kind ?? ''] : title),
   },
   gemini: {
@@ -111,14 +115,14 @@ export const knownAgents = {
 
 export type AgentName = keyof typeof knownAgents
 
-/** The agent with this name in `agentInfo`. */
+/** Finds a known agent by its name in `agentInfo`. */
 export const findAgent = (info: string | undefined): KnownAgent | undefined =>
   Object.values<KnownAgent>(knownAgents).find((agent) => agent.info === info)
 
-/** Names that need no escapes in a capability. */
+/** Names that need no escaping in a capability. */
 const plainName = /^[\w.-]{1,64}$/
 
-/** The tool's name in the space: its own name, a known one, or ACP's kind. */
+/** The tool's name in the space: `name` of the call, else the name by the known agent, else ACP's `kind`. */
 export function nameTool(call: AgentCallFields, agent: KnownAgent | undefined): string {
   const names = [call.name, agent?.toolName?.(call), call.kind]
   return names.find((name) => name !== undefined && plainName.test(name)) ?? 'other'

@@ -3,7 +3,7 @@ import { head } from '@meup/folds'
 /** Maximum characters of an answer. */
 const maxAnswerChars = 250_000
 
-/** The text of an answer as it is written, within the limits of an envelope. */
+/** Collects the text of an answer up to the size limit of an envelope. */
 export class AnswerText {
   readonly #maxBytes: number
   #text = ''
@@ -11,7 +11,7 @@ export class AnswerText {
   #messageId: string | undefined
   #isFull = false
 
-  /** `maxBytes`: encoded as JSON. */
+  /** `maxBytes`: limit of the text in JSON encoding. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
@@ -20,7 +20,7 @@ export class AnswerText {
     return this.#text.trim() === ''
   }
 
-  /** Whether more was written than fits. */
+  /** Whether text was cut off because of a limit. */
   get isFull(): boolean {
     return this.#isFull
   }
@@ -29,7 +29,7 @@ export class AnswerText {
     return this.#text.length
   }
 
-  /** Returns the accepted part. A message with another id starts a new paragraph. */
+  /** Appends text, and returns the part within the limit. A new `messageId` starts a new paragraph. */
   add(text: string, messageId?: string): string {
     if (this.#isFull) return ''
     const isNext = messageId !== undefined && this.#messageId !== undefined && messageId !== this.#messageId
@@ -60,5 +60,5 @@ export class AnswerText {
   }
 }
 
-/** As JSON, without quotes. */
+/** Bytes of a text in JSON encoding, without the quotes. */
 const countBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2

@@ -8,7 +8,7 @@ const endings: Readonly<Partial<Record<StopReason, string>>> = {
   refusal: 'the agent refused to continue',
 }
 
-/** The answer to a prompt. Throws if there is none. */
+/** The text to reply to a prompt. Throws if the agent gave no answer. */
 export function getAnswer(
   text: string,
   stopReason: StopReason | null | undefined,

@@ -11,26 +11,28 @@ import {
   omitUndefined,
 } from '@meup/protocol'
 
-/** A call of one of the agent's own tools, in the form for the log. */
+/** A call of one of the agent's own tools, as it is logged in the space. */
 export interface ReportedCall {
   readonly name: string
   readonly arguments: object
-  /** For the agent's own records. Approvals do not cover it, so a proposal contains only its `kind`. */
+  /**
+   * `_meta` for the agent's own records. Approvals do not cover it, so a proposal contains only its `kind`.
+   */
   readonly meta: object
   readonly context: string
   readonly rationale?: string
-  /** The result of the call. */
+  /** Resolves when the call has ended. */
   readonly result: Promise<McpResponsePayload>
 }
 
 export type PermissionDecision =
   | { readonly state: 'allowed' }
-  /** `message`: text of the person who decided. */
+  /** `message`: text by the participant that rejected. */
   | { readonly state: 'rejected'; readonly reason: string; readonly message?: string }
-  /** Not decided, or no longer needed. */
+  /** No decision was made before the call ended or the proposal expired. */
   | { readonly state: 'cancelled' }
 
-/** One way to allow a call. */
+/** An option that allows the call once. */
 interface Choice {
   readonly id: string
   readonly name: string
@@ -38,18 +40,19 @@ interface Choice {
 
 interface Open {
   readonly call: ReportedCall
-  /** The decision chooses between options, so a grant cannot make it. */
+  /** A decision selects one of several options, so a grant cannot allow the call. */
   readonly isChoice: boolean
   readonly proposal: Proposal
   settle(decision: PermissionDecision): void
 }
 
-/** Maximum ways to allow a call, each proposed separately. */
+/** Maximum options to allow a call; each gets its own proposal. */
 const maxChoices = 8
 
 /**
- * Lets the space decide what the agent may do: by its capabilities, otherwise by participants that may make the call
- * [MEUP-4.17]. An allowed call is logged as a call from the agent to itself, with its result.
+ * Decides an agent's permission requests in the space: by the agent's own capabilities, otherwise by a
+ * proposal to participants that may make the call [MEUP-4.17]. An allowed call is logged as a call from the
+ * agent to itself, with its result.
  */
 export class Approvals {
   readonly #space: SpaceClient
@@ -63,7 +66,7 @@ export class Approvals {
     space.on('capabilities', () => this.#allowOpen())
   }
 
-  /** Resolves exactly once. An abort of `signal` cancels it, so that it can no longer be approved. */
+  /** Decides about a call. An abort of `signal` withdraws its proposal. */
   async decide(call: ReportedCall, signal: AbortSignal): Promise<PermissionDecision> {
     const { maxEnvelopeBytes } = this.#space.welcome.limits
     const bytes = Buffer.byteLength(JSON.stringify(this.#createParams(call)))
@@ -83,7 +86,10 @@ export class Approvals {
     return this.#propose(call, signal)
   }
 
-  /** Proposes each way to allow a call. The first approved one is chosen, and the others are withdrawn. */
+  /**
+   * Makes one proposal for each option. The first approved option is chosen, and the other proposals are
+   * withdrawn.
+   */
   choose(
     call: ReportedCall,
     choices: readonly Choice[],
@@ -120,16 +126,22 @@ export class Approvals {
     })
   }
 
-  /** Logs a running call. Rejects with `capability_violation`, also logged, if it is not permitted. */
+  /**
+   * Logs an allowed call, and later its result. Rejects with `capability_violation`, which the gateway logs,
+   * if the agent may not make it.
+   */
   async record(call: ReportedCall, correlationId?: string): Promise<void> {
     const id = randomUUID()
     await this.#space.sendWhenAllowed(this.#createRequest(call, id, correlationId))
-    this.#respond(id, call).catch(() => {}) // The connection is closed, so the log has a call without an answer.
+    this.#respond(id, call).catch(() => {}) // The connection is closed, so the call has no response in the log.
   }
 
-  /** Answers a request to the agent: only one that fulfils an open proposal has a result. */
+  /**
+   * Answers an `mcp.request` to the agent: an approved proposal gets the result of its call; other requests
+   * get an error.
+   */
   async answer(request: AnyEnvelope): Promise<McpResponsePayload> {
-    // It may directly follow the echo of the proposal.
+    // The request may directly follow the echo of the proposal, before `#open` contains the proposal.
     await new Promise((resolve) => setImmediate(resolve))
     const [open] = correlations(request).flatMap((id) => this.#open.get(id) ?? [])
     if (open === undefined) {
@@ -144,7 +156,7 @@ export class Approvals {
     return open.call.result
   }
 
-  /** Withdraws proposals of an earlier process of this participant. */
+  /** Withdraws the open proposals of this participant's previous process. */
   async withdrawLeft(): Promise<void> {
     const left = this.#space.welcome.proposals.filter(({ from }) => from === this.#space.id)
     await Promise.allSettled(
@@ -173,7 +185,7 @@ export class Approvals {
     return new Promise((resolve) => {
       const withdraw = (): void => {
         settle({ state: 'cancelled' })
-        proposal.withdraw('no longer asked for').catch(() => {}) // Already decided, or disconnected.
+        proposal.withdraw('no longer asked for').catch(() => {}) // The proposal is already decided, or the connection is closed.
       }
       const settle = (decision: PermissionDecision): void => {
         signal.removeEventListener('abort', withdraw)
@@ -195,13 +207,13 @@ export class Approvals {
     })
   }
 
-  /** Allows open calls that a new grant covers. */
+  /** Allows waiting calls that the agent's new capabilities cover. */
   #allowOpen(): void {
     for (const [id, { call, isChoice, settle }] of this.#open) {
       if (isChoice || !this.#space.can(this.#createRequest(call, '', id))) continue
       this.record(call, id).then(
         () => settle({ state: 'allowed' }),
-        () => {}, // Already decided.
+        () => {}, // The call is already decided.
       )
     }
   }
@@ -225,7 +237,7 @@ export class Approvals {
     }
   }
 
-  /** Includes only what people decide, and the kind of the call. */
+  /** Proposes only the data that is decided about, and the kind of the call. */
   #createProposal({ name, arguments: args, meta }: ReportedCall): Record<string, unknown> {
     const { kind } = meta as { readonly kind?: string }
     return { name, arguments: args, ...(kind !== undefined && { _meta: { kind } }) }
@@ -236,7 +248,7 @@ export class Approvals {
   }
 }
 
-/** Arguments with the chosen option. */
+/** Adds the chosen option to the arguments. */
 export const withChoice = (args: object, choice: string): object => copyNumberTexts({ ...args, choice }, args)
 
 export const isDenied = (error: unknown): boolean =>

@@ -26,55 +26,65 @@ import { Approvals } from './approvals.js'
 import type { AgentPrompt } from './prompt.js'
 import { AgentSession, type AgentState } from './session.js'
 
-/** Default milliseconds that a permission stays open for a decision. */
+/** Default milliseconds until a permission request expires. */
 const defaultApprovalMs = 600_000
-/** Default milliseconds for an agent to initialize: `npx` may have to install it first. */
+/** Default milliseconds for the agent to start: `npx` may have to install it first. */
 const defaultStartTimeoutMs = 120_000
-/** Maximum sessions; beyond them the oldest one is forgotten. */
+/** Maximum sessions; the oldest idle one is dropped. */
 const maxSessions = 32
-/** Unknown sessions that were logged. */
+/** Maximum unknown session ids that are reported. */
 const maxUnknown = 100
-/** Remembered sessions of sub-agents. */
+/** Maximum remembered sessions of sub-agents. */
 const maxOwners = 1000
-/** The text of a sub-agent's run if several prompts are active. */
+/** The message of a sub-agent's run if its parent prompt is unknown. */
 const unknownParent = 'A sub-agent asks. Which prompt it belongs to is not known.'
-/** Characters of a name given by an agent. */
+/** Maximum characters of an agent's text in a log line. */
 const maxShownChars = 100
-/** Milliseconds for prompts to end at a stop. */
+/** Milliseconds for leaving the space. */
 const stopMs = 2000
 
 export interface CodingAgentOptions {
   readonly command: string
   readonly args?: readonly string[]
-  /** The complete environment. */
+  /** All environment variables of the agent's process. */
   readonly env: Readonly<Record<string, string>>
-  /** The working folder. */
+  /** The working folder; relative to that of this process. */
   readonly cwd: string
-  /** The mode of its sessions, such as `default`; it should ask in this mode. */
+  /** The agent's session mode, such as `default`; should be a mode in which it asks for permission. */
   readonly mode?: string
-  /** `shared`: one session for the space, and one for each participant that writes privately; `asker`: one for each participant. */
+  /**
+   * `shared` (default): one session for public messages, and one for each participant that writes privately;
+   * `asker`: one session for each participant.
+   */
   readonly sessions?: 'shared' | 'asker'
-  /** Treatment of an agent that runs a tool without asking and without the capability. */
+  /**
+   * Reaction if the agent runs a tool without permission and without the capability: `stop` (default) ends
+   * the agent, `report` only reports it publicly.
+   */
   readonly unasked?: 'stop' | 'report'
-  /** Milliseconds that a permission stays open for a decision; default 600,000. */
+  /** Milliseconds until a permission request expires; default 600,000. */
   readonly approvalMs?: number
-  /** Milliseconds for initialization, and for opening a session; default 120,000. */
+  /** Milliseconds for starting the agent, and for opening a session; default 120,000. */
   readonly startTimeoutMs?: number
-  /** Connects as the participant; called once the agent is initialized. */
+  /** Connects as the agent's participant; called once the agent has started. */
   readonly connect: () => Promise<SpaceClient>
-  /** Receives lines for the operator. */
+  /** Receives log lines for the operator. */
   readonly log?: (line: string) => void
 }
 
 export interface CodingAgent {
-  /** Resolves when the agent has ended for good, or the space was closed. `isFinal`: a restart would end the same way. */
+  /**
+   * Resolves when the agent was stopped, or the space was closed. `isFinal`: a restart would have the same
+   * result.
+   */
   readonly ended: Promise<{ readonly reason: string; readonly isFinal: boolean }>
   close(): Promise<void>
 }
 
 /**
- * Makes a coding agent that speaks ACP a participant: its thoughts and answers are visible, its tools are tools of the space,
- * and its permission requests are decided there. Rejects with advice if it does not start.
+ * Makes a coding agent that speaks ACP a participant: its thoughts and answers are visible, its tools are
+ * tools of the space, and its permission requests are decided there. Rejects with advice if the agent does
+ * not start.
  */
 export async function joinCodingAgent(options: CodingAgentOptions): Promise<CodingAgent> {
   const bridge = new Bridge(options)
@@ -88,15 +98,15 @@ class Bridge implements CodingAgent {
   readonly #log: (line: string) => void
   /** Sessions by asker; `''` = the shared session. */
   readonly #sessions = new Map<string, AgentSession>()
-  /** Ids of dropped sessions that the running agent may still use. */
+  /** Ids of dropped sessions; their late updates are ignored. */
   readonly #forgotten = new Set<string>()
-  /** Ids of sessions that were not opened here and were logged. */
+  /** Session ids that were reported as unknown. */
   readonly #unknown = new Set<string>()
-  /** The parent sessions of sub-agents, by their ids. */
+  /** Parent sessions of sub-agents, by the sub-agent's session id. */
   readonly #owners = new Bounded<AgentSession>(maxOwners)
   #commands: readonly OfferedCommand[] = []
   #process: Promise<AgentProcess> | undefined
-  /** Aborts the start of an agent. */
+  /** Aborts the start of the agent's process. */
   #starting = new AbortController()
   #space: SpaceClient | undefined
   #approvals: Approvals | undefined
@@ -126,7 +136,7 @@ class Bridge implements CodingAgent {
       await process.close()
       throw error
     }
-    // Requests may arrive from here on, and must not be awaited before everything is set up.
+    // From here on requests may arrive: nothing may be awaited until all handlers are registered.
     this.#space = space
     const approvals = new Approvals(space, this.#options.approvalMs ?? defaultApprovalMs)
     this.#approvals = approvals
@@ -140,7 +150,7 @@ class Bridge implements CodingAgent {
     })
     space.control({ status: () => this.#status })
     const { head } = space.welcome.space
-    // Before any turn, whose prompt is the next one of this session.
+    // Opens the session before the first turn, so that its queue starts with the session.
     const ready = Promise.all([approvals.withdrawLeft(), this.#getSession('').ready()])
     const answering = space.answer((turn) => this.#answer(turn), {
       answers: (message) => (message.seq ?? 0) > head && space.isAsked(message),
@@ -244,7 +254,10 @@ class Bridge implements CodingAgent {
     return owner === undefined ? this.#onStrayPermission(request) : owner.onPermission(request)
   }
 
-  /** The parent session of a sub-agent's session: named by the agent, or the only one with a prompt when it first appears. */
+  /**
+   * The parent session of a sub-agent's session: named in `_meta`, otherwise the only session with an active
+   * prompt.
+   */
   #findOwner(sessionId: string, related: readonly string[]): AgentSession | undefined {
     const known = this.#owners.get(sessionId)
     if (known !== undefined) return known
@@ -255,7 +268,10 @@ class Bridge implements CodingAgent {
     return owner
   }
 
-  /** A run for a sub-agent without a known parent, readable only by participants that may read every active prompt. */
+  /**
+   * Opens a run for a sub-agent without a known parent, readable only by participants that may read all
+   * active prompts.
+   */
   #openStray(): Promise<AgentPrompt> | undefined {
     const prompting = this.#prompting
     const narrowest = prompting.find((one) =>
@@ -279,7 +295,7 @@ class Bridge implements CodingAgent {
     const opened = this.#openStray()
     if (opened !== undefined) return (await opened).onPermission(request)
     const { title = request.call.id } = request.call
-    // The report omits the call, which may be private to one of the prompts.
+    // The report omits the call, since the call may belong to a private prompt.
     for (const { prompt } of this.#prompting)
       prompt?.report(
         'a permission was not given: a sub-agent asks for it, and several private prompts run, of which it may belong to any',
@@ -297,7 +313,7 @@ class Bridge implements CodingAgent {
     )
   }
 
-  /** An agent that failed to start is started again on the next request. */
+  /** Starts the agent if necessary; after a failed start the next request tries again. */
   #getProcess(): Promise<AgentProcess> {
     if (this.#process !== undefined) return this.#process
     const starting = this.#startProcess()
@@ -330,7 +346,7 @@ class Bridge implements CodingAgent {
     return started
   }
 
-  /** Its pending prompts have failed; the next one starts it again. */
+  /** Active prompts have failed already; the next prompt starts the agent again. */
   async #onProcessEnded(process: AgentProcess, reason: string): Promise<void> {
     if ((await this.#process?.catch(() => undefined)) !== process || this.#isClosing) return
     this.#process = undefined
@@ -350,7 +366,7 @@ class Bridge implements CodingAgent {
     await (await process?.catch(() => undefined))?.kill()
   }
 
-  /** Reports publicly that the agent bypassed the space, and stops it if configured. */
+  /** Reports publicly that the agent ran a tool without permission, and stops the agent if configured. */
   async #onUnasked({ name }: AgentCall, turn: Turn, run: string): Promise<void> {
     const isStopped = this.#options.unasked !== 'report'
     const remedy = `allow it by { tool: "${this.#space?.id}/${name}" }`
@@ -359,7 +375,7 @@ class Bridge implements CodingAgent {
     }`
     const announced = this.#space?.sendWhenAllowed({
       kind: Kind.chat,
-      // It is the answer only if no other follows.
+      // When the agent is stopped, this report is the answer to the turn.
       correlationId: isStopped ? turn.trigger.id : run,
       payload: { message },
     })
@@ -386,13 +402,13 @@ class Bridge implements CodingAgent {
     }
   }
 
-  /** Sets the shown status; ignored without the capability. */
+  /** Publishes the agent's status if the agent may set it. */
   #announce(): void {
     const status = { kind: Kind.participantStatus, payload: this.#status }
     if (this.#space?.can(status)) this.#space.send(status).catch(() => {})
   }
 
-  /** Answers requests to it as an MCP server. Its tools are for itself, and are not offered to others. */
+  /** Answers MCP requests to the agent. `tools/list` is empty, since only the agent may call its tools. */
   #introduce({ method, params }: McpRequestPayload): McpResponsePayload | undefined {
     const { protocolVersion = '2025-06-18' } = params ?? {}
     const serverInfo = { name: this.#info ?? this.#command.command, version: PROTOCOL }
@@ -403,6 +419,6 @@ class Bridge implements CodingAgent {
   }
 }
 
-/** Whether one audience includes the other; `undefined` = everyone. */
+/** Whether `other` includes the audience `one`; `undefined` = everyone. */
 const isWithin = (one: readonly string[] | undefined, other: readonly string[] | undefined): boolean =>
   other === undefined || (one?.every((id) => other.includes(id)) ?? false)

@@ -3,10 +3,13 @@ import { isObject } from '@meup/folds'
 import { getErrorMessage, Kind } from '@meup/protocol'
 import type { Choose } from './prompt.js'
 
-/** Milliseconds for the asker to choose. */
+/** Milliseconds for the asker to answer the elicitation. */
 const answerTimeoutMs = 240_000
 
-/** Lets the asker of a turn choose, if present and if the agent may ask [MEUP-3.26]. */
+/**
+ * Asks the participant that started the turn to choose an option, by an MCP elicitation, if it is present and
+ * the agent may ask [MEUP-3.26].
+ */
 export function askForChoice(space: SpaceClient, turn: Turn, context: string): Choose {
   return async (question, options, signal) => {
     const { from, trigger } = turn

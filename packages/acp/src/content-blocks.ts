@@ -1,6 +1,6 @@
 import { cut, isObject, onOneLine } from '@meup/folds'
 
-/** A content block of a message or result in MCP's form. */
+/** A content block in MCP's format, as ACP uses it. */
 export type AcpBlock =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
@@ -16,14 +16,17 @@ interface Resource {
   readonly uri: string
   readonly mimeType?: string
   readonly text?: string
-  /** Base64. */
+  /** Base64-encoded data. */
   readonly blob?: string
 }
 
-/** Characters of a shown name. */
+/** Maximum characters of a shown name. */
 const maxNameChars = 200
 
-/** Reads a block, several, or a text; `undefined` = none is readable. `onSkipped`: called with each unreadable one. */
+/**
+ * Reads content: a block, a list of blocks, or a text. Returns `undefined` if all blocks are unreadable.
+ * `onSkipped`: called with each unreadable block of a list.
+ */
 export function readPromptBlocks(
   content: unknown,
   onSkipped: (index: number, value: unknown) => void = () => {},
@@ -47,7 +50,7 @@ export function readBlock(block: unknown): AcpBlock | undefined {
   const { type, text, data, mimeType, uri, name, title, resource, source } = block
   if (typeof text === 'string') return { type: 'text', text }
   if (type === 'image' || type === 'audio') {
-    // Some agents pass on the form for their models.
+    // Some agents send images in the format of the model's API: `source: { data, media_type }`.
     const own = isObject(source) ? { data: source.data, mimeType: source.media_type } : { data, mimeType }
     return typeof own.data === 'string'
       ? { type, data: own.data, mimeType: toText(own.mimeType) ?? `${type}/*` }
@@ -67,7 +70,7 @@ function readResource(resource: Readonly<Record<string, unknown>>): AcpBlock | u
   return typeof blob === 'string' ? { type: 'resource', resource: { ...about, blob } } : undefined
 }
 
-/** Characters kept for a block. */
+/** Number of kept characters of a block. */
 export function countBlockChars(block: AcpBlock): number {
   switch (block.type) {
     case 'text':
@@ -81,7 +84,7 @@ export function countBlockChars(block: AcpBlock): number {
   }
 }
 
-/** A block as Markdown; an image becomes a line that describes it. */
+/** Renders a block as Markdown; an image becomes a line that describes it. */
 export function toMarkdown(block: AcpBlock): string {
   switch (block.type) {
     case 'text':
@@ -97,7 +100,7 @@ export function toMarkdown(block: AcpBlock): string {
   }
 }
 
-/** `[image: image/png, 123 KB]`, for content other than text. */
+/** Describes content other than text in a line, such as `[image: image/png, 123 KB]`. */
 export function describeMedia(block: AcpBlock, why?: string): string {
   const [type, mimeType, data] =
     block.type === 'resource'
@@ -109,14 +112,14 @@ export function describeMedia(block: AcpBlock, why?: string): string {
   return `[${type}: ${facts.filter(Boolean).join(', ')}]`
 }
 
-/** The size of base64 data. */
+/** Formats the size of base64 data. */
 function formatSize(base64: string): string {
   const bytes = Math.floor((base64.replace(/=+$/, '').length * 3) / 4)
   if (bytes < 1000) return `${bytes} B`
   return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
-/** A Markdown link with its special characters escaped. */
+/** Creates a Markdown link with escaped special characters. */
 function linkTo(name: string, uri: string): string {
   const shown = cut(onOneLine(name), maxNameChars).replace(/[[\]\\]/g, '\\$&')
   const target = uri
@@ -126,7 +129,7 @@ function linkTo(name: string, uri: string): string {
   return `[${shown}](${target})`
 }
 
-/** The text of a file, below its name. */
+/** Renders a file as a fenced code block below its name. */
 export function quoteFile(uri: string, text: string): string {
   const runs = text.match(/`+/g) ?? []
   const fence = '`'.repeat(Math.max(2, ...runs.map(({ length }) => length)) + 1)

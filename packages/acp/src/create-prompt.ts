@@ -7,24 +7,24 @@ type Asked = Pick<Turn, 'from' | 'text' | 'trigger'>
 
 interface PromptParts {
   readonly turn: Asked
-  /** Notes before the message in the prompt; not used for a command. */
+  /** Notes for the agent before the message; not used with a command. */
   readonly notes: readonly string[]
   readonly takesImages: boolean
-  /** The agent's command in the message. */
+  /** The agent's slash command in the message. */
   readonly command?: string | undefined
 }
 
-/** A chat as an ACP prompt: the text, its sender, and attachments. */
+/** Creates an ACP prompt from a chat: the sender, the text, and the attachments. */
 export function createPrompt({ turn, notes, takesImages, command }: PromptParts): ContentBlock[] {
   const { from, text, trigger } = turn
-  // A command only counts at the beginning of a prompt.
+  // Agents recognize a command only at the beginning of a prompt.
   const lines =
     command === undefined
       ? [...notes.map(quoteForPrompt), frameMessage({ from, text })]
       : [quoteForPrompt(command)]
   const { content } = trigger.payload as { readonly content?: unknown }
   const blocks = Array.isArray(content) ? (content as readonly unknown[]) : []
-  /** The part of an attachment that people see; the agent gets no more. */
+  /** Whether views show the attachment in full: the agent must not get text that people cannot see. */
   const isSeen = (index: number): boolean =>
     inlineJson(blocks.slice(0, index + 1), maxShownJsonChars + 1).length <= maxShownJsonChars
   const attached = blocks.map((block, index): ContentBlock => {
@@ -39,10 +39,10 @@ export function createPrompt({ turn, notes, takesImages, command }: PromptParts)
   return [textBlock(lines.join('\n')), ...attached]
 }
 
-/** `/compact`, `/review src`; not a path. */
+/** Matches `/compact` and `/review src`, but not a path. */
 const commandPattern = /^\/([\w:.-]+)(?:\s|$)/
 
-/** The agent's command in a chat that addresses it by name: `/compact` or `@coder /compact`. */
+/** Reads the agent's slash command in a chat that names the agent: `/compact` or `@coder /compact`. */
 export function readAgentCommand(
   { text, trigger }: Pick<Asked, 'text' | 'trigger'>,
   self: string,
@@ -56,10 +56,10 @@ export function readAgentCommand(
 
 const textBlock = (text: string): ContentBlock => ({ type: 'text', text })
 
-/** Characters of an attachment's name in a notice. */
+/** Maximum characters of an attachment's name in a notice. */
 const maxNameChars = 100
 
-/** Links to files are not passed on, because agents read the linked files. */
+/** The text of an attachment. Omits links to files, since the agent would read the linked files. */
 function readText(block: unknown): string | undefined {
   const { type, text, uri, resource } = isObject(block) ? block : {}
   if (type === 'text' && typeof text === 'string') return text
@@ -78,7 +78,7 @@ function nameOf(block: unknown): string {
 const isWebAddress = (uri: unknown): uri is string =>
   typeof uri === 'string' && /^https?:\/\/[!-~]+$/i.test(uri)
 
-/** Without its address, which may be that of a file. */
+/** An image for the agent, without its `uri`, since the agent might read that file. */
 function readImage(block: unknown): ContentBlock | undefined {
   const { type, data, mimeType } = isObject(block) ? block : {}
   const isImage = type === 'image' && typeof mimeType === 'string' && /^image\/[\w.+-]{1,64}$/.test(mimeType)

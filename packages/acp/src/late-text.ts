@@ -1,19 +1,19 @@
 import { getErrorMessage } from '@meup/protocol'
 import { AnswerText } from './answer-text.js'
 
-/** Milliseconds without text after which collected text is sent. */
+/** Milliseconds without new text until the collected text is sent. */
 const quietMs = 500
-/** Maximum further messages of a turn; later text becomes thoughts. */
+/** Maximum late messages of a turn; later text becomes thoughts. */
 const maxMessages = 5
 
 interface LateParts {
   readonly maxBytes: number
-  /** Sends a further message of the turn. */
+  /** Sends the text as another message of the turn. */
   readonly send: (text: string) => Promise<unknown>
   readonly log: (line: string) => void
 }
 
-/** Sends text after the answer as further messages. */
+/** Sends text that arrives after the answer as further messages. */
 export class LateText {
   readonly #parts: LateParts
   #text: AnswerText
@@ -25,7 +25,7 @@ export class LateText {
     this.#text = new AnswerText(parts.maxBytes)
   }
 
-  /** `false` = the text is not accepted. */
+  /** Returns `false` if the turn has too many late messages. */
   push(text: string, messageId: string | undefined): boolean {
     if (this.#sent >= maxMessages) return false
     this.#text.add(text, messageId)
@@ -35,7 +35,7 @@ export class LateText {
     return true
   }
 
-  /** Sends the collected text. */
+  /** Sends the collected text at once. */
   flush(): void {
     clearTimeout(this.#timer)
     const text = this.#text.toString()

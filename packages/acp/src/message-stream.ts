@@ -5,16 +5,20 @@ import { cut, isObject } from '@meup/folds'
 import { type DroppedText, markId, readLines, readOuterMembers, restoreNumbers } from '@meup/mcp-bridge'
 import { parseExact, stringifyExact } from '@meup/protocol'
 
-/** Maximum bytes of a message. */
+/** Maximum bytes of an ACP message. */
 const maxMessageBytes = 8 * 1024 * 1024
-/** Shown characters of a message, and of an error. */
+/** Maximum characters of a message in a report, and of an agent's error. */
 const [maxShownChars, maxErrorChars] = [300, 2000]
 /**
- * Rate and burst for reading an agent; a message and a KiB are one unit each. A share of this thread's time, like `isPaced` of
- * `readLines`, is not sufficient: two agents that write endlessly would take all of it.
+ * Rate limit and burst for reading an agent's output, in units: one for each message and one for each KiB. A
+ * share of this thread's time, like `isPaced` of `readLines`, is not sufficient: two agents that write
+ * endlessly would use the whole thread.
  */
 const [unitsPerSecond, maxUnits] = [5000, 20_000]
-/** Unanswered requests of an agent, or answers that it has not read, beyond which reading pauses. */
+/**
+ * Reading pauses while this many requests of the agent are unanswered, or answers wait for the agent to read
+ * them.
+ */
 const maxUnanswered = 1000
 const NEWLINE = 0x0a
 const internalError = -32603
@@ -22,19 +26,24 @@ const internalError = -32603
 type Message = Readonly<Record<string, unknown>>
 
 interface StreamHandlers {
-  /** Called with the `params` of each session update, in order. Bypasses the SDK, which refuses unknown kinds. */
+  /**
+   * Called with the `params` of each session update, in order. Bypasses the SDK, which rejects unknown kinds.
+   */
   onUpdate(params: unknown): void
-  /** Called with the problem of a skipped message, and its beginning. */
+  /** Called for each skipped message. `text`: the beginning of the message. */
   onFault(problem: string, text: string): void
 }
 
-/** Creates a stream of an agent's messages, one per line, without its session updates. Skips invalid lines. */
+/**
+ * Creates an ACP stream of newline-delimited JSON. Session updates go to `onUpdate` instead; invalid lines
+ * are skipped.
+ */
 export function createStream(
   stdin: Writable,
   stdout: Readable,
   { onUpdate, onFault }: StreamHandlers,
 ): Stream {
-  /** Ids of unanswered requests to the agent. */
+  /** Ids of requests that the agent has not answered yet. */
   const asked = new Set<unknown>()
   let unanswered = 0
   let onAnswered = (): void => {}
@@ -88,7 +97,7 @@ export function createStream(
 
 const limit = { maxBytes: maxMessageBytes, longer: 'drop' } as const
 
-/** Reads a program's output at a limited rate, so that other work of this process is not delayed. */
+/** Reads an agent's output at a limited rate, so that other work of this process is not delayed. */
 export async function* readPaced(stdout: Readable): AsyncGenerator<Buffer> {
   let units = maxUnits
   let at = performance.now()
@@ -116,7 +125,10 @@ function parse(line: string): Message | undefined {
   }
 }
 
-/** Replaces a message that is too long: an answer becomes an error; a request keeps its id, so that it gets an answer. */
+/**
+ * Replaces a message that is too long: a response becomes an error; a request keeps its id and method, so
+ * that it is answered.
+ */
 function readDropped(text: DroppedText): string | undefined {
   const { id, method } = readOuterMembers(text)
   if (typeof id !== 'string' && typeof id !== 'number') return undefined
@@ -125,7 +137,10 @@ function readDropped(text: DroppedText): string | undefined {
   return JSON.stringify({ jsonrpc: '2.0', id, ...about })
 }
 
-/** Normalizes each answer to a result, or an error with a message: some agents only explain an error in `data`. */
+/**
+ * Normalizes a response to a result, or to an error with a message: some agents explain an error only in
+ * `data`.
+ */
 function toResponse({ id, result, error }: Message): Message {
   if (error == null) return { id, result: result ?? null }
   const { code, message, data } = isObject(error) ? error : { code: 0, message: error, data: undefined }
@@ -138,5 +153,5 @@ function toResponse({ id, result, error }: Message): Message {
   }
 }
 
-/** The text with invisible characters escaped. */
+/** Escapes invisible characters, and shortens the text. */
 const show = (text: string): string => JSON.stringify(cut(text, maxShownChars))

@@ -3,7 +3,7 @@ import type { Option } from './agent-updates.js'
 
 export const cancelled: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } }
 
-/** The ways to allow a call once, with distinct names. */
+/** The options that allow a call once, with distinct names. */
 export function toChoices(options: readonly Option[]): readonly Option[] {
   const once = options.filter(({ kind, id }, index) => {
     return kind === 'allow_once' && options.findIndex((each) => each.id === id) === index
@@ -14,7 +14,9 @@ export function toChoices(options: readonly Option[]): readonly Option[] {
   )
 }
 
-/** The option to reject a call; of several, the one that the message names, because their effects differ. */
+/**
+ * The option to reject a call once; of several, the one that `message` names, because their effects differ.
+ */
 export function findRejection(options: readonly Option[], message = ''): Option | undefined {
   const ways = options.filter(({ kind }) => kind === 'reject_once')
   const named = ways.find(({ name }) => name.toLowerCase() === message.trim().toLowerCase())

@@ -24,16 +24,22 @@ import { RunLog } from './run-log.js'
 import { Settling } from './settling.js'
 import { readToolUse, type SpaceToolArrivals } from './space-tools.js'
 
-/** Characters of a reason taken from preceding text, and of the reason of a rejection. */
+/** Maximum characters of a rationale taken from preceding text, and of texts in reports and questions. */
 const [maxReasonChars, maxToldChars] = [300, 2000]
-/** Latest rejection reasons in the agent's next prompt. */
+/** Maximum rejections that the agent's next prompt mentions. */
 const maxRejections = 20
-/** Milliseconds in which an agent may still ask after it has reported a call as begun; some ask late. */
+/**
+ * Milliseconds for an agent to ask for permission after it reported a call as begun; the second value is for
+ * agents that ask late.
+ */
 const [askMs, askLateMs] = [1000, 5000]
-/** Limits: open calls, remembered calls, and kept characters of all. */
+/** Maximum open calls, remembered calls, and kept characters of all calls. */
 const [maxOpenCalls, maxCalls, maxCallChars] = [256, 1000, 16 * 1024 * 1024]
 
-/** Lets the asker choose one of the options. `failure`: why there is no choice; `undefined` = the asker cannot be asked. */
+/**
+ * Asks for a choice between the options. `failure`: the reason why no option was chosen. Resolves with
+ * `undefined` if the asker cannot be asked.
+ */
 export type Choose = (
   question: string,
   options: readonly Option[],
@@ -42,55 +48,55 @@ export type Choose = (
 
 export interface PromptParts {
   readonly run: Reasoning
-  /** The answer in progress. */
+  /** Streams the answer as deltas. */
   readonly live: LiveText
   readonly approvals: Approvals
   readonly arrivals: SpaceToolArrivals
   readonly agent: KnownAgent | undefined
-  /** Bytes of an answer as JSON. */
+  /** Maximum bytes of an answer in JSON encoding. */
   readonly maxAnswerBytes: number
   readonly maxResultBytes: number
   readonly choose: Choose
-  /** Sends text after the answer as a further message. */
+  /** Sends text that arrives after the answer as a further message. */
   readonly sendLate: (text: string) => Promise<unknown>
-  /** The agent ran a tool without permission or asking. Never rejects. */
+  /** Called if the agent ran a tool without permission and without the capability. Must not throw. */
   readonly onUnasked: (call: AgentCall) => void
-  /** The agent exceeded a limit and has to be stopped. Called once. */
+  /** Called once if the agent exceeded a limit and must be stopped. */
   readonly onExcess: (what: string) => void
-  /** Receives lines for the operator. */
+  /** Receives log lines for the operator. */
   readonly log: (line: string) => void
 }
 
-/** `option`: the chosen one of several ways to allow the call. */
+/** `option`: the chosen option, if several options allow the call. */
 type Answer = PermissionDecision & { readonly option?: string }
 
-/** A call with its state in the space. */
+/** A tool call and its state in the space. */
 interface Tracked {
   readonly call: AgentCall
-  /** `space`: a call of a space tool, logged there. `refused`: must not run. */
+  /** `space`: a call of a space tool, which the space logs itself. `refused`: the call must not run. */
   state: 'seen' | 'deciding' | 'logged' | 'refused' | 'space'
-  /** The last permission request, and its decision. */
+  /** A digest of the last permission request, and its decision. */
   asked?: { readonly digest: string; readonly answer: Promise<Answer> }
-  /** Ends the wait for a decision. */
+  /** Aborts the wait for a decision. */
   readonly over: AbortController
   readonly result: Promise<McpResponsePayload>
   readonly resolve: (result: McpResponsePayload) => void
   timer?: NodeJS.Timeout
 }
 
-/** One prompt of an agent from the question to the answer: its thoughts, calls and text. */
+/** Handles one prompt of an agent, from the question to the answer: thoughts, tool calls and text. */
 export class AgentPrompt {
   readonly #parts: PromptParts
   readonly #calls = new Map<string, Tracked>()
   readonly #log: RunLog
   readonly #text: AnswerText
-  /** Text before the pending calls. */
+  /** Text before the pending calls, used as their rationale. */
   #said = ''
-  /** Kept characters of calls. */
+  /** Number of kept characters of all calls. */
   #callChars = 0
   readonly #settling: Settling
   readonly #late: LateText
-  /** Id of the last thought. */
+  /** The `messageId` of the last thought. */
   #thoughtId: string | undefined
   #hasThought = false
   #rejections: readonly string[] = []
@@ -113,35 +119,38 @@ export class AgentPrompt {
     }))
   }
 
-  /** Reasons of rejected calls, for the next prompt. */
+  /** Reasons of rejected calls, which the next prompt mentions. */
   get rejections(): readonly string[] {
     return this.#rejections
   }
 
-  /** Why it was stopped, if it exceeded a limit. */
+  /** The exceeded limit that stopped the prompt. */
   get excess(): string | undefined {
     return this.#excess
   }
 
-  /** Whether a tool is still running according to the agent. */
+  /** Whether an allowed tool call has not ended. */
   get hasRunning(): boolean {
     const isRunning = ({ state, call }: Tracked): boolean => state === 'logged' && !call.isOver
     return this.#part?.hasRunning === true || [...this.#calls.values()].some(isRunning)
   }
 
-  /** Whether there was any text or call. */
+  /** Whether the agent sent any thought, text or call. */
   get hasOutput(): boolean {
     return this.#hasThought || !this.#text.isEmpty || this.#calls.size > 0
   }
 
-  /** Whether a call is open that was not refused. */
+  /** Whether any call may be running; refused calls are not counted. */
   get #hasOpenCalls(): boolean {
     const isOpen = ({ state, call }: Tracked): boolean =>
       !call.isOver && (state === 'logged' || (state === 'seen' && call.hasBegun))
     return [...this.#calls.values()].some(isOpen)
   }
 
-  /** Handles an update of the agent, also after its answer. `isNested`: from another session, such as a sub-agent's. */
+  /**
+   * Handles an update of the agent, including updates after its answer. `isNested`: the update comes from the
+   * session of a sub-agent.
+   */
   onUpdate(update: AgentUpdate, isNested = false): void {
     this.#settling.onUpdate()
     switch (update.type) {
@@ -161,7 +170,7 @@ export class AgentPrompt {
     }
   }
 
-  /** Answers a permission request by the decision of the space, whatever the call claims. */
+  /** Answers a permission request with the decision of the space. */
   async onPermission({ call: fields, options }: PermissionRequest): Promise<RequestPermissionResponse> {
     const tracked = this.#track(fields, true)
     if (tracked === undefined) return cancelled
@@ -180,7 +189,7 @@ export class AgentPrompt {
     return reject === undefined ? cancelled : selectOption(reject.id)
   }
 
-  /** A part with its own run, for a sub-agent without a known prompt. Ends with this prompt. */
+  /** A prompt with its own run, for a sub-agent whose parent is unknown. Ends with this prompt. */
   nest(message: string): Promise<AgentPrompt> {
     this.#nested ??= this.#parts.run.reason(message).then((run) => {
       const nested = new AgentPrompt({ ...this.#parts, run })
@@ -191,12 +200,12 @@ export class AgentPrompt {
     return this.#nested
   }
 
-  /** Adds a public report to this run. */
+  /** Logs a public report in this run. */
   report(text: string): void {
     this.#log.report(text)
   }
 
-  /** Cancels open decisions. */
+  /** Cancels open permission requests. */
   cancel(): void {
     this.#isCancelled = true
     for (const { over } of this.#calls.values()) over.abort()
@@ -204,17 +213,20 @@ export class AgentPrompt {
     this.#part?.cancel()
   }
 
-  /** Call when the agent reports the end. Resolves once it is silent. */
+  /** Must be called when the agent has answered the prompt. Resolves when it sends no more updates. */
   settle(): Promise<void> {
     return this.#settling.wait()
   }
 
-  /** Completes late text, because the agent continues with the next prompt, or ends. */
+  /** Sends late text at once, because the next prompt begins, or the agent ends. */
   flushLate(): void {
     this.#late.flush()
   }
 
-  /** Ends the prompt. Returns the text of its answer, possibly empty. `ending`: why calls have no result. */
+  /**
+   * Ends the prompt, and returns the text of the answer, which may be empty. `ending`: the reason why open
+   * calls have no result.
+   */
   async finish(ending: string): Promise<string> {
     this.#isOver = true
     for (const tracked of this.#calls.values()) {
@@ -240,7 +252,7 @@ export class AgentPrompt {
     }
   }
 
-  /** A thought with another id starts a new paragraph. */
+  /** Logs a part of a thought. A new `messageId` starts a new paragraph. */
   #think(text: string, messageId: string | undefined): void {
     if (this.#excess !== undefined) return
     const isNext = this.#hasThought && messageId !== undefined && messageId !== this.#thoughtId
@@ -249,7 +261,7 @@ export class AgentPrompt {
     this.#log.push(isNext ? `\n\n${text}` : text)
   }
 
-  /** `false` = not part of an answer. */
+  /** Adds text to the answer or the late text. Returns `false` if the text must become a thought. */
   #takesText(text: string, messageId: string | undefined): boolean {
     if (this.#excess !== undefined) return true
     if (this.#isOver) return !this.#isCancelled && this.#late.push(text, messageId)
@@ -271,11 +283,12 @@ export class AgentPrompt {
     const { call } = tracked
     if (tracked.state === 'deciding' && call.isOver) tracked.over.abort()
     if (tracked.state === 'logged' && call.isOver) {
-      // It may have asked before calling a space tool; that call must not match another one.
+      // If the agent asked for permission of a space tool, removes that tool's arrival, so that it does not
+      // match another call.
       this.#parts.arrivals.take(call)
       this.#end(tracked, this.#isCancelled ? 'after cancel' : undefined)
     }
-    // The end of a refused call shows whether it ran anyway.
+    // A refused call that completes has run without permission.
     const hasRun = tracked.state === 'refused' ? call.isCompleted && !this.#isCancelled : call.isOver
     const isUnlogged = tracked.state === 'seen' || tracked.state === 'refused'
     if (isUnlogged && hasRun) this.#onUnlogged(tracked)
@@ -284,16 +297,18 @@ export class AgentPrompt {
     if (![...this.#calls.values()].some(({ call }) => !call.isOver)) this.#said = ''
   }
 
-  /** A call of a space tool may arrive later. */
+  /**
+   * Milliseconds until a call counts as unasked. A call of a space tool may arrive at the tool server later.
+   */
   #getAskMs(call: AgentCall): number {
     return this.#parts.agent?.asksLate || readToolUse(call) !== undefined ? askLateMs : askMs
   }
 
-  /** `undefined` = too many calls. */
+  /** Finds or creates the state of a call. Returns `undefined` if there are too many calls. */
   #track(fields: AgentCallFields, isAsked = false): Tracked | undefined {
     const { id, status } = fields
     const known = this.#calls.get(id)
-    // An agent may reuse the id of a call that has ended.
+    // An agent may reuse the id of an ended call.
     const isNext = known?.call.isOver === true && (isAsked || (status !== undefined && !isFinal(status)))
     const tracked = known === undefined || isNext ? this.#begin(fields) : known
     if (tracked === undefined) return undefined
@@ -330,7 +345,7 @@ export class AgentPrompt {
       result,
       resolve,
     }
-    // Permissions of an ended prompt are not decided.
+    // After the prompt has ended, permission requests are cancelled.
     if (this.#isCancelled || this.#isOver) tracked.over.abort()
     this.#calls.set(fields.id, tracked)
     return tracked
@@ -342,7 +357,7 @@ export class AgentPrompt {
     if (oldest !== undefined) this.#calls.delete(oldest)
   }
 
-  /** The call has its result; drops its data. */
+  /** Resolves the call's result, and drops its data. */
   #end({ call, resolve }: Tracked, ending: string | undefined): void {
     resolve(call.getResult(ending, this.#parts.maxResultBytes))
     this.#callChars -= call.chars
@@ -350,7 +365,7 @@ export class AgentPrompt {
     this.#callChars += call.chars
   }
 
-  /** An equal question gets the same answer. */
+  /** An identical repeated request gets the same decision. */
   #decide(tracked: Tracked, once: readonly Option[]): Promise<Answer> {
     const { call, asked } = tracked
     const digest = createHash('sha256')
@@ -367,7 +382,7 @@ export class AgentPrompt {
     return answer
   }
 
-  /** `once`: the ways to allow it; several require a choice. */
+  /** `once`: the options that allow the call; several options require a choice. */
   async #askSpace(tracked: Tracked, once: readonly Option[]): Promise<Answer> {
     tracked.state = 'deciding'
     const { call, over } = tracked
@@ -385,7 +400,10 @@ export class AgentPrompt {
     return decision
   }
 
-  /** The chosen option is part of the decision: the participant that chooses may lack the right to allow the call. */
+  /**
+   * Asks for a choice, then for a decision about the call with the chosen option: the participant that
+   * chooses may lack the right to allow the call.
+   */
   async #chooseAndDecide(
     own: ReportedCall,
     title: string,
@@ -407,7 +425,7 @@ export class AgentPrompt {
     this.#logUnasked(tracked).catch((error: unknown) => this.#log.onError(error))
   }
 
-  /** Logs a call that ran without asking. */
+  /** Logs a call that ran without a permission request. */
   async #logUnasked(tracked: Tracked): Promise<void> {
     const { call } = tracked
     clearTimeout(tracked.timer)

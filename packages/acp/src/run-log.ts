@@ -2,22 +2,22 @@ import type { Reasoning } from '@meup/agent-sdk'
 import { splitThoughts, ThoughtStream } from '@meup/agent-sdk/internal'
 import type { PlanEntry } from './agent-updates.js'
 
-/** Waiting characters and entries; an agent that exceeds them writes faster than anyone can read. */
+/** Maximum waiting characters and entries. An agent that exceeds them must be stopped. */
 const [maxWaitingChars, maxWaiting] = [250_000, 500]
-/** Milliseconds for which text after the answer is collected into one thought. */
+/** Milliseconds for which late text is collected into one thought. */
 const lateMs = 500
 
 const marks: Readonly<Record<string, string>> = { completed: '☑', in_progress: '◐' }
 
 interface RunLogParts {
   readonly run: Reasoning
-  /** Receives lines for the operator. */
+  /** Receives log lines for the operator. */
   readonly log: (line: string) => void
-  /** The agent writes more than can be logged. Called each time. */
+  /** Called whenever the queue is full. */
   readonly onExcess: (what: string) => void
 }
 
-/** Logs the thoughts, plans and errors of an agent in a run, in order. */
+/** Logs an agent's thoughts, plans and errors in a run, in order. */
 export class RunLog {
   readonly #parts: RunLogParts
   readonly #thoughts: ThoughtStream
@@ -39,15 +39,15 @@ export class RunLog {
       (text) => parts.run.thought(text),
       after,
       (error) => this.onError(error),
-      true, // This log's own queue is bounded.
+      true, // Disables the stream's own limit: `#hasRoom` limits the queue.
     )
   }
 
-  /** Adds a piece of a thought. */
+  /** Adds a part of a thought. */
   push(text: string): void {
     if (!this.#hasRoom(text.length)) return
     this.#thoughts.push(text)
-    // A thought after the answer has no end marker, so it is sent after a delay.
+    // After the answer no event ends a thought, so a timer ends it.
     if (!this.#isLate || this.#late !== undefined) return
     this.#late = setTimeout(() => {
       this.#late = undefined
@@ -65,7 +65,7 @@ export class RunLog {
     }, text.length)
   }
 
-  /** Logs the last of several plans that arrive faster than they can be logged. */
+  /** Logs a plan. Of plans that arrive while one waits, only the last is logged. */
   plan(entries: readonly PlanEntry[]): void {
     const isWaiting = this.#next !== undefined
     this.#next = entries
@@ -81,20 +81,20 @@ export class RunLog {
     }, 0)
   }
 
-  /** Adds a public report. */
+  /** Logs a public report, also for the operator. */
   report(text: string): void {
     this.#parts.log(text)
     if (this.#waiting < maxWaiting)
       this.#inOrder(() => this.#parts.run.thought(text, { phase: 'error' }), text.length)
   }
 
-  /** Resolves when everything so far is logged. */
+  /** Resolves when all entries so far are logged. */
   flush(): Promise<void> {
     this.#inOrder(() => this.#thoughts.end(), 0)
     return this.#ordered
   }
 
-  /** Call once the answer is sent. */
+  /** Must be called after the answer. Resolves when all entries so far are logged. */
   close(): Promise<void> {
     this.#isLate = true
     return this.flush()
@@ -104,7 +104,7 @@ export class RunLog {
     if (!this.#parts.run.signal.aborted) this.#parts.log(`a part of the log is missing: ${String(error)}`)
   }
 
-  /** Characters that wait to be logged. */
+  /** Number of characters that are not logged yet. */
   get waitingChars(): number {
     return this.#waitingChars + this.#thoughts.waitingChars
   }

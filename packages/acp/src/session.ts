@@ -21,16 +21,16 @@ import { AgentPrompt } from './prompt.js'
 import { SpaceToolArrivals, type SpaceToolServer, serveSpaceTools } from './space-tools.js'
 import { Stopper } from './stopper.js'
 
-/** Bytes of an envelope besides the text of an answer. */
+/** Bytes reserved for the envelope around the text of an answer. */
 const envelopeBytes = 8 * 1024
-/** The note to an agent, and the report to the space, when a session is lost. */
+/** The note in the agent's next prompt, and the report in the space, when a session was lost. */
 const lostNote = 'You were started again, and what was said before is lost.'
 const lostReport = 'lost its session: it starts again, without memory of earlier messages'
 
 /** The agent's response to opening a session. */
 type SessionState = Partial<NewSessionResponse>
 
-/** The parts of an agent that its sessions share. */
+/** The agent's mode and model, as its sessions report them. */
 export interface AgentState {
   readonly mode?: string
   readonly model?: string
@@ -40,26 +40,26 @@ export interface SessionParts {
   readonly space: SpaceClient
   readonly approvals: Approvals
   readonly cwd: string
-  /** The mode in which the agent asks. */
+  /** The session mode in which the agent asks for permission. */
   readonly mode: string | undefined
   /** Milliseconds for opening a session. */
   readonly startTimeoutMs: number
-  /** The running agent; starts it if necessary. */
+  /** Returns the agent's process; starts it if necessary. */
   getProcess(): Promise<AgentProcess>
-  /** Kills it with all its processes. The next `getProcess` starts it again. */
+  /** Kills the agent with its child processes. The next `getProcess` starts the agent again. */
   restart(why: string): Promise<void>
-  /** The agent's slash commands; empty until it lists them. */
+  /** The agent's slash commands; empty until the agent lists them. */
   getCommands(): readonly OfferedCommand[]
   onState(state: AgentState): void
-  /** `run`: the run with the call. */
+  /** `run`: the context of the run that contains the call. */
   onUnasked(call: AgentCall, turn: Turn, run: string): void
   readonly log: (line: string) => void
 }
 
-/** The outcome of tool calls that the agent left open. */
+/** The reason why a tool call without a reported end has no result. */
 const noOutcome = 'the agent did not say how it ended'
 
-/** A conversation with the agent. Its prompts run one after another. */
+/** A session with the agent. Its prompts run one after another. */
 export class AgentSession {
   readonly #parts: SessionParts
   readonly #arrivals = new SpaceToolArrivals()
@@ -68,13 +68,13 @@ export class AgentSession {
   #id: string | undefined
   #prompt: AgentPrompt | undefined
   #run: Parameters<typeof serveSpaceTools>[0]['getRun'] = () => undefined
-  /** Notes for the next prompt. */
+  /** Notes for the agent's next prompt. */
   #notes: string[] = []
   #audience: readonly string[] | undefined
   #isLoading = false
-  /** The agent claims to have resumed this session, without proof so far. */
+  /** The agent claims to have resumed this session, but has not answered a prompt since. */
   #isUnproven = false
-  /** The session was lost, which is not reported yet. */
+  /** The session was lost, and the space has not been informed yet. */
   #isLost = false
   #isPrompting = false
   #queue = Promise.resolve()
@@ -84,7 +84,7 @@ export class AgentSession {
     this.#parts = parts
   }
 
-  /** Whether the running agent uses this id for this session. */
+  /** Whether the running agent has this session open under this id. */
   isOpenAs(id: string): boolean {
     return this.#id === id && (this.#process !== undefined || this.#isLoading)
   }
@@ -93,7 +93,7 @@ export class AgentSession {
     return this.#id
   }
 
-  /** The agent has ended; the next prompt opens the session again. */
+  /** Must be called when the agent has ended; the next prompt opens the session again. */
   onProcessEnded(): void {
     this.#process = undefined
     this.#isLoading = false
@@ -103,7 +103,7 @@ export class AgentSession {
     return this.#waiting > 0
   }
 
-  /** The prompt in progress. */
+  /** The active prompt. */
   get prompt(): AgentPrompt | undefined {
     return this.#isPrompting ? this.#prompt : undefined
   }
@@ -113,22 +113,22 @@ export class AgentSession {
     return this.#audience
   }
 
-  /** `isNested`: from a sub-agent's session. */
+  /** `isNested`: the update comes from the session of a sub-agent. */
   onUpdate(update: AgentUpdate, isNested = false): void {
     if (update.type === 'mode') this.#parts.onState({ mode: update.mode })
-    // Replayed updates are historical.
+    // While a session is loaded, the agent replays old updates.
     if (!this.#isLoading) this.#prompt?.onUpdate(update, isNested)
   }
 
   onPermission: AgentPrompt['onPermission'] = (request) =>
     this.#prompt?.onPermission(request) ?? Promise.resolve({ outcome: { outcome: 'cancelled' } })
 
-  /** Opens the session in advance. */
+  /** Opens the session before the first prompt. */
   ready(): Promise<void> {
     return this.#enqueue(async () => void (await this.#open()))
   }
 
-  /** Answers a turn, after earlier ones. */
+  /** Answers a turn after the previous ones. */
   answer(turn: Turn): Promise<void> {
     return this.#enqueue(async () => {
       if (!turn.signal.aborted) await this.#answer(turn)
@@ -148,7 +148,7 @@ export class AgentSession {
     return done
   }
 
-  /** Opens the session at the running agent. */
+  /** Opens, resumes or loads the session, unless it is open in the running agent. */
   async #open(): Promise<AgentProcess> {
     const { getProcess } = this.#parts
     const process = await getProcess()
@@ -166,7 +166,7 @@ export class AgentSession {
       if (before !== undefined) this.#lose()
       state = await this.#openNew(process)
     }
-    // If the agent has ended in the meantime, there is no session.
+    // The agent may have ended in the meantime.
     if (!process.isConnected) throw new Error(`the agent ended: ${await process.ended}`)
     this.#process = process
     await this.#setMode(process, state)
@@ -178,7 +178,10 @@ export class AgentSession {
     this.#isLost = true
   }
 
-  /** `undefined` = not supported, or unknown to the agent. */
+  /**
+   * Resumes or loads a session. Returns `undefined` if the agent does not support that, or does not know the
+   * session.
+   */
   async #load(process: AgentProcess, sessionId: string): Promise<SessionState | undefined> {
     const { loadSession, sessionCapabilities } = process.info.agentCapabilities ?? {}
     const { resume, load } = methods.agent.session
@@ -221,7 +224,7 @@ export class AgentSession {
     return { cwd: this.#parts.cwd, mcpServers }
   }
 
-  /** Restarts an agent that does not answer a trivial request. */
+  /** Sends a request that needs no model. Restarts an agent that does not respond in time. */
   async #ask(process: AgentProcess, method: string, params: object): Promise<SessionState> {
     const { startTimeoutMs, restart } = this.#parts
     const answer = process.agent.request<unknown>(method, params)
@@ -265,13 +268,13 @@ export class AgentSession {
         try {
           response = await this.#send(process, prompt, turn, command?.text)
           if (response.stopReason !== 'cancelled') await prompt.settle()
-          // Some agents claim to resume a session that they do not know, and refuse its first prompt.
+          // Some agents claim to have resumed an unknown session, and refuse its first prompt.
           if (response.stopReason === 'refusal' && this.#isUnproven && !prompt.hasOutput) {
             response = await this.#sendAnew(process, prompt, turn, command?.text)
             if (response.stopReason !== 'cancelled') await prompt.settle()
           }
         } catch (error) {
-          // Beyond its limits the prompt was cancelled here, and its answer says so.
+          // If the agent exceeded a limit, its prompt was cancelled, and the answer states the limit.
           if (prompt.excess === undefined) {
             await prompt.finish(noOutcome)
             if (process.isConnected) throw error
@@ -306,7 +309,7 @@ export class AgentSession {
     const { trigger } = turn
     const audience = audienceOf(trigger, space.id)
     this.#arrivals.clear()
-    // Completes the late text of the previous prompt: later updates belong to this one.
+    // Sends late text of the previous prompt: further updates belong to the new one.
     this.#prompt?.flushLate()
     const prompt = new AgentPrompt({
       ...{ run, live, approvals, log, arrivals: this.#arrivals },
@@ -335,7 +338,7 @@ export class AgentSession {
     return prompt
   }
 
-  /** Sends a prompt. If the agent has lost the session, starts a new one, once. */
+  /** Sends a prompt. If the agent does not know the session any more, opens a new one and tries once more. */
   async #send(
     process: AgentProcess,
     prompt: AgentPrompt,
@@ -369,7 +372,7 @@ export class AgentSession {
   ): Promise<Partial<PromptResponse>> {
     if (this.#isLost) prompt.report(`${this.#parts.space.id} ${lostReport}`)
     this.#isLost = false
-    // A command has to be at the beginning, so notes wait.
+    // A command must be at the beginning of a prompt, so notes wait for the next prompt.
     const notes = command === undefined ? this.#notes.splice(0) : []
     const takesImages = info.agentCapabilities?.promptCapabilities?.image === true
     const result: unknown = await agent.request(methods.agent.session.prompt, {
@@ -379,7 +382,7 @@ export class AgentSession {
     return isObject(result) ? result : {}
   }
 
-  /** `unknown`: the answer if the agent has no such command. */
+  /** Reads the slash command of a turn. `unknown`: the reply if the agent has no such command. */
   #readCommand(
     turn: Turn,
   ): { readonly name: string; readonly text: string; readonly unknown?: string } | undefined {
@@ -392,11 +395,11 @@ export class AgentSession {
   }
 }
 
-/** Agents' errors about an unknown session. */
+/** Matches agents' error messages about an unknown session. */
 const saysLost =
   /\bsession\b.*\b(?:not found|unknown|does not exist|doesn't exist|not exist|expired|invalid)\b|\b(?:unknown|no such|invalid) session\b/is
 
-/** The model is an option of the session, or in older agents a separate field. */
+/** The session's model: a config option, or in older agents the field `models`. */
 function readModel({ configOptions, ...rest }: SessionState): string | undefined {
   const option = toList(configOptions).find(({ category, id }) => category === 'model' || id === 'model')
   const { models } = rest as { readonly models?: { readonly currentModelId?: unknown } | null }
@@ -404,6 +407,6 @@ function readModel({ configOptions, ...rest }: SessionState): string | undefined
   return typeof model === 'string' ? model : undefined
 }
 
-/** The objects of a list; empty for other values. */
+/** The objects of a list; empty if the value is not a list. */
 const toList = <Each extends object>(list: readonly Each[] | null | undefined): readonly Each[] =>
   Array.isArray(list) ? (list as readonly Each[]).filter((each) => isObject(each)) : []

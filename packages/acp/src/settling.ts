@@ -1,17 +1,21 @@
-/** Milliseconds without updates after which an answer is complete; longer without text, or with open calls. */
+/**
+ * Milliseconds without updates after which an answer is complete; the second value applies to an empty
+ * answer, or with open calls.
+ */
 const [quietMs, slowMs] = [150, 2000]
-/** Maximum wait in milliseconds; longer with open calls. */
+/** Maximum milliseconds to wait; the second value applies with open calls. */
 const [maxMs, maxOpenMs] = [2000, 10_000]
 
-/** The present state of an answer. */
 interface AnswerState {
   readonly isEmpty: boolean
-  /** Some calls have not ended. */
   readonly hasOpenCalls: boolean
   readonly isCancelled: boolean
 }
 
-/** Waits until an agent that reported the end is silent, because the rest of its text may follow. */
+/**
+ * Waits until an agent that has answered a prompt sends no more updates, because the rest of its text may
+ * follow.
+ */
 export class Settling {
   readonly #getState: () => AnswerState
   #wake: (() => void) | undefined
@@ -20,7 +24,7 @@ export class Settling {
     this.#getState = getState
   }
 
-  /** Call on each update, and when the wait becomes pointless. */
+  /** Must be called on each update, and on a cancel. */
   onUpdate(): void {
     this.#wake?.()
   }

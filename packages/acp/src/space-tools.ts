@@ -19,12 +19,12 @@ import { getErrorMessage, omitUndefined, PROTOCOL } from '@meup/protocol'
 import { Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import type { AgentCall } from './agent-call.js'
 
-/** Name of the MCP server with the space's tools. */
+/** The name of the MCP server that offers the space's tools. */
 const serverName = 'space'
 
-/** Agents prepend the server's name to the tool's in their own ways, or append it. */
+/** Agents put the MCP server's name before the tool's name in different ways, or after it. */
 const [prefix, suffix] = [new RegExp(`^(?:mcp[_-]+)?${serverName}[_-]+`), ` (${serverName} MCP Server)`]
-/** Remembered calls, and characters of their arguments; the oldest are dropped. */
+/** Maximum remembered calls, and characters of their arguments; the oldest are dropped. */
 const [maxArrivals, maxArrivalChars] = [1000, 4 * 1024 * 1024]
 
 interface ToolUse {
@@ -33,9 +33,9 @@ interface ToolUse {
 }
 
 /**
- * Calls that arrived at the server of the space's tools, and are logged under the tools' own names. A call that an agent shows
- * as one of them needs no second log entry. Grants nothing: a model writes names and arguments, so permissions are decided as
- * for any call.
+ * Calls that arrived at the MCP server with the space's tools, which logs them itself. If the agent reports
+ * such a call as a tool call in ACP, that needs no second log entry. An arrival grants nothing: a model
+ * writes names and arguments, so permissions are decided as for any call.
  */
 export class SpaceToolArrivals {
   #waiting: (ToolUse & { readonly chars: number })[] = []
@@ -48,7 +48,7 @@ export class SpaceToolArrivals {
     while (this.#waiting.length > maxArrivals || this.#chars > maxArrivalChars) this.#remove(0)
   }
 
-  /** Whether a call with the shown name and arguments has arrived. Each is used once. */
+  /** Whether a call with the same name and arguments arrived. Each arrival matches once. */
   take(call: AgentCall): boolean {
     const shown = readToolUse(call)
     if (shown === undefined) return false
@@ -69,7 +69,9 @@ export class SpaceToolArrivals {
   }
 }
 
-/** The space tool that a call is shown as. */
+/**
+ * The space tool and arguments that a reported call names; `undefined` if it is not a call of a space tool.
+ */
 export function readToolUse({ name, title, rawInput }: AgentCall): ToolUse | undefined {
   if (isObject(rawInput) && rawInput.server === serverName && typeof rawInput.tool === 'string')
     return { tool: rawInput.tool, arguments: rawInput.arguments ?? {} }
@@ -81,7 +83,7 @@ export function readToolUse({ name, title, rawInput }: AgentCall): ToolUse | und
 }
 
 export interface SpaceToolServer {
-  /** The entry for `session/new`. */
+  /** The MCP server's entry for `session/new`. */
   readonly entry: McpServerEntry
   close(): Promise<void>
 }
@@ -89,18 +91,18 @@ export interface SpaceToolServer {
 interface Served {
   readonly space: SpaceClient
   readonly arrivals: SpaceToolArrivals
-  /** The run for calls; `undefined` = no active prompt. */
+  /** The run that calls belong to; `undefined` if no prompt is active. */
   readonly getRun: () => Reasoning | undefined
-  /** Receives lines for the operator. */
+  /** Receives log lines for the operator. */
   readonly log: (line: string) => void
 }
 
-/** Serves the agent its permitted tools over HTTP on this machine. */
+/** Starts an MCP server on localhost that offers the agent its permitted tools. */
 export async function serveSpaceTools(served: Served): Promise<SpaceToolServer> {
   const token = randomBytes(24).toString('base64url')
   const faults = new FaultLog(served.log, 'agent')
   const answer = async ({ request, body }: Post): Promise<Response> => {
-    // Stateless, because the server never sends unsolicited messages.
+    // Stateless: the server never sends unsolicited messages.
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
     const server = createToolServer(served)
     await server.connect(transport)

@@ -1,16 +1,22 @@
 import { getErrorMessage } from '@meup/protocol'
 import type { AgentPrompt } from './prompt.js'
 
-/** Milliseconds after a cancel for tools to end, and for the agent to answer, before both are killed. */
+/**
+ * Milliseconds after a cancel until the agent is killed: if a tool still runs, and if the agent has not
+ * answered.
+ */
 const [toolGraceMs, answerGraceMs] = [2000, 10_000]
 
 interface Parts {
-  /** Kills the agent with all its processes. */
+  /** Kills the agent with its child processes. */
   restart(why: string): Promise<void>
   readonly log: (line: string) => void
 }
 
-/** Cancels an agent's prompt when its turn is aborted, or `stop` is called, and kills what does not stop. */
+/**
+ * Cancels an agent's prompt when its turn is aborted or `stop` is called; kills an agent that does not stop
+ * in time.
+ */
 export class Stopper {
   readonly #signal: AbortSignal
   readonly #parts: Parts
@@ -28,7 +34,7 @@ export class Stopper {
     else signal.addEventListener('abort', this.#onAbort)
   }
 
-  /** Call when the prompt has begun, with the function that cancels it. */
+  /** Must be called when the prompt has begun. `cancel`: sends the cancel to the agent. */
   follow(prompt: AgentPrompt, cancel: () => Promise<void>): void {
     this.#prompt = prompt
     this.#cancel = cancel
@@ -46,7 +52,7 @@ export class Stopper {
     this.#answer = setTimeout(() => this.#kill('it did not answer a cancel'), answerGraceMs)
   }
 
-  /** Call when the agent has answered. A command may still run. */
+  /** Must be called when the agent has answered. A command may still run then. */
   close(): void {
     this.#signal.removeEventListener('abort', this.#onAbort)
     clearTimeout(this.#answer)

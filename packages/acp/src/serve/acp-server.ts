@@ -35,31 +35,34 @@ import {
 } from './sessions.js'
 import { ToolKinds } from './tool-calls.js'
 
-/** A participant that represents an ACP client. */
+/** The space and the participant that an ACP server acts for. */
 export interface EditorSpace {
-  /** Its client; closed when serving ends. */
+  /** The participant's client; closed when the server ends. */
   readonly space: SpaceClient
-  /** Reads the space for the same participant. */
+  /** Reads the log as the same participant. */
   readonly http: SessionHistory
-  /** The agent of new sessions; default: the first agent of the space, present ones first. */
+  /**
+   * The agent that new sessions ask; default: the first present agent of the space, otherwise its first
+   * agent.
+   */
   readonly to?: string
-  /** Receives non-fatal errors, one line each. */
+  /** Receives non-fatal errors as log lines. */
   readonly log?: (line: string) => void
 }
 
-/** A conversation of the client. */
+/** An ACP session of the client. */
 interface Session {
   readonly id: string
-  /** The agent that it asks. */
+  /** The id of the agent that the session asks. */
   agent: string
-  /** Cancels the prompt in progress. */
+  /** Aborts the active prompt. */
   prompt?: AbortController | undefined
 }
 
-/** Kinds of participants that are only asked by name. */
+/** Kinds of participants that are not asked by default. */
 const unasked: ReadonlySet<string> = new Set(['human', 'mcp'])
 
-/** One connection of a client of ACP. */
+/** The connection of an ACP client, such as an editor. */
 export class AcpServer {
   readonly #served: EditorSpace
   readonly #kinds: ToolKinds
@@ -86,11 +89,11 @@ export class AcpServer {
     return this.#connection.closed
   }
 
-  /** Cancels and answers pending requests, and disconnects. */
+  /** Cancels and answers active prompts, then disconnects. */
   async close(): Promise<void> {
     for (const { prompt } of this.#sessions.values()) prompt?.abort('the client has gone')
     await Promise.allSettled(this.#prompts)
-    // The answers are written in later steps.
+    // Responses are written in a later task.
     await new Promise((resolve) => setImmediate(resolve))
     this.#connection.close()
   }
@@ -202,7 +205,7 @@ export class AcpServer {
     }
   }
 
-  /** The agents of the space as modes of a session. `wanted`: the selected one, if it exists. */
+  /** Lists the agents of the space as session modes. `wanted`: selected if it exists. */
   async #readModes(wanted?: string): Promise<SessionModeState> {
     const { space, to } = this.#served
     const { participants } = await space.subscribe({}) // Updates the list of participants.
@@ -233,7 +236,7 @@ export class AcpServer {
 
   #notify(sessionId: string, update: SessionUpdate): void {
     const { client } = this.#connection
-    // The client may be gone.
+    // The client may have disconnected.
     client.notify(methods.client.session.update, { sessionId, update }).catch(() => {})
   }
 }
@@ -241,7 +244,7 @@ export class AcpServer {
 const inProgress = (): RequestError =>
   RequestError.invalidRequest(undefined, 'a prompt of this session is in progress')
 
-/** Wraps a handler, so that clients get the reasons of its errors. */
+/** Wraps a handler, so that its errors reach the client with their message. */
 const answer =
   <Params, Response>(handle: (context: AgentRequestContext<Params>) => Promise<Response>) =>
   async (context: AgentRequestContext<Params>): Promise<Response> => {

@@ -3,7 +3,7 @@ import { defaultGuard, guarded, isObject, printable } from '@meup/folds'
 import { omitUndefined } from '@meup/protocol'
 import { nameOf, quoteFile } from '../content-blocks.js'
 
-/** A prompt as one text, followed by embedded files; other files are named by their links. */
+/** Converts a prompt to one text, followed by the embedded files; linked files appear only as links. */
 export function readPrompt(blocks: readonly ContentBlock[]): string {
   const said = blocks.map(describeBlock).join(' ').trim()
   return [said, ...blocks.flatMap(quoteResource)].join('\n\n')
@@ -23,14 +23,14 @@ function quoteResource(block: ContentBlock): string[] {
 
 export type Chunk = 'user_message_chunk' | 'agent_message_chunk' | 'agent_thought_chunk'
 
-/** A text of a participant, without characters that could disguise it. */
+/** Creates a session update with a text, without invisible characters that could disguise it. */
 export const chunk = (sessionUpdate: Chunk, text: string, messageId?: string): SessionUpdate => ({
   sessionUpdate,
   content: { type: 'text', text: printable(text) },
   ...omitUndefined({ messageId }),
 })
 
-/** Clients join consecutive thought chunks. */
+/** Clients join consecutive thought chunks, so each one ends with an empty line. */
 export const thoughtChunk = (text: string): SessionUpdate => chunk('agent_thought_chunk', `${text}\n\n`)
 
 export const textContent = (text: string): ToolCallContent => ({
@@ -38,7 +38,7 @@ export const textContent = (text: string): ToolCallContent => ({
   content: { type: 'text', text: printable(text) },
 })
 
-/** The file changes in arguments or in a result: `{ diffs: [{ path, oldText, newText }] }`. */
+/** Reads file changes in the arguments or the result of a call: `{ diffs: [{ path, oldText, newText }] }`. */
 export function readFileDiffs(value: unknown): ToolCallContent[] {
   const diffs = isObject(value) && Array.isArray(value.diffs) ? value.diffs.filter(isObject) : []
   const mask = (text: string): string => guarded(text, defaultGuard)
@@ -49,7 +49,7 @@ export function readFileDiffs(value: unknown): ToolCallContent[] {
   })
 }
 
-/** The plan in a thought's `metadata.plan: [{ content, status }]`. */
+/** Reads the plan of a thought: `metadata.plan: [{ content, status }]`. */
 export function readPlan({ metadata }: Readonly<Record<string, unknown>>): PlanEntry[] | undefined {
   if (!isObject(metadata) || !Array.isArray(metadata.plan)) return undefined
   return metadata.plan.filter(isObject).map(({ content, status }) => ({

@@ -13,10 +13,10 @@ import { textContent, thoughtChunk } from './content.js'
 import { describeProblem } from './errors.js'
 import { describePermission, describeProposedCall, formatDecision } from './tool-calls.js'
 
-/** The result is for the proposer, and may take any time. */
+/** No timeout: only the proposer needs the result of an approved call. */
 const unhurried = { timeoutMs: Number.POSITIVE_INFINITY }
 
-/** Cancels a question because its proposal has changed. */
+/** Abort reason: the proposal has changed, so the user is asked again. */
 const askAgain = Symbol('ask again')
 
 interface PermissionsParts {
@@ -27,14 +27,16 @@ interface PermissionsParts {
 }
 
 /**
- * Asks the client's user about proposals, and applies the decision. The first decision counts, wherever it was made: a question
- * that is decided elsewhere is cancelled, and a late answer has no effect.
+ * Asks the client's user about proposals, and sends the decision. The first decision counts, whichever
+ * participant makes it: afterwards the request to the user is cancelled, and a late answer has no effect.
  */
 export class Permissions {
   readonly #parts: PermissionsParts
-  /** Proposals that the client is being asked about. */
+  /** Pending permission requests, by proposal id. */
   readonly #asked = new Map<string, AbortController>()
-  /** Proposals whose end has to be shown, with the session: those that no active turn shows. */
+  /**
+   * Sessions by proposal id, for proposals that no active turn shows: the session must show their decision.
+   */
   readonly #followed = new Map<string, string>()
 
   constructor(parts: PermissionsParts) {
@@ -44,7 +46,10 @@ export class Permissions {
       .on('programEnded', ({ id }) => this.#asked.get(id)?.abort(askAgain))
   }
 
-  /** Shows and asks about every open proposal for this participant without a pending question, until aborted. */
+  /**
+   * Shows every open proposal that this participant may approve, and asks about it, unless it is already
+   * asked about. `signal` cancels the requests.
+   */
   askAll(session: string, signal: AbortSignal): void {
     const { space, notify } = this.#parts
     for (const proposal of space.proposals.list()) {
@@ -57,8 +62,8 @@ export class Permissions {
   }
 
   /**
-   * Asks about one proposal, if this participant may decide it, until it is decided or aborted. Asks again when the program of
-   * its proposer ends, so that the user knows that before deciding.
+   * Asks about a proposal if this participant may approve it; decision or `signal` ends the request. If the
+   * proposer's program ends, asks again, so that the user learns that before deciding.
    */
   ask(session: string, id: string, signal: AbortSignal): void {
     const { proposals } = this.#parts.space
@@ -68,7 +73,7 @@ export class Permissions {
     this.#asked.set(id, settled)
     this.#decide(session, proposal, AbortSignal.any([settled.signal, signal]))
       .catch((error: unknown) => {
-        // Another participant decided first, which is shown.
+        // Another participant decided first; the client already shows that.
         if (error instanceof ProtocolError && proposals.get(id) === undefined) return
         this.#parts.log(`${id} was not decided by the user: ${describeProblem(error)}`)
       })
@@ -78,7 +83,7 @@ export class Permissions {
       })
   }
 
-  /** Shows the end of the proposal in this session. */
+  /** Shows the decision about the proposal in this session later. */
   follow(session: string, id: string): void {
     if (this.#parts.space.proposals.get(id) !== undefined) this.#followed.set(id, session)
   }
@@ -110,7 +115,7 @@ export class Permissions {
     }
   }
 
-  /** A proposal that is not shown completely can only be rejected. */
+  /** The options for the user. A proposal that is too long to show can only be rejected. */
   #options(proposal: OpenProposal, isWhole: boolean): PermissionOption[] {
     const { id, from } = proposal
     const { proposals } = this.#parts.space
@@ -133,7 +138,7 @@ export class Permissions {
   }
 }
 
-/** Names the exact grant. */
+/** The name of the option `allow_always`: describes the capability to be granted. */
 function nameAlways(from: string, capability: Capability): string {
   const payload = isObject(capability) && 'payload' in capability ? capability.payload : undefined
   const params = isObject(payload) && isObject(payload.params) ? payload.params : {}

@@ -15,20 +15,24 @@ interface PromptParts {
 }
 
 interface Prompt {
-  /** Session of the client. */
+  /** The client's session id. */
   readonly session: string
-  /** Id of the chat. */
+  /** The id of the chat that asks the agent. */
   readonly id: string
   readonly agent: string
   readonly text: string
 }
 
-/** Milliseconds for an agent that gave up to explain, and for logging a retraction. */
+/**
+ * Milliseconds to wait for an agent's explanation after it gave up; milliseconds to wait until a retraction
+ * is sent.
+ */
 const [graceMs, takeBackMs] = [2000, 1000]
 
 /**
- * Asks an agent, and shows its turn until it has answered. On abort, retracts the question. Continues over a restart of the
- * gateway. Rejects if the question is refused, the client is closed, or the log was replaced.
+ * Asks an agent, and sends its turn to the client until it has answered. An abort retracts the question.
+ * Survives a restart of the gateway. Rejects if the question is rejected, the client is closed, or the log
+ * was replaced.
  */
 export async function runPrompt(
   parts: PromptParts,
@@ -86,7 +90,7 @@ export async function runPrompt(
   }
 }
 
-/** Waits until the agent is present, because it only gets messages while connected. */
+/** Waits until the agent is present: agents do not receive messages that were sent while they were away. */
 async function whenHere({ space, notify }: PromptParts, agent: string, signal: AbortSignal): Promise<void> {
   if (!space.participants.some(({ id, status }) => id === agent && status === 'away')) return
   notify(thoughtChunk(`waiting for ${agent} to join`))
@@ -97,6 +101,6 @@ async function takeBack(space: SpaceClient, { id, agent }: Prompt): Promise<void
   const payload = { reason: 'the asker has cancelled it' }
   const draft = { kind: Kind.chatCancel, to: [agent], correlationId: id, payload }
   if (!space.can(draft)) return
-  // An unreachable gateway gets it later.
+  // If the gateway is unreachable, the client sends the retraction after reconnecting.
   await Promise.race([space.send(draft).catch(() => {}), delay(takeBackMs, undefined, { ref: false })])
 }

@@ -4,13 +4,16 @@ import { stringifyExact } from '@meup/protocol'
 import { AcpServer, type EditorSpace } from './acp-server.js'
 
 export interface EditorServing {
-  /** Resolves when the client has disconnected, or the space was closed by an error, with that error. */
+  /**
+   * Resolves when the client has disconnected, or the space was closed; with the error if that closed the
+   * space.
+   */
   readonly ended: Promise<Error | undefined>
-  /** Retracts open questions, and closes the client. */
+  /** Retracts open questions, and disconnects the client. */
   close(): Promise<void>
 }
 
-/** Serves the agents of a space over ACP; default: on stdin and stdout. */
+/** Serves the agents of a space to an ACP client; default stream: stdin and stdout. */
 export function serveAcp(served: EditorSpace, stream: Stream = openStdio()): EditorServing {
   const { space } = served
   const server = new AcpServer(served, stream)
@@ -23,7 +26,7 @@ export function serveAcp(served: EditorSpace, stream: Stream = openStdio()): Edi
   }
 }
 
-/** ACP over pipes with exact numbers, because users read them before they approve. */
+/** An ACP stream over pipes that keeps numbers exact, because users read arguments before they approve. */
 export function openStdio(stdin: Readable = process.stdin, stdout: Writable = process.stdout): Stream {
   const { readable } = ndJsonStream(new WritableStream(), Readable.toWeb(stdin) as ReadableStream<Uint8Array>)
   const writable = new WritableStream<AnyMessage>({

@@ -8,15 +8,16 @@ import { chunk } from './content.js'
 import type { ToolKinds } from './tool-calls.js'
 import { TurnUpdates } from './turn-updates.js'
 
-/** Replayed turns of a session, and envelopes read per turn. */
+/** Maximum replayed turns of a session, and envelopes read for a turn. */
 const [maxTurns, maxTurnEnvelopes] = [50, 10_000]
-/** Chats that are searched for sessions. */
+/** Maximum chats that are searched for sessions. */
 const maxChatsSearched = 1000
 const maxTitleChars = 80
 
 /**
- * A session exists only in the log: its id contains the seq after which it began, and the ids of its chats begin with the
- * session id. The session's agent is the addressee of its last chat.
+ * Creates a session id. Sessions are not stored but derived from the log: the id contains the seq after which
+ * the session began, the ids of its chats begin with the session id, and its agent is the addressee of its
+ * last chat.
  */
 export const createSessionId = (head: number): string => `acp-${head}-${randomBytes(6).toString('hex')}`
 
@@ -24,7 +25,7 @@ export const createChatId = (session: string): string => `${session}-${randomByt
 
 const pattern = /^acp-(\d{1,16})-[0-9a-f]{12}(?=-|$)/
 
-/** The seq after which a session began; `undefined` = not a session id. */
+/** The seq after which a session began; `undefined` if the id is not a session id. */
 export function getSessionStart(id: string): number | undefined {
   const [session, start] = pattern.exec(id) ?? []
   return session === id ? Number(start) : undefined
@@ -49,7 +50,7 @@ export async function readChats(
   return chats
 }
 
-/** The session updates for these chats and their turns. */
+/** Replays the chats and their turns as session updates. */
 export async function* replaySession(
   history: SessionHistory,
   kinds: ToolKinds,
@@ -60,7 +61,7 @@ export async function* replaySession(
     const turn = new TurnUpdates(question, kinds)
     yield chunk('user_message_chunk', getMessage({ ...payload }), id)
     let left = maxTurnEnvelopes
-    // A session's prompt ends before the next one begins.
+    // A prompt of a session ends before the next one begins, so the next chat limits the search.
     for await (const envelope of history.readLog({ after: seq - 1, before: chats[index + 1]?.seq })) {
       yield* turn.apply(envelope)
       const { end } = turn
@@ -70,7 +71,10 @@ export async function* replaySession(
   }
 }
 
-/** The latest sessions of a participant, by its chats. A space has no folders, so they belong to any requested folder. */
+/**
+ * Lists a participant's latest sessions, found by its chats. Sessions have no folder, so they match any
+ * `cwd`.
+ */
 export async function listSessions(
   history: SessionHistory,
   asker: string,

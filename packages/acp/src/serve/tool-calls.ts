@@ -17,22 +17,22 @@ import {
 } from '@meup/folds'
 import { readFileDiffs, textContent } from './content.js'
 
-/** A call, or a proposal of one. */
+/** A call or proposal to show. */
 interface CallFields {
   readonly id: string
-  /** The proposer; absent = an actual call. */
+  /** The participant that proposes the call; absent for an actual call. */
   readonly proposer?: string
   readonly to?: readonly string[] | undefined
-  /** Masked. */
+  /** The name with secrets masked. */
   readonly tool: string
   readonly rationale?: string | null | undefined
-  /** As logged. */
+  /** The parameters as logged, without masking. */
   readonly parameters: unknown
 }
 
 type ShownCall = Pick<ToolCall, 'toolCallId' | 'title' | 'rawInput'> & { readonly content: ToolCallContent[] }
 
-/** A call for display: masked arguments as in other views, and complete file changes. */
+/** Renders a call for the client: arguments with masked secrets, and complete file changes. */
 export function describeCall({ id, proposer, to, tool, rationale, parameters }: CallFields): ShownCall {
   const { value } = redact(parameters, defaultGuard)
   const asks = proposer === undefined ? 'Why' : `${proposer} asks`
@@ -42,7 +42,8 @@ export function describeCall({ id, proposer, to, tool, rationale, parameters }: 
     title: onOneLine([...(to === undefined ? [] : [to.join(',')]), tool].join('/')),
     rawInput: value,
     content: [
-      // Editors render Markdown. A further line must not pass for one of ours.
+      // Editors render Markdown: escapes it, and quotes further lines, so that they cannot imitate lines of
+      // this program.
       ...(why === '' ? [] : [textContent(`${asks}: ${keepOffMargin(inertMarkdown(printable(why)), '> ')}`)]),
       ...readFileDiffs(parameters),
     ],
@@ -59,10 +60,13 @@ export const describeProposedCall = ({ id, from, to, rationale, ...payload }: Op
     parameters: getParameters(payload),
   })
 
-/** Characters of an exact text that a client displays at once. */
+/** Maximum characters of an exact text that a client displays without scrolling. */
 const maxExactChars = 16_000
 
-/** A proposal for a client whose user decides: the complete, unmasked call; `isWhole`: it may be approved. */
+/**
+ * Renders a proposal for a decision by the user: the call in full, without masking. `isWhole`: the text is
+ * complete, so the user may approve.
+ */
 export function describePermission(proposal: OpenProposal): { toolCall: ShownCall; isWhole: boolean } {
   const { content, ...call } = describeProposedCall(proposal)
   const { text, isWhole } = exactText(proposal, maxExactChars)
@@ -83,7 +87,7 @@ export function describePermission(proposal: OpenProposal): { toolCall: ShownCal
   }
 }
 
-/** The outcome of a call or proposal as text, with the name of the decider. */
+/** Formats the outcome of a call or proposal, with the name of the decider. */
 export function formatDecision(decision: CallDecision): string {
   const { state } = decision
   if (state === 'approved') return `approved by ${decision.by}`
@@ -97,15 +101,15 @@ export function formatDecision(decision: CallDecision): string {
 
 const kinds: readonly ToolKind[] = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch']
 
-/** The kind that a coding agent gave a call of its own tool. */
+/** The ACP kind of a coding agent's own tool, in `_meta.kind`. */
 export function readKind({ params }: Readonly<Record<string, unknown>>): ToolKind | undefined {
   const meta = isObject(params) && isObject(params._meta) ? params._meta : {}
   return kinds.find((kind) => kind === meta.kind)
 }
 
 /**
- * Kinds of tools by their annotations. A participant's tools are requested at the first call of one; until it has answered,
- * kinds are unknown.
+ * Derives the ACP kinds of tools from their annotations. Requests a participant's tools at the first call of
+ * one; until the response the kind is `other`.
  */
 export class ToolKinds {
   readonly #space: SpaceClient
@@ -127,7 +131,7 @@ export class ToolKinds {
     const keep = (tools: Awaited<ReturnType<SpaceClient['tools']>>): void => {
       this.#known.set(participant, new Map(tools.map(({ name, annotations }) => [name, toKind(annotations)])))
     }
-    this.#space.tools([participant]).then(keep, () => {}) // Kinds only determine icons.
+    this.#space.tools([participant]).then(keep, () => {}) // Without a response the kinds stay `other`, which only affects icons.
   }
 }
 

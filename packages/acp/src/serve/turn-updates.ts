@@ -18,19 +18,19 @@ import { correlations, Kind } from '@meup/protocol'
 import { chunk, readFileDiffs, readPlan, textContent, thoughtChunk } from './content.js'
 import { describeCall, formatDecision, readKind, type ToolKinds } from './tool-calls.js'
 
-/** Characters of a tool result. */
+/** Maximum characters of a tool result. */
 const maxResultChars = 65_536
 
-/** One turn of an agent as ACP session updates, live or from the log: apply the readable envelopes. */
+/** Converts one turn of an agent to ACP session updates. Its envelopes may be live or from the log. */
 export class TurnUpdates {
   readonly #question: AskedQuestion & { readonly agent: string }
   readonly #turn: TurnStream
   readonly #kinds: ToolKinds
-  /** Shown contents of calls, by id. */
+  /** Content of each shown call, by id. */
   readonly #contents = new Map<string, ToolCallContent[]>()
-  /** Kinds of calls that state them. */
+  /** Kinds that calls state themselves, by id. */
   readonly #ownKinds = new Map<string, ToolKind>()
-  /** Number of messages of the answer. */
+  /** Number of the answer's latest message. */
   #messages = 0
 
   constructor(question: AskedQuestion & { readonly agent: string }, kinds: ToolKinds) {
@@ -39,12 +39,12 @@ export class TurnUpdates {
     this.#kinds = kinds
   }
 
-  /** `undefined` until it ends. */
+  /** The end of the turn; `undefined` while the turn is active. */
   get end(): TurnEnd | undefined {
     return this.#turn.end
   }
 
-  /** Undecided proposals of the turn. */
+  /** Ids of the turn's undecided proposals. */
   get proposals(): string[] {
     return this.#turn.open.filter(({ isWaiting }) => isWaiting).map(({ id }) => id)
   }
@@ -54,7 +54,10 @@ export class TurnUpdates {
     return this.#turn.apply(envelope).flatMap((event) => this.#show(event))
   }
 
-  /** The last updates when no more of the turn is read. Undecided proposals stay open. */
+  /**
+   * The final updates, when no further envelopes are applied: calls without a result fail; undecided
+   * proposals stay open.
+   */
   close(): SessionUpdate[] {
     const { open, end } = this.#turn
     const givenUp = end?.givenUp ?? null
@@ -89,7 +92,7 @@ export class TurnUpdates {
     }
   }
 
-  /** A status such as `queued`. */
+  /** Shows an agent's acknowledgement, such as `queued`. */
   #onAcknowledge(envelope: AnyEnvelope): SessionUpdate[] {
     const { id, agent } = this.#question
     const { status } = envelope.payload as { readonly status?: unknown }
@@ -97,9 +100,9 @@ export class TurnUpdates {
     return isOurs && typeof status === 'string' ? [thoughtChunk(`${agent}: ${status}`)] : []
   }
 
-  /** Includes thoughts of others in the turn's runs, with their names. */
+  /** Shows a thought; thoughts of other participants in the turn's runs have their names. */
   #think({ agent, envelope: { from, payload }, text }: ThoughtEvent): SessionUpdate[] {
-    // Editors have one plan: plans of others are shown as thoughts.
+    // Editors show one plan, so only the asked agent's plan is a plan; others become thoughts.
     const plan = from === agent ? readPlan(payload) : undefined
     if (plan !== undefined) return [{ sessionUpdate: 'plan', entries: plan }]
     return text === '' ? [] : [thoughtChunk(from === agent ? text : `${from}: ${text}`)]
@@ -126,13 +129,13 @@ export class TurnUpdates {
     const { payload } = event.envelope
     const { structuredContent, ...result } = isObject(payload.result) ? payload.result : {}
     const diffs = readFileDiffs(structuredContent)
-    // Changes are shown as diffs instead of JSON.
+    // The diffs replace the JSON of the changes.
     const { outcome, text } = readResult(diffs.length > 0 ? { ...payload, result } : payload, defaultGuard)
     const status = outcome === 'error' ? 'failed' : 'completed'
     return this.#update(event, status, cut(text, maxResultChars), diffs)
   }
 
-  /** An update replaces the previous content. */
+  /** In ACP, an update's content replaces the previous content. */
   #update(
     call: TurnCall,
     status: ToolCallStatus,
@@ -152,11 +155,14 @@ export class TurnUpdates {
     return this.#ownKinds.get(id) ?? known
   }
 
-  /** In ACP, text before a tool call is a separate message, and so is text that the answer does not continue. */
+  /**
+   * Shows text of the answer. In ACP, text before a tool call is a separate message, and so is text that does
+   * not continue the previous one.
+   */
   #say({ message, isNew, text }: Pick<AnswerEvent, 'message' | 'isNew' | 'text'>): SessionUpdate[] {
     if (text === '') return []
     this.#messages = message
-    // Clients without message ids join them.
+    // Clients that ignore message ids join the messages.
     const gap = isNew && message > 1 ? '\n\n' : ''
     return [chunk('agent_message_chunk', `${gap}${text}`, `${this.#question.id}-${message}`)]
   }
