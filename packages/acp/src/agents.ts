@@ -22,7 +22,7 @@ export interface KnownAgent {
   readonly asksLate?: true
   /** The names of the agent's usual tools in the space. */
   readonly tools: readonly string[]
-  /** The agent's limitations, for documentation and listings. */
+  /** The agent's limitations, for the table of agents in the docs. */
   readonly limits: string
   /** Derives a tool's name from a call; needed if the agent does not send `name`. */
   toolName?(call: AgentCallFields): string | undefined

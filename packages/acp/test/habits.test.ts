@@ -13,7 +13,7 @@ const picture = { type: 'image', mimeType: 'image/png', data: 'aGVsbG8=' }
 const link = { type: 'resource_link', uri: 'https://example.com/a (1)', name: 'page' }
 const file = { type: 'resource', resource: { uri: 'file:///notes.txt', text: 'one' } }
 
-/** The content of the only result. */
+/** The logged content of a call that the agent reports with this content. */
 async function getContent(...content: unknown[]): Promise<unknown> {
   const { ask, log } = await startCoder(own)
   const parts = content.map((each) => ({ type: 'content', content: each }))
@@ -234,7 +234,7 @@ const shown: Record<keyof typeof agentHabits, () => Promise<void>> = {
   },
   async 'a lost session'() {
     for (const how of ['refusal', 'Session not found', 'unknown session: s1']) await loseSession(how)
-    // A refusal in a session that works is an answer.
+    // A refusal in a known session is a normal answer.
     const { ask, notes } = await startCoder()
     await ask(['exit', 1])
     expect(await ask(['text', 'So far.'], ['stop', 'refusal'])).toContain('refused')

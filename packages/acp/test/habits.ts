@@ -1,4 +1,7 @@
-/** Habits of agents that the schema of ACP leaves open, or that differ from it, and their effects here. */
+/**
+ * Behaviours of agents that ACP's schema does not define or that differ from it, and their effects in a
+ * space.
+ */
 export const agentHabits = {
   'text behind the end': {
     sends: 'the end of its text after the answer of `session/prompt`',

@@ -3,7 +3,7 @@ import type { McpResponsePayload } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { Approvals } from '../src/approvals.js'
 
-/** The logged answer to a call of an agent's own tool with this result. */
+/** The logged response to a call of an agent's own tool with this result. */
 async function logged(result: McpResponsePayload): Promise<object> {
   const space = await createTestSpace({ participants: { ana: ['*'], coder: ['*'] } })
   onTestFinished(() => space.close())

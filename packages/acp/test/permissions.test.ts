@@ -8,7 +8,7 @@ const clock = { tool: 'tool/clock' } as const
 const own = { tool: 'coder/*' } as const
 const rejected = { asked: 'c1', outcome: { outcome: 'selected', optionId: 'no' } }
 
-/** A space whose participant `tool` has a clock, which the agent may read and knows about. */
+/** A space with an agent that may call the tool `clock` of participant `tool`, and has listed its tools. */
 async function startWithClock(capabilities = [...usual, clock]): Promise<Coder> {
   const coder = await startCoder({
     capabilities,
@@ -20,7 +20,7 @@ async function startWithClock(capabilities = [...usual, clock]): Promise<Coder> 
   return coder
 }
 
-/** A program that asks for a permission as an agent does, and acts once it is allowed. */
+/** The steps of an agent that asks for permission, and writes a file if it is allowed. */
 const askedThenDone = (fields: object, path: string) =>
   [
     ['call', { toolCallId: 'c1', status: 'pending', ...fields }],
@@ -79,7 +79,7 @@ describe('a permission is decided by the space, whatever the call says of itself
       ['ask', { toolCallId: 'c1', title: 'space_tool__clock', rawInput: {} }],
       ['space', 'tools/call', { name: 'tool__clock', arguments: {} }],
       ['progress', { toolCallId: 'c1', status: 'completed' }],
-      // The call that has come shows no other one.
+      // The arrival of the first call must not match a second one.
       ['call', { toolCallId: 'c2', title: 'space_tool__clock', status: 'in_progress' }],
       ['progress', { toolCallId: 'c2', status: 'completed' }],
     )
@@ -175,7 +175,7 @@ describe('several ways to allow a call once are a choice', () => {
   const mayAsk = { kind: Kind.mcpRequest, payload: { method: 'elicitation/create' } } as const
 
   const usable = { capabilities: [...usual, own] }
-  /** The proposals of this question, by their choices. */
+  /** Waits for the proposals of `question`, one for each choice. */
   const proposed = async ({ seen }: Coder, ...choices: string[]) =>
     Promise.all(
       choices.map((choice) =>
@@ -390,7 +390,7 @@ describe('a session that nobody opened', () => {
     ]
     await ana.chat('[["work",20000]]', { to: ['coder'] })
     await seen(Kind.reasoningStart)
-    // The session of the space is the first one.
+    // Asks in the shared session, while the private one is busy.
     const { text } = await ana.ask(JSON.stringify(steps))
     expect(text).toBe('Done.')
     const run = log.find(({ kind, to }) => kind === Kind.reasoningStart && to === undefined)

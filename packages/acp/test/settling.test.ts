@@ -4,7 +4,7 @@ import { Settling } from '../src/settling.js'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** Settles, with an update at each of these times; returns when that was over, in milliseconds. */
+/** Waits with an update at each of these times; resolves with the milliseconds until `wait` resolved. */
 async function settle(
   state: { isEmpty?: boolean; hasOpenCalls?: boolean },
   updates: readonly (readonly [ms: number, change?: () => void])[] = [],

@@ -121,7 +121,7 @@ describe('what coding agents do', () => {
 
   test('a change of 4 MiB cannot be decided: it is rejected, and everybody reads why', async () => {
     const { ask, notes, seen } = await startCoder({ capabilities: [...usual, touch] })
-    // The question itself is small: the agent makes the change.
+    // The permission request is small; the scripted agent makes its arguments 4 MiB large.
     await ask(
       ['ask', { ...shell('c1', 'x'), rawInput: { text: 'y'.repeat(240_000) } }],
       ['text', 'Then not.'],
@@ -269,7 +269,7 @@ describe('sessions', () => {
     await running.join(coder, 'other')
     const first = await running.space.join('other')
     expect((await first.ask('Shall we begin?', { to: ['coder'] })).text).toBe('And then?')
-    // Messages after the answer are answered after it: there are none until then.
+    // `other` handles messages in order: a reply to the coder's answer would precede its reply to ana.
     await running.ana.ask('well?', { to: ['other'] })
     const chats = running.log.filter(({ kind, from }) => kind === Kind.chat && from !== 'ana')
     expect(chats.map(({ from, to }) => [from, to])).toEqual([

@@ -131,7 +131,7 @@ test('the late answer of the client changes nothing', async () => {
   await prompted
   answerLate()
   editor.decide = () => choose('reject_once')
-  await prompt('Once more') // It comes after the late answer.
+  await prompt('Once more') // This prompt is sent after the late decision.
   expect([written, ana.proposals.list()]).toEqual([[], []])
 })
 
@@ -259,7 +259,7 @@ test('a proposal is asked about in the prompt that it belongs to alone', async (
   expect(editor.permissions.map((each) => each.sessionId)).toEqual([sessionId])
 })
 
-/** The JSON between the fences. */
+/** Parses the JSON in the code block. */
 const readExact = (content: string): unknown => JSON.parse(content.replace(/^[\s\S]*```json\n|\n```$/g, ''))
 
 test.for([
@@ -319,11 +319,11 @@ test('an editor that cannot ask leaves the decision to others', async () => {
 
 const leftText = 'ben stopped: its program ended; no one waits for the result'
 
-/** A proposal of a program of ben's, which ends when it is closed. */
+/** A proposal by a separate program of ben, whose connection a test can close. */
 async function proposeFromProgram({ space }: Awaited<ReturnType<typeof stage>>) {
   const program = await space.join('ben', { session: 'first' })
   const { id, outcome } = await propose(program, 'note')
-  outcome.catch(() => {}) // No one waits for it.
+  outcome.catch(() => {}) // Closing the program rejects `outcome`.
   return { id, program }
 }
 

@@ -191,7 +191,7 @@ test('thoughts that the agent hides are not shown', async () => {
 })
 
 describe('an answer as it is written', () => {
-  /** Writes parts of an answer by their indexes; a text alone is a thought. */
+  /** Sends deltas as `[index, text]` and thoughts as plain texts, then the answer. */
   const write = async (
     coder: SpaceClient,
     parts: readonly (readonly [number, string] | string)[],
@@ -213,7 +213,7 @@ describe('an answer as it is written', () => {
     const parts: [number, string][] = [
       [0, 'Two'],
       [1, ' coins'],
-      [0, 'Two'], // It is repeated after one was lost.
+      [0, 'Two'], // A sender repeats all deltas after one was lost.
       [1, ' coins,'],
     ]
     await Promise.all([prompt('How much?'), write(coder, parts, 'Two coins, please')])

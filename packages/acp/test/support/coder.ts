@@ -18,7 +18,7 @@ type Step = readonly [string, ...unknown[]]
 
 interface Options extends Partial<CodingAgentOptions> {
   readonly capabilities?: readonly Capability[]
-  /** How the scripted agent behaves apart from its script. */
+  /** Behaviour of the scripted agent that its steps do not describe. */
   readonly behaviour?: object
   readonly participants?: TestSpaceOptions['participants']
   readonly limits?: TestSpaceOptions['limits']
@@ -28,23 +28,23 @@ export interface Coder {
   readonly space: TestSpace
   readonly ana: SpaceClient
   readonly agent: CodingAgent
-  /** The folder that it works in. */
+  /** The agent's working folder. */
   readonly cwd: string
-  /** Lines for the operator. */
+  /** Log lines for the operator. */
   readonly lines: readonly string[]
-  /** All that ana was sent. */
+  /** Every envelope that ana received. */
   readonly log: readonly AnyEnvelope[]
-  /** The agent's notes on its input. */
+  /** The notes that the scripted agent wrote about its input. */
   notes(): Record<string, unknown>[]
-  /** Has the agent do these steps. */
+  /** Asks the agent to execute these steps; resolves with its answer. */
   ask(...steps: Step[]): Promise<string>
-  /** The first envelope of this kind, once it is there. */
+  /** Waits for the first matching envelope. */
   seen(kind: string, holds?: (envelope: AnyEnvelope) => boolean): Promise<AnyEnvelope>
-  /** Joins once more, as another process would; `as`: as another participant. */
+  /** Starts another process of the coder. `as`: joins as another participant. */
   join(more?: Options, as?: string): Promise<CodingAgent>
 }
 
-/** A space with ana, who may do and read anything, and a scripted coding agent. */
+/** A space with ana, who may send and read everything, and a scripted coding agent. */
 export async function startCoder(options: Options = {}): Promise<Coder> {
   const { capabilities = usual, participants = {}, limits } = options
   const space = await createTestSpace({
@@ -99,7 +99,7 @@ export async function startCoder(options: Options = {}): Promise<Coder> {
   }
 }
 
-/** The calls of the coder's own tools, with what they came to. */
+/** The logged calls of the coder's own tools, with their results. */
 export function listCalls(log: readonly AnyEnvelope[]) {
   return log.flatMap((call) => {
     if (call.kind !== Kind.mcpRequest || !call.to?.includes('coder')) return []

@@ -13,7 +13,7 @@ import {
 } from '@agentclientprotocol/sdk'
 import { expect } from 'vitest'
 
-/** The user's reaction to a permission; `signal`: it is no longer requested. */
+/** The user's reaction to a permission request. `signal`: aborted when the request is cancelled. */
 export type Decide = (
   request: RequestPermissionRequest,
   signal: AbortSignal,
@@ -25,7 +25,7 @@ export const choose = (optionId: PermissionOptionKind): RequestPermissionRespons
 
 const undecided = new Promise<never>(() => {})
 
-/** Two streams, each of which reads what is written to the other. */
+/** Two connected streams: each reads the messages written to the other. */
 export function streamPair(): [Stream, Stream] {
   const [there, back] = [
     new TransformStream<AnyMessage, AnyMessage>(),
@@ -37,12 +37,12 @@ export function streamPair(): [Stream, Stream] {
   ]
 }
 
-/** A client of ACP, and what it was sent. */
+/** An ACP client that records all updates and permission requests. */
 export class Editor {
   /** Updates of all sessions. */
   readonly updates: SessionUpdate[] = []
   readonly permissions: RequestPermissionRequest[] = []
-  /** Permissions that were asked and are not any more, by the ids of their calls. */
+  /** Call ids of cancelled permission requests. */
   readonly withdrawn: string[] = []
   decide: Decide = () => undecided
   readonly agent: ClientContext
@@ -99,17 +99,17 @@ export class Editor {
     this.#close()
   }
 
-  /** The first update of this kind that matches; waits for it. */
+  /** Waits for the first update with these fields. */
   async update(expected: Partial<SessionUpdate> | object): Promise<SessionUpdate> {
     return expect.poll(() => this.updates.find((each) => matches(each, expected))).toBeDefined() as never
   }
 
-  /** Shown updates, one line each. */
+  /** All updates, one line each. */
   get shown(): string[] {
     return this.updates.map(inShort)
   }
 
-  /** The agent's text. */
+  /** The text of all answers. */
   get said(): string {
     return this.updates
       .flatMap((each) => (each.sessionUpdate === 'agent_message_chunk' ? textOf(each) : []))

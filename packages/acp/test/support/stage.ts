@@ -8,7 +8,7 @@ import { Type } from '@sinclair/typebox'
 import { onTestFinished } from 'vitest'
 import { Editor, streamPair } from './editor.js'
 
-/** May read files, and propose everything else. */
+/** Capabilities of an agent that may read files, and must propose other calls. */
 export const careful: Capability[] = [
   'chat',
   'reasoning.*',
@@ -17,7 +17,7 @@ export const careful: Capability[] = [
   'mcp.withdraw',
 ]
 
-/** Tools that can be called, and how often one was that changes something. */
+/** Offers tools for files. Returns the list of written paths. */
 export function offerFiles(files: SpaceClient) {
   const path = Type.Object({ path: Type.String() })
   const written: string[] = []
@@ -31,7 +31,7 @@ export function offerFiles(files: SpaceClient) {
   return written
 }
 
-/** A client of ACP on a connection of a participant. */
+/** An ACP client, served on behalf of a participant. */
 export async function openEditor(space: SpaceClient, { to, http }: { to?: string; http?: HttpClient } = {}) {
   const [ours, theirs] = streamPair()
   const logged: string[] = []
@@ -56,7 +56,10 @@ interface StageOptions extends Partial<TestSpaceOptions> {
   readonly ana?: readonly Capability[]
 }
 
-/** A space in which the user of an editor, ana, asks the agent coder, who uses files; ben may do everything. */
+/**
+ * A space with ana, who uses an editor, the agent coder, which uses the tools of `files`, and ben, who may do
+ * everything.
+ */
 export async function stage({ ana = ['*'], ...options }: StageOptions = {}) {
   const space = await createTestSpace({
     participants: { ana, ben: ['*'], coder: careful, files: ['mcp.*'] },
@@ -68,14 +71,14 @@ export async function stage({ ana = ['*'], ...options }: StageOptions = {}) {
   const written = offerFiles(await space.join('files'))
   const { editor, ...rest } = await openEditor(own, { to: 'coder' })
   const { sessionId } = await editor.begin()
-  /** Answers what the editor asks. */
+  /** Handles the editor's questions as the coder. */
   const answer = (handler: (turn: Turn) => Promise<unknown>): void =>
     void coder.answer(handler, { onError: () => {} })
   const prompt = (text: string) => editor.prompt(sessionId, text)
   return { ...rest, space, ana: own, ben, coder, written, editor, sessionId, answer, prompt }
 }
 
-/** Calls a tool within a run, and answers with what came of it. */
+/** A handler that calls a tool in a run, and replies with its result. */
 export const useTool = (tool: string, args: object, why: string) => async (turn: Turn) => {
   const said = await turn.reason('Let me see', async (run) => {
     const { text } = await run.call(tool, args, { why }).catch((error: Error) => ({ text: error.message }))
@@ -84,13 +87,13 @@ export const useTool = (tool: string, args: object, why: string) => async (turn:
   await turn.reply(said)
 }
 
-/** Resolves with the first envelope of this kind that the participant gets from now on. */
+/** Waits for the next envelope of this kind that the participant receives. */
 export const next = async (space: SpaceClient, kind: Kind) => {
   for await (const envelope of space.envelopes()) if (envelope.kind === kind) return envelope
   throw new Error(`${kind} did not come`)
 }
 
-/** Proposes without a question. */
+/** Proposes a call outside of any turn. */
 export const propose = (agent: SpaceClient, path: string) =>
   agent.propose({
     to: 'files',
