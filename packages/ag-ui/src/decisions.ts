@@ -6,17 +6,18 @@ import type { WorkAccount } from './feed.js'
 import { type EventFrame, encodeEventFrame, type MakeId } from './frames.js'
 import type { ResumedDecision } from './input.js'
 
-/** Characters of an exact text that an interrupt shows at once. */
+/** Maximum characters of a call that an interrupt shows in full. */
 const maxExactChars = 16_000
 
 type Reader = Pick<Caller, 'space' | 'participant'>
 
-/** The deciding participant, and what it may approve. */
+/** The participant that decides, with its rights. */
 type Decider = Reader & Pick<WorkAccount, 'mayApprove'>
 
 /**
- * The text that a client must show before its user may approve a proposal. An interrupt contains it, and an approval is checked
- * against it; proposals never change, so nothing is stored. `undefined` = no such readable proposal.
+ * The exact text that a client must show before its user may approve a proposal. Interrupts contain it, and
+ * approvals are checked against it. Derived from the proposal, which never changes, so it is not stored.
+ * `undefined` if the participant cannot read such a proposal.
  */
 export function readExactText(reader: Reader, id: string): ExactText | undefined {
   const proposal = findProposal(reader, id)
@@ -24,9 +25,9 @@ export function readExactText(reader: Reader, id: string): ExactText | undefined
 }
 
 /**
- * Frames for decisions about proposals, and the seq of the latest proposal. Refuses all of them if one approval is of a
- * proposal that no interrupt shows completely, or that the decider may not make. Skips settled proposals. Makes frames on
- * demand, because together they may be large.
+ * Encodes decisions about proposals as frames; `latest`: the highest seq of these proposals. Refuses all
+ * decisions if the decider may not approve a proposal, or no interrupt shows it completely. Skips settled
+ * proposals. Frames are encoded on demand, because together they may be large.
  */
 export function encodeDecisions(
   makeId: MakeId,
@@ -42,7 +43,7 @@ export function encodeDecisions(
   return { frames: encodeFrames(makeId, answers, decider), latest }
 }
 
-/** The answered proposal. */
+/** Returns the proposal if the decider may decide so. */
 function checkAnswer(
   { proposal: id, isApproved }: ResumedDecision,
   index: number,
@@ -89,14 +90,17 @@ function* encodeFrames(
 const parse = ({ body }: Entry): EnvelopeOf<typeof Kind.mcpProposal> =>
   parseExact(Buffer.from(body).toString()) as EnvelopeOf<typeof Kind.mcpProposal>
 
-/** The proposed call [MEUP-4.17]. */
+/** The call that a proposal contains [MEUP-4.17]. */
 function readCall(proposal: Entry): ProposedCall {
   const { to, context, payload } = parse(proposal)
   const { method, params, uses: usesLeft, expiresAt } = payload
   return { to, context, method, params, usesLeft, expiresAt }
 }
 
-/** The gateway makes the proposed request [MEUP-4.20]; only the proposer gave a reason [MEUP-13.11]. */
+/**
+ * An approval has no payload: the gateway makes the proposed request [MEUP-4.20]; the rationale is the
+ * proposer's [MEUP-13.11].
+ */
 const approval = (id: string, { id: correlationId }: Entry): EventFrame =>
   encodeEventFrame(id, { kind: Kind.mcpRequest, correlationId })
 

@@ -15,10 +15,10 @@ import {
 } from '@meup/protocol'
 import type { AgUiRun } from './run.js'
 
-/** A run with more debt than this is ended [milliseconds]. */
+/** Maximum milliseconds of debt on the rate for work; beyond it a run ends. */
 const maxDebtMs = 5000
 
-/** Writes the events of a run to a server-sent event stream, and closes it with the run. */
+/** Writes the events of a run to a server-sent event stream, and closes the stream when the run ends. */
 export class RunFeed implements Feed {
   readonly #run: AgUiRun
   readonly #events: SseFeed
@@ -26,7 +26,7 @@ export class RunFeed implements Feed {
   readonly #onOver: () => void
   #owesMs = 0
 
-  /** `onOver`: called when the last event was sent. */
+  /** `onOver`: called when the last event was written. */
   constructor(run: AgUiRun, events: SseFeed, account: Pick<WorkAccount, 'settle'>, onOver: () => void) {
     this.#run = run
     this.#events = events
@@ -51,7 +51,7 @@ export class RunFeed implements Feed {
     return this.#events.drained()
   }
 
-  /** Feeds logged messages. Call `pause` after the last one. */
+  /** Handles messages from the log. `pause` must be called after the last one. */
   replay(messages: readonly Message[]): void {
     this.#send(this.#toEvents(messages))
   }
@@ -60,10 +60,10 @@ export class RunFeed implements Feed {
     this.#send(this.#run.pause())
   }
 
-  /** Receives logged messages, or a delta of the answer. */
+  /** Handles live messages, or a delta of the answer. */
   send({ messages }: OutboundBatch): void {
     this.#send([...this.#toEvents(messages), ...this.#run.pause()])
-    // Live messages cannot wait until the work is paid, so the run ends.
+    // Unlike reading the log, a live feed cannot wait until the debt is paid, so the run ends.
     if (this.#owesMs > maxDebtMs) {
       this.fail('rate_limited', 'Over the rate for work: the space is too busy. Send the same message later.')
     }
@@ -81,7 +81,7 @@ export class RunFeed implements Feed {
     this.#send(this.#run.fail(code, message))
   }
 
-  /** Skips welcomes and errors. */
+  /** Converts messages to events; skips messages that are not envelopes, such as welcomes and errors. */
   #toEvents(messages: readonly Message[]): AGUIEvent[] {
     return messages
       .filter(({ seq, name }) => seq !== undefined || name !== undefined)
@@ -108,21 +108,23 @@ export class RunFeed implements Feed {
 export const encodeEvents = (events: readonly AGUIEvent[]): Buffer =>
   Buffer.from(events.map((each) => `data: ${stringifyExact(each)}\n\n`).join(''))
 
-/** Units of work [MEUP-7.6] per envelope that a run folds, and bytes per additional unit. */
+/** Units of work [MEUP-7.6]: for each applied envelope, and one more for this many bytes. */
 const cost = { envelope: 16, bytesPerUnit: 128 }
 
-/** Charges the caller for following a turn, because each run folds all envelopes of the space. */
+/** Charges a client for following a turn, because each run applies all envelopes of the space's turns. */
 export interface WorkAccount {
-  /** Masks a text; withholds it if the envelope has already cost too much. */
+  /** Masks secrets in a text; withholds the text if the envelope's budget for masking is exhausted. */
   readonly guard: Guard
-  /** Whether the client may do, and so approve, what a proposal asks for. */
+  /** Whether the client may make the proposed call, and so may approve it. */
   mayApprove(proposal: Envelope): boolean
   mayReject(proposal: Envelope): boolean
-  /** Charges for a folded envelope of this size. Returns the milliseconds until all debt is paid. */
+  /**
+   * Charges for an applied envelope with this many bytes. Returns the milliseconds until the debt is paid.
+   */
   settle(bytes: number): number
 }
 
-/** The account of the caller. */
+/** Creates the account of the participant that posted the request. */
 export function createWorkAccount({ space, participant, rateLimitKey }: Caller): WorkAccount {
   const newMeter = () => new WorkMeter(space.config.limits.work)
   let meter = newMeter()
@@ -147,24 +149,24 @@ export function createWorkAccount({ space, participant, rateLimitKey }: Caller):
   }
 }
 
-/** Envelopes read before their cost is settled. */
+/** Maximum envelopes read at once, since their cost is charged afterwards. */
 const maxPageRows = 64
 
 interface TurnPlace {
   readonly visitor: Caller
-  /** Id of the asking chat, and the asked agent. */
+  /** The id of the chat with the question, and the asked agent. */
   readonly question: { readonly id: string; readonly agent: string }
-  /** Seq after which the turn may begin. */
+  /** The turn has no envelope up to this seq. */
   readonly after: number
 }
 
 interface FollowOptions extends TurnPlace {
   readonly grant: ConnectionGrant
-  /** Resolves when the client is gone, or has received everything. */
+  /** Resolves when the client has disconnected, or the run is over. */
   readonly ended: Promise<void>
 }
 
-/** Feeds a turn from the log, then live. */
+/** Feeds the turn from the log, then live envelopes. */
 export async function follow(feed: RunFeed, { grant, ended, ...turn }: FollowOptions): Promise<void> {
   let isGone = false
   let connection: ConnectionHandle | undefined
@@ -187,7 +189,7 @@ export async function follow(feed: RunFeed, { grant, ended, ...turn }: FollowOpt
   if (isGone) connection.closed()
 }
 
-/** Whether a turn is over: answered, cancelled or given up. */
+/** Whether the turn has ended: answered, cancelled or given up. */
 export async function isTurnOver(turn: TurnPlace, { guard, settle }: WorkAccount): Promise<boolean> {
   const { question, visitor } = turn
   const stream = new TurnStream({ ...question, from: visitor.participant }, { guard })
@@ -199,7 +201,10 @@ export async function isTurnOver(turn: TurnPlace, { guard, settle }: WorkAccount
   return stream.end !== undefined
 }
 
-/** Reads the messages of a turn until `onMessage` returns false. Returns the seq up to which it has read. */
+/**
+ * Reads the turn from the log, until `onMessage` returns `false`. Returns the seq up to which it has read;
+ * `undefined` if stopped.
+ */
 async function readTurn(
   { visitor, question, after }: TurnPlace,
   onMessage: (message: Message) => Promise<boolean> | boolean,
@@ -226,7 +231,7 @@ async function readTurn(
     for (const message of messages) {
       isStopped = !(await onMessage(message))
       if (isStopped) return undefined
-      await yieldNow() // Folding may take long.
+      await yieldNow() // Lets other requests run: applying envelopes may take long.
     }
     isAll = next === undefined
     place = next ?? head
@@ -235,10 +240,10 @@ async function readTurn(
 }
 
 const namespaces = new Set(['chat', 'mcp', 'reasoning'])
-/** Further kinds; decisions include refused calls. */
+/** Kinds outside of these namespaces; `system.decision` includes refused calls. */
 const kinds: ReadonlySet<string> = new Set([...proposalKinds, Kind.systemDecision])
 
-/** The envelopes of turns, and the deltas of one answer. */
+/** Selects the envelopes of turns, and the deltas of this question's answer. */
 const selectTurn = ({ id, agent }: TurnPlace['question']): Selection => ({
   key: `turn ${agent} ${id}`,
   includes: ({ kind, from, correlationId }) =>

@@ -2,25 +2,25 @@ import { createHmac } from 'node:crypto'
 import { Kind } from '@meup/protocol'
 import type { UserMessage } from './input.js'
 
-/** An envelope to submit, and its id. */
+/** An encoded envelope to submit, with its id. */
 export interface EventFrame {
   readonly id: string
   readonly bytes: Uint8Array
 }
 
-/** Returns the same id for the same parts. */
+/** Creates an id from parts: the same parts result in the same id. */
 export type MakeId = (...parts: readonly string[]) => string
 
 /**
- * Creates ids that repeat when a participant repeats a request. Derived from its token, which is never logged, so that no one
- * else can use them first.
+ * Creates ids that are the same when a participant repeats a request. They are derived from the participant's
+ * token, which is never logged, so that other participants cannot use an id first.
  */
 export const createIdMaker =
   (token: string): MakeId =>
   (...parts) =>
     `ag-ui-${createHmac('sha256', token).update(JSON.stringify(parts)).digest('base64url')}`
 
-/** A message of a thread with its asker and agent. */
+/** The user message to ask, with its asker, agent and thread. */
 export interface AskingFrame {
   readonly asker: string
   readonly agent: string
@@ -29,8 +29,8 @@ export interface AskingFrame {
 }
 
 /**
- * An equal text of the same message and thread has the same id, so that a repeated request finds its chat. `attempt`: number of
- * times asked, from 1.
+ * The id of the chat for a message: the same text of the same message and thread results in the same id, so
+ * that a repeated request finds its chat. `attempt`: counts how often the message was asked, from 1.
  */
 export const makeQuestionId = (
   makeId: MakeId,

@@ -54,7 +54,7 @@ const eventsParameter: Parameter<ThoughtEvents> = {
   read: ([name, ...more]) => (more.length === 0 ? thoughtEvents.find((each) => each === name) : undefined),
 }
 
-/** The fields of a `RunAgentInput` that a space uses. */
+/** The JSON schema of the `RunAgentInput` fields that a space uses. */
 function describeInput() {
   const message = object(
     { id: textSchema, role: textSchema, content: {}, toolCalls: array(object({ id: textSchema })) },
@@ -93,7 +93,9 @@ function describeInput() {
   }
 }
 
-/** The route for AG-UI frontends: asks an agent of a space and streams its turn. */
+/**
+ * The HTTP routes for AG-UI clients. A run asks an agent of a space, and streams its turn as AG-UI events.
+ */
 export const agUi: RouteModule = {
   schemas: () => ({ run: describeInput() }),
   routes: [
@@ -115,7 +117,7 @@ export const agUi: RouteModule = {
   ],
 }
 
-/** `POST /spaces/{space}/ag-ui`: asks an agent, and streams its turn as an AG-UI run. */
+/** Handles `POST /spaces/{space}/ag-ui`. */
 async function postRun(
   context: Context,
   options: HttpOptions,
@@ -131,13 +133,13 @@ async function postRun(
     return refused(agent, input.settings.agent === undefined ? {} : { path: '/forwardedProps/agent' })
   const { question: message } = input
   if (message === undefined) {
-    // Clients start a run when they open, before their user has written anything.
+    // Clients start a run when they open, before their user has written a message.
     const events = openFeed(context, options)
     events.end(encodeEvents(emptyRunEvents(input)))
     return respondFeed(events, context, options)
   }
   const connectRequest = readConnectRequest(context, options)
-  const makeId = createIdMaker(connectRequest.token ?? '') // Posting requires a token.
+  const makeId = createIdMaker(connectRequest.token ?? '') // `readPost` refuses requests without a token.
   const account = createWorkAccount(visitor)
   const { mayApprove } = account
   const decided = encodeDecisions(makeId, input.answers, { ...visitor, mayApprove })
@@ -194,14 +196,14 @@ async function postRun(
   return respondFeed(events, context, options)
 }
 
-/** Remembered runs and questions. */
+/** Maximum remembered requests, and questions. */
 const maxRemembered = 1000
 
-/** A gateway's memory of the runs in a space. Without it, a repeated request may ask again. */
+/** Remembers the runs of a space in memory. If a run is forgotten, repeating its request may ask again. */
 class RememberedRuns {
-  /** Ids of questions by their requests. */
+  /** Question ids by request. */
   readonly #byRequest = new Bounded<string>(maxRemembered)
-  /** Whether a client has received the end of the turn, by the id of its question. */
+  /** Whether a client has received the end of a turn, by question id. */
   readonly #isShown = new Bounded<boolean>(maxRemembered)
 
   find(request: string): string | undefined {
@@ -217,7 +219,7 @@ class RememberedRuns {
     this.#isShown.set(question, true)
   }
 
-  /** Whether a run broke off, so that its client continues by sending the question again. */
+  /** Whether the run of a question ended before its turn, so that the same message continues it. */
   isBroken(question: string): boolean {
     return this.#isShown.get(question) === false
   }
@@ -232,9 +234,9 @@ function getRuns(space: object): RememberedRuns {
 }
 
 /**
- * The id of the chat of a run: the latest one for this message. A new one if that turn is over, a client has received its end,
- * and has removed everything after the message, which means regenerate. A repeated request with the same `runId` asks nothing
- * again.
+ * Chooses the id of a run's chat: that of the latest chat for this message. A new id means regenerate: the
+ * turn is over, a client has received its end, and has removed everything after the message. A repeated
+ * request with the same `runId` does not ask again.
  */
 async function chooseQuestionId(
   makeId: MakeId,
@@ -265,7 +267,7 @@ async function chooseQuestionId(
   return id
 }
 
-/** The asked agent: the named one, otherwise the front desk of the space, or its only agent. */
+/** The agent to ask: the named one, otherwise the front desk of the space, or its only agent. */
 function resolveAgent(named: string | undefined, { space, participant }: Caller): string | Refusal {
   const { participants, frontDesk } = space.config
   const agents = Object.keys(participants).filter((id) => participants[id]?.kind === 'agent')
@@ -281,10 +283,10 @@ function resolveAgent(named: string | undefined, { space, participant }: Caller)
 
 interface Question {
   readonly visitor: Caller
-  /** Id of the chat. */
+  /** The id of the chat. */
   readonly id: string
   readonly agent: string
-  /** Last seq that an earlier run has sent events for. */
+  /** An earlier run has already sent the events up to this seq. */
   readonly after: number
   readonly thoughts: ThoughtEvents
 }

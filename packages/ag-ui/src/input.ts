@@ -12,23 +12,23 @@ export interface ResumedDecision {
 export interface UserMessage {
   readonly id: string
   readonly text: string
-  /** Whether the client has no later messages. */
+  /** Whether the message is the client's last one. */
   readonly isLast: boolean
 }
 
-/** The parts of a `RunAgentInput` that a space uses. */
+/** The `RunAgentInput` fields that a space uses. */
 export interface RunInput {
   readonly threadId: string
   readonly runId: string
-  /** The last message of the user; absent = no question. */
+  /** The user's last message; absent if the client sent none. */
   readonly question?: UserMessage
-  /** The texts of the messages and calls that the client has, by id. */
+  /** Messages and tool calls that the client already has: texts by id. */
   readonly known: ReadonlyMap<string, string>
   readonly answers: readonly ResumedDecision[]
   readonly settings: RunSettings
 }
 
-/** The supported `forwardedProps`. */
+/** The settings in `forwardedProps`. */
 interface RunSettings {
   readonly agent?: string
   readonly timeoutSeconds: number
@@ -38,16 +38,19 @@ interface RunSettings {
 type Json = Readonly<Record<string, unknown>>
 
 const maxIdChars = 1000
-/** Twice the limit of an envelope, because a client's state and tools may nest deeper than messages. */
+/**
+ * Twice the limit of an envelope: a client's state and tools may be nested deeper than messages, and are
+ * ignored.
+ */
 const maxDepth = 2 * maxNesting
 export const [defaultTimeoutSeconds, maxTimeoutSeconds] = [300, 3600]
-/** Limit of `resume`: the number of proposals in a welcome. */
+/** Maximum entries of `resume`: the number of proposals in a welcome. */
 export const maxAnswers = 64
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 
 /**
- * Reads the body of a run request. Ignores fields that a space does not use, and treats `null` as absent. A refusal has the
- * path of the bad field.
+ * Reads the body of a run request. Ignores unused fields, and treats `null` as absent. A refusal contains the
+ * path of the wrong field.
  */
 export function readRunInput(body: Uint8Array): RunInput | Refusal {
   if (isDeeper(body, maxDepth))
@@ -116,7 +119,7 @@ function readQuestion(messages: readonly unknown[]): UserMessage | Refusal | und
 
 const notText = 'The content of a message must be text. Leave other parts out.'
 
-/** The text of a message by its id, and the ids of its calls. */
+/** The text of a message by its id, and empty texts by the ids of its tool calls. */
 function collectTexts(message: unknown): (readonly [id: string, text: string])[] {
   if (!isObject(message)) return []
   const calls = Array.isArray(message.toolCalls) ? message.toolCalls.filter(isObject) : []

@@ -26,7 +26,7 @@ import {
 import { type Envelope, Kind, stringifyExact } from '@meup/protocol'
 import { maxAnswers } from './input.js'
 
-/** Event types of thoughts: older clients reject a run with unknown events. */
+/** Names of the event types for thoughts: clients reject a run with unknown event types. */
 export const thoughtEvents = ['reasoning', 'thinking'] as const
 export type ThoughtEvents = (typeof thoughtEvents)[number]
 
@@ -34,35 +34,38 @@ interface RunOptions extends RunName {
   readonly guard: Guard
   readonly question: AskedQuestion & { readonly agent: string }
   readonly thoughts: ThoughtEvents
-  /** Last seq that an earlier run has sent events for. */
+  /** An earlier run has already sent the events up to this seq. */
   readonly after: number
-  /** The texts of the messages and calls that the client has, by id. */
+  /** Messages and tool calls that the client already has: texts by id. */
   readonly known: ReadonlyMap<string, string>
-  /** Milliseconds since the epoch. */
+  /** The current time in milliseconds since the epoch. */
   now(): number
-  /** Whether the client may do what is proposed. */
+  /** Whether the client may make the proposed call. */
   mayApprove(proposal: Envelope): boolean
   mayReject(proposal: Envelope): boolean
-  /** The text that the user must see to approve a proposal; `undefined` = the proposal is no longer readable. */
+  /**
+   * The exact text that a user must see to approve a proposal; `undefined` if the proposal is not readable
+   * any more.
+   */
   readExactText(proposal: string): ExactText | undefined
 }
 
-/** Characters of a tool result. */
+/** Maximum characters of a tool result. */
 const maxResultChars = 8192
 
 /**
- * One turn of an agent as the events of an AG-UI run. Apply the readable envelopes and the deltas of the answer; each returns
- * its events. No event follows the end of the run.
+ * Converts one turn of an agent to the events of an AG-UI run. `apply` takes each readable envelope and each
+ * delta of the answer, and returns the events for it. After the end of the run it returns no events.
  */
 export class AgUiRun {
   readonly #options: RunOptions
   readonly #turn: TurnStream
   readonly #space: SpaceView<{ readonly participants: Participants; readonly proposals: ProposalViews }>
-  /** Proposals of the turn. */
+  /** Ids of the turn's proposals. */
   readonly #proposed = new Set<string>()
-  /** Proposals that the client may approve, and whether it may reject them. */
+  /** Proposals that the client may approve, by id; `mayReject`: whether it may reject them. */
   readonly #decidable = new Map<string, { readonly mayReject: boolean }>()
-  /** Id of the open message. */
+  /** The id of the text message that has not ended. */
   #message: string | undefined
   #isOver = false
 
@@ -78,7 +81,7 @@ export class AgUiRun {
     return this.#isOver
   }
 
-  /** Whether the turn is answered, cancelled or given up so far. */
+  /** Whether the turn is answered, cancelled or given up at this point of the log. */
   get isTurnOver(): boolean {
     return this.#turn.end !== undefined
   }
@@ -89,7 +92,7 @@ export class AgUiRun {
 
   apply(envelope: Envelope): AGUIEvent[] {
     if (this.#isOver) return []
-    // First, because masking a long proposal may use up the budget of an envelope.
+    // Checked first, because masking a long proposal may use up the work budget of the envelope.
     if (envelope.kind === Kind.mcpProposal && this.#options.mayApprove(envelope)) {
       this.#decidable.set(envelope.id, { mayReject: this.#options.mayReject(envelope) })
     }
@@ -97,7 +100,9 @@ export class AgUiRun {
     return this.#turn.apply(envelope).flatMap((event) => this.#show(event))
   }
 
-  /** Call at the end of the log so far. Returns the end of the turn, or its interrupts. */
+  /**
+   * Must be called at the end of the log. Returns the end of the run, if the turn is over or has interrupts.
+   */
   pause(): AGUIEvent[] {
     if (this.#isOver) return []
     const { state = '', givenUp = null } = this.#turn.end ?? {}
@@ -107,13 +112,16 @@ export class AgUiRun {
       .filter(({ id, fulfilments }) => this.#proposed.has(id) && fulfilments.length === 0)
     const interrupts: Interrupt[] = []
     for (const proposal of asked) {
-      if (interrupts.length === maxAnswers) break // The next run has the others.
+      if (interrupts.length === maxAnswers) break // The next run has the remaining interrupts.
       interrupts.push(...this.#interrupt(proposal))
     }
     return interrupts.length === 0 ? [] : this.#finish({ type: 'interrupt', interrupts })
   }
 
-  /** Empty if the client may not decide the proposal. One that it does not see completely can only be rejected. */
+  /**
+   * The interrupt for a proposal; empty if the client may not decide it. A proposal that the interrupt does
+   * not show completely can only be rejected.
+   */
   #interrupt(proposal: ProposalView): Interrupt[] {
     const { id } = proposal
     const rights = this.#decidable.get(id)
@@ -124,7 +132,7 @@ export class AgUiRun {
     return []
   }
 
-  /** Ends the run with an error; the turn may continue. */
+  /** Ends the run with an error. The turn may continue. */
   fail(code: string, message: string): AGUIEvent[] {
     return this.#end(errorEvent(code, message))
   }
@@ -156,12 +164,12 @@ export class AgUiRun {
       case 'handedOver':
         return this.#aside(this.#think(event))
       case 'ended':
-        if (event.givenUp !== null) return [] // Ends at the end of the log, because the agent may resume.
+        if (event.givenUp !== null) return [] // The agent may resume: `pause` ends the run at the end of the log.
         return this.#finish({ type: event.state === 'completed' ? 'success' : 'cancelled' })
     }
   }
 
-  /** Whether the client lacks it. */
+  /** Whether the client does not have this message or call yet. */
   #isNew({ seq = 0 }: { readonly seq?: number | undefined }, id: string): boolean {
     return seq > this.#options.after && !this.#options.known.has(id)
   }
@@ -188,8 +196,8 @@ export class AgUiRun {
   }
 
   /**
-   * Events cannot be retracted: text that the answer does not continue stays a separate message. An answer without preceding
-   * deltas has the id of its envelope.
+   * Events for text of the answer. Sent events cannot be retracted, so text that does not continue them
+   * starts a new message. An answer without preceding deltas has the id of its envelope.
    */
   #write({ type, envelope, message, isNew, text }: AnswerEvent): AGUIEvent[] {
     const isWhole = type === 'answer' && isNew
@@ -200,7 +208,7 @@ export class AgUiRun {
     return [...this.#open(id), ...(text === '' ? [] : [contentEvent(id, text)])]
   }
 
-  /** Opens a message; one that has ended continues under its id. */
+  /** Starts a message unless it is open. A message that has ended continues under the same id. */
   #open(messageId: string): AGUIEvent[] {
     if (this.#message === messageId) return []
     const closing = this.#close()
@@ -215,17 +223,17 @@ export class AgUiRun {
     return messageId === undefined ? [] : [{ type: EventType.TEXT_MESSAGE_END, messageId }]
   }
 
-  /** Closes the open message, because other events must not interrupt it. */
+  /** Ends the open message first: other events must not occur inside a message. */
   #aside(events: readonly AGUIEvent[]): AGUIEvent[] {
     return events.length === 0 ? [] : [...this.#close(), ...events]
   }
 }
 
-/** The id of the nth message of an answer in progress, from 1. */
+/** The id of the nth message of a streamed answer, from 1. */
 const answerId = (question: string, message: number): string =>
   `${question}-answer${message === 1 ? '' : `-${message}`}`
 
-/** The messages of the answer that the client has. */
+/** The texts of the answer's messages that the client already has. */
 function readWritten({ known, question }: Pick<RunOptions, 'known' | 'question'>): string[] {
   const texts: string[] = []
   for (;;) {
@@ -241,7 +249,7 @@ const contentEvent = (messageId: string, delta: string): AGUIEvent => ({
   delta,
 })
 
-/** A thought as a separate reasoning span, so that no other event falls inside one. */
+/** Sends a thought as a complete reasoning message, so that no other event occurs inside it. */
 const reasoningEvents = (messageId: string, delta: string): AGUIEvent[] => [
   { type: EventType.REASONING_START, messageId },
   { type: EventType.REASONING_MESSAGE_START, messageId, role: 'reasoning' },
@@ -250,7 +258,7 @@ const reasoningEvents = (messageId: string, delta: string): AGUIEvent[] => [
   { type: EventType.REASONING_END, messageId },
 ]
 
-/** For older clients that only know these types; version 1.0 of AG-UI has dropped them. */
+/** Sends a thought to older clients, with event types that AG-UI 1.0 has removed. */
 const thinkingEvents = (delta: string): AGUIEvent[] =>
   [
     { type: 'THINKING_START' },
@@ -260,7 +268,7 @@ const thinkingEvents = (delta: string): AGUIEvent[] =>
     { type: 'THINKING_END' },
   ] as unknown as AGUIEvent[]
 
-/** A call or a proposal of one, with its reason. */
+/** Events for a call or a proposal, with its rationale. */
 function callEvents({ id, toolName, rationale, parameters }: ToolDecision): AGUIEvent[] {
   const metadata = rationale === null ? {} : { rationale }
   return [
@@ -270,7 +278,6 @@ function callEvents({ id, toolName, rationale, parameters }: ToolDecision): AGUI
   ]
 }
 
-/** Id of the message for a call's result. */
 const resultId = (call: string): string => `${call}-result`
 
 const resultEvent = (call: string, outcome: Outcome, content: string): AGUIEvent => ({
@@ -283,8 +290,8 @@ const resultEvent = (call: string, outcome: Outcome, content: string): AGUIEvent
 })
 
 /**
- * The interrupt for deciding a proposal. Its message contains the complete call, because every client shows it; `metadata`
- * repeats that for clients with a separate view.
+ * The interrupt that asks for a decision about a proposal. Its message contains the complete call, because
+ * every client shows the message; `metadata` contains it again for clients that render it separately.
  */
 function interruptFor(
   { id, source, tool, rationale, expiresAt, programEnded }: ProposalView,
@@ -316,7 +323,7 @@ function interruptFor(
   }
 }
 
-/** The ids that the client gave a run. */
+/** The client's ids of a run. */
 interface RunName {
   readonly threadId: string
   readonly runId: string
@@ -329,7 +336,7 @@ const startedEvent = ({ threadId, runId }: RunName): AGUIEvent => ({
   protocolVersion: '1.0',
 })
 
-/** A run without a question. */
+/** The events of a run without a question. */
 export const emptyRunEvents = (name: RunName): AGUIEvent[] => [
   startedEvent(name),
   finishedEvent(name, { type: 'success' }),

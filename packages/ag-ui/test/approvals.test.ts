@@ -30,7 +30,7 @@ const calling = (params: object, more: object = {}): Sent => ({
   payload: { method: 'tools/call', params, ...more },
 })
 
-/** A body with which a client answers interrupts of the thread of `Page`. */
+/** A run request that answers interrupts in the thread of `Page`. */
 const resuming = (...resume: object[]) => ({
   threadId: 'thread',
   runId: 'r',
@@ -38,7 +38,10 @@ const resuming = (...resume: object[]) => ({
   resume,
 })
 
-/** A run of ana's that has come to these proposals of ben's. `write`: changes the JSON of a proposal. */
+/**
+ * A run of ana that ended with interrupts for these proposals of ben. `write`: changes the JSON of a
+ * proposal.
+ */
 async function interrupted(
   proposals: Record<string, Sent>,
   options: Parameters<typeof stage>[0] = {},
@@ -76,7 +79,7 @@ describe('an interrupt', () => {
     expect(message.endsWith(`\n${exact}`)).toBe(true)
   })
 
-  /** A run that waits for a proposal that was made about the question, outside of any context. */
+  /** An AG-UI run that was interrupted by a proposal about the question, outside of any context. */
   async function waiting() {
     const eraser = ['*', 'space.erase', 'observe.targeted']
     const staged = await stage({ participants: { ...participants, eraser }, humans: [...humans, 'eraser'] })
@@ -87,7 +90,7 @@ describe('an interrupt', () => {
     await running
     const interrupts = async () => {
       const page = new Page(url, 'ana')
-      await page.run({ timeoutSeconds: 1 }).catch(() => {}) // Without interrupts it waits for an answer.
+      await page.run({ timeoutSeconds: 1 }).catch(() => {}) // Without interrupts the run times out.
       return page.agent.pendingInterrupts
     }
     return { ...staged, interrupts, seq }
@@ -263,7 +266,7 @@ describe('an approval', () => {
       status: 403,
       body: { code: 'capability_violation', path: '/resume/0/payload/approved' },
     })
-    // A participant that may not read it learns nothing about it.
+    // The response does not reveal the proposal to a participant that may not read it.
     expect(await refusal(runs, 'finn', resuming(approve('p1')))).toMatchObject({
       status: 404,
       body: { code: 'proposal_not_found', path: '/resume/0/interruptId' },
@@ -280,7 +283,7 @@ describe('an approval', () => {
       { clock },
     )
     clock.advance(1000)
-    // The client of AG-UI itself refuses to answer what has expired.
+    // `HttpAgent` refuses to answer an expired interrupt, so a new page answers it.
     const again = new Page(url, 'ana')
     const resumed = again.run({}, [approve('p1')])
     await ben.accepted(answer(question, 'too late'))

@@ -22,7 +22,7 @@ test.for<[what: string, messages: Message[]]>([
   expect(await chatsOfAna(url)).toEqual([])
 })
 
-/** Ben answers the next question with this. */
+/** Waits for ana's next question, and answers it as ben. */
 async function answerNext(ben: Awaited<ReturnType<typeof stage>>['ben'], text: string): Promise<string> {
   const { id } = await ben.next(({ kind, from }) => kind === Kind.chat && from === 'ana')
   await ben.accepted(answer(id, text))

@@ -21,7 +21,7 @@ const resolved = { interruptId: 'p', status: 'resolved' }
 const props = (forwardedProps: unknown) => ({ ...fit, forwardedProps })
 const nested = (levels: number) => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`) as unknown
 
-/** Open streams and sockets of a gateway. */
+/** Number of open streams and sockets of the gateway. */
 async function countConnections(url: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
   return Number(/^meup_connections\{space="test"\} (\S+)/m.exec(text)?.[1])

@@ -5,7 +5,7 @@ import type { Client } from '../../gateway/test/client.js'
 import { call, result, thought } from '../../gateway/test/turns.js'
 import { answer, beginTurn, Page, propose, stage, user } from './stage.js'
 
-/** A run, and how ben writes its answer. */
+/** A run that shows ben's first thought, and a function that sends deltas of his answer. */
 async function running(page?: Page) {
   const staged = await stage()
   const { url, ben } = staged
@@ -14,9 +14,12 @@ async function running(page?: Page) {
   const question = await beginTurn(ben)
   await expect.poll(() => shown.shown).toContain('reasoning how to do it')
   const write = writer(ben, question)
-  /** The texts of messages after the question and the thought. */
+  /** The messages after the question and the thought. */
   const texts = (): unknown[] => shown.shown.slice(2)
-  /** Begins the answer, until it is shown: a delta is sent at most once, perhaps before the run reads live. */
+  /**
+   * Sends the first delta until the page shows it: the run may not follow live envelopes yet, and deltas are
+   * not stored.
+   */
   const shows = async (text: string): Promise<void> => {
     const again = (): unknown[] => {
       write(0, text)

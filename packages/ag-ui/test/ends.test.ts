@@ -10,7 +10,7 @@ const visibility = (reasoningVisible: boolean) => ({
   payload: { context: 'run', reasoningVisible },
 })
 
-/** A turn under way, and what the last event of its run is. */
+/** An active turn. `end`: waits for the last event of its run. */
 async function underWay(props = {}, options: Parameters<typeof stage>[0] = {}) {
   const staged = await stage(options)
   const page = new Page(staged.url, 'ana')
@@ -20,7 +20,7 @@ async function underWay(props = {}, options: Parameters<typeof stage>[0] = {}) {
   const question = await beginTurn(staged.ben)
   await expect.poll(() => page.shown).toContain('reasoning how to do it')
   const end = async () => {
-    // A run that fails rejects; what matters is its last event.
+    // A failed run rejects; the test checks its last event.
     await running.catch(() => {})
     return seen.at(-1)
   }

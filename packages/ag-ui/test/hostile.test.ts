@@ -83,6 +83,6 @@ test('what an agent says stays on the line that says it is of the agent', async 
   again.agent.subscribe({ onRunErrorEvent: ({ event }) => void ends.push(event.message) })
   await ben.accepted({ kind: 'mcp.withdraw', correlationId: 'p1', payload: { reason: 'no_longer_needed' } })
   await ben.accepted({ kind: 'reasoning.cancel', context: 'run', payload: { reason: 'no\nana has left' } })
-  await again.run().catch(() => {}) // A run that fails rejects.
+  await again.run().catch(() => {}) // A failed run rejects.
   expect(ends).toEqual(['ben has given up: no ana has left'])
 })

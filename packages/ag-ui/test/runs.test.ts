@@ -144,7 +144,7 @@ describe('a client of AG-UI', () => {
 })
 
 describe('a proposal', () => {
-  /** A turn of ben's that has come to a proposal. */
+  /** A run whose turn has an open proposal of ben. */
   async function interrupted(who = 'ana') {
     const staged = await stage()
     const { url, ben } = staged

@@ -7,7 +7,7 @@ import { type StartOptions, start } from '../../gateway/test/support.js'
 import { begin, call } from '../../gateway/test/turns.js'
 
 const agent: Capability[] = ['chat', 'reasoning.*', 'mcp.*', 'observe.visibility']
-/** Ana asks, ben answers; eve may ask, and approve nothing. */
+/** Ana asks, ben answers; eve may ask and reject, but not approve. */
 export const participants: Record<string, Capability[]> = {
   ana: ['*'],
   eve: ['chat', 'chat.cancel', 'mcp.reject'],
@@ -19,7 +19,7 @@ export const humans = ['ana', 'eve', 'tool', 'mute']
 
 type Props = Record<string, unknown>
 
-/** A space with one agent, and how its participants take part in it. */
+/** A gateway with agent ben and participant `tool` connected. */
 export async function stage(options: Partial<StartOptions> = {}) {
   const running = await start({ participants, humans, modules: [async () => agUi], ...options })
   const [ben, tool] = [
@@ -33,10 +33,10 @@ export async function stage(options: Partial<StartOptions> = {}) {
   return { ...running, ben, tool, endBen, runs: `${running.url}/spaces/test/ag-ui` }
 }
 
-/** A client's page of a thread, and its next requests. */
+/** An AG-UI client with one thread; can run it repeatedly. */
 export class Page {
   readonly agent: HttpAgent
-  /** Types of the events of the last run. */
+  /** Event types of the latest run. */
   events: string[] = []
   readonly #abort = new AbortController()
 
@@ -53,7 +53,7 @@ export class Page {
     return this.agent.messages
   }
 
-  /** Messages in short: their role, and text or calls. */
+  /** Messages as lines: their role, text and tool calls. */
   get shown(): string[] {
     return this.messages.map((message) => {
       const calls = 'toolCalls' in message ? (message.toolCalls ?? []) : []
@@ -77,7 +77,7 @@ export class Page {
 
 export const user = (id: string, content: string): Message => ({ id, role: 'user', content })
 
-/** Waits for the question, and begins to think about it. */
+/** Waits for a question as ben, and begins a run about it. */
 export async function beginTurn(ben: Client): Promise<string> {
   const { id } = await ben.next(({ kind, from }) => kind === Kind.chat && from !== 'ben')
   await ben.accepted(begin('run', id, 'how to do it'))
@@ -91,12 +91,12 @@ export const propose = (id: string, more: Sent = {}): Sent => ({
   ...more,
 })
 
-/** The same about a question, outside of its private run: there all who take part would read it. */
+/** Moves an envelope out of ben's private run, to the question, so that all participants may read it. */
 export function outside({ context: _, ...envelope }: Sent, question: string): Sent {
   return { ...envelope, correlationId: question }
 }
 
-/** Answers a question. */
+/** Ben's answer to a question. */
 export const answer = (question: string, message = 'done'): Sent => ({
   kind: Kind.chat,
   to: ['ana', 'eve'],
@@ -104,7 +104,7 @@ export const answer = (question: string, message = 'done'): Sent => ({
   payload: { message },
 })
 
-/** The tool answers the next request. */
+/** Responds to the next request as `tool`. */
 export async function serveNext(tool: Client, text = 'acted'): Promise<void> {
   const request = await tool.next(({ kind }) => kind === Kind.mcpRequest)
   await tool.accepted({
@@ -115,7 +115,7 @@ export async function serveNext(tool: Client, text = 'acted'): Promise<void> {
   })
 }
 
-/** Posts a request for a run, and returns the answer unless it is a stream. */
+/** Posts a run request. Returns the status, and the body of a refusal. */
 export async function refusal(url: string, who: string, body: unknown, headers: Record<string, string> = {}) {
   const response = await fetch(url, {
     method: 'POST',
