@@ -185,7 +185,7 @@ export class Approvals {
     return new Promise((resolve) => {
       const withdraw = (): void => {
         settle({ state: 'cancelled' })
-        proposal.withdraw('no longer asked for').catch(() => {}) // The proposal is already decided, or the connection is closed.
+        proposal.withdraw('no longer asked for').catch(() => {}) // The proposal is decided, or the connection closed.
       }
       const settle = (decision: PermissionDecision): void => {
         signal.removeEventListener('abort', withdraw)

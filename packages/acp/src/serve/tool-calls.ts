@@ -131,7 +131,7 @@ export class ToolKinds {
     const keep = (tools: Awaited<ReturnType<SpaceClient['tools']>>): void => {
       this.#known.set(participant, new Map(tools.map(({ name, annotations }) => [name, toKind(annotations)])))
     }
-    this.#space.tools([participant]).then(keep, () => {}) // Without a response the kinds stay `other`, which only affects icons.
+    this.#space.tools([participant]).then(keep, () => {}) // The kinds stay `other`; they only determine icons.
   }
 }
 
