@@ -2,7 +2,7 @@ import { readSettings, resultParts, SpaceModel } from '@meup/observer/model'
 import { describe, expect, test } from 'vitest'
 import { gist, gists, Script } from './support.js'
 
-/** A question that two agents work on, where one asks the other; a second question arrives in between. */
+/** A question that two agents work on: one asks the other. A second question arrives in between. */
 function story() {
   const script = new Script()
   const first = script.chat('ana', 'Is it ready?')

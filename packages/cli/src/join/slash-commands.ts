@@ -94,7 +94,7 @@ export type Typed =
   | { readonly stranger: string; readonly isPrivate: boolean }
 
 /**
- * Parses a line. A path such as `/etc/hosts` is chat text; a leading `//` stands for a literal slash.
+ * Parses a line. A path such as `/etc/hosts` is chat text; a leading `//` is an escaped slash.
  * `participants`: valid addressees.
  */
 export function readTyped(line: string, participants: readonly string[] = []): Typed {

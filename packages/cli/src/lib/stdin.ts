@@ -2,7 +2,7 @@ import { fstatSync } from 'node:fs'
 import { UsageError } from './exit.js'
 import { formatBytes, printNotice } from './output.js'
 
-/** Argument that stands for stdin. */
+/** Argument that selects stdin as the input. */
 export const stdinWord = '-'
 
 /** Maximum bytes read from stdin, well above the gateway's limit for an envelope. */

@@ -162,7 +162,7 @@ function resolveImport(path: string): string[] {
 }
 
 /**
- * The package.json that sets the module type of a folder's files; if none exists, the path where one may be
+ * The package.json that sets the module type of a folder's files; otherwise the path at which it could be
  * created.
  */
 function findManifest(folder: string, directory: string): string {

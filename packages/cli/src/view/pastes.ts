@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 
-/** Stands for a line end in the input line, which readline would submit; a Unicode noncharacter. */
+/** Replaces line ends of pasted text, since readline would submit the line; a Unicode noncharacter. */
 export const lineEnd = '\uFDD0'
 const controls = /[^\P{Cc}\t]/gu
 

@@ -1,6 +1,6 @@
 import { hashToBucket } from './text.js'
 
-/** Number of hues that can be told apart. */
+/** Number of hues that a reader can distinguish. */
 const count = 12
 const taken = new Map<string, number>()
 

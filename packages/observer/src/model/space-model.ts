@@ -396,7 +396,7 @@ export class SpaceModel {
   }
 }
 
-/** Stands in for the message that an unfinished answer will become, for filters. */
+/** A preliminary envelope for an unfinished answer, so that filters apply to it. */
 const toChat = ({ from }: LiveAnswer): Envelope => ({
   ...{ protocol: PROTOCOL, id: '', ts: '', from, kind: Kind.chat, payload: {} },
 })

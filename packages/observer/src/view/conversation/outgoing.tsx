@@ -4,7 +4,7 @@ import { Avatar, Chip, Name, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { Asked } from './asked.js'
 
-/** The reader's messages that are not in the log yet, where they will appear. */
+/** The reader's messages that are not in the log yet, shown at the end of the conversation. */
 export function OutgoingMessages(): VNode {
   const { session } = useSpace()
   const me = session.welcome?.you.id ?? ''

@@ -11,7 +11,7 @@ const toRequest = ({ to, context, payload }: Envelope): Draft => ({
   ...(context !== undefined && { context }),
 })
 
-/** Whether this reader may approve a proposal. Those who may approve may also reject it [MEUP-3.11]. */
+/** Whether this reader may approve a proposal. The right to approve includes the right to reject [MEUP-3.11]. */
 export function isDecidable(
   { id, source }: ProposalView,
   session: PageSession,

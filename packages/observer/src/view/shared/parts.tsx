@@ -14,7 +14,7 @@ import { explainError } from '../../connect/errors.js'
 import { clockText, dateText, hueOf, initialsOf, terms } from '../../model/index.js'
 import { SpaceContext } from './use-space.js'
 
-/** Attributes of a name. Only agents have a colour of their own, so that they stand out. */
+/** Attributes of a name. Only agents have a colour of their own, which distinguishes them from people. */
 function useColour(id: string, kind: string) {
   const role = useContext(SpaceContext)?.session.model.members.roleOf(id)
   return role === 'agent' ? { class: `${kind} agent`, style: { '--hue': hueOf(id) } } : { class: kind }
