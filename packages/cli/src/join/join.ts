@@ -69,7 +69,7 @@ export async function join(flags: JoinFlags): Promise<void> {
     if (tool !== undefined) tools.set(tool, true)
     const following = live.onEnvelope(envelope)
     if (envelope.kind !== Kind.mcpProposal || view.filter?.includes(envelope) === false) return following
-    // It counts as shown when it is printed, which may be later.
+    // The proposal counts as shown once the card is printed, which may be later.
     return () => ({ preview: [], block: pending.card(envelope.id) })
   }
   const feed = new ConversationFeed(view, follow, beginning)

@@ -16,7 +16,7 @@ import { stringify } from 'yaml'
 export interface Package {
   readonly name: string
   readonly version: string
-  /** Its folder, if it is linked from a clone. */
+  /** The package's folder, if it is linked from a clone. */
   readonly folder?: string
 }
 

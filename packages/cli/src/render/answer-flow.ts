@@ -7,11 +7,11 @@ type Draw = (chat: AnyEnvelope, columns: number) => string[]
 
 /** The part of an answer that is already in the scrollback. */
 interface Flow {
-  /** Its text as received. */
+  /** The answer's text as received. */
   readonly shown: string
   /**
-   * Its text as last rendered, to render the rest consistently: long lines are broken, and a long text is
-   * reduced to its end.
+   * The answer's text as last rendered, to render the rest consistently: long lines are broken, and a long
+   * text is reduced to its end.
    */
   readonly head: string
 }

@@ -47,7 +47,7 @@ export function reloadOnDemand(
   read: () => Config,
   { json, terminal }: { json: boolean; terminal: Terminal },
 ): {
-  /** Starts to reload when files change, too. */
+  /** Also reloads whenever files change, from now on. */
   watch(config: Config): Promise<void>
   stop(): Promise<void>
 } {

@@ -150,8 +150,8 @@ export class ChainCheck {
   }
 
   /**
-   * Finds the first envelope whose hash differs from the gateway's. Uses that an export begins with the hash
-   * of the previous envelope.
+   * Finds the first envelope whose hash differs from the gateway's, by comparing the hash of the previous envelope
+   * at the start of an export.
    */
   #findMismatch(bad: number): Promise<number> {
     return firstMismatch(this.hashes.first, bad, async (seq) => {

@@ -186,7 +186,7 @@ function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Un
   const isByAnother = owner !== null && from !== owner && from !== GATEWAY
   const description = describe(envelope, noRedaction, { owner: owner ?? undefined })
   const { object, detail, tone } = description
-  // For these the text is enough: the row's style implies the verb, or a chip shows the kind.
+  // These rows show only the text: their style implies the verb, or a chip shows the kind.
   const isQuote = wordy.has(tone) || !isKnownKind(kind)
   const text = isQuote
     ? printable(detail)
