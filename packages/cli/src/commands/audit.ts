@@ -26,7 +26,6 @@ import { type PeriodFlags, readPeriodTexts } from '../lib/times.js'
 import { readRequestedTurns } from '../lib/turns.js'
 import { writeFile } from '../lib/write-file.js'
 
-/** `meup audit …`. */
 export function addAudit(program: Command): void {
   const group = program
     .command('audit')

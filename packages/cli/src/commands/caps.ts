@@ -31,7 +31,6 @@ import { print, printJson, printNotice } from '../lib/output.js'
 import { type PeriodFlags, parseExpiry, readPeriod } from '../lib/times.js'
 import { formatTrustEvent } from '../render/conversation.js'
 
-/** `meup caps …`. */
 export function addCaps(program: Command): void {
   const group = program
     .command('caps')
@@ -92,7 +91,6 @@ export interface GrantFlags extends ReasonFlags {
   readonly until?: string
 }
 
-/** `meup caps ls` */
 async function listCapabilities(participant: string | undefined, flags: ConnectionFlags): Promise<void> {
   const { participants } = await createHttpClient(flags).readParticipants()
   if (participant !== undefined) mustKnow({ participants }, [participant])
@@ -141,7 +139,6 @@ async function explainAttempt(
   }
 }
 
-/** `meup caps grant` */
 function grantCapabilities(recipient: string, words: readonly string[], flags: GrantFlags): Promise<void> {
   const capabilities = parseCapabilities(words)
   const terms = buildTerms(flags)

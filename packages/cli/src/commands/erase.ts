@@ -16,7 +16,6 @@ interface EraseFlags extends ConnectionFlags {
   readonly yes?: boolean
 }
 
-/** `meup erase`. */
 export function addErase(program: Command): void {
   withConnection(program.command('erase'), 'print one JSON object for each envelope')
     .description('remove what an envelope says from the log, for good; needs the capability space.erase')

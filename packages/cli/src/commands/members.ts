@@ -39,7 +39,6 @@ interface SpanFlags extends ReasonFlags {
   readonly for?: string
 }
 
-/** `meup invite` */
 function inviteParticipant(id: string, words: readonly string[], flags: GrantFlags): Promise<void> {
   const capabilities = parseCapabilities(words)
   const terms = buildTerms(flags)
@@ -58,7 +57,6 @@ function inviteParticipant(id: string, words: readonly string[], flags: GrantFla
   })
 }
 
-/** `meup kick` */
 function kickParticipant(id: string, { for: span, reason, ...flags }: SpanFlags): Promise<void> {
   const untilTs = parseExpiry({ for: span })
   return withSpace(flags, async (space) => {
@@ -69,7 +67,6 @@ function kickParticipant(id: string, { for: span, reason, ...flags }: SpanFlags)
   })
 }
 
-/** `meup pause` */
 function pauseParticipants(
   ids: readonly string[],
   { for: span, reason, ...flags }: SpanFlags,
@@ -83,7 +80,6 @@ function pauseParticipants(
   })
 }
 
-/** `meup resume` */
 function resumeParticipants(ids: readonly string[], { reason, ...flags }: ReasonFlags): Promise<void> {
   return withSpace(flags, async (space) => {
     mustKnow(space, ids)

@@ -47,7 +47,6 @@ export function addRunCommands(program: Command): void {
   }
 }
 
-/** `meup restart`. */
 export function addRestart(program: Command): void {
   const command = program
     .command('restart')
@@ -133,7 +132,6 @@ export function addInit(program: Command): void {
     )
 }
 
-/** `meup add`. */
 export function addAdd(program: Command): void {
   const command = program
     .command('add')
@@ -163,7 +161,6 @@ export function addAdd(program: Command): void {
   )
 }
 
-/** `meup space …`. */
 export function addSpace(program: Command): void {
   const group = program.command('space').description('write and check the configuration of a space')
   group
@@ -199,7 +196,6 @@ const verbs: Record<TokenVerb, { readonly argument: string; readonly description
   },
 }
 
-/** `meup token …`. */
 export function addToken(program: Command): void {
   const group = program
     .command('token')
@@ -235,7 +231,6 @@ function withFlags(command: Command, isMute: boolean): Command {
   return command
 }
 
-/** `meup doctor`. */
 export function addDoctor(program: Command): void {
   withConnection(program.command('doctor'), 'print one JSON object')
     .description('show every setting and its source, then find what is wrong here')
@@ -264,7 +259,6 @@ export function addBackup(program: Command): void {
   )
 }
 
-/** `meup stats`. */
 export function addStats(program: Command): void {
   const stats = program
     .command('stats')

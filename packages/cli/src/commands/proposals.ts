@@ -25,7 +25,6 @@ import {
 import { getResultText } from '../lib/result-text.js'
 import { parseTimeout } from '../lib/times.js'
 
-/** `meup proposals …`. */
 export function addProposals(program: Command): void {
   const group = program
     .command('proposals')
@@ -77,7 +76,6 @@ interface RefuseFlags extends ConnectionFlags {
   readonly message?: string
 }
 
-/** `meup proposals ls` */
 async function listProposals({ all = false, ...flags }: ConnectionFlags & { all?: boolean }): Promise<void> {
   const proposals = await readProposals(createHttpClient(flags), { answers: all })
   const now = Date.now()
@@ -89,7 +87,6 @@ async function listProposals({ all = false, ...flags }: ConnectionFlags & { all?
   if (!flags.json && shown.length === 0) printNotice(all ? 'nothing was proposed' : 'no proposal is open')
 }
 
-/** `meup proposals show` */
 function showProposal(id: string, flags: ConnectionFlags): Promise<void> {
   return decide(id, flags, async (_, proposal) => {
     if (flags.json) print(exactText(proposal).text)
@@ -139,7 +136,6 @@ function approveProposal(id: string, timeoutMs: number, flags: ApproveFlags): Pr
   })
 }
 
-/** `meup proposals reject` */
 function rejectProposal(id: string, { reason, message, ...flags }: RefuseFlags): Promise<void> {
   return decide(id, flags, async (space, { id, from }) => {
     const reasons = omitUndefined({ reason, message })

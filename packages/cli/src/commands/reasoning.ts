@@ -5,7 +5,6 @@ import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/c
 import { getStdoutStyle, print, printJson, printNotice } from '../lib/output.js'
 import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 
-/** `meup reasoning [number|all]`. */
 export function addReasoning(program: Command): void {
   withConnection(program.command('reasoning'), 'print turns as JSON, one a line')
     .description('show why an agent used its tools: in its latest turn, in the turn with a number, or in all')

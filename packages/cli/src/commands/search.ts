@@ -23,7 +23,6 @@ interface SearchFlags extends ConnectionFlags, PeriodFlags {
   readonly limit: string
 }
 
-/** `meup search <word…>`. */
 export function addSearch(program: Command): void {
   withConnection(program.command('search'), 'print hits as JSON, one a line')
     .description('find what was said, thought or called, newest first')

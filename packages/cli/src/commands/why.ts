@@ -10,7 +10,6 @@ import { type Explanation, explainAct } from '../why/explanation.js'
 import { findActs } from '../why/find-acts.js'
 import { describeAct } from '../why/lines.js'
 
-/** `meup why [ref…]`. */
 export function addWhy(program: Command): void {
   withConnection(program.command('why'), 'print one JSON object')
     .description(

@@ -24,7 +24,6 @@ export interface TokenFlags {
   readonly show?: boolean
 }
 
-/** `meup token list` */
 export function listTokens(participant: string | undefined, flags: TokenFlags): void {
   const entries = tokenEntries(loadConfig(resolve(flags.config)), toSelection(participant, flags))
   if (flags.json) return void printJson<JsonOf<'token list'>>({ tokens: entries })
