@@ -15,8 +15,7 @@ export default defineConfig({
       output: { codeSplitting: { groups: [{ name: 'page', tags: ['$initial'] }] } },
     },
   },
-  // Components at `/components` use test fixtures, which import the package by its name: resolves it to its
-  // source.
+  // Components at `/components` use test fixtures, which import the package by its name: resolves it to its source.
   resolve: {
     alias: { '@meup/observer/model': fileURLToPath(new URL('src/model/index.ts', import.meta.url)) },
   },

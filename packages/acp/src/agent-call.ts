@@ -69,17 +69,12 @@ export class AgentCall {
     this.#rawText = ''
   }
 
-  /**
-   * Whether the agent reported that the call runs or ran. Some agents report that before they ask for
-   * permission.
-   */
+  /** Whether the agent reported that the call runs or ran. Some agents report that before they ask for permission. */
   get hasBegun(): boolean {
     return this.#hasBegun || this.isOver
   }
 
-  /**
-   * Whether the call failed without having run: agents report calls that they refuse themselves in this way.
-   */
+  /** Whether the call failed without having run: agents report calls that they refuse themselves in this way. */
   get failedUnrun(): boolean {
     const hasRun = this.#hasBegun || this.#exitCode !== undefined || this.#output !== ''
     return this.#status === 'failed' && !hasRun && this.#diffs.length === 0
@@ -124,10 +119,7 @@ export class AgentCall {
     return { toolCallId: this.id, ...(title && { title }), ...(kind && { kind }) }
   }
 
-  /**
-   * `ending`: the reason why the agent has not reported the end of the call. `maxBytes`: the space's limit
-   * for a result.
-   */
+  /** `ending`: the reason why the agent has not reported the end of the call. `maxBytes`: the space's limit for a result. */
   getResult(ending?: string, maxBytes = defaultResultBytes): McpResponsePayload {
     const said = this.#output || this.#rawText
     const blocks = this.#content.length > 0 ? this.#content : said === '' ? [] : [toTextBlock(said)]

@@ -51,8 +51,8 @@ export interface AgentProcess {
 }
 
 /**
- * Starts an agent. Rejects with advice if it does not start, does not answer `initialize` in time, or
- * `signal` is aborted first.
+ * Starts an agent. Rejects with advice if it does not start, does not answer `initialize` in time, or `signal` is aborted
+ * first.
  */
 export async function startAgent(
   what: AgentCommand,

@@ -90,9 +90,7 @@ export class UnreadableError extends Error {
   }
 }
 
-/**
- * Called with each unreadable part of a message. `kind`: the same text for similar parts, for deduplication.
- */
+/** Called with each unreadable part of a message. `kind`: the same text for similar parts, for deduplication. */
 export type OnSkipped = (fault: {
   readonly problem: string
   readonly text: string
@@ -118,9 +116,7 @@ export function readUpdate(params: unknown, onSkipped: OnSkipped = () => {}): Se
   return { sessionId, related, update: readKind(update.sessionUpdate, update, onSkipped) }
 }
 
-/**
- * Reads `params` of `session/request_permission`. Throws an `UnreadableError` if a required field is missing.
- */
+/** Reads `params` of `session/request_permission`. Throws an `UnreadableError` if a required field is missing. */
 export function readPermission(params: unknown, onSkipped: OnSkipped = () => {}): PermissionRequest {
   if (!isObject(params)) throw new UnreadableError('params', params)
   const { sessionId, toolCall, options } = params

@@ -11,10 +11,7 @@ export interface KnownAgent {
   readonly package: string
   /** The command that logs in to the agent's provider, for errors. */
   readonly login: string
-  /**
-   * The session mode in which the agent asks before it edits files and runs commands; absent if its default
-   * mode asks.
-   */
+  /** The session mode in which the agent asks before it edits files and runs commands; absent if its default mode asks. */
   readonly mode?: string
   /** Environment variables that make the agent ask for permission, if it has no mode for that. */
   readonly env?: Readonly<Record<string, string>>
@@ -53,8 +50,7 @@ export const knownAgents = {
     asksLate: true,
     tools: ['bash', 'edit', 'write', 'read', 'glob', 'grep', 'list', 'webfetch'],
     limits: 'reads, lists and searches without asking',
-    // The first message of a call has the tool's name as title and no input; later messages have a title by
-    // the model.
+    // The first message of a call has the tool's name as title and no input; later messages have a title by the model.
     toolName: ({ title, kind, rawInput }) => (hasInput(rawInput) ? opencodeTools[kind ?? ''] : title),
   },
   gemini: {

@@ -15,9 +15,7 @@ import {
 export interface ReportedCall {
   readonly name: string
   readonly arguments: object
-  /**
-   * `_meta` for the agent's own records. Approvals do not cover it, so a proposal contains only its `kind`.
-   */
+  /** `_meta` for the agent's own records. Approvals do not cover it, so a proposal contains only its `kind`. */
   readonly meta: object
   readonly context: string
   readonly rationale?: string
@@ -50,9 +48,8 @@ interface Open {
 const maxChoices = 8
 
 /**
- * Decides an agent's permission requests in the space: by the agent's own capabilities, otherwise by a
- * proposal to participants that may make the call [MEUP-4.17]. An allowed call is logged as a call from the
- * agent to itself, with its result.
+ * Decides an agent's permission requests in the space: by the agent's own capabilities, otherwise by a proposal to participants
+ * that may make the call [MEUP-4.17]. An allowed call is logged as a call from the agent to itself, with its result.
  */
 export class Approvals {
   readonly #space: SpaceClient
@@ -86,10 +83,7 @@ export class Approvals {
     return this.#propose(call, signal)
   }
 
-  /**
-   * Makes one proposal for each option. The first approved option is chosen, and the other proposals are
-   * withdrawn.
-   */
+  /** Makes one proposal for each option. The first approved option is chosen, and the other proposals are withdrawn. */
   choose(
     call: ReportedCall,
     choices: readonly Choice[],
@@ -127,8 +121,8 @@ export class Approvals {
   }
 
   /**
-   * Logs an allowed call, and later its result. Rejects with `capability_violation`, which the gateway logs,
-   * if the agent may not make it.
+   * Logs an allowed call, and later its result. Rejects with `capability_violation`, which the gateway logs, if the agent may
+   * not make it.
    */
   async record(call: ReportedCall, correlationId?: string): Promise<void> {
     const id = randomUUID()
@@ -136,10 +130,7 @@ export class Approvals {
     this.#respond(id, call).catch(() => {}) // The connection is closed, so the call has no response in the log.
   }
 
-  /**
-   * Answers an `mcp.request` to the agent: an approved proposal gets the result of its call; other requests
-   * get an error.
-   */
+  /** Answers an `mcp.request` to the agent: an approved proposal gets the result of its call; other requests get an error. */
   async answer(request: AnyEnvelope): Promise<McpResponsePayload> {
     // The request may directly follow the echo of the proposal, before `#open` contains the proposal.
     await new Promise((resolve) => setImmediate(resolve))

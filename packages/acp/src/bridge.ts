@@ -53,13 +53,13 @@ export interface CodingAgentOptions {
   /** The agent's session mode, such as `default`; should be a mode in which it asks for permission. */
   readonly mode?: string
   /**
-   * `shared` (default): one session for public messages, and one for each participant that writes privately;
-   * `asker`: one session for each participant.
+   * `shared` (default): one session for public messages, and one for each participant that writes privately; `asker`: one
+   * session for each participant.
    */
   readonly sessions?: 'shared' | 'asker'
   /**
-   * Reaction if the agent runs a tool without permission and without the capability: `stop` (default) ends
-   * the agent, `report` only reports it publicly.
+   * Reaction if the agent runs a tool without permission and without the capability: `stop` (default) ends the agent, `report`
+   * only reports it publicly.
    */
   readonly unasked?: 'stop' | 'report'
   /** Milliseconds until a permission request expires; default 600,000. */
@@ -73,18 +73,14 @@ export interface CodingAgentOptions {
 }
 
 export interface CodingAgent {
-  /**
-   * Resolves when the agent was stopped, or the space was closed. `isFinal`: a restart would have the same
-   * result.
-   */
+  /** Resolves when the agent was stopped, or the space was closed. `isFinal`: a restart would have the same result. */
   readonly ended: Promise<{ readonly reason: string; readonly isFinal: boolean }>
   close(): Promise<void>
 }
 
 /**
- * Makes a coding agent that speaks ACP a participant: its thoughts and answers are visible, its tools are
- * tools of the space, and its permission requests are decided there. Rejects with advice if the agent does
- * not start.
+ * Makes a coding agent that speaks ACP a participant: its thoughts and answers are visible, its tools are tools of the space,
+ * and its permission requests are decided there. Rejects with advice if the agent does not start.
  */
 export async function joinCodingAgent(options: CodingAgentOptions): Promise<CodingAgent> {
   const bridge = new Bridge(options)
@@ -254,10 +250,7 @@ class Bridge implements CodingAgent {
     return owner === undefined ? this.#onStrayPermission(request) : owner.onPermission(request)
   }
 
-  /**
-   * The parent session of a sub-agent's session: named in `_meta`, otherwise the only session with an active
-   * prompt.
-   */
+  /** The parent session of a sub-agent's session: named in `_meta`, otherwise the only session with an active prompt. */
   #findOwner(sessionId: string, related: readonly string[]): AgentSession | undefined {
     const known = this.#owners.get(sessionId)
     if (known !== undefined) return known
@@ -268,10 +261,7 @@ class Bridge implements CodingAgent {
     return owner
   }
 
-  /**
-   * Opens a run for a sub-agent without a known parent, readable only by participants that may read all
-   * active prompts.
-   */
+  /** Opens a run for a sub-agent without a known parent, readable only by participants that may read all active prompts. */
   #openStray(): Promise<AgentPrompt> | undefined {
     const prompting = this.#prompting
     const narrowest = prompting.find((one) =>

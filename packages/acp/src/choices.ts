@@ -7,8 +7,8 @@ import type { Choose } from './prompt.js'
 const answerTimeoutMs = 240_000
 
 /**
- * Asks the participant that started the turn to choose an option, by an MCP elicitation, if it is present and
- * the agent may ask [MEUP-3.26].
+ * Asks the participant that started the turn to choose an option, by an MCP elicitation, if it is present and the agent may ask
+ * [MEUP-3.26].
  */
 export function askForChoice(space: SpaceClient, turn: Turn, context: string): Choose {
   return async (question, options, signal) => {

@@ -24,8 +24,8 @@ interface Resource {
 const maxNameChars = 200
 
 /**
- * Reads content: a block, a list of blocks, or a text. Returns `undefined` if all blocks are unreadable.
- * `onSkipped`: called with each unreadable block of a list.
+ * Reads content: a block, a list of blocks, or a text. Returns `undefined` if all blocks are unreadable. `onSkipped`: called
+ * with each unreadable block of a list.
  */
 export function readPromptBlocks(
   content: unknown,

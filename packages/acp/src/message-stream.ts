@@ -10,15 +10,11 @@ const maxMessageBytes = 8 * 1024 * 1024
 /** Maximum characters of a message in a report, and of an agent's error. */
 const [maxShownChars, maxErrorChars] = [300, 2000]
 /**
- * Rate limit and burst for reading an agent's output, in units: one for each message and one for each KiB. A
- * share of this thread's time, like `isPaced` of `readLines`, is not sufficient: two agents that write
- * endlessly would use the whole thread.
+ * Rate limit and burst for reading an agent's output, in units: one for each message and one for each KiB. A share of this
+ * thread's time, like `isPaced` of `readLines`, is not sufficient: two agents that write endlessly would use the whole thread.
  */
 const [unitsPerSecond, maxUnits] = [5000, 20_000]
-/**
- * Reading pauses while this many requests of the agent are unanswered, or answers wait for the agent to read
- * them.
- */
+/** Reading pauses while this many requests of the agent are unanswered, or answers wait for the agent to read them. */
 const maxUnanswered = 1000
 const NEWLINE = 0x0a
 const internalError = -32603
@@ -26,18 +22,13 @@ const internalError = -32603
 type Message = Readonly<Record<string, unknown>>
 
 interface StreamHandlers {
-  /**
-   * Called with the `params` of each session update, in order. Bypasses the SDK, which rejects unknown kinds.
-   */
+  /** Called with the `params` of each session update, in order. Bypasses the SDK, which rejects unknown kinds. */
   onUpdate(params: unknown): void
   /** Called for each skipped message. `text`: the beginning of the message. */
   onFault(problem: string, text: string): void
 }
 
-/**
- * Creates an ACP stream of newline-delimited JSON. Session updates go to `onUpdate` instead; invalid lines
- * are skipped.
- */
+/** Creates an ACP stream of newline-delimited JSON. Session updates go to `onUpdate` instead; invalid lines are skipped. */
 export function createStream(
   stdin: Writable,
   stdout: Readable,
@@ -126,8 +117,7 @@ function parse(line: string): Message | undefined {
 }
 
 /**
- * Replaces a message that is too long: a response becomes an error; a request keeps its id and method, so
- * that it is answered.
+ * Replaces a message that is too long: a response becomes an error; a request keeps its id and method, so that it is answered.
  */
 function readDropped(text: DroppedText): string | undefined {
   const { id, method } = readOuterMembers(text)
@@ -137,10 +127,7 @@ function readDropped(text: DroppedText): string | undefined {
   return JSON.stringify({ jsonrpc: '2.0', id, ...about })
 }
 
-/**
- * Normalizes a response to a result, or to an error with a message: some agents explain an error only in
- * `data`.
- */
+/** Normalizes a response to a result, or to an error with a message: some agents explain an error only in `data`. */
 function toResponse({ id, result, error }: Message): Message {
   if (error == null) return { id, result: result ?? null }
   const { code, message, data } = isObject(error) ? error : { code: 0, message: error, data: undefined }

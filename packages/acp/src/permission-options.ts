@@ -14,9 +14,7 @@ export function toChoices(options: readonly Option[]): readonly Option[] {
   )
 }
 
-/**
- * The option to reject a call once; of several, the one that `message` names, because their effects differ.
- */
+/** The option to reject a call once; of several, the one that `message` names, because their effects differ. */
 export function findRejection(options: readonly Option[], message = ''): Option | undefined {
   const ways = options.filter(({ kind }) => kind === 'reject_once')
   const named = ways.find(({ name }) => name.toLowerCase() === message.trim().toLowerCase())

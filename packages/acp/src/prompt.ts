@@ -29,16 +29,16 @@ const [maxReasonChars, maxToldChars] = [300, 2000]
 /** Maximum rejections that the agent's next prompt mentions. */
 const maxRejections = 20
 /**
- * Milliseconds for an agent to ask for permission after it reported a call as begun; the second value is for
- * agents that ask late.
+ * Milliseconds for an agent to ask for permission after it reported a call as begun; the second value is for agents that ask
+ * late.
  */
 const [askMs, askLateMs] = [1000, 5000]
 /** Maximum open calls, remembered calls, and kept characters of all calls. */
 const [maxOpenCalls, maxCalls, maxCallChars] = [256, 1000, 16 * 1024 * 1024]
 
 /**
- * Asks for a choice between the options. `failure`: the reason why no option was chosen. Resolves with
- * `undefined` if the asker cannot be asked.
+ * Asks for a choice between the options. `failure`: the reason why no option was chosen. Resolves with `undefined` if the asker
+ * cannot be asked.
  */
 export type Choose = (
   question: string,
@@ -148,8 +148,8 @@ export class AgentPrompt {
   }
 
   /**
-   * Handles an update of the agent, including updates after its answer. `isNested`: the update comes from the
-   * session of a sub-agent.
+   * Handles an update of the agent, including updates after its answer. `isNested`: the update comes from the session of a
+   * sub-agent.
    */
   onUpdate(update: AgentUpdate, isNested = false): void {
     this.#settling.onUpdate()
@@ -224,8 +224,8 @@ export class AgentPrompt {
   }
 
   /**
-   * Ends the prompt, and returns the text of the answer, which may be empty. `ending`: the reason why open
-   * calls have no result.
+   * Ends the prompt, and returns the text of the answer, which may be empty. `ending`: the reason why open calls have no
+   * result.
    */
   async finish(ending: string): Promise<string> {
     this.#isOver = true
@@ -283,8 +283,7 @@ export class AgentPrompt {
     const { call } = tracked
     if (tracked.state === 'deciding' && call.isOver) tracked.over.abort()
     if (tracked.state === 'logged' && call.isOver) {
-      // If the agent asked for permission of a space tool, removes that tool's arrival, so that it does not
-      // match another call.
+      // If the agent asked for permission of a space tool, removes that tool's arrival, so that it does not match another call.
       this.#parts.arrivals.take(call)
       this.#end(tracked, this.#isCancelled ? 'after cancel' : undefined)
     }
@@ -297,9 +296,7 @@ export class AgentPrompt {
     if (![...this.#calls.values()].some(({ call }) => !call.isOver)) this.#said = ''
   }
 
-  /**
-   * Milliseconds until a call counts as unasked. A call of a space tool may arrive at the tool server later.
-   */
+  /** Milliseconds until a call counts as unasked. A call of a space tool may arrive at the tool server later. */
   #getAskMs(call: AgentCall): number {
     return this.#parts.agent?.asksLate || readToolUse(call) !== undefined ? askLateMs : askMs
   }
@@ -401,8 +398,8 @@ export class AgentPrompt {
   }
 
   /**
-   * Asks for a choice, then for a decision about the call with the chosen option: the participant that
-   * chooses may lack the right to allow the call.
+   * Asks for a choice, then for a decision about the call with the chosen option: the participant that chooses may lack the
+   * right to allow the call.
    */
   async #chooseAndDecide(
     own: ReportedCall,

@@ -178,10 +178,7 @@ export class AgentSession {
     this.#isLost = true
   }
 
-  /**
-   * Resumes or loads a session. Returns `undefined` if the agent does not support that, or does not know the
-   * session.
-   */
+  /** Resumes or loads a session. Returns `undefined` if the agent does not support that, or does not know the session. */
   async #load(process: AgentProcess, sessionId: string): Promise<SessionState | undefined> {
     const { loadSession, sessionCapabilities } = process.info.agentCapabilities ?? {}
     const { resume, load } = methods.agent.session

@@ -1,6 +1,6 @@
 /**
- * Milliseconds without updates after which an answer is complete; the second value applies to an empty
- * answer, or with open calls.
+ * Milliseconds without updates after which an answer is complete; the second value applies to an empty answer, or with open
+ * calls.
  */
 const [quietMs, slowMs] = [150, 2000]
 /** Maximum milliseconds to wait; the second value applies with open calls. */
@@ -12,10 +12,7 @@ interface AnswerState {
   readonly isCancelled: boolean
 }
 
-/**
- * Waits until an agent that has answered a prompt sends no more updates, because the rest of its text may
- * follow.
- */
+/** Waits until an agent that has answered a prompt sends no more updates, because the rest of its text may follow. */
 export class Settling {
   readonly #getState: () => AnswerState
   #wake: (() => void) | undefined

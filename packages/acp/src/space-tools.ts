@@ -33,9 +33,9 @@ interface ToolUse {
 }
 
 /**
- * Calls that arrived at the MCP server with the space's tools, which logs them itself. If the agent reports
- * such a call as a tool call in ACP, that needs no second log entry. An arrival grants nothing: a model
- * writes names and arguments, so permissions are decided as for any call.
+ * Calls that arrived at the MCP server with the space's tools, which logs them itself. If the agent reports such a call as a
+ * tool call in ACP, that needs no second log entry. An arrival grants nothing: a model writes names and arguments, so
+ * permissions are decided as for any call.
  */
 export class SpaceToolArrivals {
   #waiting: (ToolUse & { readonly chars: number })[] = []
@@ -69,9 +69,7 @@ export class SpaceToolArrivals {
   }
 }
 
-/**
- * The space tool and arguments that a reported call names; `undefined` if it is not a call of a space tool.
- */
+/** The space tool and arguments that a reported call names; `undefined` if it is not a call of a space tool. */
 export function readToolUse({ name, title, rawInput }: AgentCall): ToolUse | undefined {
   if (isObject(rawInput) && rawInput.server === serverName && typeof rawInput.tool === 'string')
     return { tool: rawInput.tool, arguments: rawInput.arguments ?? {} }

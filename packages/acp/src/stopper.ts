@@ -1,10 +1,7 @@
 import { getErrorMessage } from '@meup/protocol'
 import type { AgentPrompt } from './prompt.js'
 
-/**
- * Milliseconds after a cancel until the agent is killed: if a tool still runs, and if the agent has not
- * answered.
- */
+/** Milliseconds after a cancel until the agent is killed: if a tool still runs, and if the agent has not answered. */
 const [toolGraceMs, answerGraceMs] = [2000, 10_000]
 
 interface Parts {
@@ -13,10 +10,7 @@ interface Parts {
   readonly log: (line: string) => void
 }
 
-/**
- * Cancels an agent's prompt when its turn is aborted or `stop` is called; kills an agent that does not stop
- * in time.
- */
+/** Cancels an agent's prompt when its turn is aborted or `stop` is called; kills an agent that does not stop in time. */
 export class Stopper {
   readonly #signal: AbortSignal
   readonly #parts: Parts

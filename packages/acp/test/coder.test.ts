@@ -4,9 +4,7 @@ import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { listCalls, shell, startCoder } from './support/coder.js'
 
-/**
- * A command that runs if it is allowed: the agent reports the call, asks for permission, and reports the end.
- */
+/** A command that runs if it is allowed: the agent reports the call, asks for permission, and reports the end. */
 const run = (id: string, path: string) =>
   [
     ['call', { toolCallId: id, status: 'pending', rawInput: {} }],

@@ -1,7 +1,4 @@
-/**
- * Behaviours of agents that ACP's schema does not define or that differ from it, and their effects in a
- * space.
- */
+/** Behaviours of agents that ACP's schema does not define or that differ from it, and their effects in a space. */
 export const agentHabits = {
   'text behind the end': {
     sends: 'the end of its text after the answer of `session/prompt`',

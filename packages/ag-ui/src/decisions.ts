@@ -15,9 +15,9 @@ type Reader = Pick<Caller, 'space' | 'participant'>
 type Decider = Reader & Pick<WorkAccount, 'mayApprove'>
 
 /**
- * The exact text that a client must show before its user may approve a proposal. Interrupts contain it, and
- * approvals are checked against it. Derived from the proposal, which never changes, so it is not stored.
- * `undefined` if the participant cannot read such a proposal.
+ * The exact text that a client must show before its user may approve a proposal. Interrupts contain it, and approvals are
+ * checked against it. Derived from the proposal, which never changes, so it is not stored. `undefined` if the participant
+ * cannot read such a proposal.
  */
 export function readExactText(reader: Reader, id: string): ExactText | undefined {
   const proposal = findProposal(reader, id)
@@ -25,9 +25,9 @@ export function readExactText(reader: Reader, id: string): ExactText | undefined
 }
 
 /**
- * Encodes decisions about proposals as frames; `latest`: the highest seq of these proposals. Refuses all
- * decisions if the decider may not approve a proposal, or no interrupt shows it completely. Skips settled
- * proposals. Frames are encoded on demand, because together they may be large.
+ * Encodes decisions about proposals as frames; `latest`: the highest seq of these proposals. Refuses all decisions if the
+ * decider may not approve a proposal, or no interrupt shows it completely. Skips settled proposals. Frames are encoded on
+ * demand, because together they may be large.
  */
 export function encodeDecisions(
   makeId: MakeId,
@@ -98,8 +98,7 @@ function readCall(proposal: Entry): ProposedCall {
 }
 
 /**
- * An approval has no payload: the gateway makes the proposed request [MEUP-4.20]; the rationale is the
- * proposer's [MEUP-13.11].
+ * An approval has no payload: the gateway makes the proposed request [MEUP-4.20]; the rationale is the proposer's [MEUP-13.11].
  */
 const approval = (id: string, { id: correlationId }: Entry): EventFrame =>
   encodeEventFrame(id, { kind: Kind.mcpRequest, correlationId })

@@ -118,9 +118,7 @@ export interface WorkAccount {
   /** Whether the client may make the proposed call, and so may approve it. */
   mayApprove(proposal: Envelope): boolean
   mayReject(proposal: Envelope): boolean
-  /**
-   * Charges for an applied envelope with this many bytes. Returns the milliseconds until the debt is paid.
-   */
+  /** Charges for an applied envelope with this many bytes. Returns the milliseconds until the debt is paid. */
   settle(bytes: number): number
 }
 
@@ -202,8 +200,8 @@ export async function isTurnOver(turn: TurnPlace, { guard, settle }: WorkAccount
 }
 
 /**
- * Reads the turn from the log, until `onMessage` returns `false`. Returns the seq up to which it has read;
- * `undefined` if stopped.
+ * Reads the turn from the log, until `onMessage` returns `false`. Returns the seq up to which it has read; `undefined` if
+ * stopped.
  */
 async function readTurn(
   { visitor, question, after }: TurnPlace,

@@ -12,8 +12,8 @@ export interface EventFrame {
 export type MakeId = (...parts: readonly string[]) => string
 
 /**
- * Creates ids that are the same when a participant repeats a request. They are derived from the participant's
- * token, which is never logged, so that other participants cannot use an id first.
+ * Creates ids that are the same when a participant repeats a request. They are derived from the participant's token, which is
+ * never logged, so that other participants cannot use an id first.
  */
 export const createIdMaker =
   (token: string): MakeId =>
@@ -29,8 +29,8 @@ export interface AskingFrame {
 }
 
 /**
- * The id of the chat for a message: the same text of the same message and thread results in the same id, so
- * that a repeated request finds its chat. `attempt`: counts how often the message was asked, from 1.
+ * The id of the chat for a message: the same text of the same message and thread results in the same id, so that a repeated
+ * request finds its chat. `attempt`: counts how often the message was asked, from 1.
  */
 export const makeQuestionId = (
   makeId: MakeId,

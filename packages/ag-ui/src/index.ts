@@ -93,9 +93,7 @@ function describeInput() {
   }
 }
 
-/**
- * The HTTP routes for AG-UI clients. A run asks an agent of a space, and streams its turn as AG-UI events.
- */
+/** The HTTP routes for AG-UI clients. A run asks an agent of a space, and streams its turn as AG-UI events. */
 export const agUi: RouteModule = {
   schemas: () => ({ run: describeInput() }),
   routes: [
@@ -234,9 +232,9 @@ function getRuns(space: object): RememberedRuns {
 }
 
 /**
- * Chooses the id of a run's chat: that of the latest chat for this message. A new id means regenerate: the
- * turn is over, a client has received its end, and has removed everything after the message. A repeated
- * request with the same `runId` does not ask again.
+ * Chooses the id of a run's chat: that of the latest chat for this message. A new id means regenerate: the turn is over, a
+ * client has received its end, and has removed everything after the message. A repeated request with the same `runId` does not
+ * ask again.
  */
 async function chooseQuestionId(
   makeId: MakeId,

@@ -38,10 +38,7 @@ interface RunSettings {
 type Json = Readonly<Record<string, unknown>>
 
 const maxIdChars = 1000
-/**
- * Twice the limit of an envelope: a client's state and tools may be nested deeper than messages, and are
- * ignored.
- */
+/** Twice the limit of an envelope: a client's state and tools may be nested deeper than messages, and are ignored. */
 const maxDepth = 2 * maxNesting
 export const [defaultTimeoutSeconds, maxTimeoutSeconds] = [300, 3600]
 /** Maximum entries of `resume`: the number of proposals in a welcome. */
@@ -49,8 +46,8 @@ export const maxAnswers = 64
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 
 /**
- * Reads the body of a run request. Ignores unused fields, and treats `null` as absent. A refusal contains the
- * path of the wrong field.
+ * Reads the body of a run request. Ignores unused fields, and treats `null` as absent. A refusal contains the path of the wrong
+ * field.
  */
 export function readRunInput(body: Uint8Array): RunInput | Refusal {
   if (isDeeper(body, maxDepth))

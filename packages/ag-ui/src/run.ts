@@ -43,10 +43,7 @@ interface RunOptions extends RunName {
   /** Whether the client may make the proposed call. */
   mayApprove(proposal: Envelope): boolean
   mayReject(proposal: Envelope): boolean
-  /**
-   * The exact text that a user must see to approve a proposal; `undefined` if the proposal is not readable
-   * any more.
-   */
+  /** The exact text that a user must see to approve a proposal; `undefined` if the proposal is not readable any more. */
   readExactText(proposal: string): ExactText | undefined
 }
 
@@ -54,8 +51,8 @@ interface RunOptions extends RunName {
 const maxResultChars = 8192
 
 /**
- * Converts one turn of an agent to the events of an AG-UI run. `apply` takes each readable envelope and each
- * delta of the answer, and returns the events for it. After the end of the run it returns no events.
+ * Converts one turn of an agent to the events of an AG-UI run. `apply` takes each readable envelope and each delta of the
+ * answer, and returns the events for it. After the end of the run it returns no events.
  */
 export class AgUiRun {
   readonly #options: RunOptions
@@ -100,9 +97,7 @@ export class AgUiRun {
     return this.#turn.apply(envelope).flatMap((event) => this.#show(event))
   }
 
-  /**
-   * Must be called at the end of the log. Returns the end of the run, if the turn is over or has interrupts.
-   */
+  /** Must be called at the end of the log. Returns the end of the run, if the turn is over or has interrupts. */
   pause(): AGUIEvent[] {
     if (this.#isOver) return []
     const { state = '', givenUp = null } = this.#turn.end ?? {}
@@ -119,8 +114,8 @@ export class AgUiRun {
   }
 
   /**
-   * The interrupt for a proposal; empty if the client may not decide it. A proposal that the interrupt does
-   * not show completely can only be rejected.
+   * The interrupt for a proposal; empty if the client may not decide it. A proposal that the interrupt does not show completely
+   * can only be rejected.
    */
   #interrupt(proposal: ProposalView): Interrupt[] {
     const { id } = proposal
@@ -196,8 +191,8 @@ export class AgUiRun {
   }
 
   /**
-   * Events for text of the answer. Sent events cannot be retracted, so text that does not continue them
-   * starts a new message. An answer without preceding deltas has the id of its envelope.
+   * Events for text of the answer. Sent events cannot be retracted, so text that does not continue them starts a new message.
+   * An answer without preceding deltas has the id of its envelope.
    */
   #write({ type, envelope, message, isNew, text }: AnswerEvent): AGUIEvent[] {
     const isWhole = type === 'answer' && isNew
@@ -290,8 +285,8 @@ const resultEvent = (call: string, outcome: Outcome, content: string): AGUIEvent
 })
 
 /**
- * The interrupt that asks for a decision about a proposal. Its message contains the complete call, because
- * every client shows the message; `metadata` contains it again for clients that render it separately.
+ * The interrupt that asks for a decision about a proposal. Its message contains the complete call, because every client shows
+ * the message; `metadata` contains it again for clients that render it separately.
  */
 function interruptFor(
   { id, source, tool, rationale, expiresAt, programEnded }: ProposalView,

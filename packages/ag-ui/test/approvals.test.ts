@@ -38,10 +38,7 @@ const resuming = (...resume: object[]) => ({
   resume,
 })
 
-/**
- * A run of ana that ended with interrupts for these proposals of ben. `write`: changes the JSON of a
- * proposal.
- */
+/** A run of ana that ended with interrupts for these proposals of ben. `write`: changes the JSON of a proposal. */
 async function interrupted(
   proposals: Record<string, Sent>,
   options: Parameters<typeof stage>[0] = {},

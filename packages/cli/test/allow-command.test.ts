@@ -17,10 +17,7 @@ const refusal = (seq: number, to: string[], more: object = {}): AnyEnvelope =>
     },
   })
 
-/**
- * Runs `/allow` as ana, who may grant and always chooses the first offer. `envelopes`: decisions in the log,
- * newest first.
- */
+/** Runs `/allow` as ana, who may grant and always chooses the first offer. `envelopes`: decisions in the log, newest first. */
 async function allow(argument: string, envelopes: readonly AnyEnvelope[]) {
   const { url, space, token } = await answering(() => ({
     body: { envelopes, epoch: 'e', head: 20, has_more: false },

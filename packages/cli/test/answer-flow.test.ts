@@ -33,8 +33,7 @@ const writing = (text: string, fields: Partial<LiveAnswer> = {}): LiveAnswer => 
 })
 
 /**
- * Streams an answer in pieces of this length. Returns the rows of the scrollback, and the number printed
- * before the final chat.
+ * Streams an answer in pieces of this length. Returns the rows of the scrollback, and the number printed before the final chat.
  */
 function write(text: string, { piece = 7, columns = (): number => 40 } = {}) {
   const flow = new AnswerFlow(draw)

@@ -381,10 +381,7 @@ describe('a path that cannot be read is refused with one sentence', () => {
   })
 })
 
-/**
- * Runs an action as a user without access to this folder. Root has access to everything, so it becomes
- * `nobody`.
- */
+/** Runs an action as a user without access to this folder. Root has access to everything, so it becomes `nobody`. */
 function asSomebodyElse(folder: string, act: () => void): void {
   const isRoot = process.geteuid?.() === 0
   if (isRoot) process.seteuid?.('nobody')

@@ -5,8 +5,8 @@ import { PendingProposals } from '../src/join/pending-proposals.js'
 import { envelope } from './support/turns.js'
 
 /**
- * Proposals as ana sees them, who may approve whatever is addressed to her. `proposals`: those that her
- * connection has received.
+ * Proposals as ana sees them, who may approve whatever is addressed to her. `proposals`: those that her connection has
+ * received.
  */
 const createPending = (proposals: object = {}): PendingProposals =>
   new PendingProposals({

@@ -5,10 +5,7 @@ import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 const isGiven = ({ kind }: Envelope): boolean => kind === 'capability.grant' || kind === 'space.invite'
 
-/**
- * Participants with all capabilities that the configuration and the envelopes gave them, in the gateway's
- * order.
- */
+/** Participants with all capabilities that the configuration and the envelopes gave them, in the gateway's order. */
 function listHolders(envelopes: readonly Envelope[]): ParticipantInfo[] {
   const configured = envelopes.findLast(({ from, kind }) => from === GATEWAY && kind === 'system.space')
   const { participants = {} } = (configured?.payload ?? {}) as Partial<Configuration>

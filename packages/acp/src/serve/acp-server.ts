@@ -41,10 +41,7 @@ export interface EditorSpace {
   readonly space: SpaceClient
   /** Reads the log as the same participant. */
   readonly http: SessionHistory
-  /**
-   * The agent that new sessions ask; default: the first present agent of the space, otherwise its first
-   * agent.
-   */
+  /** The agent that new sessions ask; default: the first present agent of the space, otherwise its first agent. */
   readonly to?: string
   /** Receives non-fatal errors as log lines. */
   readonly log?: (line: string) => void

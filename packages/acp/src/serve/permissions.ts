@@ -27,16 +27,14 @@ interface PermissionsParts {
 }
 
 /**
- * Asks the client's user about proposals, and sends the decision. The first decision counts, whichever
- * participant makes it: afterwards the request to the user is cancelled, and a late answer has no effect.
+ * Asks the client's user about proposals, and sends the decision. The first decision counts, whichever participant makes it:
+ * afterwards the request to the user is cancelled, and a late answer has no effect.
  */
 export class Permissions {
   readonly #parts: PermissionsParts
   /** Pending permission requests, by proposal id. */
   readonly #asked = new Map<string, AbortController>()
-  /**
-   * Sessions by proposal id, for proposals that no active turn shows: the session must show their decision.
-   */
+  /** Sessions by proposal id, for proposals that no active turn shows: the session must show their decision. */
   readonly #followed = new Map<string, string>()
 
   constructor(parts: PermissionsParts) {
@@ -47,8 +45,8 @@ export class Permissions {
   }
 
   /**
-   * Shows every open proposal that this participant may approve, and asks about it, unless it is already
-   * asked about. `signal` cancels the requests.
+   * Shows every open proposal that this participant may approve, and asks about it, unless it is already asked about. `signal`
+   * cancels the requests.
    */
   askAll(session: string, signal: AbortSignal): void {
     const { space, notify } = this.#parts
@@ -62,8 +60,8 @@ export class Permissions {
   }
 
   /**
-   * Asks about a proposal if this participant may approve it; decision or `signal` ends the request. If the
-   * proposer's program ends, asks again, so that the user learns that before deciding.
+   * Asks about a proposal if this participant may approve it; decision or `signal` ends the request. If the proposer's program
+   * ends, asks again, so that the user learns that before deciding.
    */
   ask(session: string, id: string, signal: AbortSignal): void {
     const { proposals } = this.#parts.space

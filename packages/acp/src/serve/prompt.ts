@@ -23,16 +23,12 @@ interface Prompt {
   readonly text: string
 }
 
-/**
- * Milliseconds to wait for an agent's explanation after it gave up; milliseconds to wait until a retraction
- * is sent.
- */
+/** Milliseconds to wait for an agent's explanation after it gave up; milliseconds to wait until a retraction is sent. */
 const [graceMs, takeBackMs] = [2000, 1000]
 
 /**
- * Asks an agent, and sends its turn to the client until it has answered. An abort retracts the question.
- * Survives a restart of the gateway. Rejects if the question is rejected, the client is closed, or the log
- * was replaced.
+ * Asks an agent, and sends its turn to the client until it has answered. An abort retracts the question. Survives a restart of
+ * the gateway. Rejects if the question is rejected, the client is closed, or the log was replaced.
  */
 export async function runPrompt(
   parts: PromptParts,

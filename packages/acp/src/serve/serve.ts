@@ -4,10 +4,7 @@ import { stringifyExact } from '@meup/protocol'
 import { AcpServer, type EditorSpace } from './acp-server.js'
 
 export interface EditorServing {
-  /**
-   * Resolves when the client has disconnected, or the space was closed; with the error if that closed the
-   * space.
-   */
+  /** Resolves when the client has disconnected, or the space was closed; with the error if that closed the space. */
   readonly ended: Promise<Error | undefined>
   /** Retracts open questions, and disconnects the client. */
   close(): Promise<void>

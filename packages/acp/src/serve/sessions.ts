@@ -15,9 +15,8 @@ const maxChatsSearched = 1000
 const maxTitleChars = 80
 
 /**
- * Creates a session id. Sessions are not stored but derived from the log: the id contains the seq after which
- * the session began, the ids of its chats begin with the session id, and its agent is the addressee of its
- * last chat.
+ * Creates a session id. Sessions are not stored but derived from the log: the id contains the seq after which the session
+ * began, the ids of its chats begin with the session id, and its agent is the addressee of its last chat.
  */
 export const createSessionId = (head: number): string => `acp-${head}-${randomBytes(6).toString('hex')}`
 
@@ -71,10 +70,7 @@ export async function* replaySession(
   }
 }
 
-/**
- * Lists a participant's latest sessions, found by its chats. Sessions have no folder, so they match any
- * `cwd`.
- */
+/** Lists a participant's latest sessions, found by its chats. Sessions have no folder, so they match any `cwd`. */
 export async function listSessions(
   history: SessionHistory,
   asker: string,

@@ -42,8 +42,7 @@ export function describeCall({ id, proposer, to, tool, rationale, parameters }: 
     title: onOneLine([...(to === undefined ? [] : [to.join(',')]), tool].join('/')),
     rawInput: value,
     content: [
-      // Editors render Markdown: escapes it, and quotes further lines, so that they cannot imitate lines of
-      // this program.
+      // Editors render Markdown: escapes it, and quotes further lines, so that they cannot imitate lines of this program.
       ...(why === '' ? [] : [textContent(`${asks}: ${keepOffMargin(inertMarkdown(printable(why)), '> ')}`)]),
       ...readFileDiffs(parameters),
     ],
@@ -64,8 +63,8 @@ export const describeProposedCall = ({ id, from, to, rationale, ...payload }: Op
 const maxExactChars = 16_000
 
 /**
- * Renders a proposal for a decision by the user: the call in full, without masking. `isWhole`: the text is
- * complete, so the user may approve.
+ * Renders a proposal for a decision by the user: the call in full, without masking. `isWhole`: the text is complete, so the
+ * user may approve.
  */
 export function describePermission(proposal: OpenProposal): { toolCall: ShownCall; isWhole: boolean } {
   const { content, ...call } = describeProposedCall(proposal)
@@ -108,8 +107,8 @@ export function readKind({ params }: Readonly<Record<string, unknown>>): ToolKin
 }
 
 /**
- * Derives the ACP kinds of tools from their annotations. Requests a participant's tools at the first call of
- * one; until the response the kind is `other`.
+ * Derives the ACP kinds of tools from their annotations. Requests a participant's tools at the first call of one; until the
+ * response the kind is `other`.
  */
 export class ToolKinds {
   readonly #space: SpaceClient

@@ -54,10 +54,7 @@ export class TurnUpdates {
     return this.#turn.apply(envelope).flatMap((event) => this.#show(event))
   }
 
-  /**
-   * The final updates, when no further envelopes are applied: calls without a result fail; undecided
-   * proposals stay open.
-   */
+  /** The final updates, when no further envelopes are applied: calls without a result fail; undecided proposals stay open. */
   close(): SessionUpdate[] {
     const { open, end } = this.#turn
     const givenUp = end?.givenUp ?? null
@@ -156,8 +153,8 @@ export class TurnUpdates {
   }
 
   /**
-   * Shows text of the answer. In ACP, text before a tool call is a separate message, and so is text that does
-   * not continue the previous one.
+   * Shows text of the answer. In ACP, text before a tool call is a separate message, and so is text that does not continue the
+   * previous one.
    */
   #say({ message, isNew, text }: Pick<AnswerEvent, 'message' | 'isNew' | 'text'>): SessionUpdate[] {
     if (text === '') return []

@@ -56,10 +56,7 @@ interface StageOptions extends Partial<TestSpaceOptions> {
   readonly ana?: readonly Capability[]
 }
 
-/**
- * A space with ana, who uses an editor, the agent coder, which uses the tools of `files`, and ben, who may do
- * everything.
- */
+/** A space with ana, who uses an editor, the agent coder, which uses the tools of `files`, and ben, who may do everything. */
 export async function stage({ ana = ['*'], ...options }: StageOptions = {}) {
   const space = await createTestSpace({
     participants: { ana, ben: ['*'], coder: careful, files: ['mcp.*'] },

@@ -127,10 +127,7 @@ export class AuditFile {
       .map(({ last, ...turn }) => ({ ...turn, seq: getUlidSeq(last) }))
   }
 
-  /**
-   * Counts the steps about envelopes that the log has erased since the export. The file keeps them: it is
-   * append-only.
-   */
+  /** Counts the steps about envelopes that the log has erased since the export. The file keeps them: it is append-only. */
   countErased(erasures: readonly Pick<Erasure, 'seq' | 'id'>[]): number {
     if (erasures.length === 0) return 0
     const seqs = JSON.stringify(erasures.map(({ seq }) => seq))

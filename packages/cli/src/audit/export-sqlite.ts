@@ -87,8 +87,8 @@ class AuditExport {
   }
 
   /**
-   * Exports everything, then polls for new steps until the process ends or the log is replaced. Retries while
-   * the gateway is away.
+   * Exports everything, then polls for new steps until the process ends or the log is replaced. Retries while the gateway is
+   * away.
    */
   async follow(report: Report): Promise<never> {
     /** Head of the log at the last poll. */
@@ -112,10 +112,7 @@ class AuditExport {
     }
   }
 
-  /**
-   * Reads pages, newest first, until one has no new steps; further back for runs whose thoughts became
-   * visible.
-   */
+  /** Reads pages, newest first, until one has no new steps; further back for runs whose thoughts became visible. */
   async #readNew(): Promise<Added> {
     const before = this.#hidden
     const hidden = await readHiddenRuns(this.#http)
@@ -133,9 +130,7 @@ class AuditExport {
     return added
   }
 
-  /**
-   * Writes the staged steps. Throws if the gateway now has another log: its steps must not enter this file.
-   */
+  /** Writes the staged steps. Throws if the gateway now has another log: its steps must not enter this file. */
   async #write(): Promise<Added> {
     const { epoch, head } = await this.#http.readParticipants()
     if (epoch !== this.#epoch)

@@ -84,8 +84,8 @@ const stepTables = `
 `
 
 /**
- * Creates the tables in an empty file, or adds the new ones to a file of the previous version. Idempotent.
- * Throws for any other file.
+ * Creates the tables in an empty file, or adds the new ones to a file of the previous version. Idempotent. Throws for any other
+ * file.
  */
 export function migrate(db: Database.Database): void {
   const run = db.transaction(() => {

@@ -161,8 +161,7 @@ async function whenAnyHere(space: SpaceClient, options: WaitOptions): Promise<vo
 }
 
 /**
- * Writes an answer as it streams. Output is append-only: text that turns out not to belong to the answer
- * stays, with a note.
+ * Writes an answer as it streams. Output is append-only: text that turns out not to belong to the answer stays, with a note.
  */
 class AnswerWriter {
   #agent: string | undefined

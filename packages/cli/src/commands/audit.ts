@@ -92,10 +92,7 @@ function checkTurn({ thread, turn }: Pick<TrailFlags, 'thread' | 'turn'>): void 
   parseCount(turn, '--turn')
 }
 
-/**
- * `--format sqlite` excludes the options of the other formats: it always exports everything, into an existing
- * file.
- */
+/** `--format sqlite` excludes the options of the other formats: it always exports everything, into an existing file. */
 function checkFormat(flags: ExportFlags & SqliteFlags): void {
   const { format, thread, context, output, to, follow, keepDays } = flags
   const ofOthers = { '--thread': thread, '--context': context, '--output': output }
@@ -165,8 +162,8 @@ async function readSteps(http: HttpClient, limit: number, flags: TrailFlags): Pr
 }
 
 /**
- * Formats a step: time, agent, turn, asker, phase, content, links; for a call also arguments, reason, and the
- * capability that allowed it.
+ * Formats a step: time, agent, turn, asker, phase, content, links; for a call also arguments, reason, and the capability that
+ * allowed it.
  */
 export function trailLine(step: AuditStep): string {
   const { created_at, thread_id, turn_number, phase, content, right, asked_by: asker } = step
@@ -194,8 +191,7 @@ export interface ExportFlags extends ConnectionFlags {
 }
 
 /**
- * `meup audit export`: writes the log as visible to this participant, or its audit trail, unchanged as the
- * gateway sends it.
+ * `meup audit export`: writes the log as visible to this participant, or its audit trail, unchanged as the gateway sends it.
  */
 export async function exportAudit({ output, ...flags }: ExportFlags): Promise<void> {
   const isForPeople = flags.format === 'markdown'

@@ -51,8 +51,7 @@ export function addCall(program: Command): void {
             onProgress: () => {}, // A handler requests progress notifications, which restart --timeout.
             onProposal: ({ id }) => printNotice(`waiting for approval of proposal ${id}`),
           })
-        // Aborting sends the cancellation in this turn of the event loop; closing a connection flushes what
-        // was sent.
+        // Aborting sends the cancellation in this turn of the event loop; closing a connection flushes what was sent.
         const { content, data } = await runInterruptible(call, () => nextTurn())
         const result = { content, ...omitUndefined({ structuredContent: data }) }
         if (flags.json) printJson<JsonOf<'call'>>(result)

@@ -40,10 +40,7 @@ async function printOffered(read: () => Promise<readonly string[]>): Promise<voi
 /** Latest envelopes that are searched for tools. */
 const maxLooked = 1000
 
-/**
- * Tools that were listed or called recently. Requesting `tools/list` would add an envelope to the log for
- * every Tab.
- */
+/** Tools that were listed or called recently. Requesting `tools/list` would add an envelope to the log for every Tab. */
 async function readTools(): Promise<readonly string[]> {
   const http = createHttpClient({})
   const kind = [Kind.mcpRequest, Kind.mcpResponse]

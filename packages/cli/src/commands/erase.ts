@@ -48,9 +48,7 @@ async function eraseOne(ref: string, { reason, ...flags }: EraseFlags): Promise<
   printNotice(`seq ${seq} is erased, and seq ${recordedAt} says so${rest}`)
 }
 
-/**
- * Erases all readable envelopes that a participant sent, except records of rights, which cannot be erased.
- */
+/** Erases all readable envelopes that a participant sent, except records of rights, which cannot be erased. */
 async function eraseFrom(from: string, { reason, yes, ...flags }: EraseFlags): Promise<void> {
   const http = createHttpClient(flags)
   await checkNames(http, { from: [from] })

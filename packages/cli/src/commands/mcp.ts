@@ -76,10 +76,7 @@ async function readGatewayHosts(): Promise<readonly string[]> {
   }
 }
 
-/**
- * Serves a space as an MCP server over stdio or HTTP. Resolves when the client disconnects, or on SIGINT or
- * SIGTERM.
- */
+/** Serves a space as an MCP server over stdio or HTTP. Resolves when the client disconnects, or on SIGINT or SIGTERM. */
 async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<void> {
   const access = port === undefined ? undefined : { port, ...accessToken(flags.accessTokenFile) }
   const http = createHttpClient(flags)
@@ -130,8 +127,8 @@ async function serveOverHttp(
 const defaultFile = '.meup/mcp-token'
 
 /**
- * Reads the access token from a file, by default next to the tokens of participants, or creates it. Throws
- * `UsageError` if the content is not a token.
+ * Reads the access token from a file, by default next to the tokens of participants, or creates it. Throws `UsageError` if the
+ * content is not a token.
  */
 function accessToken(given?: string): { readonly file: string; readonly token: string } {
   const file = given ?? defaultFile

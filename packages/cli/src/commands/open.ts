@@ -42,8 +42,8 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
 }
 
 /**
- * Opens a secret address in the browser, by way of a file in `.meup`: other users of the machine can read
- * command lines. Returns whether a browser was found.
+ * Opens a secret address in the browser, by way of a file in `.meup`: other users of the machine can read command lines.
+ * Returns whether a browser was found.
  */
 async function openBrowser(url: string, folder: string): Promise<boolean> {
   const opener = openers[process.platform]

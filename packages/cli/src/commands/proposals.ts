@@ -176,9 +176,7 @@ async function decide(
   }
 }
 
-/**
- * Throws if no open proposal matches; otherwise this participant has already rejected it, and that is thrown.
- */
+/** Throws if no open proposal matches; otherwise this participant has already rejected it, and that is thrown. */
 async function explainMissing(start: string, by: string, flags: ConnectionFlags): Promise<never> {
   const { id } = findOpenProposal(await readProposals(createHttpClient(flags)), start, Date.now())
   throw new ProtocolError('forbidden', `${by} has rejected ${id} already; leave it to others`)
@@ -187,8 +185,8 @@ async function explainMissing(start: string, by: string, flags: ConnectionFlags)
 type Result = Readonly<Record<string, unknown>>
 
 /**
- * Waits for the result of a proposal that this participant is about to fulfil. Rejects with `ToolError` if
- * the call fails, and with `ConnectionError` on timeout or when the connection closes.
+ * Waits for the result of a proposal that this participant is about to fulfil. Rejects with `ToolError` if the call fails, and
+ * with `ConnectionError` on timeout or when the connection closes.
  */
 function awaitProposalResult(space: SpaceClient, proposal: string, timeoutMs: number): Promise<Result> {
   const { head } = space.welcome.space // Requests up to this seq are replayed.

@@ -7,8 +7,8 @@ import type { Flags } from '../transcript/transcript.js'
 const load = () => import('../transcript/transcript.js')
 
 /**
- * `meup transcript …`: shows the requests that agents sent to their models, from files in the agents'
- * folders. Its implementation is imported when it runs.
+ * `meup transcript …`: shows the requests that agents sent to their models, from files in the agents' folders. Its
+ * implementation is imported when it runs.
  */
 export function addTranscript(program: Command): void {
   const group = program

@@ -95,9 +95,7 @@ class EarlierCalls {
     this.#http = http
   }
 
-  /**
-   * Returns the calls that a result answers and that were not printed yet; skips pruned and unreadable ones.
-   */
+  /** Returns the calls that a result answers and that were not printed yet; skips pruned and unreadable ones. */
   async find(envelope: AnyEnvelope): Promise<AnyEnvelope[]> {
     this.#known.set(envelope.id, true)
     const unknown =
@@ -122,10 +120,7 @@ class EarlierCalls {
 /** Maximum number of remembered calls. */
 const maxCalls = 1000
 
-/**
- * Binary search for the first readable envelope at or after this time; the seq after the head if there is
- * none.
- */
+/** Binary search for the first readable envelope at or after this time; the seq after the head if there is none. */
 async function findSeqAt(http: HttpClient, ms: number): Promise<number> {
   let [from, to] = [1, (await http.readLogPage({ limit: 1, order: 'desc' })).head + 1]
   while (from < to) {

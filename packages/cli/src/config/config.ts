@@ -102,9 +102,7 @@ export interface ProcessProgram extends Command {
   readonly restart: 'never' | 'on-failure' | 'always'
   /** Whether `meup up` restarts the program when its files change. */
   readonly watch: boolean
-  /**
-   * Milliseconds until the program is reported as late; absent = the default. A late program is not stopped.
-   */
+  /** Milliseconds until the program is reported as late; absent = the default. A late program is not stopped. */
   readonly startTimeoutMs?: number
 }
 
@@ -124,10 +122,7 @@ export interface AcpProgram extends Command, StartLimit {
 const defaultStartTimeout = '120s'
 
 const defaultCapabilities: readonly Capability[] = [Kind.chat]
-/**
- * Default capabilities of an MCP server: results, progress notifications, and elicitations during a call
- * [MEUP-3].
- */
+/** Default capabilities of an MCP server: results, progress notifications, and elicitations during a call [MEUP-3]. */
 const mcpCapabilities: readonly Capability[] = [
   Kind.mcpResponse,
   { kind: Kind.mcpRequest, payload: { method: ['notifications/**', 'elicitation/create'] } },

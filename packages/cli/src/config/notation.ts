@@ -12,9 +12,7 @@ export const keysPattern =
 /** Characters allowed in the value of an HTTP header. */
 export const headerPattern = '^[\\t\\x20-\\x7e\\x80-\\xff]*$'
 
-/**
- * A whole number and its unit. The limit on digits keeps the duration below 24 days, the maximum of timers.
- */
+/** A whole number and its unit. The limit on digits keeps the duration below 24 days, the maximum of timers. */
 export const durationPattern = '^(\\d{1,9}ms|\\d{1,6}s|\\d{1,4}m|\\d{1,2}h)$'
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -11,9 +11,9 @@ interface Placement {
 }
 
 /**
- * Returns the text of space.yaml with this participant added or replaced. With a block map of participants,
- * other lines are unchanged; with a flow map such as `{ ana: … }`, the file is reformatted, with its comments
- * kept. `undefined` if the map is a YAML alias, which cannot be changed.
+ * Returns the text of space.yaml with this participant added or replaced. With a block map of participants, other lines are
+ * unchanged; with a flow map such as `{ ana: … }`, the file is reformatted, with its comments kept. `undefined` if the map is a
+ * YAML alias, which cannot be changed.
  */
 export function putParticipant(text: string, placement: Placement): string | undefined {
   const { source } = readYaml(text)

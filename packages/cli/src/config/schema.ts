@@ -30,9 +30,7 @@ import { storage } from './storage.js'
 /** An interface, so that types inferred from the schemas can refer to it by name. */
 interface CapabilityList extends ReadonlyArray<Capability> {}
 
-/**
- * Mistakes in a list of capabilities: of single capabilities, or, if they are valid, of the list as a whole.
- */
+/** Mistakes in a list of capabilities: of single capabilities, or, if they are valid, of the list as a whole. */
 function capabilityProblems(value: unknown): ProblemInside[] {
   if (!Array.isArray(value)) return [{ pointer: '', message: 'must be a list' }]
   const each = value.flatMap((capability: Capability, i) =>

@@ -4,9 +4,7 @@ import { makeTokenFolder, replaceFile } from './tokens.js'
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/**
- * The folder of secrets, next to the configuration file: its file `<NAME>` contains the value of `${NAME}`.
- */
+/** The folder of secrets, next to the configuration file: its file `<NAME>` contains the value of `${NAME}`. */
 export const getSecretFolder = (directory: string): string => join(directory, '.meup', 'secrets')
 
 /** Reads the secrets that space.yaml may use as variables, by name. Throws errors of the file system. */

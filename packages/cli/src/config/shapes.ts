@@ -27,9 +27,7 @@ export const list = <T extends TSchema>(items: T) => Type.Array(items, { descrip
 export const map = <T extends TProperties>(keys: T) =>
   Type.Object(keys, { additionalProperties: false, description: 'a map of keys and values' })
 
-/**
- * A map of names to values, with at least `least` entries; `names` completes "must be …" for an invalid name.
- */
+/** A map of names to values, with at least `least` entries; `names` completes "must be …" for an invalid name. */
 export const named = <T extends TSchema>(name: TString, names: string, values: T, least = 0) =>
   Type.Record(name, values, {
     additionalProperties: false,
@@ -38,9 +36,7 @@ export const named = <T extends TSchema>(name: TString, names: string, values: T
     description: `a map of names and values${least > 0 ? `, with ${least} or more` : ''}`,
   })
 
-/**
- * A union of maps, discriminated by their key `kind`; `kinds` completes "must be …" for an unknown `kind`.
- */
+/** A union of maps, discriminated by their key `kind`; `kinds` completes "must be …" for an unknown `kind`. */
 export const byKind = <T extends TSchema[]>(kinds: string, variants: [...T]) =>
   Type.Union(variants, { kinds, description: 'a map of keys and values' })
 

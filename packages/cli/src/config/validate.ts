@@ -47,8 +47,7 @@ function toFinding(error: ValueError): ConfigFinding[] {
 }
 
 /**
- * Reports the mistakes of the variant that `kind` names; if there is none, of `kind` itself and of keys
- * common to all variants.
+ * Reports the mistakes of the variant that `kind` names; if there is none, of `kind` itself and of keys common to all variants.
  */
 function explainVariants(error: ValueError, value: Record<string, unknown>, path: YamlPath): ConfigFinding[] {
   const variants: readonly TObject[] = error.schema.anyOf

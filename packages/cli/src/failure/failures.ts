@@ -13,8 +13,8 @@ export interface FailureRow {
 }
 
 /**
- * All documented failures. `pnpm tables` writes docs/troubleshooting.md from this table, and
- * test/scenarios/mistakes.test.ts causes each of them.
+ * All documented failures. `pnpm tables` writes docs/troubleshooting.md from this table, and test/scenarios/mistakes.test.ts
+ * causes each of them.
  */
 export const failures = {
   old_node: {

@@ -168,10 +168,7 @@ export class CommandRunner {
     if (act !== undefined) view.print(formatExplanation(await explainAct(this.#http, act), this.#http))
   }
 
-  /**
-   * The participants from the gateway's HTTP list: without the right to read all envelopes, the connection
-   * misses pauses.
-   */
+  /** The participants from the gateway's HTTP list: without the right to read all envelopes, the connection misses pauses. */
   async #participants(start: string): Promise<string[]> {
     const { space } = this.#context
     const { participants } = await this.#http.readParticipants()
@@ -230,9 +227,7 @@ export class CommandRunner {
     return pending.offer() !== undefined || pending.endedAt >= (view.typedSince ?? Date.now())
   }
 
-  /**
-   * Decides the proposal that the last printed line names: `y` approves, `n` rejects and asks for a reason.
-   */
+  /** Decides the proposal that the last printed line names: `y` approves, `n` rejects and asks for a reason. */
   async decide(word: 'y' | 'n'): Promise<void> {
     const { view, pending } = this.#context
     const offer = pending.offer()
@@ -277,9 +272,7 @@ export class CommandRunner {
     return Promise.resolve(undefined)
   }
 
-  /**
-   * Asks which arguments to allow, narrowest choice first, and until when; `undefined` if the user cancels.
-   */
+  /** Asks which arguments to allow, narrowest choice first, and until when; `undefined` if the user cancels. */
   async #askTerms(
     recipient: string,
     capability: Capability,
@@ -392,8 +385,7 @@ export class CommandRunner {
   }
 
   /**
-   * Grants the capability that a refused call lacked: of the refusal with this seq, or of another
-   * participant's last refusal.
+   * Grants the capability that a refused call lacked: of the refusal with this seq, or of another participant's last refusal.
    */
   async #allow(number: string | undefined): Promise<void> {
     const { space, view } = this.#context
@@ -465,10 +457,7 @@ const compactMs = 300_000
 const notShown =
   'not all of it was shown, so it cannot be approved yet: Ctrl+P shows it, or says where all of it is shown'
 
-/**
- * Parses `path=report* euros=42 for:1h`; a value is a number if the proposed argument is one. Throws
- * `UsageError`.
- */
+/** Parses `path=report* euros=42 for:1h`; a value is a number if the proposed argument is one. Throws `UsageError`. */
 function readTerms(words: readonly string[], args: unknown): AlwaysOptions {
   const proposed = isObject(args) ? args : {}
   const read = (name: string, value: string): string | number | boolean => {

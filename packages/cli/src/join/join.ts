@@ -147,9 +147,7 @@ export async function join(flags: JoinFlags): Promise<void> {
   }
 }
 
-/**
- * Maximum lines of the earlier conversation shown on entering, and the number of chats they are taken from.
- */
+/** Maximum lines of the earlier conversation shown on entering, and the number of chats they are taken from. */
 const [earlierLines, earlierChats] = [10, 20]
 
 /** Prints the end of the conversation up to the seq `head`. */
@@ -189,10 +187,7 @@ function calledTool({ kind, to = [], payload }: AnyEnvelope): string | undefined
 const readDecision = (said: string): 'y' | 'n' | undefined =>
   said.trim() === 'y' ? 'y' : said.trim() === 'n' ? 'n' : undefined
 
-/**
- * Combines the names in the line with those of `--to`, which makes every message private; names in the line
- * win.
- */
+/** Combines the names in the line with those of `--to`, which makes every message private; names in the line win. */
 function addressed(
   { to, mention }: Extract<Typed, { readonly say: string }>,
   all: readonly string[] | undefined,
@@ -258,8 +253,8 @@ async function readTypedLines(
 }
 
 /**
- * Returns the lines to print below an envelope, as a promise or as a function to call once the envelope is
- * printed; `undefined` = none.
+ * Returns the lines to print below an envelope, as a promise or as a function to call once the envelope is printed; `undefined`
+ * = none.
  */
 type Follow = (envelope: AnyEnvelope) => Promise<Following> | (() => Following) | undefined
 

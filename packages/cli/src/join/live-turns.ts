@@ -56,9 +56,8 @@ export class LiveTurns {
   }
 
   /**
-   * Returns the lines that follow an envelope: the preview of a tool result, and the reasoning of turns that
-   * the envelope ends. A turn is reported again only if it continued with more tool calls. `undefined` = no
-   * lines.
+   * Returns the lines that follow an envelope: the preview of a tool result, and the reasoning of turns that the envelope ends.
+   * A turn is reported again only if it continued with more tool calls. `undefined` = no lines.
    */
   onEnvelope(envelope: AnyEnvelope): Promise<Following> | undefined {
     const { kind, from, ts } = envelope

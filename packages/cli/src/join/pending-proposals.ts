@@ -92,8 +92,8 @@ export class PendingProposals {
   }
 
   /**
-   * The proposal that `y` and `n` decide: the oldest that this participant may decide. `since`: from when on
-   * `y` and `n` mean it; `undefined` if it was not shown in full.
+   * The proposal that `y` and `n` decide: the oldest that this participant may decide. `since`: from when on `y` and `n` mean
+   * it; `undefined` if it was not shown in full.
    */
   offer(
     now = Date.now(),
@@ -133,10 +133,7 @@ export class PendingProposals {
     return `⚠ ${open.length} pending · ${left}${keys}${source.from}: ${act} — ${brief(reasonText(rationale), 60)} · ${more}`
   }
 
-  /**
-   * The lines that show a proposed call, printed immediately below its envelope. `size`: as on arrival, or in
-   * full.
-   */
+  /** The lines that show a proposed call, printed immediately below its envelope. `size`: as on arrival, or in full. */
   card(id: string, now = Date.now(), size: CardOptions['size'] = 'card'): readonly string[] {
     // While the log is being read, a new proposal is only in `#early`.
     const request = this.#requests.get(id) ?? this.#early?.find((each) => each.id === id)
@@ -200,10 +197,7 @@ function toCall({ to, context, payload }: AnyEnvelope, { usesLeft, expiresAt }: 
   return { to, context, method, params, usesLeft, expiresAt }
 }
 
-/**
- * Maximum rows of a card on arrival, so that the proposal's first line stays on the screen; assumed columns
- * per row.
- */
+/** Maximum rows of a card on arrival, so that the proposal's first line stays on the screen; assumed columns per row. */
 const [maxCardRows, rowChars] = [40, 72]
 /** Rows shown of a card that is too long. */
 const maxCutRows = 12

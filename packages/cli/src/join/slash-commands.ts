@@ -94,8 +94,8 @@ export type Typed =
   | { readonly stranger: string; readonly isPrivate: boolean }
 
 /**
- * Parses a line. A path such as `/etc/hosts` is chat text; a leading `//` is an escaped slash.
- * `participants`: valid addressees.
+ * Parses a line. A path such as `/etc/hosts` is chat text; a leading `//` is an escaped slash. `participants`: valid
+ * addressees.
  */
 export function readTyped(line: string, participants: readonly string[] = []): Typed {
   if (line.startsWith('//')) return { say: line.slice(1) }

@@ -46,8 +46,8 @@ function findProgramWarnings(program: Program): string[] {
 }
 
 /**
- * Lists the capabilities that `*` does not include: `"*" of ana leaves out observe.targeted (read what is
- * addressed to others), …`.
+ * Lists the capabilities that `*` does not include: `"*" of ana leaves out observe.targeted (read what is addressed to others),
+ * …`.
  */
 export function describeStar(config: Pick<Config, 'spaces'>): string[] {
   return config.spaces.flatMap(({ config: { participants } }) =>
@@ -61,8 +61,8 @@ export function describeStar(config: Pick<Config, 'spaces'>): string[] {
 }
 
 /**
- * Parses an attempted action: `chat`, `chat ben` (to ben), `mcp.request files/edit_file` or `files/edit_file`
- * (a call), or an envelope or a call as JSON. Throws `UsageError`.
+ * Parses an attempted action: `chat`, `chat ben` (to ben), `mcp.request files/edit_file` or `files/edit_file` (a call), or an
+ * envelope or a call as JSON. Throws `UsageError`.
  */
 export function parseAttempt(words: readonly string[]): Subject {
   const text = words.join(' ').trim()

@@ -2,10 +2,7 @@ import { exitCodes } from '../failure/exit-codes.js'
 
 let close: (() => void) | undefined
 
-/**
- * Exits when the reader of stdout closes the pipe, as `head` does, with the exit code of SIGPIPE. Node
- * ignores that signal.
- */
+/** Exits when the reader of stdout closes the pipe, as `head` does, with the exit code of SIGPIPE. Node ignores that signal. */
 export function endWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exitCode = error.code === 'EPIPE' ? exitCodes.brokenPipe : exitCodes.error

@@ -14,10 +14,7 @@ export interface ControlAnswer {
 /** Timeout of a response from `meup up` on this machine. */
 const localTimeoutMs = 5000
 
-/**
- * Sends a control request to the `meup up` of a folder. Throws `Failure` if none runs there, or only a
- * gateway.
- */
+/** Sends a control request to the `meup up` of a folder. Throws `Failure` if none runs there, or only a gateway. */
 export async function requestControl(directory: string, name: string, body: object): Promise<ControlAnswer> {
   const file = readGatewayFile(directory)
   const path = file?.control ?? getControlPath(directory) // `meup up` writes gateway.json only after its start.

@@ -21,9 +21,8 @@ function isProgram(file: string): boolean {
 const [name, ofPackages] = ['meup', join('node_modules', '.bin')]
 
 /**
- * How a user calls this program in a folder: `meup` if it is in the shell's PATH, otherwise `npx meup` if a
- * package.json of the folder or its parents installed it. Folders that npx adds to PATH do not count: the
- * user's shell does not have them.
+ * How a user calls this program in a folder: `meup` if it is in the shell's PATH, otherwise `npx meup` if a package.json of the
+ * folder or its parents installed it. Folders that npx adds to PATH do not count: the user's shell does not have them.
  */
 export function ownCommand(folder: string, path: string): string {
   const ofShell = path.split(delimiter).filter((each) => !each.endsWith(ofPackages))

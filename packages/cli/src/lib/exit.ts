@@ -53,8 +53,7 @@ const byOutcome: Record<ProposalError['outcome']['state'], number> = {
 export const printsJson = (): boolean => process.argv.includes('--json')
 
 /**
- * Prints an error on stderr, as text or, with `--json`, as a JSON object; with `--verbose` also its stack.
- * Sets the exit code.
+ * Prints an error on stderr, as text or, with `--json`, as a JSON object; with `--verbose` also its stack. Sets the exit code.
  */
 export function reportError(error: unknown): void {
   const message = explainError(error)
@@ -70,10 +69,7 @@ export function printErrorJson(code: string, message: string, exitCode: number, 
   printNotice(JSON.stringify({ error: { code, message, exitCode, ...problems } }))
 }
 
-/**
- * The error's own code, from the gateway, the connection or docs/troubleshooting.md; otherwise a code for its
- * class.
- */
+/** The error's own code, from the gateway, the connection or docs/troubleshooting.md; otherwise a code for its class. */
 function getErrorCode(error: unknown): string {
   if (error instanceof ProtocolError || error instanceof ConnectionError) return error.code
   if (error instanceof Failure || error instanceof ExitError) return error.code

@@ -10,9 +10,8 @@ type Signal = (typeof signals)[number]
 const takeBackMs = 2000
 
 /**
- * Runs `act`. SIGINT, SIGTERM and SIGHUP abort its signal, then wait up to two seconds for `takeBack`, which
- * cancels what was sent, and reject with `ExitError`; a second signal exits immediately. A timeout of `act`
- * also calls `takeBack`.
+ * Runs `act`. SIGINT, SIGTERM and SIGHUP abort its signal, then wait up to two seconds for `takeBack`, which cancels what was
+ * sent, and reject with `ExitError`; a second signal exits immediately. A timeout of `act` also calls `takeBack`.
  */
 export async function runInterruptible<Value>(
   act: (signal: AbortSignal) => Promise<Value>,

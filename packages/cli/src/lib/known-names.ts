@@ -12,8 +12,8 @@ interface Names {
 }
 
 /**
- * Throws, with the nearest known name, if a name is neither in the space nor in its log. Called when a query
- * found no events or before waiting for some: a misspelt name would look like a lack of events.
+ * Throws, with the nearest known name, if a name is neither in the space nor in its log. Called when a query found no events or
+ * before waiting for some: a misspelt name would look like a lack of events.
  */
 export async function checkNames(http: HttpClient, { from = [], kind = [], tool }: Names): Promise<void> {
   const isLogged = async (query: { from: string[] } | { kind: string[] }): Promise<boolean> =>
@@ -32,10 +32,7 @@ export async function checkNames(http: HttpClient, { from = [], kind = [], tool 
 const kinds: readonly string[] = Object.values(Kind)
 const namespaces: ReadonlySet<string> = new Set(kinds.map(namespaceOf))
 
-/**
- * Whether a space may define this kind: it is outside the reserved namespaces and not similar to a standard
- * kind.
- */
+/** Whether a space may define this kind: it is outside the reserved namespaces and not similar to a standard kind. */
 const isCustom = (name: string): boolean =>
   name.includes('.') && !namespaces.has(namespaceOf(name)) && suggest(name, kinds) === undefined
 

@@ -33,10 +33,7 @@ export function parseObject(json: string, flag: string): object {
   return value
 }
 
-/**
- * Finds the item with this id or `#seq`, or the only one whose id starts with the text. Throws `UsageError`
- * if several do.
- */
+/** Finds the item with this id or `#seq`, or the only one whose id starts with the text. Throws `UsageError` if several do. */
 export function findByPrefix<Item extends { readonly id: string; readonly seq?: number }>(
   items: readonly Item[],
   start: string,

@@ -10,8 +10,8 @@ export const printNotice = (line: string): boolean => process.stderr.write(`${pr
 export const furtherLine = '    '
 
 /**
- * Prints text of a participant. A terminal indents further lines, which could otherwise look like a notice or
- * another participant's text; a pipe or file gets them unchanged.
+ * Prints text of a participant. A terminal indents further lines, which could otherwise look like a notice or another
+ * participant's text; a pipe or file gets them unchanged.
  */
 export const printText = (text: string): boolean =>
   print(process.stdout.isTTY ? keepOffMargin(printable(text), furtherLine) : printable(text))
@@ -21,8 +21,8 @@ export const confirm = async (question: string): Promise<boolean> =>
   /^y(?:es)?$/i.test((await askLine(`${question} y/N `)) ?? '')
 
 /**
- * Asks at the terminal for the number of a line; Enter chooses the first. Resolves to its index, or
- * `undefined` if none was chosen.
+ * Asks at the terminal for the number of a line; Enter chooses the first. Resolves to its index, or `undefined` if none was
+ * chosen.
  */
 export async function chooseLine(question: string, lines: readonly string[]): Promise<number | undefined> {
   lines.forEach((line, index) => void process.stderr.write(`${index + 1}  ${line}\n`))

@@ -6,10 +6,7 @@ import { join } from 'node:path'
 /** Maximum length of a socket path on macOS, without the terminating zero; Linux allows four bytes more. */
 const maxPathBytes = 103
 
-/**
- * The control socket of a folder's `meup up`: in `.meup/run`, or in the temporary folder if that path is too
- * long.
- */
+/** The control socket of a folder's `meup up`: in `.meup/run`, or in the temporary folder if that path is too long. */
 export function getControlPath(directory: string): string {
   const own = join(directory, '.meup', 'run', 'control.sock')
   if (Buffer.byteLength(own) <= maxPathBytes) return own

@@ -19,10 +19,7 @@ import { Kind, omitUndefined, ProtocolError } from '@meup/protocol'
 import type { JsonOf } from '../json-outputs.js'
 import { findByPrefix } from './options.js'
 
-/**
- * Reads all proposals of a space from its log, oldest first. `answers`: also read the results of approved
- * ones.
- */
+/** Reads all proposals of a space from its log, oldest first. `answers`: also read the results of approved ones. */
 export async function readProposals(http: HttpClient, { answers = false } = {}): Promise<ProposalView[]> {
   const view = new SpaceView({ participants: new Participants(), proposals: new ProposalViews(defaultGuard) })
   const proposals = new Map<string, ProposalView>()
@@ -33,10 +30,7 @@ export async function readProposals(http: HttpClient, { answers = false } = {}):
   return [...proposals.values()]
 }
 
-/**
- * Finds the open proposal whose id starts with a text. Throws `ProtocolError` if none does, `UsageError` if
- * several do.
- */
+/** Finds the open proposal whose id starts with a text. Throws `ProtocolError` if none does, `UsageError` if several do. */
 export function findOpenProposal(
   proposals: readonly ProposalView[],
   start: string,
@@ -53,10 +47,7 @@ export function findOpenProposal(
   throw new ProtocolError('proposal_not_found', message)
 }
 
-/**
- * Runs a decision about a proposal. If it was no longer open, throws an error that says who decided it and
- * how.
- */
+/** Runs a decision about a proposal. If it was no longer open, throws an error that says who decided it and how. */
 export async function decideOpen<Value>(
   http: HttpClient,
   id: string,

@@ -2,8 +2,8 @@ import { isObject } from '@meup/folds'
 import { stringifyExact } from '@meup/protocol'
 
 /**
- * The text of a tool result: its text blocks; without any, its structured content as JSON, or one line per
- * other block. `''` if the result is empty. `separator`: between blocks.
+ * The text of a tool result: its text blocks; without any, its structured content as JSON, or one line per other block. `''` if
+ * the result is empty. `separator`: between blocks.
  */
 export function getResultText(
   { content, structuredContent }: Readonly<Record<string, unknown>>,

@@ -41,8 +41,8 @@ export const acceptsToken = async (url: string, space: string, token: string): P
   (await findTokenRefusal(url, space, token)) === undefined
 
 /**
- * Tests a token with an empty request. Resolves to the gateway's error, or `undefined` if it accepts the
- * token. Rejects if no gateway responds.
+ * Tests a token with an empty request. Resolves to the gateway's error, or `undefined` if it accepts the token. Rejects if no
+ * gateway responds.
  */
 export async function findTokenRefusal(
   url: string,

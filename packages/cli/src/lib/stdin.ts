@@ -11,8 +11,8 @@ const maxBytes = 64 * 1024 * 1024
 const noticeMs = 3000
 
 /**
- * Whether something is piped or redirected into this process. A socket does not count: programs that start
- * others leave one open as their stdin, which never ends.
+ * Whether something is piped or redirected into this process. A socket does not count: programs that start others leave one
+ * open as their stdin, which never ends.
  */
 export function hasPipedInput(): boolean {
   try {

@@ -3,10 +3,7 @@ import { parseDuration } from '../config/notation.js'
 import { UsageError } from './exit.js'
 import { printNotice } from './output.js'
 
-/**
- * Parses `30s`, `5m`, `2h`, `7d` or a number of seconds; returns milliseconds. `flag`: name of the option,
- * for the error.
- */
+/** Parses `30s`, `5m`, `2h`, `7d` or a number of seconds; returns milliseconds. `flag`: name of the option, for the error. */
 export function parseTimeSpan(text: string, flag: string): number {
   const ms = tryParseDuration(text)
   if (ms !== undefined && ms > 0) return ms
@@ -39,9 +36,9 @@ interface TimeOptions {
 }
 
 /**
- * Parses a time; returns ms since the epoch. Forms: `2026-01-02T03:04:05Z`; a day, which starts at midnight
- * (`2026-01-02`, `today`, `yesterday`, `tomorrow`, `tuesday`), optionally with a time (`tuesday 14:30`);
- * `14:30`; or `3h` (ago). Local time unless an offset is given.
+ * Parses a time; returns ms since the epoch. Forms: `2026-01-02T03:04:05Z`; a day, which starts at midnight (`2026-01-02`,
+ * `today`, `yesterday`, `tomorrow`, `tuesday`), optionally with a time (`tuesday 14:30`); `14:30`; or `3h` (ago). Local time
+ * unless an offset is given.
  */
 export function parseTime(
   text: string,

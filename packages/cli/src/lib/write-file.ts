@@ -6,8 +6,7 @@ import { pipeline } from 'node:stream/promises'
 export async function writeFile(pieces: AsyncIterable<Uint8Array>, path: string): Promise<void> {
   const part = `${path}.part`
   try {
-    // Opened before anything can fail: a stream opens its file later, and could create it again after its
-    // removal.
+    // Opened before anything can fail: a stream opens its file later, and could create it again after its removal.
     const file = await open(part, 'w', 0o600)
     await pipeline(pieces, file.createWriteStream())
     renameSync(part, path)

@@ -22,10 +22,7 @@ export interface AddFlags extends Omit<ServerRequest, 'name' | 'target'> {
   readonly C?: string
 }
 
-/**
- * `meup add`: adds an MCP server to space.yaml; a running `meup up` starts it. `words`: the arguments after
- * the name.
- */
+/** `meup add`: adds an MCP server to space.yaml; a running `meup up` starts it. `words`: the arguments after the name. */
 export async function add(
   name: string,
   { words, isCommand }: { readonly words: readonly string[]; readonly isCommand: boolean },
@@ -88,10 +85,7 @@ function readAddress(name: string, words: readonly string[]): ServerRequest['tar
 
 interface Announced {
   readonly gateway: keyof typeof gatewayMessages
-  /**
-   * State of the server's program after the wait; absent if no `meup up` runs or the server is not to be
-   * started.
-   */
+  /** State of the server's program after the wait; absent if no `meup up` runs or the server is not to be started. */
   readonly program?: ProgramReport
 }
 
@@ -122,10 +116,7 @@ async function announce(
   )
 }
 
-/**
- * Maximum waits until programs follow a reload, and until a program starts, which may install a package; poll
- * interval.
- */
+/** Maximum waits until programs follow a reload, and until a program starts, which may install a package; poll interval. */
 const [followMs, startMs, lookMs] = [5000, 60_000, 100]
 
 /** Waits until the program runs or has failed. */

@@ -18,9 +18,8 @@ import { formatListen } from './settings.js'
 import { type TokenEntry, tokenEntries } from './tokens.js'
 
 /**
- * Checks the gateway that commands would use: it responds, accepts envelopes, and accepts the token.
- * `recorded`: gateway file of this folder; `live`: the same if its process is alive. `time`: the gateway's
- * clock, in ms.
+ * Checks the gateway that commands would use: it responds, accepts envelopes, and accepts the token. `recorded`: gateway file
+ * of this folder; `live`: the same if its process is alive. `time`: the gateway's clock, in ms.
  */
 export async function gatewayChecks(
   address: Address,
@@ -93,8 +92,8 @@ async function entryChecks(url: string, { space, participant, token }: Address):
 }
 
 /**
- * Checks that the log or its replica can be used, and which process has locked it. `newest`: time of the
- * newest envelope, in ms.
+ * Checks that the log or its replica can be used, and which process has locked it. `newest`: time of the newest envelope, in
+ * ms.
  */
 export function logCheck(
   { storage }: Config,
@@ -116,9 +115,7 @@ export function logCheck(
   }
 }
 
-/**
- * Existing files that a gateway writes for a log. The first is its folder, or the nearest existing parent.
- */
+/** Existing files that a gateway writes for a log. The first is its folder, or the nearest existing parent. */
 function logFiles(path: string): string[] {
   const files = ['', '-wal', '-shm', '.lock', '.index.db', '.index.db-wal'].map((end) => `${path}${end}`)
   return [existingFolder(path), ...files.filter((file) => existsSync(file))]
@@ -183,8 +180,8 @@ export function nodeCheck(version: string): Check {
 const tolerance = 5000
 
 /**
- * Checks this machine's clock: it must not be before the logged time `past`, and must agree with the
- * gateway's time `present`. All in ms since the epoch.
+ * Checks this machine's clock: it must not be before the logged time `past`, and must agree with the gateway's time `present`.
+ * All in ms since the epoch.
  */
 export function clockCheck(
   now: number,
@@ -232,8 +229,8 @@ function filesIn(folder: string): string[] {
 }
 
 /**
- * Checks that the gateway can listen on its address, or already does. `live`: the gateway's process is alive,
- * whether or not it responds.
+ * Checks that the gateway can listen on its address, or already does. `live`: the gateway's process is alive, whether or not it
+ * responds.
  */
 export async function portCheck(
   config: Config,

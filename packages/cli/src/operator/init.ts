@@ -277,8 +277,8 @@ export async function proposeNames(folder: string, template: TemplateName): Prom
 }
 
 /**
- * Prints what imported servers run and which environment variables they get, and asks for consent. Without a
- * terminal, `--yes` allows values of the environment to leave this machine.
+ * Prints what imported servers run and which environment variables they get, and asks for consent. Without a terminal, `--yes`
+ * allows values of the environment to leave this machine.
  */
 async function mustBeAgreed(
   uses: ImportedServers['uses'],
@@ -296,10 +296,7 @@ async function mustBeAgreed(
   throw new UsageError(`values of the environment would leave this machine: ${what}; --yes agrees to that`)
 }
 
-/**
- * Asks for the inputs of imported files. Without a terminal they must be set in the environment or have a
- * default.
- */
+/** Asks for the inputs of imported files. Without a terminal they must be set in the environment or have a default. */
 async function askInputs(
   inputs: ImportedServers['inputs'],
   mayAsk: boolean,

@@ -107,9 +107,7 @@ const text = (name: string): string => stringify(name).trim()
 const shipped = new URL('../../schema/space.schema.json', import.meta.url)
 const [ofPackage, copy] = ['node_modules/meup/schema/space.schema.json', 'space.schema.json']
 
-/**
- * First line of a space.yaml next to an installed package: editors use its schema to complete and validate.
- */
+/** First line of a space.yaml next to an installed package: editors use its schema to complete and validate. */
 export const schemaLine = `# yaml-language-server: $schema=./${ofPackage}\n`
 
 /** The schema line; copies the schema next to the file if the package is not installed. */

@@ -133,10 +133,7 @@ async function readGateway(
   return { url, uptimeMs, memoryBytes: last.sum('process_resident_memory_bytes'), spaces }
 }
 
-/**
- * Reads participants over HTTP, because metrics contain no names. `null` if that fails, with a notice on
- * stderr.
- */
+/** Reads participants over HTTP, because metrics contain no names. `null` if that fails, with a notice on stderr. */
 async function readParticipants(
   target: { readonly url: string; readonly space: string },
   running: GatewayFile | undefined,

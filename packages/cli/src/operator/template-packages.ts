@@ -37,10 +37,7 @@ const own = realpathSync(fileURLToPath(new URL('../..', import.meta.url)))
 /** Whether a specifier is one of a clone; published packages have versions instead. */
 const isLocal = (specifier: string): boolean => /^(?:workspace|catalog):/.test(specifier)
 
-/**
- * The clone that this program runs from, whose packages are not in a registry; `undefined` if it is
- * installed.
- */
+/** The clone that this program runs from, whose packages are not in a registry; `undefined` if it is installed. */
 export const clone: string | undefined = Object.values(readManifest(own).dependencies ?? {}).some(isLocal)
   ? resolve(own, '../..')
   : undefined
@@ -95,8 +92,8 @@ export interface Dependencies {
 }
 
 /**
- * Replaces each `*` in package.json with a version. With `archives`, packages of this project are installed
- * from files in that folder, also as dependencies of each other.
+ * Replaces each `*` in package.json with a version. With `archives`, packages of this project are installed from files in that
+ * folder, also as dependencies of each other.
  */
 export function addVersions(files: Readonly<Record<string, string>>, archives?: string): Dependencies {
   const all = listPackages()
@@ -135,9 +132,9 @@ export const missingArchives = (folder: string): string[] =>
     .filter((file) => !existsSync(file))
 
 /**
- * Links packages and their commands into `node_modules`, to run without an installation. Each gets a
- * package.json without dependencies, because npm does not understand a clone's specifiers, and with version
- * 0.0.0, so that a later `npm install` replaces the links.
+ * Links packages and their commands into `node_modules`, to run without an installation. Each gets a package.json without
+ * dependencies, because npm does not understand a clone's specifiers, and with version 0.0.0, so that a later `npm install`
+ * replaces the links.
  */
 export function linkPackages(packages: readonly Package[], directory: string): void {
   const modules = join(directory, 'node_modules')

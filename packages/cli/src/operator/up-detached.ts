@@ -21,8 +21,8 @@ const [programsMs, lookMs] = [5000, 50]
 const maxLogBytes = 5_000_000
 
 /**
- * `meup up -d`: starts `meup up` in the background. Resolves when the gateway listens and all programs have
- * joined, failed or exceeded the wait.
+ * `meup up -d`: starts `meup up` in the background. Resolves when the gateway listens and all programs have joined, failed or
+ * exceeded the wait.
  */
 export async function startDetached(flags: RunFlags): Promise<void> {
   const { file: config, directory } = loadConfig(flags.config)

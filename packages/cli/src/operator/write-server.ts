@@ -43,9 +43,8 @@ export interface WrittenServer {
 }
 
 /**
- * Adds a server to a configuration file, atomically, and its secrets to `.meup/secrets`. Never writes a file
- * that would not load. `folder`: base of relative paths. Throws `UsageError`, `ConfigError` and errors of the
- * file system.
+ * Adds a server to a configuration file, atomically, and its secrets to `.meup/secrets`. Never writes a file that would not
+ * load. `folder`: base of relative paths. Throws `UsageError`, `ConfigError` and errors of the file system.
  */
 export function writeServer(path: string, request: ServerRequest, folder = process.cwd()): WrittenServer {
   const { name, replace = false } = request

@@ -83,8 +83,8 @@ interface AgentCall {
 type Caller = Pick<AgentCall, 'agent' | 'context'>
 
 /**
- * Renders a conversation for a terminal. Rows start with a name, except for the block below an answer. A call
- * in a run is printed once it has ended; until then the footer shows it.
+ * Renders a conversation for a terminal. Rows start with a name, except for the block below an answer. A call in a run is
+ * printed once it has ended; until then the footer shows it.
  */
 export class AgentLines implements LineRenderer {
   /** Whether tool results are shown in full. */
@@ -119,10 +119,7 @@ export class AgentLines implements LineRenderer {
     return [...(isOver ? this.#endCalls(context) : []), ...this.#said(envelope)]
   }
 
-  /**
-   * Renders the lines below an envelope: a preview of a tool result, and the reasoning of the turn that
-   * ended.
-   */
+  /** Renders the lines below an envelope: a preview of a tool result, and the reasoning of the turn that ended. */
   after(envelope: AnyEnvelope, { preview, block }: Following): string[] {
     const caller = this.#findCalls(envelope)[0] ?? { agent: envelope.from, context: envelope.context }
     // An answer already names the agent, so its block needs no names.

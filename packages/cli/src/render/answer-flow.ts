@@ -10,8 +10,8 @@ interface Flow {
   /** The answer's text as received. */
   readonly shown: string
   /**
-   * The answer's text as last rendered, to render the rest consistently: long lines are broken, and a long
-   * text is reduced to its end.
+   * The answer's text as last rendered, to render the rest consistently: long lines are broken, and a long text is reduced to
+   * its end.
    */
   readonly head: string
 }
@@ -28,8 +28,8 @@ const maxTailChars = 2000
 const [maxOpenRows, openRows] = [4, 2]
 
 /**
- * Moves an answer into the scrollback line by line while it is written. Rows in the scrollback cannot change,
- * even if the terminal is resized; the final chat adds the rest.
+ * Moves an answer into the scrollback line by line while it is written. Rows in the scrollback cannot change, even if the
+ * terminal is resized; the final chat adds the rest.
  */
 export class AnswerFlow {
   readonly #draw: Draw
@@ -41,8 +41,8 @@ export class AnswerFlow {
   }
 
   /**
-   * Returns new rows for the scrollback. Only one answer flows at a time, the oldest, because interleaved
-   * rows would be unreadable.
+   * Returns new rows for the scrollback. Only one answer flows at a time, the oldest, because interleaved rows would be
+   * unreadable.
    */
   flow(answers: readonly LiveAnswer[], columns: number): string[] {
     const answer = answers.find((each) => keyOf(each) === this.#current) ?? answers[0]
@@ -78,8 +78,8 @@ export class AnswerFlow {
   }
 
   /**
-   * Returns the rows that complete an answer once its chat arrives; `undefined` if none of it is in the
-   * scrollback. `answers`: those still being written.
+   * Returns the rows that complete an answer once its chat arrives; `undefined` if none of it is in the scrollback. `answers`:
+   * those still being written.
    */
   end(chat: AnyEnvelope, answers: readonly LiveAnswer[], columns: number): string[] | undefined {
     if (chat.kind !== Kind.chat) return undefined
@@ -109,10 +109,7 @@ export class AnswerFlow {
     return { shown: `${whole.shown}${line.slice(0, end + 1)}`, head: `${whole.head}${line.slice(0, end)}\n` }
   }
 
-  /**
-   * Index of the last space in an unfinished line that leaves only the last rows unprinted; `undefined` if
-   * there is none.
-   */
+  /** Index of the last space in an unfinished line that leaves only the last rows unprinted; `undefined` if there is none. */
   #findBreak(chat: AnyEnvelope, head: string, line: string, columns: number): number | undefined {
     const count = (end: number): number =>
       this.#rowsBehind(chat, head, head + line.slice(0, end), columns).length
@@ -159,10 +156,7 @@ const toChat = ({ from, to, text }: LiveAnswer): AnyEnvelope =>
 /** Whether a text is only the fence that opens a code block, which renders no row. */
 const isFence = (text: string): boolean => /^\s*(?:```|~~~).*\n?$/.test(text)
 
-/**
- * Replaces a long head with a short text that puts the renderer into the same state, such as inside a code
- * block.
- */
+/** Replaces a long head with a short text that puts the renderer into the same state, such as inside a code block. */
 function shortenHead(head: string): string {
   if (head.length <= maxHeadChars) return head
   const fences = [...head.matchAll(/^ {0,3}(?:```|~~~).*$/gm)].map(([fence]) => fence)

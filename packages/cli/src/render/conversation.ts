@@ -46,10 +46,7 @@ export class Conversation implements LineRenderer {
   readonly #describer = new Describer(defaultGuard, (context) => this.#contexts.get(context)?.owner)
   readonly #render: ((text: string) => readonly string[]) | undefined
 
-  /**
-   * `render` renders Markdown; without it, texts stay as written. Gets printable text; its lines are printed
-   * unchanged.
-   */
+  /** `render` renders Markdown; without it, texts stay as written. Gets printable text; its lines are printed unchanged. */
   constructor(render?: (text: string) => readonly string[]) {
     this.#render = render
   }
@@ -116,9 +113,7 @@ const signs: Partial<Record<Tone, string>> = {
   refusal: '✗',
 }
 
-/**
- * Kinds whose id users need for a command, such as `meup proposals approve <id>` or `meup caps revoke <id>`.
- */
+/** Kinds whose id users need for a command, such as `meup proposals approve <id>` or `meup caps revoke <id>`. */
 const named: ReadonlySet<string> = new Set([Kind.mcpProposal, Kind.capabilityGrant, Kind.spaceInvite])
 
 /** Formats a description for a terminal, with symbols for common verbs. `''` for a thought without text. */
@@ -173,10 +168,7 @@ export function messageAlone(envelope: AnyEnvelope): AnyEnvelope {
 /** Whether only the addressees can read the envelope. */
 export const isPrivate = ({ to }: Pick<AnyEnvelope, 'to'>): boolean => to !== undefined
 
-/**
- * The addressees of a message: ` → bot`, or ` → bot (private)` if only they can read it; `''` if there are
- * none.
- */
+/** The addressees of a message: ` → bot`, or ` → bot (private)` if only they can read it; `''` if there are none. */
 function formatAddressees(envelope: AnyEnvelope): string {
   const names = getAsked(envelope)
   if (names.length === 0) return ''

@@ -43,8 +43,7 @@ const [maxChars, maxDepth] = [20_000, 8]
 const maxColumnWidth = 40
 
 /**
- * Renders Markdown as lines for a terminal. The text must be printable, so that the style's escape sequences
- * are the only ones.
+ * Renders Markdown as lines for a terminal. The text must be printable, so that the style's escape sequences are the only ones.
  */
 export function renderMarkdown(text: string, style: MarkdownStyle): string[] {
   if (text.length > maxChars) return text.split('\n')

@@ -19,10 +19,7 @@ import { isBackground, isPrivate, type LineRenderer, messageAlone } from './conv
 /** Maximum characters of a text other than a message. */
 const maxTextChars = 300
 
-/**
- * Renders a conversation for screen readers: sentences that name the speaker, without symbols and
- * indentation.
- */
+/** Renders a conversation for screen readers: sentences that name the speaker, without symbols and indentation. */
 export class SpokenLines implements LineRenderer {
   readonly #contexts: () => ContextFold
   readonly #describer: Describer

@@ -39,10 +39,7 @@ export interface ShownCall {
 /** Maximum number of remembered proposals. */
 const maxProposals = 1000
 
-/**
- * Describes calls, in log order. An approval without its own rationale names the participant that proposed
- * the call.
- */
+/** Describes calls, in log order. An approval without its own rationale names the participant that proposed the call. */
 export class CallDescriber {
   readonly #proposers = new Bounded<string>(maxProposals)
 

@@ -96,8 +96,8 @@ async function spoolToTempFile(pieces: AsyncIterable<Uint8Array>): Promise<FileH
 }
 
 /**
- * Reads a recording: an export, or plain envelopes, one per line. The return value says if it is undamaged;
- * items are unverified until then.
+ * Reads a recording: an export, or plain envelopes, one per line. The return value says if it is undamaged; items are
+ * unverified until then.
  */
 export async function* readRecording(
   recording: Recording,
@@ -180,10 +180,7 @@ function readLine(bytes: Uint8Array): { readonly envelope: Envelope; readonly js
   return typeof envelope === 'string' ? envelope : { envelope, json }
 }
 
-/**
- * Removes the seq. If it is the first field, the other characters stay unchanged; otherwise the JSON is
- * serialized again.
- */
+/** Removes the seq. If it is the first field, the other characters stay unchanged; otherwise the JSON is serialized again. */
 function removeSeq(json: string, { seq, ...envelope }: Envelope): string {
   const front = `{"seq":${seq},`
   return json.startsWith(front) ? `{${json.slice(front.length)}` : JSON.stringify(envelope)

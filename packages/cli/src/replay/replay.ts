@@ -36,9 +36,7 @@ export interface ReplayFlags extends ConnectionFlags {
   readonly name?: string
 }
 
-/**
- * `meup replay`: plays a log in the terminal or imports it into a new space. Verifies the whole log first.
- */
+/** `meup replay`: plays a log in the terminal or imports it into a new space. Verifies the whole log first. */
 export async function replay(file: string | undefined, flags: ReplayFlags): Promise<void> {
   const speed = parseSpeed(flags.speed ?? '1')
   process.once('SIGINT', () => process.exit(exitCodes.interrupted))

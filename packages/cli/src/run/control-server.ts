@@ -5,9 +5,7 @@ import { dirname } from 'node:path'
 import { getErrorMessage } from '@meup/protocol'
 import { getControlPath, makeOwnFolder } from '../lib/own-folder.js'
 
-/**
- * Handlers of requests that commands on this machine send to `meup up`: `POST /<name>` with a JSON object.
- */
+/** Handlers of requests that commands on this machine send to `meup up`: `POST /<name>` with a JSON object. */
 export type ControlRequests = Readonly<Record<string, (body: Readonly<Record<string, unknown>>) => unknown>>
 
 /** An error response; `details` are its further fields. */
@@ -35,8 +33,8 @@ export class ControlInUseError extends Error {
 }
 
 /**
- * Listens on a Unix socket that only its owner can use. Replaces the socket of a killed gateway; throws
- * `ControlInUseError` if another process is listening.
+ * Listens on a Unix socket that only its owner can use. Replaces the socket of a killed gateway; throws `ControlInUseError` if
+ * another process is listening.
  */
 export async function serveControl(directory: string, requests: ControlRequests): Promise<ControlServer> {
   const path = getControlPath(directory)

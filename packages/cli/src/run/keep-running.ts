@@ -41,8 +41,8 @@ export type ProgramEvent =
   | { readonly type: 'stop_failed'; readonly error: unknown }
 
 /**
- * `starting` → `running` once its participant has joined → `failed` until the next try → `restarting` → …, or
- * `resting` until it is restarted by hand.
+ * `starting` → `running` once its participant has joined → `failed` until the next try → `restarting` → …, or `resting` until
+ * it is restarted by hand.
  */
 type ProgramState = ProgramInfo['state']
 
@@ -85,8 +85,8 @@ const [lookMs, lateLookMs] = [50, 500]
 const kickLookMs = 1000
 
 /**
- * Starts a program, and restarts it by its policy or on request, until the keeper is closed. Failures are
- * reported as events, never thrown.
+ * Starts a program, and restarts it by its policy or on request, until the keeper is closed. Failures are reported as events,
+ * never thrown.
  */
 export function keepRunning(options: KeepOptions): Keeper {
   const program = new KeptProgram(options)

@@ -7,8 +7,8 @@ import { print, printNotice } from '../lib/output.js'
 import type { RunningGateway, TokensBySpace } from './start-gateway.js'
 
 /**
- * The terminal of this process, if any. SIGHUP tells a service to reload, but also arrives when the
- * terminal's window is closed: `isGone` then.
+ * The terminal of this process, if any. SIGHUP tells a service to reload, but also arrives when the terminal's window is
+ * closed: `isGone` then.
  */
 interface Terminal {
   readonly isGone: boolean
@@ -39,8 +39,8 @@ function canOpen(file: string): boolean {
 }
 
 /**
- * Reloads the configuration on SIGHUP, even during the start, and prints the result: lines on stderr, or with
- * `json` an event on stdout.
+ * Reloads the configuration on SIGHUP, even during the start, and prints the result: lines on stderr, or with `json` an event
+ * on stdout.
  */
 export function reloadOnDemand(
   starting: Promise<RunningGateway>,
@@ -152,10 +152,7 @@ interface Applicable {
   readonly later: readonly string[]
 }
 
-/**
- * Selects changes of participants, rights and authentication; address, log and the list of spaces need a
- * restart.
- */
+/** Selects changes of participants, rights and authentication; address, log and the list of spaces need a restart. */
 export function selectApplicable(current: Config, next: Config): Applicable {
   const later = (['gateway', 'storage', 'several'] as const).filter((key) => !isSame(current[key], next[key]))
   const named = new Map(next.spaces.map((entry) => [entry.config.name, entry]))
@@ -214,10 +211,7 @@ const settingChanges = ({ config: was }: SpaceEntry, { config: is }: SpaceEntry)
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/**
- * Runs a task that never overlaps itself: requests during a run cause one further run. The task must not
- * reject.
- */
+/** Runs a task that never overlaps itself: requests during a run cause one further run. The task must not reject. */
 export function createSerialTask(task: () => Promise<void>): {
   request(): void
   /** Prevents further runs; resolves when the current one has ended. */

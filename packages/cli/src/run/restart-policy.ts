@@ -16,10 +16,7 @@ export interface ProgramEnd {
 
 export type RestartPolicy = ProcessProgram['restart']
 
-/**
- * Exponential backoff with 20 % jitter, so that programs that failed for one reason do not restart at the
- * same time.
- */
+/** Exponential backoff with 20 % jitter, so that programs that failed for one reason do not restart at the same time. */
 const [firstWaitMs, maxWaitMs, randomPart] = [500, 60_000, 0.2]
 /** A run of at least this many milliseconds resets the backoff. */
 const settledMs = 30_000
@@ -39,8 +36,8 @@ export interface FailureCount {
 }
 
 /**
- * The next step after a program has ended. `ended`: its policy does not restart it; `broken`: it would fail
- * again; `failures`: it failed too often.
+ * The next step after a program has ended. `ended`: its policy does not restart it; `broken`: it would fail again; `failures`:
+ * it failed too often.
  */
 export type Next =
   | { readonly tryMs: number; readonly rests?: never }

@@ -81,9 +81,7 @@ function mustStart(required: readonly string[], started: readonly string[]): voi
 /** Time for a required program to join; default of its `startTimeout`. */
 const requiredMs = 120_000
 
-/**
- * Labels of the required programs, with the time for each to join. Throws `UsageError` for an unknown name.
- */
+/** Labels of the required programs, with the time for each to join. Throws `UsageError` for an unknown name. */
 function findRequired(names: readonly string[], config: Config): Map<string, number> {
   const programs = listPrograms(config)
   return new Map(
@@ -125,9 +123,7 @@ function announceListening({ url, spaces }: RunningGateway, json: boolean): void
 /** Maximum duration of the shutdown. */
 const drainMs = 4500
 
-/**
- * Waits for SIGINT or SIGTERM, or until stdout is closed, then shuts down. A second signal exits immediately.
- */
+/** Waits for SIGINT or SIGTERM, or until stdout is closed, then shuts down. A second signal exits immediately. */
 export async function untilSignal(close: () => Promise<void>): Promise<void> {
   await new Promise<void>((resolve) => {
     process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve())

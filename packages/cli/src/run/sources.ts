@@ -106,9 +106,8 @@ const extensions = ['.ts', '.tsx', '.mts', '.cts', '.js', '.jsx', '.mjs', '.cjs'
 const [maxFiles, largestRead] = [2000, 4 * 1024 * 1024]
 
 /**
- * Finds a program's source files: those on its command line, their relative imports as Node.js and TypeScript
- * resolve them, and the package.json that sets the module type. Excludes `node_modules`, and files that the
- * program only reads or writes.
+ * Finds a program's source files: those on its command line, their relative imports as Node.js and TypeScript resolve them, and
+ * the package.json that sets the module type. Excludes `node_modules`, and files that the program only reads or writes.
  */
 export function findSources(
   { command, args, cwd }: Pick<ProcessProgram, 'command' | 'args' | 'cwd'>,
@@ -161,10 +160,7 @@ function resolveImport(path: string): string[] {
   return there === undefined ? candidates.slice(0, -extensions.length) : [there]
 }
 
-/**
- * The package.json that sets the module type of a folder's files; otherwise the path at which it could be
- * created.
- */
+/** The package.json that sets the module type of a folder's files; otherwise the path at which it could be created. */
 function findManifest(folder: string, directory: string): string {
   for (let at = folder; at.startsWith(directory); at = dirname(at)) {
     const file = join(at, 'package.json')

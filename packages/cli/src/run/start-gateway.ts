@@ -30,8 +30,8 @@ export interface RunningGateway {
   /** Issuer whose JWTs are accepted in addition to token files; `undefined` if none is configured. */
   readonly jwt: JwtSettings | undefined
   /**
-   * Applies a configuration from `selectApplicable`, and rereads tokens and keys. Resolves to the problems
-   * with them; the affected ones stay unchanged. Rejects if the log of a space cannot be written.
+   * Applies a configuration from `selectApplicable`, and rereads tokens and keys. Resolves to the problems with them; the
+   * affected ones stay unchanged. Rejects if the log of a space cannot be written.
    */
   reload(next: Config): Promise<string[]>
   /** Whether a participant is connected. */
@@ -244,10 +244,7 @@ class IssuerTokens implements Authenticator {
     return this.#authenticator?.authenticate(space, token)
   }
 
-  /**
-   * Switches to the issuer of this configuration. Rejects with `UsageError` if its key file has no valid
-   * keys.
-   */
+  /** Switches to the issuer of this configuration. Rejects with `UsageError` if its key file has no valid keys. */
   async replace({ auth: { jwt } }: Config): Promise<void> {
     if (jwt === undefined) {
       this.#authenticator?.replace(undefined)
@@ -274,10 +271,7 @@ function findPage(logger: Logger): Pick<ServeOptions, 'page'> {
   return {}
 }
 
-/**
- * Pause between steps of about 2 ms, so that compiling takes a tenth of a core while agents and tool servers
- * start.
- */
+/** Pause between steps of about 2 ms, so that compiling takes a tenth of a core while agents and tool servers start. */
 const PAUSE_MS = 20
 
 let isWarm = false

@@ -13,8 +13,8 @@ interface StartReportOptions {
 }
 
 /**
- * Reports which programs start and join: those of the first start together, once each has joined, failed or
- * is late; later ones one by one.
+ * Reports which programs start and join: those of the first start together, once each has joined, failed or is late; later ones
+ * one by one.
  */
 export class StartReport {
   readonly #options: StartReportOptions
@@ -142,8 +142,8 @@ const printLine = (text: string): void => void printNotice(`${formatClock(Date.n
 const stamp = () => ({ time: new Date().toISOString() })
 
 /**
- * Name and fields of a program's JSON event; `undefined` if it is not reported individually. `isFirst`: the
- * program belongs to the first start, which `starting` has announced.
+ * Name and fields of a program's JSON event; `undefined` if it is not reported individually. `isFirst`: the program belongs to
+ * the first start, which `starting` has announced.
  */
 function toJsonEvent(
   { space, participant, label }: ProgramName,

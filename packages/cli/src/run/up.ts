@@ -16,8 +16,8 @@ export interface RunningSpaces extends RunningGateway {
 }
 
 /**
- * Starts the gateway and its programs; takes the next free port if the configured one is in use. Resolves
- * when the gateway listens. Programs that fail are logged and restarted; they do not affect the gateway.
+ * Starts the gateway and its programs; takes the next free port if the configured one is in use. Resolves when the gateway
+ * listens. Programs that fail are logged and restarted; they do not affect the gateway.
  */
 export async function up(config: Config, log: OperatorLog): Promise<RunningGateway> {
   const running = await launch(config, log, { mayMove: true })

@@ -25,10 +25,7 @@ export async function listWork(flags: ConnectionFlags): Promise<void> {
 /** Maximum columns of a table outside a terminal. */
 const maxColumns = 200
 
-/**
- * Reports of this folder's `meup up` about the programs of a space; empty if the gateway at `url` is a
- * different one.
- */
+/** Reports of this folder's `meup up` about the programs of a space; empty if the gateway at `url` is a different one. */
 export async function readPrograms(url: string, space: string): Promise<ProgramReports> {
   const directory = dirname(resolve('space.yaml'))
   if (findGatewayProcess(directory)?.url !== url) return new Map()

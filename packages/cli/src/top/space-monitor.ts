@@ -116,8 +116,7 @@ export class SpaceMonitor {
 }
 
 /**
- * Describes an activity: `"No."`, `→ files/read_text_file report.txt`, `· It looks right`; `''` if there is
- * nothing to show.
+ * Describes an activity: `"No."`, `→ files/read_text_file report.txt`, `· It looks right`; `''` if there is nothing to show.
  */
 function describeLast(envelope: AnyEnvelope): string {
   const { kind } = envelope

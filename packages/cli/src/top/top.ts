@@ -21,20 +21,14 @@ const [drawMs, programsMs] = [1000, 2000]
 const noticeMs = 5000
 const keysLine = '↑↓ choose · p pause, resume · k kick · i interrupt · w why · q quit'
 
-/**
- * Switches to the alternate screen without a cursor; `begin` and `end` enclose a frame, drawn as one (DEC
- * 2026).
- */
+/** Switches to the alternate screen without a cursor; `begin` and `end` enclose a frame, drawn as one (DEC 2026). */
 const [enter, leave] = ['\u001B[?1049h\u001B[?25l', '\u001B[?25h\u001B[?1049l']
 const [begin, end] = ['\u001B[?2026h\u001B[H', '\u001B[J\u001B[?2026l']
 
 /** Message rate from which on a participant's row stays selected. */
 const runawayRate = 1
 
-/**
- * `meup top`: shows how busy participants are, with keys that pause, kick or interrupt them. Resolves when
- * the user leaves.
- */
+/** `meup top`: shows how busy participants are, with keys that pause, kick or interrupt them. Resolves when the user leaves. */
 export async function top(flags: ConnectionFlags): Promise<void> {
   if (!isAtTerminal()) throw new UsageError('meup top needs a terminal; meup ps prints the same once')
   const space = await enterSpace(flags)
@@ -55,10 +49,7 @@ class TopScreen {
   #monitor: SpaceMonitor | undefined
   #programs: ProgramReports = new Map()
   #selected: string | undefined
-  /**
-   * Set once the user has selected a row, or a participant was busy: the selection then stays on that
-   * participant.
-   */
+  /** Set once the user has selected a row, or a participant was busy: the selection then stays on that participant. */
   #isChosen = false
   #notice = { text: '', until: 0 }
   #page: readonly string[] | undefined

@@ -225,10 +225,7 @@ function printDiff(before: readonly LogEntry[], after: readonly LogEntry[]): voi
 const withoutPrompts = (entries: readonly LogEntry[]): LogEntry[] =>
   entries.filter(({ commit }) => commit.content.content_type !== 'prompt')
 
-/**
- * `meup transcript verify`: checks that no commit was changed or removed. `head`: hash of a commit that must
- * exist.
- */
+/** `meup transcript verify`: checks that no commit was changed or removed. `head`: hash of a commit that must exist. */
 export async function verifyFiles(head: string | undefined, flags: Flags): Promise<void> {
   let hasHead = head === undefined
   for (const path of findFiles(flags)) {

@@ -31,9 +31,7 @@ import { liveSurface, plainSurface, type Surface } from './surface.js'
 import { ThoughtVisibility } from './thinking.js'
 import type { View, ViewFilter, ViewFlags, ViewOptions } from './view.js'
 
-/**
- * Opens a view: plain lines, in a terminal with a status footer. With `--json`, only envelopes are printed.
- */
+/** Opens a view: plain lines, in a terminal with a status footer. With `--json`, only envelopes are printed. */
 export const openView = (space: SpaceClient, flags: ViewFlags, options: ViewOptions): View =>
   flags.json ? jsonView(options) : new ConversationView(space, flags, options)
 
@@ -41,8 +39,8 @@ const nothing = (): void => {}
 
 const jsonView = ({ filter }: ViewOptions): View => ({
   show(envelope) {
-    // Slow readers do not receive live-only envelopes. They are printed only if requested by kind, so that
-    // output does not depend on the reader's speed.
+    // Slow readers do not receive live-only envelopes. They are printed only if requested by kind, so that output does not
+    // depend on the reader's speed.
     const isWanted = !isLiveKind(envelope.kind) || filter?.subscription?.kinds?.includes(envelope.kind)
     if (isWanted && filter?.includes(envelope) !== false) printJson(envelope)
   },

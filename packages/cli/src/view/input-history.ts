@@ -22,8 +22,8 @@ export class InputHistory {
   }
 
   /**
-   * Opens the history. Without a `.meup` folder, or if the file cannot be used, lines are not saved;
-   * `complain` gets the reason.
+   * Opens the history. Without a `.meup` folder, or if the file cannot be used, lines are not saved; `complain` gets the
+   * reason.
    */
   static open(
     participant: string,

@@ -65,8 +65,8 @@ export class Keyboard {
     const press = (text: string | undefined, key: Key): void => this.#press(text, key)
     const look = (chunk: Buffer): void => this.#onData(chunk)
     const end = (): void => this.lines.close()
-    // Only sets the timeout of Esc. With `this.lines` here, keys that arrive together would be appended at
-    // the end of the line, regardless of the cursor.
+    // Only sets the timeout of Esc. With `this.lines` here, keys that arrive together would be appended at the end of the line,
+    // regardless of the cursor.
     const timing = createInterface({ input: new PassThrough(), escapeCodeTimeout: escapeMs })
     input.on('data', look) // Registered first, to see data before its keys are parsed.
     emitKeypressEvents(input, timing)
@@ -182,10 +182,7 @@ export class Keyboard {
     this.#history = [...lines]
   }
 
-  /**
-   * Detects a paste that the terminal does not mark: many line ends in one read, and everything that follows
-   * immediately.
-   */
+  /** Detects a paste that the terminal does not mark: many line ends in one read, and everything that follows immediately. */
   #onData(chunk: Buffer): void {
     const isPasting = this.#paste !== undefined
     const isBurst = this.#burst !== undefined || countLineEnds(chunk) >= burstLines

@@ -7,10 +7,7 @@ const clearLine = '\r\u001B[2K'
 const tickMs = 1000
 const maxThoughtChars = 200
 
-/**
- * A status line at the bottom of the terminal: which agent works on the question, and what it does. Redrawn
- * until closed.
- */
+/** A status line at the bottom of the terminal: which agent works on the question, and what it does. Redrawn until closed. */
 export class ProgressLine {
   readonly #output: TerminalOutput
   readonly #began = Date.now()

@@ -45,8 +45,7 @@ export class Screen {
   }
 
   /**
-   * Prints missing thoughts: those received while hidden, and those in `logged`. `isWhole`: `logged` has all
-   * thoughts since.
+   * Prints missing thoughts: those received while hidden, and those in `logged`. `isWhole`: `logged` has all thoughts since.
    */
   catchUp(logged: readonly AnyEnvelope[], isWhole: boolean): void {
     const since = this.#since

@@ -15,19 +15,16 @@ export interface Surface {
   notify(line: string): void
   /** Schedules a redraw of the footer. */
   refresh(): void
-  /**
-   * Asks the user to choose; resolves to the index, or `undefined` if none is chosen or there is no terminal.
-   */
+  /** Asks the user to choose; resolves to the index, or `undefined` if none is chosen or there is no terminal. */
   choose(question: string, choices: readonly string[]): Promise<number | undefined>
   /**
-   * Asks the user for a line; `undefined` on Esc or without a terminal. A signal withdraws the question when
-   * aborted; give one if the question is not the user's doing: a line begun before, or a command, then leaves
-   * the question open.
+   * Asks the user for a line; `undefined` on Esc or without a terminal. A signal withdraws the question when aborted; give one
+   * if the question is not the user's doing: a line begun before, or a command, then leaves the question open.
    */
   prompt(question: string, signal?: AbortSignal): Promise<string | undefined>
   /**
-   * Offers a typed line to the open `prompt`; returns `true` if it is the answer. Any other line cancels a
-   * prompt without a signal.
+   * Offers a typed line to the open `prompt`; returns `true` if it is the answer. Any other line cancels a prompt without a
+   * signal.
    */
   take(line: string): boolean
   /** Replaces the input line, for further editing. */
@@ -158,8 +155,8 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
   terminal.flush(true)
 
   /**
-   * Wraps a line between words. A line with a word that does not fit, such as an address, is left to the
-   * terminal, so that it can be copied.
+   * Wraps a line between words. A line with a word that does not fit, such as an address, is left to the terminal, so that it
+   * can be copied.
    */
   function wrap(line: string): string[] {
     const { columns } = terminal
@@ -175,8 +172,8 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
   }
 
   /**
-   * Ctrl+C cancels the first of these: a search, a choice, the input line, a question, the runs that answer
-   * the user. If there is none, a second one leaves.
+   * Ctrl+C cancels the first of these: a search, a choice, the input line, a question, the runs that answer the user. If there
+   * is none, a second one leaves.
    */
   function interrupt(): void {
     const now = Date.now()
@@ -265,8 +262,8 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
 }
 
 /**
- * Intercepts writes to stderr by Node and libraries, which would garble the footer: `aside` removes the
- * footer, writes, and redraws it. Returns a function that removes the interception.
+ * Intercepts writes to stderr by Node and libraries, which would garble the footer: `aside` removes the footer, writes, and
+ * redraws it. Returns a function that removes the interception.
  */
 function stderrGuard(aside: (write: () => void) => void): () => void {
   const { stderr } = process

@@ -116,8 +116,7 @@ export class Terminal {
   }
 
   /**
-   * Escape sequences that erase the footer, from its last line up. If the terminal was narrowed, its lines
-   * take several rows.
+   * Escape sequences that erase the footer, from its last line up. If the terminal was narrowed, its lines take several rows.
    */
   #erasing(): string {
     const { lines, cursor, below } = this.#drawn

@@ -13,10 +13,7 @@ export interface ThoughtVisibilityOptions {
   cut(isCut: boolean): Promise<void>
 }
 
-/**
- * Whether this view shows thoughts. This only affects the own connection; other participants do not notice
- * [MEUP-9.1].
- */
+/** Whether this view shows thoughts. This only affects the own connection; other participants do not notice [MEUP-9.1]. */
 export class ThoughtVisibility {
   isShown = true
   readonly #options: ThoughtVisibilityOptions
@@ -53,10 +50,7 @@ export class ThoughtVisibility {
     this.#synchronize().catch((error: unknown) => this.#options.failed(error))
   }
 
-  /**
-   * Sends one request at a time, until the gateway agrees with the view. Does not hide thoughts while no
-   * agent is thinking.
-   */
+  /** Sends one request at a time, until the gateway agrees with the view. Does not hide thoughts while no agent is thinking. */
   async #synchronize(): Promise<void> {
     const { space, cut, reread, failed } = this.#options
     if (this.#isAsking) return

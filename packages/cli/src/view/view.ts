@@ -71,8 +71,8 @@ export interface FilterFlags {
 }
 
 /**
- * A filter from flags. Its `subscription` may let more through than `includes`, because the gateway always
- * sends tool calls and answers.
+ * A filter from flags. Its `subscription` may let more through than `includes`, because the gateway always sends tool calls and
+ * answers.
  */
 interface Filter extends ViewFilter {
   /** An equivalent query for the log. */

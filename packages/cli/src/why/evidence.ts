@@ -4,8 +4,8 @@ import { exportLine, readExportLine, splitLines } from '@meup/protocol'
 import type { Explanation } from './explanation.js'
 
 /**
- * Exports the envelopes of an explanation with their salts, for `meup audit verify`. The export runs from the
- * first of them to the log's head; every other envelope is replaced by its hash in the chain.
+ * Exports the envelopes of an explanation with their salts, for `meup audit verify`. The export runs from the first of them to
+ * the log's head; every other envelope is replaced by its hash in the chain.
  */
 export async function* exportEvidence(
   http: HttpClient,

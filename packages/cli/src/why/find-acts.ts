@@ -17,9 +17,8 @@ interface FindOptions {
 }
 
 /**
- * Finds the acts that a reference means, newest first: the envelope with this id, id prefix, or `#seq`; the
- * outcome of a turn (`3` or `bot turn 3`); or the acts that contain all words. Without a text, the last act.
- * Throws if none matches.
+ * Finds the acts that a reference means, newest first: the envelope with this id, id prefix, or `#seq`; the outcome of a turn
+ * (`3` or `bot turn 3`); or the acts that contain all words. Without a text, the last act. Throws if none matches.
  */
 export async function findActs(
   http: HttpClient,

@@ -28,9 +28,7 @@ export interface WhyFormat {
 
 const labelColumns = 12
 const defaultColumns = 100
-/**
- * Maximum number of questions, results and steps of other roles shown, and of steps listed as "look first".
- */
+/** Maximum number of questions, results and steps of other roles shown, and of steps listed as "look first". */
 const [maxAsked, maxResults, maxOthers, maxFirst] = [3, 3, 2, 3]
 /** Maximum characters of the act, and maximum lines of a refusal, which names the missing capability. */
 const [maxTextChars, maxRefusalLines] = [400, 3]
@@ -144,8 +142,8 @@ function resultText({ from, text, about }: WhyStep, steps: readonly WhyStep[]): 
 const maxCallChars = 60
 
 /**
- * The steps to look at first, with the text and signals of the highest-ranked one: `#13, #10, #12 · bot calls
- * read {} · no earlier step has its numbers or names`.
+ * The steps to look at first, with the text and signals of the highest-ranked one: `#13, #10, #12 · bot calls read {} · no
+ * earlier step has its numbers or names`.
  */
 function firstText(steps: readonly WhyStep[]): string[] {
   const ranked = steps.toSorted((one, other) => one.rank - other.rank).slice(0, maxFirst)

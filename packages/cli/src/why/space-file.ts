@@ -6,8 +6,8 @@ import { locate } from '../config/yaml-source.js'
 import { readGatewayFile } from '../lib/running-gateway.js'
 
 /**
- * Line of this folder's space.yaml that gives a participant a capability. `undefined` if the gateway at `url`
- * is not this folder's, or the file no longer has it.
+ * Line of this folder's space.yaml that gives a participant a capability. `undefined` if the gateway at `url` is not this
+ * folder's, or the file no longer has it.
  */
 export function findCapabilityLine(
   { url, space }: { readonly url: string; readonly space: string },

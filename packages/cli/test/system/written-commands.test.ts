@@ -35,8 +35,8 @@ const isEndless = (line: string): boolean =>
   )
 
 /**
- * Folder to run a line in: with the running space, with a space that is not running, with one to which
- * servers are added, or an empty one.
+ * Folder to run a line in: with the running space, with a space that is not running, with one to which servers are added, or an
+ * empty one.
  */
 function placeOf(line: string): 'running' | 'idle' | 'extended' | 'empty' {
   if (/meup add\b/.test(line)) return 'extended'

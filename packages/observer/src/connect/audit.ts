@@ -16,14 +16,14 @@ type AuditState =
 /** Poll interval for new envelopes, minimum pause between two checks, and duration of a slice of work. */
 const [pollMs, minPauseMs, sliceMs] = [1000, 8000, 10]
 /**
- * Maximum unchecked envelopes for an automatic check; a poll that finds more new ones than
- * `maxLoadingEnvelopes` waits until history is loaded.
+ * Maximum unchecked envelopes for an automatic check; a poll that finds more new ones than `maxLoadingEnvelopes` waits until
+ * history is loaded.
  */
 const [maxUnaskedEnvelopes, maxLoadingEnvelopes] = [200_000, 1500]
 
 /**
- * Verifies the hash chain of a space's log in this page, from the gateway's export, and compares the export
- * with the shown envelopes. Later checks continue where the last one ended.
+ * Verifies the hash chain of a space's log in this page, from the gateway's export, and compares the export with the shown
+ * envelopes. Later checks continue where the last one ended.
  */
 export class Audit {
   state: AuditState = { at: 'waiting', isLong: false }

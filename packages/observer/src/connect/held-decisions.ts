@@ -21,10 +21,7 @@ interface Decider {
   setNotice(notice: string): void
 }
 
-/**
- * Delays decisions about several proposals, so that they can be undone. A held decision is not sent if the
- * page is closed.
- */
+/** Delays decisions about several proposals, so that they can be undone. A held decision is not sent if the page is closed. */
 export class HeldDecisions {
   readonly #decider: Decider
   #held: HeldDecision | undefined

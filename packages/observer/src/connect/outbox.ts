@@ -10,10 +10,7 @@ interface Sender {
   readonly onChange: () => void
 }
 
-/**
- * The reader's messages until they appear in the log. Unacknowledged ones survive a reload, and can be resent
- * unchanged.
- */
+/** The reader's messages until they appear in the log. Unacknowledged ones survive a reload, and can be resent unchanged. */
 export class Outbox {
   readonly #sender: Sender
   #list: readonly Outgoing[]

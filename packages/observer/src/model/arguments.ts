@@ -34,8 +34,8 @@ export function readSettings({ params }: Fields): Settings | undefined {
 const maxCommandChars = 1000
 
 /**
- * Whether a command can be shown as text, behind a prompt sign, which distinguishes it from a number. Hidden
- * blanks or line breaks need JSON.
+ * Whether a command can be shown as text, behind a prompt sign, which distinguishes it from a number. Hidden blanks or line
+ * breaks need JSON.
  */
 const isPlainCommand = (value: unknown): boolean =>
   typeof value === 'string' &&

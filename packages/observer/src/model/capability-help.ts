@@ -13,8 +13,7 @@ import { dateText } from './text.js'
 export { explainCapability }
 
 /**
- * The capability that allowed a request, such as `by ana's grant until 2 Jan 2026, 18:00`; `undefined` if it
- * is not in the log.
+ * The capability that allowed a request, such as `by ana's grant until 2 Jan 2026, 18:00`; `undefined` if it is not in the log.
  */
 export function explainRight(request: Envelope, rights: RightSources): string | undefined {
   // Truncated arguments might match other capabilities than the complete ones.

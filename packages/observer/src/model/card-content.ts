@@ -51,10 +51,7 @@ export interface CardContent extends ProposalSummary {
   readonly exact: string
   /** Characters (UTF-16 units) of the complete request. */
   readonly chars: number
-  /**
-   * Whether the card shows the complete request, as change, settings or JSON. Otherwise it cannot be
-   * approved.
-   */
+  /** Whether the card shows the complete request, as change, settings or JSON. Otherwise it cannot be approved. */
   readonly isApprovable: boolean
   /** Whether a box is truncated until the reader asks for all of it. */
   readonly isCut: boolean
@@ -82,17 +79,11 @@ export function describeCard(
 /** Maximum number of remembered proposals. */
 const maxProposals = 10_000
 
-/**
- * Which boxes of each proposal the reader has seen, in any view. If the request's length changes, they count
- * as unseen.
- */
+/** Which boxes of each proposal the reader has seen, in any view. If the request's length changes, they count as unseen. */
 export class SeenParts {
   readonly #seen = new Bounded<ReadonlySet<string>>(maxProposals)
 
-  /**
-   * Records that a box was shown to its end. `chars`: length of the complete request. Returns `true` if that
-   * is new.
-   */
+  /** Records that a box was shown to its end. `chars`: length of the complete request. Returns `true` if that is new. */
   add(proposal: string, part: CardPart, chars: number): boolean {
     const seen = this.#seen.get(proposal) ?? new Set()
     const name = `${part} ${chars}`

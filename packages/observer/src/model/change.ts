@@ -5,9 +5,7 @@ import { countText, nameText } from './text.js'
 export interface DiffLine {
   readonly sign: '+' | '-' | ' ' | '@'
   readonly text: string
-  /**
-   * Line number in the file, from 1; for a removed line, in the old file. Absent if the position is unknown.
-   */
+  /** Line number in the file, from 1; for a removed line, in the old file. Absent if the position is unknown. */
   readonly line?: number
 }
 
@@ -27,9 +25,7 @@ function createCounter(old: number, now: number): (line: DiffLine) => DiffLine {
   }
 }
 
-/**
- * Parses a unified diff. Lines beyond the counts of their hunk are not changes; they are shown as they are.
- */
+/** Parses a unified diff. Lines beyond the counts of their hunk are not changes; they are shown as they are. */
 export function readDiff(text: string): DiffLine[] {
   let [old, now] = [0, 0]
   let next = createCounter(1, 1)
@@ -81,8 +77,8 @@ const fieldNames = {
 type FieldUse = keyof typeof fieldNames
 
 /**
- * Finds the field for each purpose; `undefined` if two fields have the same purpose, because it is unclear
- * which one the tool uses.
+ * Finds the field for each purpose; `undefined` if two fields have the same purpose, because it is unclear which one the tool
+ * uses.
  */
 function readFields(
   args: Fields,
@@ -104,8 +100,7 @@ export const getPath = (args: unknown): string | undefined =>
 const changes = new WeakMap<object, Change | undefined>()
 
 /**
- * Describes the change that a call makes, if it has the arguments of a known file tool. `payload`: of a
- * request or proposal.
+ * Describes the change that a call makes, if it has the arguments of a known file tool. `payload`: of a request or proposal.
  */
 export function describeChange(payload: Fields): Change | undefined {
   if (!changes.has(payload)) changes.set(payload, readChange(payload))
@@ -194,9 +189,7 @@ const diffFields: ReadonlySet<string> = new Set(['path', 'oldText', 'newText', '
 /** Whether the diff deletes its file. */
 const isDeletion = ({ deleted, newText }: Fields): boolean => deleted === true && newText === ''
 
-/**
- * Diffs of files as ACP agents report them, each under its path; `undefined` if the value is something else.
- */
+/** Diffs of files as ACP agents report them, each under its path; `undefined` if the value is something else. */
 export function readDiffs(diffs: unknown): DiffLine[] | undefined {
   if (!Array.isArray(diffs) || diffs.length === 0) return undefined
   const compare = createComparison()

@@ -8,10 +8,7 @@ export interface CodeToken {
   readonly kind: string
 }
 
-/**
- * Highlights the lines of a diff. Old and new text are parsed separately, because only each of them is valid
- * code.
- */
+/** Highlights the lines of a diff. Old and new text are parsed separately, because only each of them is valid code. */
 export function colourLines(
   lines: readonly DiffLine[],
   path: string | undefined,

@@ -47,8 +47,8 @@ const maxCompletions = 6
 const roles = ['agent', 'person', 'tool'] as const
 
 /**
- * Participants that complete the query: first those whose names begin with it, then those that contain it;
- * agents and present ones first.
+ * Participants that complete the query: first those whose names begin with it, then those that contain it; agents and present
+ * ones first.
  */
 export function completeName(query: string, people: readonly Person[]): readonly Person[] {
   const sought = query.toLowerCase()

@@ -47,10 +47,7 @@ interface LinkPart {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/**
- * The parts of a JSON-RPC response. `args`: arguments of the request, whose file name determines the
- * language.
- */
+/** The parts of a JSON-RPC response. `args`: arguments of the request, whose file name determines the language. */
 export function resultParts({ result, error }: Fields, args: unknown): readonly Part[] {
   if (error !== undefined && error !== null) return errorParts(error)
   if (!isObject(result)) return result === undefined ? [] : [valuePart(result)]

@@ -31,10 +31,7 @@ export class Past {
     this.#source = present.log.envelopes
   }
 
-  /**
-   * The space at the chosen moment; while seeking, at the previous one. `undefined` until a moment is first
-   * reached.
-   */
+  /** The space at the chosen moment; while seeking, at the previous one. `undefined` until a moment is first reached. */
   get model(): SpaceModel | undefined {
     return this.#model
   }

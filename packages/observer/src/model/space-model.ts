@@ -138,8 +138,7 @@ export class SpaceModel {
   }
 
   /**
-   * Like `merge`, but yields after every `perStep` envelopes. Envelopes may be appended in between; merges
-   * must not overlap.
+   * Like `merge`, but yields after every `perStep` envelopes. Envelopes may be appended in between; merges must not overlap.
    */
   *mergeInSteps(envelopes: readonly Envelope[], perStep = 1000): Generator<undefined, void> {
     for (const each of envelopes) this.#noteErasure(each)

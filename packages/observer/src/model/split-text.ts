@@ -5,9 +5,8 @@ export const partChars = 4000
 const maxPartChars = 12_000
 
 /**
- * Splits a long Markdown text into parts that can be rendered separately: between paragraphs, and never
- * within a code block or table. The parts concatenate to the text. While a text grows, only its last part
- * changes.
+ * Splits a long Markdown text into parts that can be rendered separately: between paragraphs, and never within a code block or
+ * table. The parts concatenate to the text. While a text grows, only its last part changes.
  */
 export function splitText(text: string): readonly string[] {
   if (text.length <= partChars) return [text]
@@ -56,10 +55,7 @@ function findBreak(text: string, at: number): number {
 /** Characters of a hit that must be found to recognize its part. */
 const hitChars = 60
 
-/**
- * Index of the part that contains a search hit. `snippet`: one line of the text; `ranges`: the found words in
- * it.
- */
+/** Index of the part that contains a search hit. `snippet`: one line of the text; `ranges`: the found words in it. */
 export function findPart(
   parts: readonly string[],
   { snippet, ranges: [[start, end] = [0, snippet.length]] }: Pick<Match, 'snippet' | 'ranges'>,

@@ -16,8 +16,8 @@ import {
 import type { Envelope } from '@meup/protocol'
 
 /**
- * Masks nothing by content: the gateway has masked thoughts, and MCP is shown as sent. Fields with secret
- * names are masked anyway.
+ * Masks nothing by content: the gateway has masked thoughts, and MCP is shown as sent. Fields with secret names are masked
+ * anyway.
  */
 export const noRedaction: Guard = (text) => ({ text, isWithheld: false })
 
@@ -39,9 +39,7 @@ export const stripMarkdown = (text: string): string =>
 /** Matches an incomplete link at the end of a Markdown text. */
 const halfLink = /!?\[([^[\]\n]*)(?:\](?:\([^()\n]*|\[[^[\]\n]*)?)?$/
 
-/**
- * Replaces an incomplete link at the end of an unfinished Markdown text by its text; code stays unchanged.
- */
+/** Replaces an incomplete link at the end of an unfinished Markdown text by its text; code stays unchanged. */
 export function dropHalfLink(text: string): string {
   const isInFence = (text.match(/^ {0,3}(?:```|~~~)/gm) ?? []).length % 2 === 1
   const paragraph = text.slice(text.lastIndexOf('\n\n') + 1)

@@ -5,10 +5,7 @@ import { lazy } from './shared/lazy.js'
 
 const Suggestions = lazy(() => import('./suggestions.js').then(({ Suggestions }) => Suggestions))
 
-/**
- * Whether the space has only a few events, no messages and no reasoning. Ignores requests other than tool
- * calls.
- */
+/** Whether the space has only a few events, no messages and no reasoning. Ignores requests other than tool calls. */
 export function isQuiet(list: RowList): boolean {
   const isEvent = (row: LogRow): boolean =>
     row.type === 'batch'

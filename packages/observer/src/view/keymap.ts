@@ -79,8 +79,8 @@ function moveInQueue(by: number): boolean {
 }
 
 /**
- * Presses the button for a key in the focused row or its detail. Other rows are ignored, so that a key never
- * decides about one that is not in view. Returns `false` if there is no such button.
+ * Presses the button for a key in the focused row or its detail. Other rows are ignored, so that a key never decides about one
+ * that is not in view. Returns `false` if there is no such button.
  */
 function press(key: string): boolean {
   const row = document.activeElement?.closest('[aria-current="true"]')
@@ -159,10 +159,7 @@ const isElsewhere = (target: EventTarget | null): boolean =>
   target instanceof Element &&
   target.closest('input:not([type=range], [type=checkbox]), textarea, select, dialog') !== null
 
-/**
- * Listens for keys without modifiers, and for Ctrl+K, which opens the palette. Returns a function that stops
- * listening.
- */
+/** Listens for keys without modifiers, and for Ctrl+K, which opens the palette. Returns a function that stops listening. */
 export function listenToKeys(keymap: () => Keymap, openPalette: () => void): () => void {
   const pressed = (event: KeyboardEvent): void => {
     if ((event.ctrlKey || event.metaKey) && event.key === 'k') {

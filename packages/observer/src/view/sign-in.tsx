@@ -107,8 +107,8 @@ interface SignInProps {
 }
 
 /**
- * The sign-in form. The token is sent only to the gateway; it is stored in this tab, or in the browser if the
- * reader chooses so.
+ * The sign-in form. The token is sent only to the gateway; it is stored in this tab, or in the browser if the reader chooses
+ * so.
  */
 function SignIn({ space: known, problem, isBusy, enter }: SignInProps): VNode {
   const [space, setSpace] = useState(known)

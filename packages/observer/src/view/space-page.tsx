@@ -98,8 +98,8 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
   useHighlights(query)
   useEffect(() => updateAddress({ query: query === '' ? undefined : query }), [query])
   /**
-   * Brings the row of an envelope into view; if it has none, the preceding row, and returns `false`. `part`:
-   * index of a message's part.
+   * Brings the row of an envelope into view; if it has none, the preceding row, and returns `false`. `part`: index of a
+   * message's part.
    */
   const showRow = (id: string, how: Reveal, part = 0): boolean => {
     const envelope = session.model.log.get(id)

@@ -66,8 +66,8 @@ export function StatusLine({ session, requestError, leave, redraw }: StatusLineP
 const announceMs = 2000
 
 /**
- * Announces runs, messages and proposals to screen readers. Rendered only on changes: setting the same text
- * may be announced again.
+ * Announces runs, messages and proposals to screen readers. Rendered only on changes: setting the same text may be announced
+ * again.
  */
 export const Announcements = memo(({ model }: { model: SpaceModel }): VNode => {
   const [text, setText] = useState('')

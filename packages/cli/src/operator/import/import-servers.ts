@@ -52,10 +52,7 @@ interface ImportOptions {
   readonly directory: string
 }
 
-/**
- * Imports the servers of several files. Omits a server that cannot be a participant, with a notice. Throws
- * `UsageError`.
- */
+/** Imports the servers of several files. Omits a server that cannot be a participant, with a notice. Throws `UsageError`. */
 export function importServers(
   paths: readonly string[],
   { taken, directory }: ImportOptions,
@@ -138,10 +135,7 @@ export type McpParticipant =
       readonly env?: Readonly<Record<string, string>>
     }
 
-/**
- * Describes what a server runs and gets. `secrets`: variables that replace secrets; they do not come from the
- * environment.
- */
+/** Describes what a server runs and gets. `secrets`: variables that replace secrets; they do not come from the environment. */
 function toUse(id: string, participant: McpParticipant, secrets: ImportedServers['secrets']): ServerUse {
   const variables = [...findVariables(participant).keys()].filter((name) => !Object.hasOwn(secrets, name))
   const isRemote = 'url' in participant

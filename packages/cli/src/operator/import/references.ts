@@ -27,8 +27,8 @@ export function findVariables(value: unknown): Map<string, { readonly hasDefault
 }
 
 /**
- * Variables in the files of other programs: `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}`,
- * `${workspaceFolder}`, `{env:NAME}`.
+ * Variables in the files of other programs: `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:id}`, `${workspaceFolder}`,
+ * `{env:NAME}`.
  */
 const foreignReference = /\$\{([^}]*)\}|\{((?:env|file):[^}]+)\}|\$\{/g
 

@@ -42,8 +42,8 @@ interface Parsed {
 }
 
 /**
- * Reads servers from a file, recognized by its content rather than its name. `directory`: folder of the new
- * space. Throws `UsageError`.
+ * Reads servers from a file, recognized by its content rather than its name. `directory`: folder of the new space. Throws
+ * `UsageError`.
  */
 export function readServerFile(path: string, directory: string): ServerFile {
   const text = readTextFile(path)

@@ -1,6 +1,6 @@
 /**
- * Splits a command line like a shell, with quotes and backslashes. `undefined` if a quote is not closed or
- * the command needs a shell, for example for a pipe.
+ * Splits a command line like a shell, with quotes and backslashes. `undefined` if a quote is not closed or the command needs a
+ * shell, for example for a pipe.
  */
 export function splitWords(command: string): string[] | undefined {
   const word = /((?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^\s"'\\|&;<>`])+)\s*/sy

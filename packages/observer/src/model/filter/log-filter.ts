@@ -144,10 +144,7 @@ function matchesFilter(envelope: Envelope, { from, sorts, context }: ReaderFilte
   return context === undefined || isInside(context, getEnvelopeContext(envelope))
 }
 
-/**
- * Participants that an envelope is attributed to: its sender; for the gateway's envelopes also addressees and
- * subject.
- */
+/** Participants that an envelope is attributed to: its sender; for the gateway's envelopes also addressees and subject. */
 function getParticipants({ from, to, kind, payload }: Envelope): readonly string[] {
   if (from !== GATEWAY) return [from]
   const { participant } = payload as Partial<PresencePayload>

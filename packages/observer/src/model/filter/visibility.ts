@@ -47,9 +47,7 @@ export function isCutAway(envelope: Envelope, { detail, from, contexts }: Cut, m
 export const toggled = (list: readonly string[], item: string): readonly string[] =>
   list.includes(item) ? list.filter((each) => each !== item) : [...list, item]
 
-/**
- * Whether all thoughts of a run are hidden, because someone other than its owner has hidden them [MEUP-9.6].
- */
+/** Whether all thoughts of a run are hidden, because someone other than its owner has hidden them [MEUP-9.6]. */
 export const isAllHidden = ({ owner, hiddenBy = [] }: Hiding): boolean => hiddenBy.some((id) => id !== owner)
 
 /** Whether this participant's flag is set: the owner has a flag of its own, all others share one. */

@@ -47,10 +47,7 @@ interface ChainPorts {
 
 const nothing: KnownHead = { seq: -1, hash: '' }
 
-/**
- * Verifies the hash chain of a log from exports; each continues where the last one ended [MEUP-10.1,
- * MEUP-10.4].
- */
+/** Verifies the hash chain of a log from exports; each continues where the last one ended [MEUP-10.1, MEUP-10.4]. */
 export class ChainCheck {
   readonly hashes = new Hashes()
   checked: CheckResult | undefined
@@ -71,8 +68,8 @@ export class ChainCheck {
   }
 
   /**
-   * Verifies the rest of the log. Throws `BrokenChain`, `IncompleteExport`, and errors of the ports; the
-   * previous result then stays.
+   * Verifies the rest of the log. Throws `BrokenChain`, `IncompleteExport`, and errors of the ports; the previous result then
+   * stays.
    */
   async check(): Promise<CheckResult> {
     const from = this.hashes.last
@@ -150,8 +147,8 @@ export class ChainCheck {
   }
 
   /**
-   * Finds the first envelope whose hash differs from the gateway's, by comparing the hash of the previous envelope
-   * at the start of an export.
+   * Finds the first envelope whose hash differs from the gateway's, by comparing the hash of the previous envelope at the start
+   * of an export.
    */
   #findMismatch(bad: number): Promise<number> {
     return firstMismatch(this.hashes.first, bad, async (seq) => {
@@ -221,8 +218,8 @@ class Hashes {
 }
 
 /**
- * Binary search for the first envelope at which two chains differ. They agree at `good` and differ at `bad`;
- * `agree` compares them in between.
+ * Binary search for the first envelope at which two chains differ. They agree at `good` and differ at `bad`; `agree` compares
+ * them in between.
  */
 async function firstMismatch(
   good: number,

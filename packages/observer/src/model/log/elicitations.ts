@@ -4,10 +4,7 @@ import { type Envelope, Kind } from '@meup/protocol'
 /** Maximum number of open, and of closed elicitations; older ones are dropped. */
 const maxKept = 1000
 
-/**
- * Elicitations: questions of tools to their callers, and of agents to senders of the chats they answer
- * [MEUP-3.26].
- */
+/** Elicitations: questions of tools to their callers, and of agents to senders of the chats they answer [MEUP-3.26]. */
 export class Elicitations {
   readonly #calls: Calls<Envelope>
 
@@ -48,8 +45,8 @@ export class Elicitations {
 }
 
 /**
- * Whether an elicitation refers to this call or chat: sent by the callee to the caller; for a chat to
- * everyone, by anyone to its sender.
+ * Whether an elicitation refers to this call or chat: sent by the callee to the caller; for a chat to everyone, by anyone to
+ * its sender.
  */
 function isAbout({ from, to }: Call<unknown>, asked: Envelope | undefined): boolean {
   if (asked === undefined || to?.length !== 1 || to[0] !== asked.from) return false

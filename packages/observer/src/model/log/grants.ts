@@ -11,10 +11,7 @@ import type { Log } from './log.js'
 
 const kinds: ReadonlySet<string> = new Set(grantKinds)
 
-/**
- * Grants and configurations of the space, folded from the loaded log and from earlier envelopes that were
- * read separately.
- */
+/** Grants and configurations of the space, folded from the loaded log and from earlier envelopes that were read separately. */
 export class GrantIndex implements RightSources {
   readonly #log: Log
   #grants = new GrantLog()
@@ -33,9 +30,7 @@ export class GrantIndex implements RightSources {
     this.#source = undefined
   }
 
-  /**
-   * A participant's capabilities with their origin. `people`: all participants; `now`: ms since the epoch.
-   */
+  /** A participant's capabilities with their origin. `people`: all participants; `now`: ms since the epoch. */
   getCapabilities(
     id: string,
     people: readonly ParticipantInfo[],

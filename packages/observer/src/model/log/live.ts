@@ -9,9 +9,7 @@ const maxAnnouncements = 3
 const maxClockSamples = 32
 const rateWindowMs = 5000
 
-/**
- * Announcements, envelope rate and gateway clock, updated as envelopes arrive. Times are ms since the epoch.
- */
+/** Announcements, envelope rate and gateway clock, updated as envelopes arrive. Times are ms since the epoch. */
 export class Live {
   readonly #muted: ReadonlySet<string>
   #announcements: string[] = []
@@ -35,10 +33,7 @@ export class Live {
     this.addClockSample(Date.parse(ts), now)
   }
 
-  /**
-   * Returns and clears the announcements for screen readers (runs, messages, proposals); `''` if there are
-   * none.
-   */
+  /** Returns and clears the announcements for screen readers (runs, messages, proposals); `''` if there are none. */
   drainAnnouncements(): string {
     const texts = this.#announcements
     this.#announcements = []
@@ -53,20 +48,14 @@ export class Live {
     return this.#times.length / (rateWindowMs / 1000)
   }
 
-  /**
-   * Adds a gateway timestamp that arrived at `now`. Only recent samples count, so that clock adjustments take
-   * effect.
-   */
+  /** Adds a gateway timestamp that arrived at `now`. Only recent samples count, so that clock adjustments take effect. */
   addClockSample(gatewayTime: number, now: number): void {
     const offset = gatewayTime - now
     if (Number.isFinite(offset))
       this.#clockOffsets = [...this.#clockOffsets.slice(1 - maxClockSamples), offset]
   }
 
-  /**
-   * Estimates the gateway's time at `now`, from the sample with the least delay; `now` itself without
-   * samples.
-   */
+  /** Estimates the gateway's time at `now`, from the sample with the least delay; `now` itself without samples. */
   gatewayTime(now: number): number {
     return this.#clockOffsets.length === 0 ? now : now + Math.max(...this.#clockOffsets)
   }

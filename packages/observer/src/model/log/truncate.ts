@@ -1,10 +1,7 @@
 import { isElicitation } from '@meup/folds'
 import { copyNumberTexts, type Envelope, Kind, namespaceOf } from '@meup/protocol'
 
-/**
- * Larger payloads are truncated to the beginning of each text, to save memory; messages and thoughts are
- * exempt.
- */
+/** Larger payloads are truncated to the beginning of each text, to save memory; messages and thoughts are exempt. */
 const maxPayloadChars = 16_384
 /** Characters that remain of each text. */
 const maxTextChars = 2000

@@ -18,8 +18,8 @@ export const welcomeEnvelope = (payload: WelcomePayload, now: number): Envelope 
 })
 
 /**
- * The welcome as of the first loaded envelope: undoes joins and leaves in `envelopes`. Empty if the log is
- * loaded from its start.
+ * The welcome as of the first loaded envelope: undoes joins and leaves in `envelopes`. Empty if the log is loaded from its
+ * start.
  */
 export function welcomeBefore(welcome: WelcomePayload, envelopes: readonly Envelope[]): WelcomePayload {
   const [first] = envelopes

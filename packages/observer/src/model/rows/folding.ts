@@ -4,8 +4,8 @@ export type Level = 'closed' | 'some' | 'all'
 const cycle: Readonly<Record<Level, Level>> = { closed: 'some', some: 'all', all: 'closed' }
 
 /**
- * Which contexts are unfolded: as the reader chose; otherwise those that began while the reader was at the
- * live end, until they end. Nothing changes automatically while the reader looks at earlier lines.
+ * Which contexts are unfolded: as the reader chose; otherwise those that began while the reader was at the live end, until they
+ * end. Nothing changes automatically while the reader looks at earlier lines.
  */
 export class Folding {
   readonly #choices: Map<string, Level>

@@ -5,8 +5,8 @@ import type { Log } from '../log/log.js'
 const maxSteps = 64
 
 /**
- * Id of the envelope that ultimately caused this one: a question, or a run without trigger. If that is not
- * loaded, the last known id on the way. `undefined` for envelopes without a cause, such as joins and leaves.
+ * Id of the envelope that ultimately caused this one: a question, or a run without trigger. If that is not loaded, the last
+ * known id on the way. `undefined` for envelopes without a cause, such as joins and leaves.
  */
 export function findOrigin(log: Pick<Log, 'get'>, envelope: Envelope): string | undefined {
   let at = envelope

@@ -17,8 +17,8 @@ export function RefusalDetail({ decision }: { decision: Envelope }): VNode | nul
   if (payload.reasonCode !== 'capability_violation' || !isKnown) return null
   const owner = session.model.tools.findOwner(payload.attemptedTool ?? '')
   const { sentences, missing: lacking } = help.explainCapability(granted, readAttempt(payload, owner))
-  // `lacking` is `undefined` if the call would be allowed by now. The logged capability is preferred, since
-  // it names the callee.
+  // `lacking` is `undefined` if the call would be allowed by now. The logged capability is preferred, since it names the
+  // callee.
   const missing = lacking && (payload.missing ?? lacking)
   return (
     <section aria-label="Which capability it lacks">
@@ -40,8 +40,8 @@ export function RefusalDetail({ decision }: { decision: Envelope }): VNode | nul
 }
 
 /**
- * Reconstructs the refused envelope. A decision does not contain the callee, which is known only if a single
- * participant has the tool.
+ * Reconstructs the refused envelope. A decision does not contain the callee, which is known only if a single participant has
+ * the tool.
  */
 function readAttempt(
   { attemptedKind = '', attemptedTool, attemptedArguments }: Partial<DecisionPayload>,

@@ -33,9 +33,7 @@ export function Lanes({ current, handle }: ViewProps): VNode {
   const start = Math.max(Math.floor(seen.left / width) - overscanLanes, 0)
   const end = Math.min(Math.ceil((seen.left + seen.width) / width) + overscanLanes, lanes.length)
 
-  /**
-   * Number of drawn lanes. Grows by one per frame, because drawing all of them at once would block the page.
-   */
+  /** Number of drawn lanes. Grows by one per frame, because drawing all of them at once would block the page. */
   const [count, setCount] = useState(1)
   const drawnEnd = Math.min(start + count, end)
   useEffect(() => {

@@ -156,9 +156,7 @@ function BatchLine({ row: { calls } }: { row: BatchRow }): VNode {
   )
 }
 
-/**
- * A thought or conclusion, as Markdown unless its format says otherwise; a long text is truncated at first.
- */
+/** A thought or conclusion, as Markdown unless its format says otherwise; a long text is truncated at first. */
 function Text({ text, of }: { text: string; of: Envelope }): VNode {
   const [isWhole, toggle] = useOpened(`text ${of.id}`)
   const [beginning = ''] = useMemo(() => splitText(text), [text])

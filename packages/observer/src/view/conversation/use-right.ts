@@ -5,8 +5,8 @@ import { useGrants } from '../participants/use-granted.js'
 import { useSpace } from '../shared/use-space.js'
 
 /**
- * Describes the capability that allowed a request, even one granted before the loaded log. `undefined` if
- * unknown or still loading.
+ * Describes the capability that allowed a request, even one granted before the loaded log. `undefined` if unknown or still
+ * loading.
  */
 export function useRight(request: Envelope): string | undefined {
   const { act } = useSpace()

@@ -7,10 +7,7 @@ type Notifications = typeof import('./notifications.js')
 const icon = (): HTMLLinkElement | null => document.querySelector('link[rel=icon]')
 const ownIcon = icon()?.getAttribute('href') ?? ''
 
-/**
- * Shows the number of pending decisions in the page's title and icon, and as a notification if the page is
- * hidden.
- */
+/** Shows the number of pending decisions in the page's title and icon, and as a notification if the page is hidden. */
 export function useAlerts(space: SpaceActions, waiting: number, mine: readonly ProposalView[]): void {
   const { space: name } = space.session.place
   useEffect(() => {

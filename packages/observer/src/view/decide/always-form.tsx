@@ -22,8 +22,7 @@ interface AlwaysFormProps {
 }
 
 /**
- * Form that allows similar calls without approval: with equal arguments, with one equal argument, or with
- * any, until a time.
+ * Form that allows similar calls without approval: with equal arguments, with one equal argument, or with any, until a time.
  */
 export function AlwaysForm({ proposal, tool, back }: AlwaysFormProps): VNode {
   const { session, isLive, act } = useSpace()
@@ -194,10 +193,7 @@ function pin(value: unknown): PayloadPattern | undefined {
 
 const maxTextChars = 1000
 
-/**
- * The argument in which similar calls are likely to differ, with a pattern: for a path, everything in the
- * same folder.
- */
+/** The argument in which similar calls are likely to differ, with a pattern: for a path, everything in the same folder. */
 function getSample(args: Values): { readonly name: string; readonly pattern: string } | undefined {
   const texts = Object.entries(pinAll(args)).filter(
     (each): each is [string, string] => typeof each[1] === 'string',

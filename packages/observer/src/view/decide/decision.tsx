@@ -8,10 +8,7 @@ import { useSpace } from '../shared/use-space.js'
 import { AlwaysForm } from './always-form.js'
 import { isDecidable } from './is-decidable.js'
 
-/**
- * Time for which a new card or step ignores decisions, so that the second click of a double click does not
- * hit it.
- */
+/** Time for which a new card or step ignores decisions, so that the second click of a double click does not hit it. */
 const settleMs = 400
 
 function useSettled(step: string): boolean {

@@ -7,9 +7,7 @@ import { FormFields, readContent } from '../shared/form-fields.js'
 import { Name, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
-/**
- * Input of unfinished forms, kept here because rows outside the visible part are removed from the document.
- */
+/** Input of unfinished forms, kept here because rows outside the visible part are removed from the document. */
 const drafts = new WeakMap<Envelope, Map<string, Filled>>()
 
 /** A form for an elicitation to this reader [MEUP-3.26], until it is answered or withdrawn. */

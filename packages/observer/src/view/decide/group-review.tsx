@@ -18,10 +18,7 @@ interface GroupReviewProps {
 /** Maximum number of calls shown together. */
 const maxListed = 200
 
-/**
- * Decides several similar proposals together. Each is shown in full; the decision can be undone before it is
- * sent.
- */
+/** Decides several similar proposals together. Each is shown in full; the decision can be undone before it is sent. */
 export function GroupReview({ list, done }: GroupReviewProps): VNode {
   const { session, isLive } = useSpace()
   const { model, held, seen } = session

@@ -109,9 +109,8 @@ function groupWaiting(waiting: readonly Waiting[]): readonly Group[] {
 }
 
 /**
- * Id of the chosen proposal or elicitation, or key of the chosen group. The reader's decision moves on to the
- * next one; someone else's does not, so that a click never hits another proposal. `choose(undefined)` moves
- * on.
+ * Id of the chosen proposal or elicitation, or key of the chosen group. The reader's decision moves on to the next one; someone
+ * else's does not, so that a click never hits another proposal. `choose(undefined)` moves on.
  */
 function useChosen(
   ids: readonly string[],
@@ -293,8 +292,7 @@ function Review({ id, next }: { id: string; next: () => void }): VNode | null {
 }
 
 /**
- * Sorts proposals, but keeps the order while the inbox is open, so that a click never hits another line: new
- * ones are appended.
+ * Sorts proposals, but keeps the order while the inbox is open, so that a click never hits another line: new ones are appended.
  */
 function useSteadyOrder(mine: readonly ProposalView[]): {
   readonly waiting: readonly Waiting[]

@@ -44,8 +44,8 @@ export function notifyOfMessages({ session, reveal }: SpaceActions, envelopes: r
 }
 
 /**
- * Whether an envelope says that an agent failed: it could not answer, or the gateway cancelled its run
- * because its program ended.
+ * Whether an envelope says that an agent failed: it could not answer, or the gateway cancelled its run because its program
+ * ended.
  */
 const isFailedRun = ({ kind, from, payload }: Envelope): boolean =>
   kind === Kind.chat ? getAnswerState(payload) === 'error' : kind === Kind.reasoningCancel && from === GATEWAY

@@ -210,9 +210,7 @@ const Exact = ({ text, box }: { text: string; box: Ref<HTMLPreElement> }): VNode
   </pre>
 )
 
-/**
- * The call that an approval would make: exactly as received, if this connection has received the proposal.
- */
+/** The call that an approval would make: exactly as received, if this connection has received the proposal. */
 export function readCall(session: PageSession, { id, to, context, payload }: Envelope): ProposedCall {
   const open = session.client?.proposals.get(id)
   if (open !== undefined) return open
@@ -255,10 +253,7 @@ function countSigns(lines: readonly DiffLine[]): string {
 
 const signs: Readonly<Record<Caution['kind'], string>> = { effect: '⚠', first: '①', outside: '↯' }
 
-/**
- * Cautions about a proposal as chips; a click on one explains it. The explanation of a destructive call is
- * open at first.
- */
+/** Cautions about a proposal as chips; a click on one explains it. The explanation of a destructive call is open at first. */
 export function Marks({ marks, risk }: { marks: readonly Caution[]; risk: Risk | undefined }): VNode | null {
   const { inspect } = useSpace()
   const [open, setOpen] = useState<Caution['kind'] | undefined>(

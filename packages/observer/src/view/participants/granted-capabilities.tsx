@@ -105,8 +105,8 @@ function Granted({ grant }: { grant: LoggedGrant }): VNode {
 }
 
 /**
- * Warnings about misspelt or unexpectedly broad capabilities. `confirm()` returns `false` the first time, so
- * that they are read before the form is submitted.
+ * Warnings about misspelt or unexpectedly broad capabilities. `confirm()` returns `false` the first time, so that they are read
+ * before the form is submitted.
  */
 export function useWarnings(text: string) {
   const { session } = useSpace()

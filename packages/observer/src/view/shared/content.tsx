@@ -136,10 +136,7 @@ function toUrl(base64: string, type: string): string | undefined {
   }
 }
 
-/**
- * Maximum characters of JSON that is shown as text instead of a tree, and maximum members per level of a
- * tree.
- */
+/** Maximum characters of JSON that is shown as text instead of a tree, and maximum members per level of a tree. */
 const [maxOpenChars, maxMembers] = [600, 100]
 /** Maximum depth of the tree; deeper values are shown as text. */
 const maxDepth = 12

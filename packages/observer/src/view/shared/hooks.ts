@@ -18,8 +18,8 @@ export function useNow(isNeeded: boolean, everyMs = 1000): number {
 }
 
 /**
- * Ref of a box with `<End>` at the end of its content. `onEnd` is called once the content was visible
- * completely, or scrolled to its end. `content` identifies it; `undefined` if incomplete.
+ * Ref of a box with `<End>` at the end of its content. `onEnd` is called once the content was visible completely, or scrolled
+ * to its end. `content` identifies it; `undefined` if incomplete.
  */
 export function useSeenToEnd<Box extends HTMLElement>(content: unknown, onEnd: () => void): RefObject<Box> {
   const box = useRef<Box>(null)
@@ -52,8 +52,8 @@ export function useSeenToEnd<Box extends HTMLElement>(content: unknown, onEnd: (
 }
 
 /**
- * Whether a box is scrolled to its end. A folded box has no height. Tolerates a pixel, because sizes are
- * rounded and scroll positions are not.
+ * Whether a box is scrolled to its end. A folded box has no height. Tolerates a pixel, because sizes are rounded and scroll
+ * positions are not.
  */
 const isAtEnd = ({ scrollTop, scrollLeft, scrollHeight, scrollWidth, clientHeight, clientWidth }: Element) =>
   scrollHeight > 0 &&

@@ -1,9 +1,6 @@
 import { useReducer } from 'preact/hooks'
 
-/**
- * Ids of rows whose details are open, kept here because rows outside the visible part are removed from the
- * document.
- */
+/** Ids of rows whose details are open, kept here because rows outside the visible part are removed from the document. */
 const opened = new Set<string>()
 
 export const openInPlace = (id: string): void => void opened.add(id)

@@ -14,8 +14,8 @@ interface Anchor {
 }
 
 /**
- * Target position of a row: `third`, a third of the way down, so that its surroundings are visible; `near`,
- * the nearest visible position; or `top`. Only `top` moves a row that is visible already.
+ * Target position of a row: `third`, a third of the way down, so that its surroundings are visible; `near`, the nearest visible
+ * position; or `top`. Only `top` moves a row that is visible already.
  */
 export type Place = 'third' | 'near' | 'top'
 
@@ -35,10 +35,7 @@ export class Scroll {
   #box: HTMLElement | undefined
   #expected = 0
   #anchor: Anchor | undefined
-  /**
-   * Row to which the reader jumped: it stays in place while rows around it are measured, until the reader
-   * scrolls.
-   */
+  /** Row to which the reader jumped: it stays in place while rows around it are measured, until the reader scrolls. */
   #held: Anchor | undefined
   isFollowing = true
 
@@ -61,10 +58,7 @@ export class Scroll {
     return this.#box?.clientHeight ?? 800
   }
 
-  /**
-   * Pixels of the layout above the visible part. May differ from the box, whose rows may not be drawn or
-   * measured yet.
-   */
+  /** Pixels of the layout above the visible part. May differ from the box, whose rows may not be drawn or measured yet. */
   #getTop(): number {
     const { slots, layout } = this.#scrolled().list
     const end = Math.max(layout.height - this.#seen, 0)
@@ -85,8 +79,8 @@ export class Scroll {
   }
 
   /**
-   * Must be called before rows change: records scrolling whose `scroll` event is still pending. Later it
-   * would be indistinguishable from scrolling that the change causes.
+   * Must be called before rows change: records scrolling whose `scroll` event is still pending. Later it would be
+   * indistinguishable from scrolling that the change causes.
    */
   look(): void {
     const box = this.#box
@@ -135,9 +129,7 @@ export class Scroll {
     this.#follow(false)
   }
 
-  /**
-   * Must be called after rows or heights have changed: keeps the rows that the reader is looking at in place.
-   */
+  /** Must be called after rows or heights have changed: keeps the rows that the reader is looking at in place. */
   settle(): void {
     const box = this.#box
     if (box === undefined) return

@@ -16,8 +16,8 @@ export interface Unread {
 const saveMs = 1000
 
 /**
- * Unread messages, and a function that marks them read. The position is stored in this browser: it advances
- * while the page is visible and at the live end.
+ * Unread messages, and a function that marks them read. The position is stored in this browser: it advances while the page is
+ * visible and at the live end.
  */
 export function useUnread(session: PageSession): readonly [unread: Unread | undefined, markRead: () => void] {
   const { present, welcome, time } = session

@@ -83,10 +83,7 @@ export interface ViewFilterActions {
   cut(next: Cut): void
 }
 
-/**
- * Actions that change view settings. Settings are stored in the URL and in this tab, so that they survive a
- * reload.
- */
+/** Actions that change view settings. Settings are stored in the URL and in this tab, so that they survive a reload. */
 export function useViewFilter(
   session: PageSession,
   act: (what: string, work: () => Promise<unknown>) => void,

@@ -75,8 +75,8 @@ interface VirtualRowsProps {
   /** Origin of the first row in `under`, which may belong to the last question. */
   readonly next?: string | undefined
   /**
-   * Renders an overlay above the rows. Arguments: whether the reader is at the live end, the index of the
-   * first drawn row, and a function that goes to the live end.
+   * Renders an overlay above the rows. Arguments: whether the reader is at the live end, the index of the first drawn row, and
+   * a function that goes to the live end.
    */
   readonly over?: (isFollowing: boolean, start: number, toEnd: () => void) => VNode | null
 }

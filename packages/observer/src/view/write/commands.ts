@@ -26,10 +26,7 @@ export interface Command {
 const details: readonly Detail[] = ['full', 'boundaries', 'none']
 const levels: readonly string[] = ['off', 'low', 'high', 'auto']
 
-/**
- * Calls `act` with the participants named in the argument, with or without `@`. Returns an error message if
- * one is unknown.
- */
+/** Calls `act` with the participants named in the argument, with or without `@`. Returns an error message if one is unknown. */
 function withNamed(
   argument: string,
   { session }: SpaceActions,
