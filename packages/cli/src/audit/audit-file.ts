@@ -48,8 +48,8 @@ const staging = `
 `
 
 /**
- * The SQLite file of an export. Steps are staged page by page, newest first as the gateway returns them, and then written turn by
- * turn, so that a crash leaves each turn whole or absent.
+ * The SQLite file of an export. Steps are staged page by page, newest first as the gateway returns them, and then written turn
+ * by turn, so that a crash leaves each turn whole or absent.
  */
 export class AuditFile {
   readonly log: ReasoningLog

@@ -102,8 +102,8 @@ interface ChangedToken {
 }
 
 /**
- * Changes token files. `create` without a participant creates all missing ones. Throws `UsageError` if the state of a token does
- * not allow the change.
+ * Changes token files. `create` without a participant creates all missing ones. Throws `UsageError` if the state of a token
+ * does not allow the change.
  */
 export function changeTokens(config: Config, verb: TokenVerb, selection: Selection): ChangedToken[] {
   const { participant } = selection
