@@ -18,19 +18,21 @@ export class Bounded<Value> {
     return this.#entries.get(key)?.value
   }
 
-  /** Like `get`, and makes the entry the newest. */
+  /** Returns the value like `get`, and makes its entry the newest. */
   use(key: string): Value | undefined {
     const value = this.get(key)
     if (value !== undefined) this.renew(key, value)
     return value
   }
 
-  /** An existing key keeps its place in the order. */
+  /**
+   * Adds an entry, or replaces the value of one. A replaced entry keeps its age; `renew` makes it the newest.
+   */
   set(key: string, value: Value): void {
     this.#put(key, value, this.#entries.get(key)?.weight ?? 0)
   }
 
-  /** Makes it the newest entry, with its present weight. */
+  /** Adds or replaces an entry, and makes it the newest. Weighs the value again. */
   renew(key: string, value: Value): void {
     this.delete(key)
     this.#put(key, value, 0)
@@ -48,7 +50,7 @@ export class Bounded<Value> {
     return this.#entries.keys()
   }
 
-  /** Oldest first. */
+  /** Iterates over the values, oldest first. */
   *values(): Iterable<Value> {
     for (const { value } of this.#entries.values()) yield value
   }
@@ -87,7 +89,7 @@ export class Oldest<Key> {
     this.#keyed = keyed
   }
 
-  /** `undefined` = empty. */
+  /** Returns the oldest key; `undefined` if the map or set is empty. */
   next(): Key | undefined {
     const { done, value } = this.#at?.deref()?.next() ?? { done: true }
     if (done !== true) return value
@@ -100,7 +102,7 @@ export class Oldest<Key> {
 interface Rules<Value> {
   readonly isOpen: (value: Value) => boolean
   readonly weigh?: (value: Value) => number
-  /** Capacity for open and ended values, in units of `weigh`. */
+  /** Capacity for open values, and for ended ones (`over`), in units of `weigh`. */
   readonly capacity: { readonly open: number; readonly over: number }
 }
 
@@ -122,7 +124,7 @@ export class Register<Value> {
     return this.#open.get(key) ?? this.#over.get(key)
   }
 
-  /** Call it after each change of the value. */
+  /** Stores a value as open or ended. Call it after each change of the value. */
   set(key: string, value: Value): void {
     const [here, there] = this.#isOpen(value) ? [this.#open, this.#over] : [this.#over, this.#open]
     there.delete(key)

@@ -33,7 +33,7 @@ export type Tone =
   | 'stop'
   | 'thought'
   | 'plan'
-  /** A thought about an error. */
+  /** A thought that reports an error. */
   | 'error'
   | 'call'
   | 'result'
@@ -43,10 +43,13 @@ export type Tone =
   | 'event'
   /** A refusal of the gateway. */
   | 'problem'
-  /** Any other kind. */
+  /** An envelope of any other kind. */
   | 'other'
 
-/** An envelope as parts of a sentence: `ana` `kicked` `eve` `spam`. Texts are as logged: make them `printable`. */
+/**
+ * An envelope as parts of a sentence: `ana` `kicked` `eve` `spam`. Texts are as logged: pass them through
+ * `printable`.
+ */
 export interface Description {
   readonly actor: string
   /** `''` for decisions of the gateway: `ana: chat denied: …`. */
@@ -56,21 +59,21 @@ export interface Description {
   /** The text, the arguments or the result of a call, or the reason. */
   readonly detail: string
   readonly tone: Tone
-  /** Author of the thought that this one answers. */
+  /** Author of the thought that this thought answers. */
   readonly replyTo?: string
 }
 
-/** Context from earlier envelopes. */
+/** Facts from earlier envelopes that the words depend on. */
 interface Known {
-  /** The tool of the answered call. */
+  /** The called tool, if the envelope is an answer to a call. */
   readonly tool?: string | undefined
-  /** The owner of its context. */
+  /** The owner of the context of the envelope. */
   readonly owner?: string | undefined
-  /** Author of the thought that it answers. */
+  /** Author of the thought that the envelope answers. */
   readonly replyTo?: string | undefined
 }
 
-/** Default `tone`: `event`; default `actor`: the sender. */
+/** A description as a tuple. Default of `tone`: `event`; of `actor`: the sender. */
 type Words = readonly [
   verb: string,
   object?: string,
@@ -80,7 +83,7 @@ type Words = readonly [
 ]
 type Describe<K extends Kind> = (envelope: EnvelopeOf<K>, guard: Guard, known: Known) => Words
 
-/** Characters of a reason, and of a message of the gateway. */
+/** Maximum characters of a reason, and of a message of the gateway. */
 const [maxReasonChars, maxMessageChars] = [200, 300]
 
 const names = (ids: readonly string[] = []): string => ids.join(', ')
@@ -88,7 +91,7 @@ const shorten = (reason = ''): string => brief(reason, maxReasonChars)
 const until = (time: string | undefined): string => (time === undefined ? '' : ` until ${time}`)
 const getText = (payload: object, guard?: Guard): string => payloadText({ ...payload }, guard)
 
-/** A request that an agent manages its own state. */
+/** Describes a request that an agent changes its own state: `asks bot to …`. */
 const asks =
   (what: string) =>
   ({ to, payload }: Pick<Envelope, 'to' | 'payload'>, guard: Guard): Words => [
@@ -97,7 +100,7 @@ const asks =
     getText(payload, guard),
   ]
 
-/** The words for each kind. */
+/** Describes the envelopes of each kind. */
 const words: { readonly [K in Kind]: Describe<K> } = {
   [Kind.chat]: (envelope) => {
     const { payload } = envelope
@@ -128,7 +131,7 @@ const words: { readonly [K in Kind]: Describe<K> } = {
   [Kind.reasoningStart]: ({ payload }) => ['begins to think', '', getText(payload), 'start'],
   [Kind.reasoningThought]: (envelope) => thought(envelope),
   [Kind.reasoningConclusion]: ({ payload }) => ['concludes', '', getText(payload), 'end'],
-  // From another participant it is a request, which closes nothing [MEUP-2.4].
+  // A cancel by another participant is only a request to the owner, and closes nothing [MEUP-2.4].
   [Kind.reasoningCancel]: (envelope, _, { owner = envelope.from }) => {
     const { from, payload } = envelope
     const { reason } = payload
@@ -168,7 +171,7 @@ const words: { readonly [K in Kind]: Describe<K> } = {
     `${participantId} with ${formatCapabilities(capabilities)}${until(expiresAt)}`,
     shorten(reason),
   ],
-  // The token is only for the inviter, so it is not shown.
+  // Only the inviter gets the token, so the token is not shown.
   [Kind.spaceInviteAck]: ({ payload }) => ['admits', payload.participantId],
   [Kind.spaceKick]: ({ payload: { participantId, reason, untilTs } }) => [
     'kicked',
@@ -208,7 +211,7 @@ const words: { readonly [K in Kind]: Describe<K> } = {
     if (program === undefined) return [presence[event], '', '', 'event', id]
     return [programEventText(id, program), '', '', isFailure(program) ? 'problem' : 'event', id]
   },
-  // It concerns the first addressee; the others may read it.
+  // The decision concerns its first addressee; further ones may only read it.
   [Kind.systemDecision]: ({ to, payload }) => {
     const { decision, message, reasonCode, attemptedKind, attemptedTool, missing, count } = payload
     const isReview = decision === 'review'
@@ -258,7 +261,7 @@ export function describe(envelope: Envelope, guard: Guard, known: Known = {}): D
 
 function getWords(envelope: Envelope, guard: Guard, known: Known): Words {
   const { kind, payload } = envelope
-  // The gateway has validated the payload of its kind.
+  // The cast is safe: the gateway has validated the payload of a known kind.
   if (isKnownKind(kind))
     return (words[kind] as (...args: [Envelope, Guard, Known]) => Words)(envelope, guard, known)
   if (isThought(kind)) return thought(envelope)
@@ -288,7 +291,7 @@ export function sentence({ actor, verb: deed, object, detail, tone, replyTo }: D
 export class Describer {
   readonly #guard: Guard
   readonly #getOwner: (context: string) => string | null | undefined
-  /** Calls that may still be answered. */
+  /** Names of the called tools, by the id of the call; answers are described with them. */
   readonly #tools = new Bounded<string>(1000)
   readonly #thinkers = new Thinkers()
 
@@ -312,7 +315,7 @@ export class Describer {
   }
 }
 
-/** Thoughts that can be answered. */
+/** Maximum thoughts whose authors are remembered. */
 const maxThoughts = 1000
 
 /** Remembers the authors of thoughts, which others answer by id [MEUP-2.5]. */
@@ -329,7 +332,7 @@ export class Thinkers {
   }
 }
 
-/** Describes a proposal with the shown arguments. */
+/** Describes a proposal, with the arguments that its view shows. */
 export const describeProposal = (
   { source: { from, to }, tool }: Pick<ProposalView, 'source' | 'tool'>,
   shownArguments: string,
@@ -342,7 +345,7 @@ const proposal = (tool: string, to: readonly string[] | undefined, shownArgument
   'proposal',
 ]
 
-/** The rationale of a call; `''` for a method that needs none and has none. */
+/** The rationale of a call; `''` for a method that does not require one and has none. */
 export function getCallRationale({
   rationale = '',
   payload,
@@ -351,14 +354,14 @@ export function getCallRationale({
   return isToolCall(payload) ? reasonText(null) : ''
 }
 
-/** The outcome of a call: `success (10 chars)`, `error: no such file`. */
+/** The outcome of a call in words: `success (10 chars)`, `error: no such file`. */
 export const resultText = (result: Result): string =>
   `${outcomeText(result)}${result.outcome === 'error' && result.text !== '' ? `: ${result.text}` : ''}`
 
 export const formatCapabilities = (capabilities: readonly Capability[]): string =>
   onOneLine(capabilities.map(formatCapability).join(' ')) || 'nothing'
 
-/** A kind, or JSON. */
+/** A capability as text: its kind, or JSON. */
 export const formatCapability = (capability: Capability): string =>
   typeof capability === 'string' ? capability : JSON.stringify(capability)
 

@@ -57,7 +57,7 @@ export class FairMap<Value> {
     return this.#entries.entries()
   }
 
-  /** On a tie, the participant with the smallest id. */
+  /** The entries of the participant with the most; on a tie, of the one with the smallest id. */
   #largestShare(): Share | undefined {
     let largest: [owner: string, share: Share] | undefined
     for (const [owner, share] of this.#shares) {

@@ -5,7 +5,7 @@ import type { Envelope } from '@meup/protocol'
  * Its memory is bounded, however long the log is.
  */
 export interface Fold<Change, Snapshot> {
-  /** Last `seq` that was applied; 0 = none. */
+  /** Seq of the last applied envelope; 0 = none. */
   readonly seq: number
   /**
    * Applies the next envelope. A repeated envelope (the echo of a retry), or one without `seq`, changes nothing. The result

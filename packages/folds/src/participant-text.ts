@@ -33,14 +33,16 @@ const isInForce = (restriction: RestrictionInfo | undefined, now: number): restr
 
 const minuteMs = 60_000
 
-/** In whole minutes, except for the last one. */
+/** The rest of a time in whole minutes; the last minute in seconds. */
 const formatLeft = (ms: number): string =>
   formatDuration(ms > minuteMs ? Math.ceil(ms / minuteMs) * minuteMs : ms)
 
 const describePresence = ({ status }: Participant): StateText =>
   status === 'present' ? { name: 'here', text: 'here' } : { name: 'away', text: 'away' }
 
-/** `undefined` for a running program, and for states unknown to this version. */
+/**
+ * Describes the state of a program; `undefined` if it is running, or its state is unknown to this version.
+ */
 function describeProgram({ id, program }: Pick<Participant, 'id' | 'program'>): StateText | undefined {
   const times = program?.count === undefined ? '' : ` (${program.count}×)`
   switch (program?.state) {
@@ -68,6 +70,6 @@ export function programEventText(id: string, program: ProgramInfo | null): strin
   return name === 'failed' ? `has ${text}` : `is ${text}`
 }
 
-/** Whether the change is shown to people. Starts and stops are visible by joins and leaves. */
+/** Whether a change of a program is shown to people. Starts and stops are visible by joins and leaves. */
 export const isFailure = (program: ProgramInfo | null | undefined): boolean =>
   program?.state === 'failed' || program?.state === 'restarting' || program?.state === 'resting'

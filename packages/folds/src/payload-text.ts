@@ -4,14 +4,17 @@ import { brief, cut, getMessage, inlineJson, isBlank, isObject, onOneLine } from
 
 type Payload = Readonly<Record<string, unknown>>
 
-/** Characters of all fields, and of one name. */
+/** Maximum characters of all fields, and of the name of one. */
 const [maxFieldsChars, maxNameChars] = [8192, 64]
-/** Characters of a field that is not text, as JSON on one line. */
+/** Maximum characters of a field that is not text, as JSON on one line. */
 export const maxShownJsonChars = 500
 
 /** The fields that `getMessage` reads, in its order. */
 const textFields = ['message', 'content', 'goal', 'decision', 'hypothesis']
-/** Fields that `detailsText` shows instead, or that a sentence names (`ana → bot`), and flags of the guard and SDK in `metadata`. */
+/**
+ * Fields that `payloadText` omits: `detailsText` or a sentence (`ana → bot`) shows them, and `metadata` has
+ * flags of the guard and SDK.
+ */
 const details: ReadonlySet<string> = new Set(['phase', 'format', 'mentions', 'references', 'metadata'])
 const notes: ReadonlySet<string> = new Set(['withheld', 'unscanned', 'cancelled'])
 
@@ -33,7 +36,9 @@ const maxQuotedChars = 300
 export const quoteThought = ({ payload }: Pick<Envelope, 'payload'>, question: string): string =>
   `> ${brief(onOneLine(thoughtText({ ...payload })), maxQuotedChars)}\n\n${question}`
 
-/** `hypothesis` for `reasoning.hypothesis`; `''` for plain thoughts and other kinds. */
+/**
+ * The name of a thought: `hypothesis` for `reasoning.hypothesis`; `''` for plain thoughts and other kinds.
+ */
 export const thoughtName = (kind: string): string =>
   isThought(kind) && kind !== Kind.reasoningThought ? kind.slice(kind.indexOf('.') + 1) : ''
 
@@ -92,7 +97,7 @@ function formatLines(fields: Payload, isShown: (name: string) => boolean): strin
   return lines
 }
 
-/** A list of words is written on one line, a list of sentences with a line for each. */
+/** Writes a list of words on one line, and a list of sentences with a line for each. */
 function valueText(value: unknown, maxUnits: number): string {
   if (value === undefined) return ''
   if (typeof value === 'string') return cut(value, maxUnits)

@@ -6,14 +6,14 @@ export type Guard = (text: string) => { readonly text: string; readonly isWithhe
 
 export interface Redacted {
   readonly value: unknown
-  /** Characters of all its texts. */
+  /** Characters of all texts in the value. */
   readonly size: number
 }
 
 const mark = '[redacted]'
 /** Marks omitted content. */
 const more = '…'
-/** Characters of a payload in a view, and the minimum cost of each text. */
+/** Maximum characters of a payload in a view, and the minimum that each text counts. */
 const [maxPayloadChars, minTextChars] = [8192, 16]
 
 /** Matches names without case and punctuation: `apiKey`, `API_KEY` and `X-Api-Key` all contain `apikey`. */
@@ -30,7 +30,7 @@ export function redact(value: unknown, guard: Guard): Redacted {
   return { value: copy(value, guard, budget), size: maxPayloadChars - budget.left }
 }
 
-/** The masked text, or `[withheld]`. */
+/** Returns the masked text, or `[withheld]`. */
 export function guarded(text: string, guard: Guard): string {
   const { text: safe, isWithheld } = guard(text)
   return isWithheld ? '[withheld]' : safe
@@ -68,18 +68,24 @@ function copyObject(object: Readonly<Record<string, unknown>>, guard: Guard, bud
   return copyNumberTexts(Object.fromEntries(copied), object)
 }
 
-/** Whether the value of a field is hidden from views, by the name of the field or of its pair. @internal */
+/**
+ * Whether views hide the value of a field, by the name of the field, or of the header that it belongs to.
+ * @internal
+ */
 export const isSecretField = (object: Readonly<Record<string, unknown>>, field: string): boolean =>
   isSecretNamed(field, object[field]) || (field === 'value' && isSecretPair(object))
 
-/** A value costs at least one character, so that many empty ones exhaust the budget too. */
+/**
+ * Whether the budget of characters has some left. Charges one character for each value, so that many empty
+ * ones exhaust it too.
+ */
 function isLeft(budget: Budget): boolean {
   if (budget.left === 0) return false
   budget.left--
   return true
 }
 
-/** Charges the whole text, not only the part that is kept, to bound the time per payload. */
+/** Masks and cuts a text. Charges its whole length, not only the kept part, to bound the time per payload. */
 function look(text: string, guard: Guard, budget: Budget): string {
   if (budget.left === 0) return text === '' ? '' : more
   const kept = cut(guarded(text, guard), budget.left)
@@ -87,7 +93,7 @@ function look(text: string, guard: Guard, budget: Budget): string {
   return kept
 }
 
-/** A count of tokens is not a secret. */
+/** Whether a field has a secret name. A count of tokens is not a secret. */
 function isSecretNamed(name: string, value: unknown): boolean {
   if (value === null || typeof value === 'boolean') return false
   const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '')
@@ -95,7 +101,7 @@ function isSecretNamed(name: string, value: unknown): boolean {
   return secretName.test(plain) || shortSecretName.test(plain)
 }
 
-/** A header as a pair: `{"name": "Authorization", "value": "…"}`. */
+/** Whether an object is a header with a secret name: `{"name": "Authorization", "value": "…"}`. */
 function isSecretPair({ name, key, header, value }: Readonly<Record<string, unknown>>): boolean {
   return [name, key, header].some((label) => typeof label === 'string' && isSecretNamed(label, value))
 }

@@ -2,28 +2,28 @@ import type { Envelope } from '@meup/protocol'
 import { isSecretField } from './redact.js'
 import { isObject, onOneLine, printable } from './text.js'
 
-/** The place of a match for display. */
+/** A match, prepared for display. */
 export interface Match {
-  /** The text around the first word, on one line. */
+  /** The text around the first matching word, on one line. */
   readonly snippet: string
-  /** The words in the snippet, from start (inclusive) to end (exclusive). */
+  /** Positions of the words in the snippet: start inclusive, end exclusive. */
   readonly ranges: readonly (readonly [start: number, end: number])[]
 }
 
-/** Searched characters per envelope. */
+/** Maximum characters per envelope that are searched. */
 const maxSearchedChars = 200_000
-/** Characters of a snippet, and before its first word. */
+/** Maximum characters of a snippet, and of its part before the first word. */
 const [maxSnippetChars, maxBeforeChars] = [200, 60]
 /** Characters around the first word that are masked before the snippet is cut. */
 const aroundChars = 2000
 
 /** Finds envelopes that contain all words of a query, ignoring case. */
 export class TextSearch {
-  /** Distinct words as typed. */
+  /** The distinct words of the query, as typed. */
   readonly words: readonly string[]
   readonly #each: readonly RegExp[]
   readonly #any: RegExp | undefined
-  /** The encoded form of each word in JSON, in lower case. */
+  /** The words as they are escaped in JSON, in lower case. */
   readonly #encoded: readonly string[]
 
   constructor(query: string) {
@@ -42,7 +42,10 @@ export class TextSearch {
     return this.#encoded.every((word) => text.includes(word))
   }
 
-  /** `guard` masks the snippet. */
+  /**
+   * Finds the words of the query in an envelope; `undefined` unless it has all of them. `guard` masks the
+   * snippet.
+   */
   match(envelope: Envelope, guard: (text: string) => string = (text) => text): Match | undefined {
     const [said, about] = [listTexts(envelope).join('\n'), describeAddress(envelope)]
     if (!this.#each.every((word) => word.test(said) || word.test(about))) return undefined
@@ -67,24 +70,26 @@ export class TextSearch {
   }
 }
 
-/** The complete text that `TextSearch` searches. */
+/** Returns the complete text of an envelope that `TextSearch` searches. */
 export const searchedText = (envelope: Envelope): string =>
   [...listTexts(envelope), describeAddress(envelope)].join('\n')
 
 const describeAddress = ({ from, kind, to = [], context = '' }: Envelope): string =>
   [from, kind, ...to, context].join('\n')
 
-/** JSON without escapes, in printable ASCII only. */
+/** Matches JSON without escapes, in printable ASCII only. */
 const isPlain = /^(?:[\x20-\x5b\x5d-\x7e]|\\["\\nt])*$/
 
 const escapePattern = (word: string): string => word.replace(/[$()*+.?[\\\]^{|}/]/g, '\\$&')
 
-/** Depth to which field names belong to the protocol and are not searched. */
+/** Down to this depth, field names belong to the protocol and are not searched. */
 const namedDepth = 2
 /** Further protocol fields that are not searched. */
 const formal: ReadonlySet<string> = new Set(['jsonrpc', 'type', 'mimeType', 'format'])
 
-/** The texts of an envelope for readers, without formal fields, named secrets and binary data. @internal */
+/**
+ * Lists the texts of an envelope for readers, without formal fields, named secrets and binary data. @internal
+ */
 export function listTexts(
   { rationale, payload }: Pick<Envelope, 'rationale' | 'payload'>,
   maxChars = maxSearchedChars,
@@ -112,6 +117,8 @@ export function listTexts(
   return texts
 }
 
-/** Images and audio are binary data, which would match arbitrary words. */
+/**
+ * Whether a field is not for readers. Images and audio are binary data, which would match arbitrary words.
+ */
 const isFormal = (value: Readonly<Record<string, unknown>>, name: string): boolean =>
   formal.has(name) || ((name === 'data' || name === 'blob') && typeof value.mimeType === 'string')

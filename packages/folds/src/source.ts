@@ -1,6 +1,6 @@
 import type { Envelope } from '@meup/protocol'
 
-/** The envelope of a part of a view, with the fields that decide who may read it. */
+/** The envelope that a part of a view was made from, with the fields that decide who may read it. */
 export type Source = Pick<Envelope, 'id' | 'from' | 'kind' | 'to' | 'correlationId' | 'context'> & {
   readonly seq: number
 }
@@ -11,7 +11,7 @@ export type MayRead = (source: Source) => boolean
 /** Permits everything. */
 export const mayReadAll: MayRead = () => true
 
-/** A text of a view. `null` = withheld. */
+/** A text of a view with its envelope. `text`: `null` if the reader may not read it. */
 export interface Quoted {
   readonly source: Source
   readonly text: string | null

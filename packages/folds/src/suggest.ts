@@ -1,4 +1,4 @@
-/** The candidate closest to a misspelt word, if one is near enough. */
+/** Returns the candidate closest to a misspelt word, if one is near enough. */
 export function suggest(word: string, candidates: readonly string[]): string | undefined {
   const near = candidates
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
@@ -6,7 +6,7 @@ export function suggest(word: string, candidates: readonly string[]): string | u
   return near.sort((a, b) => a.distance - b.distance)[0]?.candidate
 }
 
-/** Number of letters to insert, delete, replace, or transpose. */
+/** Counts the letters to insert, delete, replace, or transpose. */
 function editDistance(a: string, b: string): number {
   let before: readonly number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)

@@ -5,10 +5,10 @@ import { Bounded } from './bounded.js'
 import { isNotification, isToolCall } from './mcp/calls.js'
 import { isObject } from './text.js'
 
-/** A request or a proposal, sent or not. */
+/** The fields of a request or a proposal that determine its span. */
 export type Request = Pick<Envelope, 'id' | 'context' | 'correlationId' | 'payload'>
 
-/** A request that may trigger runs: a run of an addressee becomes part of `span`. */
+/** A request that runs of its addressees may be about: such a run becomes part of `span`. */
 interface Cause {
   readonly span: SpanContext
   readonly from: string
@@ -27,7 +27,7 @@ export class Traces {
   readonly #requests = new Bounded<Cause>(20_000)
   readonly #proposals = new Bounded<SpanContext>(10_000)
 
-  /** `epoch`: returns the present epoch of the log. */
+  /** `epoch`: returns the current epoch of the log. */
   constructor(epoch: () => string) {
     this.#epoch = epoch
   }
@@ -77,7 +77,7 @@ export class Traces {
     return { traceId: around?.traceId ?? getTraceId(this.#epoch(), id), spanId: getSpanId(this.#epoch(), id) }
   }
 
-  /** Only addressees work on a request. */
+  /** Records the parent span of a run about a request. Only runs of its addressees belong to a request. */
   #begin(start: Envelope): void {
     const causes = correlations(start).flatMap((id) => this.#requests.get(id) ?? [])
     const cause = causes.find(
@@ -104,10 +104,10 @@ export interface SpanContext {
  */
 const digestId = (epoch: string, id: string): string => bytesToHex(sha256(utf8ToBytes(`${epoch} ${id}`)))
 
-/** The id of the trace that begins with this envelope. */
+/** Id of the trace that begins with this envelope: 32 hexadecimal digits. */
 export const getTraceId = (epoch: string, id: string): string => digestId(epoch, id).slice(0, 32)
 
-/** The id of the span that begins with this envelope. */
+/** Id of the span that begins with this envelope: 16 hexadecimal digits. */
 export const getSpanId = (epoch: string, id: string): string => digestId(epoch, id).slice(32, 48)
 
 /** A sampled `traceparent` of W3C Trace Context. */
@@ -115,13 +115,13 @@ export const formatTraceparent = ({ traceId, spanId }: SpanContext): string => `
 
 const traceparent = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(?:$|-)/
 
-/** `undefined` = not a `traceparent`. */
+/** Parses a `traceparent`; `undefined` if it is invalid. */
 export function parseTraceparent(text: unknown): SpanContext | undefined {
   const [, traceId, spanId] = (typeof text === 'string' && traceparent.exec(text)) || []
   return traceId === undefined || spanId === undefined ? undefined : { traceId, spanId }
 }
 
-/** The address for traces by OpenTelemetry's environment variables; `undefined` = none. */
+/** Reads the endpoint for traces from OpenTelemetry's environment variables; `undefined` = none. */
 export function traceEndpoint(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const { OTEL_SDK_DISABLED: disabled = '', OTEL_TRACES_EXPORTER: exporters = '' } = env
   const isOff = disabled.trim().toLowerCase() === 'true' || exporters.trim() === 'none'

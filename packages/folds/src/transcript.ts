@@ -10,11 +10,11 @@ export interface TranscriptMessage {
   readonly ts: string
   readonly text: string
   readonly format: 'plain' | 'markdown'
-  /** Ids of the messages that it answers. */
+  /** Ids of the messages that this one answers. */
   readonly answers: readonly string[]
-  /** The first 100 participants that acknowledged it. */
+  /** The first 100 participants that acknowledged the message. */
   readonly acknowledgedBy: readonly string[]
-  /** Whether its sender retracted it. */
+  /** Whether the sender has retracted the message. */
   readonly isTakenBack: boolean
 }
 
@@ -32,7 +32,7 @@ export interface SpaceTranscript extends Fold<readonly TranscriptMessage[], Tran
 const defaultCapacityChars = 4e6
 const maxAcknowledgements = 100
 
-/** The main conversation; a change is the list of new and changed messages. */
+/** Folds the chats of the main conversation; a change is the list of new and changed messages. */
 export const createTranscript = (capacity: number = defaultCapacityChars): SpaceTranscript =>
   new Conversation(capacity)
 

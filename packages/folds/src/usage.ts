@@ -2,11 +2,11 @@ import { isObject } from './text.js'
 
 const kinds = ['input', 'output', 'cached', 'reasoning'] as const
 
-/** Figures that an agent reports at the end of a run; `undefined` = not reported. */
+/** Usage that an agent reports at the end of a run; `undefined` = not reported. */
 export interface RunUsage {
-  /** `cached`: part of the input, `reasoning`: part of the output. */
+  /** Tokens. `cached` is part of the input, `reasoning` part of the output. */
   readonly tokens: Readonly<Record<(typeof kinds)[number], number | undefined>>
-  /** US dollars. */
+  /** Cost in US dollars. */
   readonly cost: number | undefined
   readonly model: string | undefined
 }

@@ -21,7 +21,7 @@ import { session } from './support/turns.js'
 const getRoleNames = (roles: number): string[] =>
   Object.entries(Role).flatMap(([name, role]) => ((roles & role) === 0 ? [] : [name]))
 
-/** For each envelope, the turns that it belongs to, with its roles. */
+/** Lists the turns of each envelope, with its roles. */
 const rolesIn = (log: readonly Fields[]) => {
   const assigner = new Assigner(session.epoch)
   return toLog(log).map((envelope) =>

@@ -36,7 +36,7 @@ const until = '2026-02-21T18:00:00Z'
 const reading = (allowedBy: string, more: Partial<Envelope> = {}): Fields =>
   call('agent', 'read_file', { path: 'a' }, { to: ['files'], allowedBy, ...more })
 
-/** The sources of a log for a reader of everything. */
+/** The sources for rights from a log, for a reader that may read everything. */
 const sourcesOf = (log: readonly Envelope[]): RightSources => ({
   find: (id) => log.find((each) => each.id === id),
   configurationAt: (seq) =>
@@ -45,7 +45,7 @@ const sourcesOf = (log: readonly Envelope[]): RightSources => ({
       | undefined,
 })
 
-/** The words for the last envelope of a log. */
+/** Describes the right of the last envelope of a log. */
 function wordsOf(...fields: Fields[]): string | undefined {
   const log = toLog(fields)
   const right = describeRight(log.at(-1) as Envelope, sourcesOf(log))

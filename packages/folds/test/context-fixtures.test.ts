@@ -3,7 +3,7 @@ import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('the fold of contexts', {
   knows: { contexts: ['owner', 'state', 'hiddenBy', 'session'] },
-  // A fold with a head continues from a welcome: earlier envelopes are missing.
+  // Skips fixtures that begin with the welcome of a log in progress: earlier envelopes are missing.
   skips: ({ welcome }) => (welcome?.space.head ?? 0) > 0,
   read: ({ welcome, envelopes }) => {
     let contexts = new ContextStates()

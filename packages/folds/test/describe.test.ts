@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 const envelope = (kind: string, payload: object, fields: object = {}): Envelope =>
   ({ kind, id: 'e', seq: 1, ts: '', from: 'bot', payload, ...fields }) as Envelope
 
-/** A payload that has what any kind requires. */
+/** A payload with the required fields of all kinds. */
 const anything = {
   message: 'hello',
   method: 'tools/call',
@@ -56,7 +56,8 @@ test.for<[Envelope, Partial<Description>, string]>([
     { detail: 'hello\nurgent: true' },
     'bot says: hello\nurgent: true',
   ],
-  // Participants that may restrict it read it too: it is not about them.
+  // A decision is about its first addressee. Further addressees only read it, because they may restrict that
+  // participant.
   [
     envelope(
       Kind.systemDecision,

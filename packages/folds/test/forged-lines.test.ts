@@ -9,7 +9,7 @@ const turn = {
 const inRun = { context: 'e2' }
 const opening = [chat('ann', 'why?'), start('agent', 'Looking', { correlationId: 'e1' })]
 
-/** Every way in which a participant's text gets into the audit. */
+/** Envelopes for each way in which a participant's text gets into the audit. */
 const texts: Readonly<Record<string, (text: string) => Fields>> = {
   chat: (text) => chat('eve', text),
   thought: (text) => thought('agent', text, inRun),
@@ -45,7 +45,8 @@ test.for(Object.keys(texts).flatMap((kind) => forged.map((line) => [kind, line] 
     const added = lines((texts[kind] as (text: string) => Fields)(text))
     const at = added.findIndex((each) => each.includes('fine'))
     const further = added.slice(at + 1, at + 1 + text.split('\n').length - 1)
-    // Labels and numbers in a thought begin a paragraph of ours, which says whose it is.
+    // A label or number in a thought begins a paragraph, which names the author, so it cannot be mistaken for
+    // ours.
     const isOurs = (each: string): boolean => each === '' || /^\[計画\] |^\[実行\] agent says: /.test(each)
     expect(further.filter((each) => !each.startsWith('>') && !(kind === 'thought' && isOurs(each)))).toEqual(
       [],

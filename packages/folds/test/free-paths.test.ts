@@ -23,7 +23,7 @@ const found = result('c1', 'ok')
 const second = thought('agent', 'Now I know', { ...inPath, id: 't2' })
 const done = conclusion('agent', 'Planned', inPath)
 
-/** For each turn and job of `agent`: its number or the id of its job, its state, and the texts of its steps. */
+/** Lists the turns and jobs of `agent`: number or job id, state, and the texts of the steps. */
 function foldStories(log: readonly Fields[], agent = 'agent') {
   const { records, steps } = foldTurns(log)
   return records

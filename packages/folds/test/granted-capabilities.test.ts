@@ -37,7 +37,7 @@ const info = (id: string, ...capabilities: Capability[]): ParticipantInfo => ({
   status: 'away',
 })
 
-/** Ben's capabilities by origin. */
+/** Returns Ben's capabilities by origin. */
 function sorted(...held: Capability[]) {
   const all = [info('ana', '*'), info('lead', 'chat'), info('ben', ...held)]
   const ben = getGrantedCapabilities(all, log, now).find(({ id }) => id === 'ben')

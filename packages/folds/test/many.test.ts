@@ -29,7 +29,7 @@ describe(`${count} that are open`, () => {
     expect(fold.get('c0')).toBeUndefined()
   })
 
-  // They are kept by their weight.
+  // Proposals are limited by their size, not by their number.
   test('proposals: the latest of 100,000 are kept, and end with the program of their proposer', () => {
     const proposed = ids('p', 100_000).map((id) => ({ ...propose('bot', 'act', {}, { id }), session: 's1' }))
     const ended = {
@@ -45,7 +45,7 @@ describe(`${count} that are open`, () => {
     expect(open.length).toBeLessThan(50_000)
   })
 
-  // If each of them copied those before it, this would take minutes.
+  // If each elicitation copied the list of the earlier ones, the test would take minutes.
   test('elicitations about one call: all of those that are kept end with it', () => {
     const about = { to: ['ana'], correlationId: 'c1' }
     const asked = ids('x', count).map((id) =>

@@ -18,7 +18,7 @@ import { foldTurns, getRoles, session } from './support/turns.js'
 const open: Guard = (text) => ({ text, isWithheld: false })
 const big = 'x'.repeat(200_000)
 
-/** How much of something there is after `rounds`, and after twice as many. */
+/** Measures the snapshot of a fold after `rounds` rounds, and after twice as many. */
 function growth<Snapshot>(
   fold: Fold<unknown, Snapshot>,
   rounds: number,

@@ -8,7 +8,7 @@ import { times } from '../../../test/support/soak.js'
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Bytes that are in use when all else was taken away. */
+/** Bytes of the heap after garbage collection. */
 async function inUse(): Promise<number> {
   await turn()
   collect()
@@ -34,7 +34,7 @@ test('the oldest is given first, whatever was deleted and added since', async ()
 })
 
 const many = 10_000
-/** Adds and takes away, and lets others in between. */
+/** Changes many keys, and lets other tasks run in between. */
 async function churn(change: (key: string) => void): Promise<void> {
   for (let round = 0; round < 20; round++) {
     for (let i = 0; i < many; i++) change(`entry ${round} ${i}`)
@@ -43,10 +43,13 @@ async function churn(change: (key: string) => void): Promise<void> {
 }
 
 const churns = times(7, 15)
-/** Tables that are never dropped take more than twice as much; other tests of the process may use some of it as well. */
+/**
+ * Limit of growth. Hash tables that are never freed take more than twice as much; the rest is for other tests
+ * in the process.
+ */
 const maxBytes = churns * 10e6
 
-/** Bytes that are kept of what is gone. */
+/** Bytes by which the heap grows while keys are added and deleted. */
 async function kept(change: (key: string) => void): Promise<number> {
   await churn(change)
   const before = await inUse()

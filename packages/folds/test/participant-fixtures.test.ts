@@ -8,7 +8,7 @@ import {
   testFoldFixtures,
 } from '../../../test/support/fold-fixtures.js'
 
-/** Reads a fixture; every `each` envelopes the folds go on from a snapshot. */
+/** Reads a fixture. Every `each` envelopes, replaces the folds by ones restored from their snapshots. */
 function read({ welcome, envelopes, now }: FoldFixture, each = Number.POSITIVE_INFINITY): Facts {
   let [participants, programs] = [new Participants(), new Programs()]
   if (welcome !== undefined) participants.onWelcome(welcome)

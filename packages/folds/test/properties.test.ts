@@ -30,7 +30,7 @@ const folds: Record<string, () => Fold<unknown, unknown>> = {
   transcript: () => createTranscript(),
 }
 
-/** As the caller reads it: at once, because records go on living. */
+/** Copies each change at once, because folds change their records later. */
 const getChanges = (fold: Fold<unknown, unknown>, log: readonly Fields[], first = 1): unknown[] =>
   toLog(log, first).map((envelope) => JSON.parse(JSON.stringify(fold.apply(envelope))))
 
@@ -177,7 +177,7 @@ describe('whatever happens', () => {
         const seqs = new Set(steps.map(({ source }) => source.seq))
         for (const { seq = 0, kind } of toLog(log)) {
           if (!kind.startsWith('reasoning.')) continue
-          // All of them have a text, even if it is in an unknown field.
+          // Every thought has a text, even if it is in an unknown field.
           expect(seqs.has(seq)).toBe(isThought(kind))
         }
       }),
@@ -312,7 +312,7 @@ describe('what is assigned to turns', () => {
   })
 })
 
-/** As a store keeps it. */
+/** The effects of an envelope as JSON, without class instances. */
 const plain = ({ begun, marks, at }: ReturnType<Assigner['assign']>) => ({
   begun,
   at,

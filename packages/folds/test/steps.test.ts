@@ -60,7 +60,7 @@ describe('a step', () => {
     expect(one).not.toBe(other)
     expect([one, other].map(getUlidSeq)).toEqual([1, 1])
     const [envelope] = log
-    // 48 bits of milliseconds, five in each character.
+    // The first ten characters are 48 bits of milliseconds, five bits each.
     const milliseconds = [...one.slice(0, 10)].reduce(
       (sum, character) => 32 * sum + '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(character),
       0,

@@ -16,7 +16,7 @@ import {
 import { answer, inRun, opening, question, search } from './support/search-story.js'
 import { foldDecisions, foldTurn, foldTurns } from './support/turns.js'
 
-/** In two parts, so that this file is not mistaken for one with a token. */
+/** Written in two parts, so that scanners do not find a token in this file. */
 const token = ['ghp', 'R2D2c3poBB8k9Lm4Np7Qr1St6Vw8Xy0Za3Bc'].join('_')
 
 describe('a tool call', () => {

@@ -18,7 +18,7 @@ import {
   withdraw,
 } from './support/log.js'
 
-// All that is expected here was written by hand.
+// The expected texts were written by hand.
 
 const turn: NarratedTurn = {
   id: '01T',
@@ -94,7 +94,7 @@ agent concludes: Deployment is unsafe due to test failures
 agent answers: I recommend against deploying.
 `
 
-/** A turn with only these envelopes, without its heading. */
+/** Lists the paragraphs of a turn with only these envelopes, without its heading. */
 const getParagraphs = (all: readonly Fields[], more: Partial<NarratedTurn> = {}, until?: string): string[] =>
   turnMarkdown({ ...turn, ...more }, toLog(all), until === undefined ? {} : { until })
     .trimEnd()

@@ -31,7 +31,7 @@ const delta = (index: number, text: string, from = 'agent', correlationId = 'q')
   payload: { index, text },
 })
 
-/** An event in short. */
+/** Writes an event as one short line. */
 function short(event: TurnEvent): string {
   switch (event.type) {
     case 'begun':
@@ -61,7 +61,7 @@ interface Options {
   readonly guard?: Guard
   readonly written?: readonly string[]
   readonly maxMessages?: number
-  /** Seq of the first envelope. */
+  /** Seq of the first envelope; default: 1. */
   readonly first?: number
 }
 

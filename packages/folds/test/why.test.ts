@@ -16,7 +16,7 @@ import {
   toolError,
 } from './support/log.js'
 
-/** A log from a seq on that returns this many envelopes at once. */
+/** A log from the seq `first` on that returns `perPage` envelopes at once. */
 function reading(all: readonly Fields[], { first = 1, perPage = 3 } = {}): ReadableLog {
   const log = toLog(all, first)
   const byId = new Map(log.map((each) => [each.id, each]))
@@ -40,7 +40,7 @@ const why = (all: readonly Fields[], id: string, more = {}): Why | undefined => 
 const idsOf = (found: Why | undefined): string => (found?.steps ?? []).map(({ id }) => id).join(' ')
 const chainOf = (all: readonly Fields[], id: string): string => idsOf(why(all, id))
 
-/** A question that one agent answers with the help of another. */
+/** The log of a question that one agent answers with the help of another. */
 const helped: Fields[] = [
   chat('ana', 'Is it safe?', { id: 'ask' }),
   start('planner', 'Looking', { id: 'run', correlationId: 'ask' }),
@@ -323,7 +323,7 @@ test('the transcript is that of the model that answers', () => {
   expect(why(all, 'reported')?.transcript).toBeUndefined()
 })
 
-/** A run that asks, does each of these, and answers. */
+/** A run that receives a question, does `all`, and answers. */
 const doing = (...all: readonly Fields[]): Fields[] => [
   chat('ana', 'How many people live in Lisbon today?', { id: 'ask' }),
   start('bot', '', { id: 'run', correlationId: 'ask' }),

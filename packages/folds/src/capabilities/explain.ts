@@ -3,7 +3,6 @@ import type { GrantedCapabilities, LoggedGrant } from '../space/grants.js'
 import { getNarrowestCapability } from './narrowest.js'
 import { capabilitySentence } from './sentence.js'
 
-/** Why a participant may send an envelope, or why not. */
 export interface CapabilityExplanation {
   readonly isAllowed: boolean
   readonly sentences: readonly string[]
@@ -11,14 +10,14 @@ export interface CapabilityExplanation {
   readonly missing?: Capability
 }
 
-/** A capability and the grant that gave it; `origin` of one that is not from a grant. */
+/** A capability with its origin: the grant that gave it, or `origin` in words. */
 interface HeldCapability {
   readonly capability: Capability
   readonly grant?: LoggedGrant
   readonly origin: string
 }
 
-/** Capabilities that are listed. */
+/** Maximum number of capabilities that an explanation lists. */
 const maxListed = 5
 
 /**
@@ -59,14 +58,14 @@ export function explainCapability(granted: GrantedCapabilities, attempt: Subject
   }
 }
 
-/** Acts that need no capability, because they are about something of one's own [MEUP-4.1]. */
+/** Reasons for acts that need no capability, because they concern the sender's own things [MEUP-4.1]. */
 const exemptions: Readonly<Record<string, string>> = {
   [Kind.mcpResponse]: 'answer a request that is addressed to it',
   [Kind.capabilityRevoke]: 'revoke what it granted itself',
   [Kind.observeVisibility]: 'hide and show its own runs',
 }
 
-/** In the order in which the gateway checks them. */
+/** Lists the capabilities of a participant in the order in which the gateway checks them. */
 const listHeld = ({ configured, grants, others }: GrantedCapabilities): HeldCapability[] => [
   ...configured.map((capability) => ({ capability, origin: 'its configuration' })),
   ...grants.flatMap((grant) =>
@@ -78,7 +77,7 @@ const listHeld = ({ configured, grants, others }: GrantedCapabilities): HeldCapa
 const isAllowed = (capability: Capability, attempt: Subject): boolean =>
   compileCapabilities([capability]).allows(attempt).allowed
 
-/** The capability without its conditions. */
+/** Returns the capability without its conditions, such as addressees and arguments. */
 function toKind(capability: Capability): Capability {
   if (typeof capability === 'string') return capability
   return 'kind' in capability ? { kind: capability.kind } : Kind.mcpRequest

@@ -1,6 +1,6 @@
 import { type Capability, escapePattern, Kind, type Subject } from '@meup/protocol'
 
-/** Characters of the name of a tool. */
+/** Maximum characters of a tool name in a capability. */
 const maxToolChars = 128
 
 /**

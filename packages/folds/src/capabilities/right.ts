@@ -12,11 +12,17 @@ import type { Configuration } from '../space/grants.js'
 import { brief, onOneLine } from '../text.js'
 import { capabilityText } from './sentence.js'
 
-/** The envelopes for the description of a right, limited to those that the reader may read. */
+/** Access to the envelopes that describe a right, limited to those that the reader may read. */
 export interface RightSources {
-  /** The payload of the last `system.space` `configured` before this seq; `undefined` = missing. */
+  /**
+   * The payload of the last `system.space` `configured` before this seq; `undefined` if it is not in the log
+   * or unreadable.
+   */
   configurationAt(seq: number): Configuration | undefined
-  /** An envelope; for proposals, kind and sender suffice. `undefined` = missing. */
+  /**
+   * Finds an envelope by id; `undefined` if it is not in the log or unreadable. For proposals, kind and
+   * sender suffice.
+   */
   find(id: string): Pick<Envelope, 'kind' | 'from' | 'payload'> | undefined
 }
 
@@ -36,11 +42,11 @@ export interface CallRight {
 export interface RightInfo {
   readonly allowed_by?: string
   readonly approved_by?: string
-  /** The result of `rightText`. */
+  /** The right in words, from `rightText`. */
   readonly right?: string
 }
 
-/** Characters of a capability. */
+/** Maximum characters of a capability in a description. */
 const maxCapabilityChars = 200
 
 /**
@@ -93,7 +99,7 @@ function describeConfigured(request: Envelope, sources: RightSources): Described
     : { words: `by space.yaml: ${capability}`, capability }
 }
 
-/** The first capability of a list that allows a request. */
+/** Finds the first capability of a list that allows a request, as text. */
 function findAllowing(request: Envelope, list: readonly Capability[]): string | undefined {
   const { matched } = compile(list)?.allows(request) ?? {}
   const capability = matched === undefined ? undefined : list[matched]
@@ -123,10 +129,10 @@ function describeGrant(
   return { words, ...(capability !== undefined && { capability }) }
 }
 
-/** Cached by list, because many calls pass by the same one. */
+/** Compiled capabilities by their list: many calls pass by the same list. `null` = cannot be compiled. */
 const compiled = new WeakMap<readonly Capability[], Capabilities | null>()
 
-/** `undefined` if this version cannot compile it. */
+/** Compiles a list of capabilities; `undefined` if this version cannot compile it. */
 function compile(list: readonly Capability[]): Capabilities | undefined {
   const known = compiled.get(list)
   if (known !== undefined) return known ?? undefined
@@ -134,7 +140,7 @@ function compile(list: readonly Capability[]): Capabilities | undefined {
   try {
     capabilities = compileCapabilities(list)
   } catch (error) {
-    // Logged by another version: the description omits the capability.
+    // A gateway of another version logged this list: the description omits the capability.
     if (!(error instanceof PatternError)) throw error
   }
   compiled.set(list, capabilities)

@@ -53,7 +53,10 @@ const deedOf = (kind: string): string => {
   return kind.includes('/') ? `call ${onOneLine(kind)}` : `send ${onOneLine(kind)}`
 }
 
-/** The tool and the arguments of a capability for calls, if its payload has no other conditions. */
+/**
+ * Reads the tool and the arguments from the payload of a capability for calls; `undefined` if it has other
+ * conditions.
+ */
 function readCall(payload: unknown): { readonly name: string; readonly args: unknown } | undefined {
   if (!isObject(payload) || payload.method !== 'tools/call' || !isObject(payload.params)) return undefined
   const { name, arguments: args, ...others } = payload.params
@@ -68,7 +71,10 @@ function whereText(args: unknown): string {
   return parts.length === 0 ? '' : ` where ${parts.join(' and ')}`
 }
 
-/** `a, b or c, but not d`. Values other than strings, and invisible characters, are written as JSON. */
+/**
+ * Lists alternatives: `a, b or c, but not d`. Values other than strings, and invisible characters, are
+ * written as JSON.
+ */
 function list(value: unknown, say: (text: string) => string = quote): string {
   const all = Array.isArray(value) ? value : [value]
   const isNot = (each: unknown): each is string => typeof each === 'string' && each.startsWith('!')
@@ -83,7 +89,7 @@ const sayOne = (value: unknown, say: (text: string) => string): string =>
 const either = (texts: readonly string[]): string =>
   texts.length < 2 ? (texts[0] ?? '') : `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`
 
-/** A text, in quotes if it would not be displayed as it is. */
+/** Quotes a text that would not be displayed as it is, such as one with spaces or invisible characters. */
 const quote = (text: string): string => (hasUnseen(text) || /\s/.test(text) ? JSON.stringify(text) : text)
 
 /** A capability in short form: `mcp.request to files · {"method":"tools/call"}`, `files/read_*`. */

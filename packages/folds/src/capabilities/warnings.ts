@@ -44,7 +44,10 @@ function listAddressees(capability: Capability): string[] {
   return 'kind' in capability ? [capability.to ?? []].flat() : [capability.tool.replace(/\/.*/s, '')]
 }
 
-/** An unknown participant may be invited later, so the warning requires a similar known name. */
+/**
+ * Explains an unknown addressee if a known name is similar. Without one it may be a participant that is
+ * invited later.
+ */
 function explainAddressee(name: string, participants: readonly string[]): string | undefined {
   const isPattern = /^re:|[^\w.-]/.test(name)
   const meant = isPattern || participants.includes(name) ? undefined : suggest(name, participants)
@@ -83,6 +86,6 @@ function commandPatterns(capability: Capability): string[] {
 const getField = (pattern: PayloadPattern | undefined, name: string): PayloadPattern | undefined =>
   typeof pattern === 'object' && pattern !== null && !Array.isArray(pattern) ? pattern[name] : undefined
 
-/** Exclusions and regular expressions are not globs. */
+/** Whether a pattern is a glob, rather than an exclusion or a regular expression. */
 const isGlob = (pattern: string): boolean =>
   !/^(?:!|re:|\/\^)|^\/.*\$\/$/s.test(pattern) && /(?<!\\)(?:\\\\)*[*?]/.test(pattern)

@@ -52,9 +52,9 @@ export interface ContextFold extends Fold<ContextChange, ContextSnapshot> {
   get(context: string): ContextView | undefined
   /** All open contexts, and the latest closed ones. */
   all(): readonly ContextView[]
-  /** The state and visibility of contexts. */
+  /** The states and visibility of the contexts. */
   readonly states: Pick<ContextStates, 'open' | 'withholds'>
-  /** The triggers of runs. */
+  /** The runs about each trigger. */
   readonly asked: Pick<AskedRuns, 'find'>
   /** The final answer of the run of a context [MEUP-2.10]; `undefined` = none yet. */
   answerFor(context: string): Source | undefined
@@ -75,7 +75,7 @@ class Contexts implements ContextFold {
   readonly states = new ContextStates()
   readonly #drafts = new Drafts()
   readonly asked = new AskedRuns()
-  /** Used only without `isKnown`. */
+  /** Ids of the latest envelopes, kept only if the caller gives no `isKnown`. */
   readonly #ids: Bounded<true> | undefined
   readonly #isKnown: (id: string) => boolean
   #abandonAfterMs = defaultAbandonAfterMs
@@ -89,7 +89,7 @@ class Contexts implements ContextFold {
     return this.#progress.seq
   }
 
-  /** Also applies welcomes. */
+  /** Applies the next envelope of the log, or a welcome. */
   apply(envelope: Envelope): ContextChange {
     if (envelope.kind === Kind.systemWelcome)
       return { contexts: this.onWelcome(envelope.payload as WelcomePayload), isLate: false }
@@ -176,7 +176,7 @@ class Contexts implements ContextFold {
     else if (kind === Kind.systemSpace) this.#configure(envelope.payload)
   }
 
-  /** Sets the expiry when an owner leaves, and clears it when it returns. */
+  /** Sets when the contexts of a participant expire if it leaves, and clears that if it returns. */
   #expect({ ts, payload }: Envelope): void {
     const { event, participant } = payload as Partial<PresencePayload>
     if (participant === undefined || (event !== 'leave' && event !== 'join')) return
@@ -189,7 +189,10 @@ class Contexts implements ContextFold {
     if (typeof milliseconds === 'number') this.#abandonAfterMs = milliseconds
   }
 
-  /** Applies the answer of the owner; a free path has no owner, and an answer names its path. */
+  /**
+   * Records an answer in the runs of its sender, and in a free path, which has no owner, if the answer names
+   * the path.
+   */
   #answer(chat: Envelope): void {
     const causes = correlations(chat)
     const asked = causes.flatMap((cause) => this.asked.find(chat.from, cause))

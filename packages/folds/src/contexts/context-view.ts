@@ -1,7 +1,7 @@
 import { contextParent, type Envelope, isContextAncestor } from '@meup/protocol'
 import type { Quoted, Source } from '../source.js'
 
-/** An entry of `references`. */
+/** A resolved or missing entry of `references` in a payload. */
 export interface Reference {
   readonly id: string
   /** Whether an envelope with this id exists. */
@@ -12,29 +12,32 @@ export interface Reference {
 export interface ContextView {
   readonly context: string
   readonly state: 'open' | 'concluded' | 'cancelled' | 'free'
-  /** Its starter; `null` for a free path. */
+  /** The participant that opened it; `null` for a free path. */
   readonly owner: string | null
-  /** The text of its start. */
+  /** The text of the `reasoning.start` that opened it. */
   readonly opening: Quoted | null
-  /** The text of its end: the conclusion, or the reason of the cancellation. */
+  /** The text that ended it: the conclusion, or the reason of the cancellation. */
   readonly ending: Quoted | null
-  /** `false` while its run is hidden [MEUP-9.6]. */
+  /** `false` while the run of the context is hidden [MEUP-9.6]. */
   readonly reasoningVisible: boolean
-  /** Participants that hide its run: the owner hides its own thoughts, others hide all. */
+  /**
+   * Participants that hide the run of the context: its owner hides its own thoughts, others hide all
+   * thoughts.
+   */
   readonly hiddenBy: readonly string[]
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly references: readonly Reference[]
-  /** The senders of envelopes in it or below it. */
+  /** Senders of envelopes in the context or its nested contexts. */
   readonly contributors: readonly string[]
-  /** Envelopes in it and below it. `late`: after its end. */
+  /** Numbers of envelopes in the context and its nested contexts; `late`: after its end. */
   readonly counts: Counts
-  /** The final answer of its run [MEUP-2.10]. */
+  /** The final answer of the run of the context [MEUP-2.10]. */
   readonly answer: Source | null
-  /** Ids of the latest 100 proposals in it or about it. */
+  /** Ids of the latest 100 proposals in the context, or about it. */
   readonly proposals: readonly string[]
   /** In the gateway's clock. A free path starts with its first envelope and never ends. */
   readonly startedAt: string
-  /** Seq of the first envelope in it. */
+  /** Seq of the first envelope in the context. */
   readonly firstSeq: number
   readonly endedAt: string | null
   /** The earliest time at which the gateway cancels it; `null` while its owner is present [MEUP-2.3]. */
@@ -65,11 +68,14 @@ export function isLate(
   return false
 }
 
-/** The roots, oldest first. */
+/** Arranges contexts as trees. Returns the roots, oldest first. */
 export const contextTree = (contexts: Iterable<ContextView>): readonly ContextNode[] =>
   nestContexts([...contexts].sort(byAge))
 
-/** The roots, in this order; a context whose parent is not in the list is a root. */
+/**
+ * Arranges contexts as trees. Returns the roots in the order of the list; a context whose parent is not in it
+ * is a root.
+ */
 export function nestContexts<Each extends { readonly context: string }>(
   contexts: readonly Each[],
 ): readonly ContextNode<Each>[] {

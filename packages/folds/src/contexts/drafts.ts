@@ -9,7 +9,7 @@ import type { ContextView, Counts } from './context-view.js'
 
 export type DraftsSnapshot = RegisterSnapshot<AnswerDraft>
 
-/** The contexts, tracking those changed by the current envelope. */
+/** Stores the contexts, and tracks those that the current envelope changed. */
 export class Drafts {
   readonly #drafts = new Register({ isOpen, weigh, capacity: { open: 32e6, over: 8e6 } })
   readonly #changed = new Map<string, AnswerDraft>()
@@ -52,7 +52,7 @@ export class Drafts {
     }
   }
 
-  /** Stores and returns the changed contexts. */
+  /** Stores the changed contexts, and returns them. */
   flush(): AnswerDraft[] {
     const changed = [...this.#changed.values()]
     this.#changed.clear()
@@ -107,7 +107,7 @@ export const createAnswerDraft = (context: string, startedAt: string, firstSeq: 
   weight: 500,
 })
 
-/** Bounds of the lists of one context. */
+/** Maximum entries of the lists of one context. */
 const maxEntries = { contributors: 1000, references: 100, proposals: 100 }
 const boundaries: ReadonlySet<string> = new Set([
   Kind.reasoningStart,
@@ -115,7 +115,7 @@ const boundaries: ReadonlySet<string> = new Set([
   Kind.reasoningCancel,
 ])
 
-/** Counts an envelope in the context or below it. */
+/** Counts an envelope that was sent in a context or its nested contexts. */
 export function addToCounts(
   { counts, contributors }: AnswerDraft,
   { kind, from, payload }: Envelope,
@@ -165,7 +165,7 @@ export function quoteFree(draft: AnswerDraft, envelope: Envelope): void {
     draft.ending = quote(envelope, payloadText(envelope.payload))
 }
 
-/** Adds a proposal; `false` if it is already listed. */
+/** Adds the id of a proposal; returns `false` if it is already listed. */
 export function propose({ proposals }: AnswerDraft, proposal: string): boolean {
   if (proposals.includes(proposal)) return false
   proposals.push(proposal)

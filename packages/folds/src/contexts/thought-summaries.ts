@@ -1,7 +1,7 @@
 import { type Envelope, Kind, type Phase, type SummaryPayload, type WelcomePayload } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
 
-/** Thoughts that were not sent: their number, and the distinct phases. */
+/** A summary of thoughts that were not sent: their number, and the distinct phases. */
 export interface ThoughtSummary {
   readonly thoughts: number
   readonly phases: readonly Phase[]
@@ -20,7 +20,7 @@ const maxContexts = 1000
 export class ThoughtSummaries {
   #counted = new Bounded<Counted>(maxContexts)
 
-  /** Returns the context of a summary. */
+  /** Applies a summary, and returns its context. */
   apply({ kind, context, payload }: Envelope): string | undefined {
     if (kind !== Kind.observeSummary || context === undefined) return undefined
     const { thoughts = 0, phases = [] } = payload as Partial<SummaryPayload>
@@ -34,7 +34,10 @@ export class ThoughtSummaries {
     return context
   }
 
-  /** Adds later counts to earlier ones, because the gateway counts from 0 after each welcome. Drops all if thoughts are sent. */
+  /**
+   * Adds later counts to earlier ones, because the gateway counts from 0 after each welcome. Drops the counts
+   * if thoughts are sent.
+   */
   onWelcome({ subscription }: Pick<WelcomePayload, 'subscription'>): void {
     const kept = this.#counted.snapshot()
     this.#counted = new Bounded(maxContexts)
@@ -64,7 +67,7 @@ export class ThoughtSummaries {
   }
 }
 
-/** `12 thoughts: plan, execute`. */
+/** A summary in words: `12 thoughts: plan, execute`. */
 export function summaryText({ thoughts = 0, phases = [] }: Partial<ThoughtSummary>): string {
   const count = thoughts === 1 ? '1 thought' : `${thoughts} thoughts`
   return phases.length === 0 ? count : `${count}: ${phases.join(', ').replaceAll('_', ' ')}`

@@ -5,7 +5,7 @@ import { head, isBlank, isObject } from '../text.js'
 
 type Payload = Readonly<Record<string, unknown>>
 
-/** The method whose operation is named by a parameter. */
+/** `tools/call` names its operation by a parameter; other methods are operations themselves. */
 const toolsCall = 'tools/call'
 const maxNameChars = 128
 
@@ -14,7 +14,7 @@ export const isToolCall = ({ method }: Payload): boolean => method === toolsCall
 /** The tool of a `tools/call`, otherwise the method; at most 128 characters. */
 export const getToolName = (payload: Payload): string => head(nameIn(payload), maxNameChars)
 
-/** `getToolName` with masking. Masks before it cuts, so that no part of a secret remains. */
+/** Returns `getToolName`, masked. Masks before it cuts, so that no part of a secret remains. */
 export const guardedToolName = (payload: Payload, guard: Guard): string =>
   head(guarded(nameIn(payload), guard), maxNameChars)
 
@@ -31,7 +31,7 @@ export function getParameters({ method, params }: Payload): unknown {
   return copyNumberTexts(rest, params)
 }
 
-/** Notifications get no response. */
+/** Whether a message is a notification, which gets no response. */
 export const isNotification = ({ method }: Payload): boolean =>
   typeof method === 'string' && method.startsWith('notifications/')
 
@@ -53,7 +53,10 @@ export function getCancellation({
 export const shownToolName = (payload: Envelope['payload']): string => guardedToolName(payload, defaultGuard)
 
 const calls: ReadonlySet<unknown> = new Set([Kind.mcpRequest, Kind.mcpProposal])
-/** Decisions that stop a call: `blocked` concerns a text, and after `review` the call continued. */
+/**
+ * Decisions that refuse a call. `blocked` withholds one text of a call, and after `review` the call
+ * continued.
+ */
 const refusals: ReadonlySet<unknown> = new Set(['denied', 'limited'])
 
 /** The envelope that a `system.decision` is about, as if its participant had sent it; `undefined` without a participant. */

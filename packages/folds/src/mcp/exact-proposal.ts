@@ -2,9 +2,12 @@ import { stringifyExact } from '@meup/protocol'
 import { indentJson, isExactlyParsed, spellOut } from '../exact-json.js'
 import { brief, head } from '../text.js'
 
-/** Everything that an approval covers [MEUP-3.11]: the call, its addressees and context, how often and until when. */
+/**
+ * A proposed call with everything that its approval covers [MEUP-3.11]: addressees and context, how often and
+ * until when.
+ */
 export interface ProposedCall {
-  /** Absent = everyone. */
+  /** Addressees of the call; absent = everyone. */
   readonly to?: readonly string[] | undefined
   readonly method: string
   readonly params?: unknown
@@ -14,9 +17,12 @@ export interface ProposedCall {
 }
 
 export interface ExactText {
-  /** JSON on several lines, unmasked, with invisible characters escaped; a prefix if `isWhole` is false. */
+  /**
+   * The call as JSON on several lines, unmasked, with invisible characters escaped; a prefix if `isWhole` is
+   * false.
+   */
   readonly text: string
-  /** Whether it is complete. If not, the proposal may only be rejected here. */
+  /** Whether `text` is complete. Otherwise this surface may only offer to reject the proposal. */
   readonly isWhole: boolean
   /** UTF-16 units of the complete call as compact JSON. */
   readonly chars: number

@@ -1,13 +1,13 @@
 import { brief, isObject } from '../text.js'
 
-/** A question of `elicitation/create`: a text, and the fields of a form. */
+/** The form of an `elicitation/create`: a question, and its fields. */
 export interface Form {
   readonly message: string
   readonly fields: readonly FormField[]
 }
 
 export interface FormField {
-  /** Its key in the answer. */
+  /** Key of the field in the answer. */
   readonly name: string
   readonly label: string
   readonly description: string
@@ -16,7 +16,7 @@ export interface FormField {
   readonly format: 'email' | 'uri' | 'date' | 'date-time' | undefined
   /** Options of a `choice` or `choices`. */
   readonly options: readonly FormOption[]
-  /** The initial input. */
+  /** The initial input of the field. */
   readonly initial: Filled
   /** Minimum value, text length, or number of choices. */
   readonly min: number
@@ -31,7 +31,7 @@ interface FormOption {
 /** The input of a field: text, a check mark, or the selected values. */
 export type Filled = string | boolean | readonly string[]
 
-/** The value for the answer, none, or a problem. */
+/** The value of a field for the answer (absent = omit the field), or why the input is invalid. */
 export type FieldValue = { readonly value?: unknown } | { readonly problem: string }
 
 /** Limits: fields of a form, and options of all fields together. */

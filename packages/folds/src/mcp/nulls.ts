@@ -1,7 +1,7 @@
 import { copyNumberTexts } from '@meup/protocol'
 import { isObject } from '../text.js'
 
-/** A copy without `null` members: some libraries write absent ones this way. */
+/** Copies a value without `null` members: some libraries write absent members as `null`. */
 export function dropNulls(value: unknown): unknown {
   if (Array.isArray(value)) return copyNumberTexts(value.map(dropNulls), value)
   if (!isObject(value)) return value
@@ -9,7 +9,7 @@ export function dropNulls(value: unknown): unknown {
   return copyNumberTexts(Object.fromEntries(members.map(([key, member]) => [key, dropNulls(member)])), value)
 }
 
-/** The same for a tool, except in its schemas, where `null` may be a value. */
+/** Drops `null` members of a tool, except in its schemas, where `null` may be a value. */
 export function dropToolNulls({
   inputSchema,
   outputSchema,
@@ -22,7 +22,7 @@ export function dropToolNulls({
   }
 }
 
-/** The same for a tool result, except in its structured content, where `null` may be a value. */
+/** Drops `null` members of a tool result, except in its structured content, where `null` may be a value. */
 export function dropResultNulls({
   structuredContent,
   ...result

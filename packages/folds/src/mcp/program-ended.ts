@@ -17,7 +17,7 @@ export const PROGRAM_ENDED = 'program_ended'
 /** The JSON-RPC error code of the gateway's response for an ended program. */
 const callError = -32000
 
-/** Describes why a participant stopped. */
+/** The reason in a sentence about a participant whose program has ended. */
 export const programEndedWords = 'its program ended'
 
 /** The reason of a cancellation because the owner of the run has left [MEUP-2.4]. */
@@ -34,7 +34,9 @@ const stopWords: Readonly<Record<string, string>> = {
   [abandonedReason]: 'it left and did not come back',
 }
 
-/** Describes why the gateway ends a run; `undefined` for other senders and reasons. */
+/**
+ * Describes why the gateway ends a run; `undefined` if another participant ends it, or for another reason.
+ */
 export function getStopWords({ kind, from, payload }: Said): string | undefined {
   const { reason } = payload as { readonly reason?: unknown }
   if (kind !== Kind.reasoningCancel || from !== GATEWAY || typeof reason !== 'string') return undefined
@@ -45,7 +47,7 @@ export function getStopWords({ kind, from, payload }: Said): string | undefined 
 export const findStopWords = (reason: string): string | undefined =>
   Object.hasOwn(stopWords, reason) ? stopWords[reason] : undefined
 
-/** Warns the approver of a proposal that the program of its proposer has ended. */
+/** Text that warns the approver of a proposal that the program of its proposer has ended. */
 export const proposerEndedText = (proposer: string): string =>
   `${programEndedText(proposer)}; no one waits for the result`
 
@@ -59,7 +61,7 @@ export const programEnded = (participant: string) => ({
 /** The participant that a response is from, even if the gateway responded for its ended program. */
 export const getAnswerer = (response: Said): string => findEnded(response) ?? response.from
 
-/** The participant with an ended program that the gateway responds for. */
+/** Finds the participant whose program has ended, if the gateway responds for it. */
 export function findEnded({ from, payload }: Said): string | undefined {
   const { error } = payload as { readonly error?: unknown }
   if (from !== GATEWAY || !isObject(error)) return undefined

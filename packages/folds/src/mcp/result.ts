@@ -70,7 +70,7 @@ const failure = (text: string, guard: Guard): Result => ({
 const errorText = (error: unknown, guard: Guard): string =>
   isObject(error) && typeof error.message === 'string' ? error.message : asJson(error, guard)
 
-/** `''` for an empty result. */
+/** Masks a value and writes it as JSON; `''` for an empty result. */
 function asJson(value: unknown, guard: Guard): string {
   if (!isGiven(value) || (isObject(value) && Object.keys(value).length === 0)) return ''
   return stringifyExact(redact(value, guard).value) ?? ''
@@ -92,7 +92,7 @@ function measureResult(result: Payload, blocks: readonly Payload[]): ResultSize 
   const texts = getTexts(blocks)
   const [, count, things] = foundIn.exec(texts[0] ?? '') ?? []
   if (things !== undefined) return { count: Number(count), unit: `${things.toLowerCase()} found` }
-  // The files that a command touched are not a list of results.
+  // A command's structured content lists the files that it touched, which are not results.
   const structured = getCommandExitCode({ result }) === undefined ? result.structuredContent : undefined
   const list = soleArray(structured) ?? (blocks.length === 0 ? soleArray(withoutBlocks(result)) : undefined)
   if (list !== undefined) return countItems(...list)
@@ -128,7 +128,7 @@ const toSingular = (unit: string): string =>
 /** A resource, an image or audio, whose size is given in bytes. */
 const isResource = ({ uri, data }: Payload): boolean => typeof uri === 'string' || typeof data === 'string'
 
-/** The only array of a result: `{"tools": […]}`, `{"result": […]}`. */
+/** Finds the only array of a result: `{"tools": […]}`, `{"result": […]}`. */
 function soleArray(value: unknown): [name: string, items: readonly unknown[]] | undefined {
   if (!isObject(value)) return undefined
   const arrays = Object.entries(value).filter((entry): entry is [string, unknown[]] =>

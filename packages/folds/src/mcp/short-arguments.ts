@@ -3,7 +3,10 @@ import { isObject } from '../text.js'
 /** Fields that do not change the meaning of a command. */
 const asides: ReadonlySet<string> = new Set(['command', 'description', 'title', 'cwd', 'workdir', 'timeout'])
 
-/** Short arguments for the tools that coding agents have: `$ npm test`, or the changed files. `undefined` = show the arguments. */
+/**
+ * Shortens the arguments of the usual tools of coding agents: `$ npm test`, or the changed files. `undefined`
+ * = show the arguments in full.
+ */
 export function shortenArguments(args: unknown): string | undefined {
   if (!isObject(args)) return undefined
   const { command, diffs } = args

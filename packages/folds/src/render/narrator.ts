@@ -27,18 +27,18 @@ import { cancelledText } from '../turns/ending-text.js'
 import type { TurnState } from '../turns/record.js'
 import { outcomeText } from './outcome.js'
 
-/** Characters of arguments, and of a result. */
+/** Maximum characters of arguments, and of a result. */
 const [maxArgumentsChars, maxResultChars] = [200, 500]
 const withheld = '(withheld)'
 
-/** A call or a proposal. */
+/** A call or a proposal that a paragraph describes. */
 interface WrittenCall {
   readonly tool: string
   readonly expiresAt: unknown
   readonly context: string | undefined
-  /** How it ended, as far as paragraphs mention it; `null` = no outcome. */
+  /** How the call ended; `null` = open, or ended in a way that no paragraph mentions. */
   readonly end: CallChange<WrittenCall>['what'] | null
-  /** The reason of its cancellation with its context or turn, possibly empty; `null` = not cancelled. */
+  /** The reason with which its context or turn was cancelled, possibly empty; `null` = not cancelled. */
   readonly cancelled: string | null
 }
 
@@ -57,7 +57,7 @@ export class Narrator {
     store: new RecentCalls(maxCalls),
     reduce: (change, envelope) => this.#reduce(change, envelope),
   })
-  /** Starters by context. */
+  /** Owners of contexts by path. */
   readonly #owners = new Bounded<string>(10_000)
   readonly #thinkers = new Thinkers()
   #context: string | undefined
@@ -108,7 +108,10 @@ export class Narrator {
       })
   }
 
-  /** Only the first end counts; a proposal that was cancelled with its turn does not expire later. */
+  /**
+   * Updates a call. Only its first end counts; a proposal that was cancelled with its turn does not expire
+   * later.
+   */
   #reduce({ what, call: { data } }: CallChange<WrittenCall>, { context, payload }: Envelope): WrittenCall {
     if (what === 'asked')
       return {
@@ -131,7 +134,7 @@ export class Narrator {
     return isNested ? [`### ${context}`] : []
   }
 
-  /** A start in a free path does not open a context. */
+  /** Whether a start opens a context; in a free path it does not. */
   #isOpening({ kind, context }: Envelope): boolean {
     return kind === Kind.reasoningStart && (context === undefined || this.#owners.get(context) !== undefined)
   }
@@ -176,7 +179,10 @@ export class Narrator {
     return from === this.#agent ? 'answers' : 'asks'
   }
 
-  /** Marks actions that an agent only claims with `says`, unlike steps of tools and the gateway. */
+  /**
+   * Writes a thought. Marks actions that an agent only claims with `says`, unlike steps of tools and the
+   * gateway.
+   */
   #thought(envelope: Envelope): string[] {
     const { kind, from, payload } = envelope
     const answered = this.#thinkers.findAnswered(envelope)
@@ -254,7 +260,8 @@ export class Narrator {
       .filter(isProposal)
     const tool = this.#getTool(id)
     const reason = formatReason(envelope, proposal !== undefined || isToolCall(payload))
-    // The caller's turn says which right let the call pass; the tool's turn does not repeat it.
+    // Only the paragraph in the caller's turn says which right let the call pass; the one in the tool's turn
+    // omits it.
     const isInTurnOfTool = proposal === undefined && to?.includes(this.#agent ?? '') === true
     const why = isInTurnOfTool ? reason : `${reason}${this.#rightOf(envelope)}`
     if (proposal === undefined)
@@ -292,7 +299,10 @@ export class Narrator {
     return `${from} ${deed} ${this.#getTool(about)} at ${ts}${link('approval', about)}${because(why.join(': '))}`
   }
 
-  /** Includes the refused call and its rationale, which no other envelope has. `blocked` concerns one text of a call. */
+  /**
+   * Writes a decision with the refused call and its rationale, which no other envelope has. `blocked`
+   * concerns one text of a call.
+   */
   #decision({ id, to, payload }: Envelope): string {
     const [participant = ''] = to ?? []
     const {
@@ -320,7 +330,7 @@ export class Narrator {
 
   #attempted(value: unknown): string {
     if (value === undefined) return ''
-    // A string is a prefix of their JSON.
+    // Long arguments are logged as a string: a prefix of their JSON.
     const isText = typeof value === 'string'
     return ` ${onOneLine(isText ? head(guarded(value, this.#guard), maxArgumentsChars) : this.#json(value))}`
   }
@@ -342,7 +352,7 @@ export class Narrator {
     return onOneLine(inlineJson(redact(value, this.#guard).value, maxArgumentsChars))
   }
 
-  /** Masks a text and puts it on one line; `''` for other values. */
+  /** Masks a text and puts it on one line; returns `''` for other values. */
   #clean(text: unknown): string {
     return typeof text === 'string' ? onOneLine(guarded(text, this.#guard)) : ''
   }
@@ -350,7 +360,9 @@ export class Narrator {
 
 const link = (name: 'tool_call' | 'policy' | 'approval', id: string): string => ` (${name}: ${onOneLine(id)})`
 
-/** The shown part of a result, and its length if it is cut. JSON is put on one line. */
+/**
+ * Cuts a result. Returns the shown part, and the full length in words if it was cut. JSON is put on one line.
+ */
 function shortResult(text: string): [shown: string, length: string] {
   const isJson = /^\s*[{[]\s*["{[]/.test(text)
   const looked = isJson ? head(text, 4 * maxResultChars) : text
@@ -370,7 +382,7 @@ const isCapability = (value: unknown): value is Capability => typeof value === '
 const quote = (reason: string | undefined): string =>
   reason === undefined || isBlank(reason) ? reasonText(null) : `"${onOneLine(reason)}"`
 
-/** `isExpected`: a missing rationale is written as such. */
+/** Writes the rationale of a call. `isExpected`: also says that one is missing. */
 const formatReason = ({ rationale }: Envelope, isExpected: boolean): string =>
   isExpected || (rationale !== undefined && !isBlank(rationale)) ? ` — ${quote(rationale)}` : ''
 
@@ -383,7 +395,7 @@ function withEnd(text: string, end: string): string {
   return said.includes('\n> ') && end !== '' ? `${said}\n\n${end.trim()}` : `${said}${end}`
 }
 
-/** The text of a start or a conclusion, with references and metadata. */
+/** Writes the text of a start or a conclusion, with references and metadata. */
 function aside({ payload }: Envelope): string {
   const text = saidIn(payload)
   const about = onOneLine(detailsText(payload))
@@ -391,5 +403,8 @@ function aside({ payload }: Envelope): string {
   return `${text === '' ? '' : ':'} ${withEnd(text, ` (${about})`)}`.replace(/^ +/, ' ')
 }
 
-/** Inserts a participant's text: further lines become a block quote, so that none can pass for one of ours. */
+/**
+ * Prepares a participant's text for insertion: further lines become a block quote, so that no line can pass
+ * for one of ours.
+ */
 const quoted = (text: string): string => quoteFurtherLines(printable(text).trim())

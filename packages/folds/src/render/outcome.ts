@@ -4,15 +4,18 @@ import { brief, inlineJson, onOneLine, printable, reasonText } from '../text.js'
 import { cancelledText } from '../turns/ending-text.js'
 import type { ToolDecisionInfo } from '../turns/turn-info.js'
 
-/** A decision for display: with the size of its result from a fold, without from HTTP. */
+/** A tool call for display. Turns of a fold have the size of its result, turns of the HTTP API do not. */
 export interface ShownDecision extends ToolDecisionInfo {
   readonly size?: ResultSize | null
 }
 
-/** Characters of the parameters that are shown. */
+/** Maximum characters of the parameters. */
 const maxParametersChars = 200
 
-/** `success (142 chars)`, `3 items`, `error`, `rejected`, `cancelled: too slow`; `pending` without an outcome. */
+/**
+ * The outcome of a call in words: `success (142 chars)`, `3 items`, `error`, `rejected`, `cancelled: too
+ * slow`; `pending` if it has none yet.
+ */
 export function outcomeText({
   outcome,
   size,
@@ -49,13 +52,13 @@ export function groupDecisions<Decision extends ShownDecision>(
   return groups
 }
 
-/** Characters of the arguments, and of the rationale. */
+/** Maximum characters of the arguments, and of the rationale. */
 const maxAttemptChars = 200
 
 /** Arguments and rationale of a refused tool call, on one line; `''` if the decision is not about one. */
 export function attemptText({ attemptedArguments, attemptedRationale }: Partial<DecisionPayload>): string {
   if (attemptedArguments === undefined) return ''
-  // A string is a prefix of their JSON.
+  // Long arguments are logged as a string: a prefix of their JSON.
   const isText = typeof attemptedArguments === 'string'
   const parameters = isText ? attemptedArguments : inlineJson(attemptedArguments, maxAttemptChars)
   const reason =

@@ -13,14 +13,14 @@ import {
 /** Turns from `turnDetail` or the HTTP API, possibly without `reasoning`. */
 export type ShownTurn = Omit<TurnInfo<ShownDecision>, 'reasoning'> &
   Partial<Pick<TurnInfo<ShownDecision>, 'reasoning'>> & {
-    /** Its first envelopes were pruned, so that earlier tool calls are unknown. */
+    /** Whether the first envelopes of the turn were pruned, so that earlier tool calls are unknown. */
     readonly truncated?: boolean
   }
 
 export interface Thread {
-  /** Ordered by number. */
+  /** The turns of the thread, ordered by number. */
   readonly turns: readonly ShownTurn[]
-  /** `false` if the user named a thread other than that of the conversation. */
+  /** `false` if the user named another thread than that of the current conversation. */
   readonly isActive: boolean
 }
 
@@ -113,7 +113,7 @@ function reasoningLines(
   return lines
 }
 
-/** No line without a narrative. */
+/** The line of the narrative; none if it is missing or blank. */
 const narrativeLines = ({ narrative }: ShownReasoning, style: Style): string[] =>
   narrative === null || narrative === undefined || narrative.trim() === ''
     ? []
@@ -137,7 +137,7 @@ const maxPreviewChars = 80
 /** Separates tool and result in the content of a step. */
 const resultArrow = ' -> '
 
-/** The start of a result after `● <tool>`, such as `▸ Found 3 documents`, from its step in the audit. */
+/** Previews a result below the line `● <tool>`, such as `▸ Found 3 documents`, from its step in the audit. */
 export function previewLines(
   { phase, content }: Pick<ReasoningStep, 'phase' | 'content'>,
   style: Style = plainStyle,

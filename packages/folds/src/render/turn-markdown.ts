@@ -41,7 +41,7 @@ const phaseNames = {
   error: 'error',
 } as const
 
-/** The meaning of the labels, on one line. */
+/** Explains the phase labels on one line. */
 export const markdownLegend = Object.entries(phaseNames)
   .map(([phase, name]) => `${phaseLabels[phase as keyof typeof phaseNames]} ${name}`)
   .join(' · ')
@@ -50,7 +50,9 @@ export const markdownLegend = Object.entries(phaseNames)
 export const markdownHeader = (title: string, rules: string): string =>
   `# ${title}\n\n${markdownLegend} · rules ${rules.slice(0, digestChars)}\n\n`
 
-/** Enough to distinguish rules; `/audit` has the complete digest. */
+/**
+ * Maximum characters of the digest: they suffice to distinguish rules, and `/audit` has the complete digest.
+ */
 const digestChars = 6
 
 /** A turn of the audit as Markdown. */
@@ -109,7 +111,7 @@ export function contextMarkdown(
 const formatHeading = ({ id, startedAt, agent, turnNumber, state }: NarratedTurn): string =>
   `## Turn ${id} (${startedAt}) ${agent}, ${turnNumber === null ? 'job' : `turn ${turnNumber}`}, ${state}`
 
-/** A heading, and the paragraphs below it. */
+/** A heading with the paragraphs below it. */
 class Section {
   readonly #narrator: Narrator
   readonly #until: string | undefined

@@ -204,7 +204,7 @@ function findInWords(command: ShellCommand, depth: number): string | undefined {
     const at = words.findIndex((word, index) => index > 0 && programs[nameOf(word)] !== undefined)
     if (at !== -1) return findInWords({ ...command, words: words.slice(at) }, depth + 1)
   }
-  // Any of its words may be a command line, quoted or not.
+  // Any argument of a runner may be a command line, quoted or not.
   const inner = [
     ...command.quoted,
     words
@@ -226,7 +226,7 @@ function skipPrefixes(words: readonly string[]): readonly string[] {
     const word = words[at] ?? ''
     if (/^\w+=/.test(word)) continue
     if (prefixes.has(nameOf(word))) isPrefixed = true
-    // Options of a prefix, and numeric values of them.
+    // Options of a prefix such as `sudo -E`, and their numeric values, belong to it.
     else if (!(isPrefixed && /^(?:-|\d+[smhd]?$)/.test(word))) break
   }
   return words.slice(at)

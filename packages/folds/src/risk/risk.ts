@@ -6,17 +6,20 @@ export type ToolEffect = 'reads' | 'writes' | 'deletes' | 'unknown'
 
 /** How carefully a call has to be reviewed. */
 export interface Risk {
-  /** `destructive`: it may delete, overwrite, or leave its folder, and requires a deliberate decision. */
+  /**
+   * The class of the call. `destructive`: it may delete, overwrite, or leave its folder, and requires a
+   * deliberate decision.
+   */
   readonly level: 'reads' | 'writes' | 'unknown' | 'destructive'
-  /** The reason in one sentence. */
+  /** The reason of the level in one sentence. */
   readonly reason: string
 }
 
 export interface AssessedCall {
   readonly tool: string
-  /** Arguments of the call. */
+  /** The arguments, masked and cut as in a view. */
   readonly parameters: unknown
-  /** Effects for each addressee; empty = `unknown`. */
+  /** Declared effects of the tool, one for each addressee; empty = `unknown`. */
   readonly effects: readonly ToolEffect[]
 }
 
@@ -109,7 +112,10 @@ function findInArguments(parameters: unknown): string | undefined {
   return undefined
 }
 
-/** Views cut arguments and drop the last fields, and the missing part may be the dangerous one. */
+/**
+ * Whether an argument was cut: views cut texts and drop the last fields, and the missing part may be the
+ * dangerous one.
+ */
 const isCut = (name: string, value: unknown): boolean =>
   name === '…' || (typeof value === 'string' && value.endsWith('…') && isRun(name))
 
@@ -137,7 +143,7 @@ function findInEncoded(text: string): string | undefined {
   return undefined
 }
 
-/** `undefined` = not the Base64 of a text. */
+/** Decodes a word; `undefined` if it is not the Base64 of a text. */
 function decodeBase64(word: string): string | undefined {
   try {
     const text = atob(word.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, ''))
@@ -149,11 +155,11 @@ function decodeBase64(word: string): string | undefined {
 
 const pathName = /path|file|folder|dir|source|dest|target|uri|url|^to$|^from$|command|cmd|cwd/i
 const folderName = /^(?:cwd|workdir|working_?dir(?:ectory)?)$/i
-/** Folders of the machine or the user, outside of any task, and files with keys. */
+/** Matches folders of the machine or the user, outside of any task, and files with keys. */
 const places =
   /(?:^|[\s'"=:])(~(?:\/[^\s'"]*)?|(?:file:\/\/)?\/(?:etc|usr|bin|sbin|var|root|boot|dev(?!\/null)|lib|sys|proc|System|Library)(?:\/[^\s'"]*)?|[A-Za-z]:\\(?:Windows|Users)[^\s'"]*)(?=$|[\s'";|&])/
 
-/** A path among the arguments outside of the call's working folder. */
+/** Finds a path in the arguments that is outside of the call's working folder. */
 function findOutsidePath(parameters: unknown): string | undefined {
   let folder: string | undefined
   const found: string[] = []
@@ -169,7 +175,7 @@ function findOutsidePath(parameters: unknown): string | undefined {
 
 const machineFolder = /^(?:etc|usr|bin|sbin|boot|dev|lib|sys|proc|System|Library)(?:\/|$)/
 
-/** The root, a direct child of it, or a system folder. */
+/** Whether a folder is the root, a direct child of it, or a system folder. */
 function isMachineFolder(folder: string): boolean {
   const path = normalise(folder)
   return folder.startsWith('/') && (!path.includes('/') || machineFolder.test(path))

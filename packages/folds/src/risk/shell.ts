@@ -1,9 +1,9 @@
 /** One command of a command line, with its quotes removed. */
 export interface ShellCommand {
   readonly words: readonly string[]
-  /** Quoted texts among its words, which a shell would run as a command line. */
+  /** Quoted texts among the words, which may be command lines for another shell (`sh -c "…"`). */
   readonly quoted: readonly string[]
-  /** It reads the output of another command. */
+  /** Whether the command reads the output of another one. */
   readonly isPiped: boolean
 }
 

@@ -9,12 +9,18 @@ export interface LiveAnswer {
   readonly trigger: string
   readonly to?: readonly string[]
   readonly text: string
-  /** Number of restarts: shown text that the new beginning does not continue was not part of the answer. */
+  /**
+   * Number of restarts of the answer. After a restart, text that was shown before is no longer part of it,
+   * unless the new text begins the same.
+   */
   readonly beginning: number
 }
 
 interface Draft extends LiveAnswer {
-  /** Expected index of the next delta; `undefined` = one was lost, so nothing is shown until the answer restarts. */
+  /**
+   * Expected index of the next delta; `undefined` = a delta was lost, so nothing is shown until the answer
+   * restarts.
+   */
   readonly next: number | undefined
 }
 
@@ -24,10 +30,10 @@ interface AskedRun {
   readonly triggers: readonly string[]
 }
 
-/** Remembered runs: in all, and per trigger. */
+/** Maximum number of remembered runs: in all, and per trigger. */
 const [maxRuns, maxRunsPerCause] = [20_000, 100]
 
-/** Maps triggers to the runs about them [MEUP-2.10]. */
+/** Finds the runs that work on a trigger [MEUP-2.10]. */
 export class AskedRuns {
   readonly #runs = new Bounded<AskedRun>(maxRuns)
   /** Ids of runs by owner and trigger, oldest first. */
@@ -43,7 +49,10 @@ export class AskedRuns {
     return this.#runs.get(run)
   }
 
-  /** The runs of a participant that its answer to this envelope belongs to: those about it, and the run that it began. */
+  /**
+   * Finds the runs that an answer of `owner` to `cause` belongs to: its runs about `cause`, and `cause`
+   * itself if that is the start of its run.
+   */
   find(owner: string, cause: string): readonly string[] {
     const asked = this.#byCause.get(keyOf(owner, cause)) ?? []
     return this.#runs.get(cause)?.owner === owner ? [...asked, cause] : asked
@@ -71,27 +80,30 @@ const toRun = (start: Envelope): AskedRun => ({ owner: start.from, triggers: cor
 
 export type AskedRunsSnapshot = readonly (readonly [run: string, asked: AskedRun])[]
 
-/** Remembered ended answers. */
+/** Maximum number of ended answers that are remembered. */
 const maxEnded = 256
-/** Characters of an answer that are kept; the complete text is in the `chat`. */
+/** Maximum characters that are kept of an answer in progress; the complete text is in the `chat`. */
 const maxChars = 256 * 1024
-/** Characters of all answers in progress, beyond which the oldest are dropped, and the base cost of each. */
+/**
+ * Capacity for all answers in progress in characters (the oldest are dropped), and the base cost of each
+ * answer.
+ */
 const [maxAllChars, charsPerAnswer] = [4 * maxChars, 4096]
 
 /** Answers in progress, from `chat.delta` [MEUP-3.25]. The final `chat` replaces them, so that lost deltas do not matter. */
 export class LiveAnswers {
   readonly #drafts = new Bounded<Draft>(maxAllChars, ({ text }) => charsPerAnswer + text.length)
-  /** Time of the ended answers by sender and trigger: later deltas are ignored. */
+  /** Times at which answers ended, by sender and trigger: their later deltas are ignored. */
   readonly #ended = new Bounded<string>(maxEnded)
-  /** Open runs: a cancelled one may end without a `chat`. */
+  /** Open runs. A cancelled run may end without a `chat`. */
   readonly #runs = new Bounded<AskedRun>(maxRuns)
 
-  /** In the order in which they began. */
+  /** Lists the answers in progress in the order in which they began. */
   list(): LiveAnswer[] {
     return [...this.#drafts.values()].filter(({ text }) => text !== '')
   }
 
-  /** Returns whether answers in progress have changed. */
+  /** Applies an envelope. Returns whether answers in progress have changed. */
   apply(envelope: Envelope): boolean {
     const { kind, from, to, ts, correlationId, context, payload } = envelope
     switch (kind) {
@@ -134,7 +146,9 @@ export class LiveAnswers {
     return true
   }
 
-  /** A chat that asks others about a question is not part of its answer. */
+  /**
+   * Ends the answers that a chat completes. A chat that asks others about the question does not complete it.
+   */
   #endAnswered(chat: Envelope): boolean {
     const { from, to, ts, payload } = chat
     const answered = correlations(chat).filter((trigger) => {
@@ -151,7 +165,7 @@ export class LiveAnswers {
     return keys.map((key) => this.#drafts.delete(key)).includes(true)
   }
 
-  /** Only the owner and the gateway end a run; others request it. */
+  /** Ends the answers of a run. Only the owner and the gateway end a run; others request it. */
   #endRun(envelope: Envelope): boolean {
     const { context = '', from, ts } = envelope
     const run = this.#runs.get(context)
@@ -160,7 +174,7 @@ export class LiveAnswers {
     return getEnding(envelope)[0] !== 'completed' && this.#end(run, ts)
   }
 
-  /** The answers of a participant that leaves will not be finished. */
+  /** Drops the answers of a participant that leaves, because it will not finish them. */
   #leave({ event, participant }: PresencePayload): boolean {
     if (event !== 'leave') return false
     const left = this.#drafts.snapshot().filter(([, { from }]) => from === participant.id)
@@ -171,7 +185,10 @@ export class LiveAnswers {
 
 const keyOf = (from: string, trigger: string): string => `${from} ${trigger}`
 
-/** The rest of an answer after the shown text, ignoring surrounding white space; `undefined` = it does not begin with that text. */
+/**
+ * Returns the rest of an answer after the shown text, ignoring surrounding white space; `undefined` = the
+ * answer does not begin with the shown text.
+ */
 export function remainingAnswer(answer: string, shown: string): string | undefined {
   const [whole, begun] = [answer.trimStart(), shown.trimStart()]
   if (whole.startsWith(begun)) return whole.slice(begun.length)
@@ -210,7 +227,7 @@ export function isAnswerTo(asker: string, chat: Pick<Chat, 'to' | 'context' | 'p
   return getNamed(chat)?.includes(asker) ?? true
 }
 
-/** Whether a chat hands over what it correlates with to the participants that it names. */
+/** Whether a chat hands the question that it correlates with over to the participants that it names. */
 export const isHandOver = ({ payload }: Pick<Chat, 'payload'>): boolean => payload.handOver === true
 
 /** The participants that a chat asks: those mentioned, otherwise all in `to`. */
@@ -222,7 +239,7 @@ export const getAsked = ({ to = [], payload }: Pick<Asking, 'to' | 'payload'>): 
 const getMentions = ({ mentions }: Chat['payload']): readonly string[] =>
   Array.isArray(mentions) ? (mentions as string[]) : []
 
-/** Own chats that are remembered. */
+/** Maximum number of remembered chats of the participant itself. */
 const maxOwn = 1000
 
 /**
@@ -233,13 +250,13 @@ const maxOwn = 1000
 export class Questions {
   readonly #own = new Bounded<Asking>(maxOwn)
 
-  /** `id`: the reading participant. */
+  /** Applies the next envelope that the participant `id` may read. */
   apply({ kind, id: key, from, to, context, correlationId, payload }: Envelope, id: string): void {
     if (kind !== Kind.chat || from !== id) return
     this.#own.set(key, { to, context, correlationId, payload: { mentions: payload.mentions } })
   }
 
-  /** Whether this chat asks the participant. `frontDesk`: of the space; absent = none. */
+  /** Whether this chat asks the participant. `frontDesk`: that of the space; absent = none. */
   isAsked(chat: Chat, id: string, frontDesk?: string): boolean {
     // A question that is handed back is a question again.
     const answered = isHandOver(chat) ? [] : correlations(chat)

@@ -27,15 +27,18 @@ export interface Call<Data> {
   readonly kind: CallKind
   readonly seq: number
   readonly from: string
-  /** Absent if it was erased, or restored from an earlier version. */
+  /** The JSON-RPC method; absent if it was erased, or restored from an earlier version. */
   readonly method?: string | undefined
-  /** Absent = everyone. */
+  /** Addressees; absent = everyone. */
   readonly to?: readonly string[] | undefined
   /** The program of the sender; absent = unnamed. */
   readonly session?: string | undefined
   /** The JSON-RPC id as text; absent in proposals. */
   readonly jsonRpcId?: string | undefined
-  /** The envelopes that it refers to: fulfilled proposals, or the call of an elicitation. */
+  /**
+   * Ids of the envelopes that the call refers to: proposals that it fulfils, or the call that an elicitation
+   * is about.
+   */
   readonly about: readonly string[]
   /** Expiry of a proposal, in milliseconds since the epoch. */
   readonly expiresAt?: number | undefined
@@ -45,9 +48,9 @@ export interface Call<Data> {
   readonly answeredBy: readonly string[]
   /** Participants that rejected a proposal, which stays open for others [MEUP-3.11]. */
   readonly rejectedBy: readonly string[]
-  /** The program of the proposer has ended, so that nothing waits for the result [MEUP-3.29]. */
+  /** Whether the program of the proposer has ended, so that nothing waits for the result [MEUP-3.29]. */
   readonly programEnded: boolean
-  /** The reader's data about the call. */
+  /** Data that the user of `Calls` keeps with the call. */
   readonly data: Data
 }
 
@@ -67,7 +70,10 @@ export type CallChange<Data> = { readonly call: Call<Data> } & (
   | { readonly what: 'program ended' }
 )
 
-/** `withdrawn`: by its proposer, with a reason. `left`: the proposer is no longer a member [MEUP-3.22]. */
+/**
+ * Why a proposal was closed. `withdrawn`: by its proposer, with a reason. `left`: the proposer is no longer a
+ * member [MEUP-3.22].
+ */
 export type WithdrawalCause = 'withdrawn' | 'kicked' | 'left' | 'pruned' | 'erased'
 
 /** Whether the proposer of this call is no longer a member. */
@@ -86,8 +92,8 @@ export interface CallStore<Data> {
 
 export interface CallsOptions<Data, Raw = undefined> {
   /**
-   * Called with each change; returns the new `data`; until then `change.call` has the previous one. `undefined` = do not store
-   * the call. `raw`: the envelope as received.
+   * Called with each change; returns the new `data`, or `undefined` to not store the call. `change.call`
+   * still has the previous data. `raw`: the envelope as received.
    */
   readonly reduce: (change: CallChange<Data>, envelope: Envelope, raw: Raw | undefined) => Data | undefined
   readonly store?: CallStore<Data>
@@ -95,7 +101,7 @@ export interface CallsOptions<Data, Raw = undefined> {
   readonly expireByLogTime?: boolean
 }
 
-/** Remembered rejections per proposal, and open elicitations per call. */
+/** Limits: remembered rejections per proposal, and open elicitations per call. */
 const [maxRejections, maxElicitations] = [1000, 100]
 const none: readonly string[] = []
 
@@ -119,11 +125,11 @@ export class Calls<Data, Raw = undefined> {
   readonly #reduce: CallsOptions<Data, Raw>['reduce']
   readonly #store: CallStore<Data>
   readonly #expireByLogTime: boolean
-  /** The latest call by asker and JSON-RPC id. */
+  /** Id of the latest call by asker and JSON-RPC id. */
   readonly #byJsonRpcId = new Bounded<string>(20_000)
-  /** Open elicitations by their call. */
+  /** Ids of open elicitations by the id of their call. */
   readonly #elicitations = new Bounded<readonly string[]>(10_000)
-  /** When the next proposal expires, or earlier. */
+  /** A time not after the next expiry of a proposal, in milliseconds since the epoch. */
   #soonest = Number.POSITIVE_INFINITY
   #changes: CallChange<Data>[] = []
 
@@ -146,7 +152,6 @@ export class Calls<Data, Raw = undefined> {
     return this.#store.all()
   }
 
-  /** Replaces the data of a call. */
   setData(id: string, data: Data): void {
     const call = this.get(id)
     if (call !== undefined) this.#store.update({ ...call, data })
@@ -206,7 +211,7 @@ export class Calls<Data, Raw = undefined> {
     return this.apply({ protocol: PROTOCOL, id: '', ts: time, from: GATEWAY, kind: '', payload: {} })
   }
 
-  /** Drops what only the body of a call contains. */
+  /** Forgets the fields that come from the erased payload of a call. */
   erase(id: string): void {
     const call = this.get(id)
     if (call === undefined) return
@@ -230,7 +235,7 @@ export class Calls<Data, Raw = undefined> {
   restore(calls: Iterable<Call<Data>>): void {
     const kept = [...calls]
     for (const call of kept) this.#keep(call)
-    // Snapshots list open calls after ended ones.
+    // Snapshots list open calls after ended ones, so sort by seq: the latest call of a JSON-RPC id wins.
     for (const call of kept.sort((one, other) => one.seq - other.seq)) this.#renewJsonRpcId(call)
   }
 
@@ -266,7 +271,7 @@ export class Calls<Data, Raw = undefined> {
       session,
       jsonRpcId: isProposal ? undefined : readJsonRpcId(payload.id),
       about: correlations(envelope),
-      // An unreadable time counts as past.
+      // A time that cannot be parsed counts as past.
       expiresAt: isProposal && typeof expiresAt === 'string' ? Date.parse(expiresAt) || 0 : undefined,
       state: 'open',
       usesLeft: typeof uses === 'number' ? uses : 1,
@@ -408,7 +413,7 @@ export class Calls<Data, Raw = undefined> {
     return open
   }
 
-  /** `call`: a copy of the present state. */
+  /** Applies a change to a call. `call`: a copy of its present state. */
   #change(
     call: MutableCall<Data>,
     what: DistributiveOmit<CallChange<Data>, 'call'>,
@@ -434,7 +439,7 @@ type MutableCall<Data> = Call<Data> & { data: Data }
 
 type DistributiveOmit<T, Key extends PropertyKey> = T extends unknown ? Omit<T, Key> : never
 
-/** `undefined` = erased. */
+/** The JSON-RPC method; `undefined` if the payload was erased. */
 const readMethod = ({ method }: Envelope['payload']): string | undefined =>
   typeof method === 'string' && method !== erasedMethod ? method : undefined
 
@@ -444,13 +449,13 @@ const readJsonRpcId = (id: unknown): string | undefined =>
 const keyOf = (asker: string, jsonRpcId: string): string => `${asker} ${jsonRpcId}`
 
 interface Capacity<Data> {
-  /** Capacity for open and ended calls, in units of `weigh`. */
+  /** Capacity for open calls, and for ended ones (`over`), in units of `weigh`. */
   readonly open: number
   readonly over: number
   readonly weigh?: (call: Call<Data>) => number
 }
 
-/** Keeps open calls, and the latest ended ones, because later envelopes may refer to them. */
+/** Keeps the open calls, and the latest ended calls, because later envelopes may refer to them. */
 export class RecentCalls<Data> implements CallStore<Data> {
   readonly #open: Bounded<Call<Data>>
   readonly #over: Bounded<Call<Data>>

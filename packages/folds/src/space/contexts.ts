@@ -20,30 +20,39 @@ export interface OpenedContext {
   readonly state: 'open' | 'concluded' | 'cancelled'
   /** In the gateway's clock. */
   readonly startedAt: string
-  /** The program that opened it; absent = unnamed. */
+  /** Session of the program that opened it; absent = unnamed. */
   readonly session?: string
-  /** For a run: who hides it [MEUP-9.6]; absent = visible. */
+  /** Participants that hide a run [MEUP-9.6]; absent = visible, or not a run. */
   readonly hiddenBy?: readonly string[]
 }
 
 /** A change of a context. */
 export interface ContextStateChange {
-  /** `visibility`: a run was hidden or shown. `forgotten`: beyond the capacity of closed or open contexts. */
+  /**
+   * What happened. `visibility`: a run was hidden or shown. `forgotten`: dropped, beyond the capacity for
+   * open or closed contexts.
+   */
   readonly what: 'opened' | 'closed' | 'visibility' | 'forgotten'
   readonly opened: OpenedContext
 }
 
 export interface ContextStatesSnapshot {
-  /** In the order of opening. */
+  /** All kept contexts in the order of opening. */
   readonly opened: readonly OpenedContext[]
-  /** Paths in the order of closing. */
+  /** Paths of the closed contexts, in the order of closing. */
   readonly closed: readonly string[]
 }
 
 interface Capacity {
-  /** Open contexts; the oldest are dropped, because a client that filters reasoning never sees them end. Default: 10,000. */
+  /**
+   * Maximum number of open contexts; the oldest are dropped, because a client that filters reasoning never
+   * sees them end. Default: 10,000.
+   */
   readonly open?: number
-  /** Closed contexts; an envelope in a forgotten one counts as in a free path. Default: 10,000. */
+  /**
+   * Maximum number of closed contexts; an envelope in a forgotten one counts as in a free path. Default:
+   * 10,000.
+   */
   readonly closed?: number
 }
 
@@ -55,7 +64,7 @@ const none: readonly ContextStateChange[] = []
  */
 export class ContextStates {
   readonly #capacity: Required<Capacity>
-  /** In the order of opening, like `#open`. */
+  /** Open and closed contexts by path, in the order of opening, like `#open`. */
   readonly #all = new Map<string, OpenedContext>()
   readonly #open = new Map<string, OpenedContext>()
   /** Open nested contexts by their run, so that ending one does not scan other runs. */
@@ -74,12 +83,12 @@ export class ContextStates {
     return this.#all.get(path)
   }
 
-  /** The run of a context; `undefined` = its root was not opened. */
+  /** Finds the run that a context belongs to; `undefined` if its root was not opened. */
   getRun(path: string): OpenedContext | undefined {
     return this.#all.get(contextRoot(path))
   }
 
-  /** Oldest first. */
+  /** Iterates over the open contexts, oldest first. */
   open(): Iterable<OpenedContext> {
     return this.#open.values()
   }
@@ -88,7 +97,9 @@ export class ContextStates {
     return this.#open.size
   }
 
-  /** Open and closed ones in the order of opening: each before its nested ones. */
+  /**
+   * Iterates over open and closed contexts in the order of opening: a context comes before its nested ones.
+   */
   values(): Iterable<OpenedContext> {
     return this.#all.values()
   }
@@ -113,12 +124,12 @@ export class ContextStates {
     return run?.hiddenBy !== undefined && withholds(run, from)
   }
 
-  /** The form in a welcome. */
+  /** Converts a context to its form in a welcome. */
   toInfo({ context, owner, state, startedAt }: OpenedContext): ContextInfo {
     return { context, owner, state, ...toVisibility(this.getRun(context)?.hiddenBy), startedAt }
   }
 
-  /** Returns changes of several contexts outermost first. */
+  /** Applies the next envelope. Returns the changes, those of outer contexts first. */
   apply(envelope: Envelope): readonly ContextStateChange[] {
     const { kind, seq } = envelope
     if (seq !== undefined && seq <= this.#head) return none
@@ -188,7 +199,7 @@ export class ContextStates {
       this.#closed.add(opened.context)
       changes.push({ what: 'closed', opened })
     }
-    // The end of a run shows it [MEUP-9.7].
+    // A hidden run becomes visible when it ends [MEUP-9.7].
     const [{ opened } = {}] = changes
     if (outermost.hiddenBy && opened) changes.push({ what: 'visibility', opened })
     while (this.#closed.size > this.#capacity.closed)
@@ -196,7 +207,7 @@ export class ContextStates {
     return changes
   }
 
-  /** Only an open run can be hidden or shown. */
+  /** Hides or shows a run, if it is open. */
   #show(envelope: Envelope): readonly ContextStateChange[] {
     const run = this.#open.get(String(envelope.payload.context))
     if (run === undefined || contextParent(run.context) !== undefined) return none

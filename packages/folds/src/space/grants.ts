@@ -59,11 +59,11 @@ export function getGrantedCapabilities(
   })
 }
 
-/** A grant ends when its grantor loses the capabilities [MEUP-4.14]. */
+/** Whether the grantor holds the given capabilities: a grant ends when the grantor loses them [MEUP-4.14]. */
 const isBacked = (given: readonly Capability[], held: readonly Capability[]): boolean =>
   given.every((one) => held.some((each) => covers([each], [one])))
 
-/** Configured capabilities come before granted ones. */
+/** Whether a list begins with these capabilities: configured ones come before granted ones. */
 const isStart = (start: readonly Capability[], all: readonly Capability[]): boolean =>
   start.length <= all.length && start.every((one, at) => isSame(one, all[at]))
 
@@ -105,12 +105,15 @@ export interface Configuration {
   readonly guest?: { readonly capabilities: readonly Capability[] }
 }
 
-/** The gateway adds the hash of a new token, unless the participant has a configured token. */
+/**
+ * An invitation as logged: the gateway adds the hash of a new token, unless the participant has a configured
+ * token.
+ */
 export type LoggedInvite = InvitePayload & { readonly tokenSha256?: string }
 
 /**
- * The gateway adds the ids of the grants that a revocation by capabilities ends, so that a replay compares no patterns and
- * gives the same result under other limits [MEUP-4.15].
+ * A revocation as logged. For a revocation by capabilities, the gateway adds the ids of the grants that it
+ * ends, so that a replay compares no patterns and gives the same result under other limits [MEUP-4.15].
  */
 export type LoggedRevoke = RevokePayload & { readonly revoked?: readonly string[] }
 
@@ -121,7 +124,7 @@ export interface GrantsSnapshot {
   readonly isWhole: boolean
 }
 
-/** Configurations that are kept to explain earlier rights. */
+/** Maximum number of configurations that are kept to explain earlier rights. */
 const maxConfigurations = 256
 const never = Number.POSITIVE_INFINITY
 
@@ -133,10 +136,10 @@ export class GrantLog {
   readonly #grants = new Grants<LoggedGrant>({
     configured: (id) => (this.#isWhole ? this.configured(id) : undefined),
   })
-  /** Configurations by the seq of their record. */
+  /** Configurations by the seq of their `system.space` envelope. */
   readonly #configurations = new Bounded<Configuration>(maxConfigurations)
   #configuration: Configuration = { participants: {} }
-  /** Ids of the grants of invited participants, by participant. */
+  /** Ids of the grants that came with an invitation, by participant. */
   readonly #invitations = new Map<string, string>()
   /** When the next grant expires, in milliseconds since the epoch. */
   #soonest = never
@@ -144,12 +147,12 @@ export class GrantLog {
   /** Increases with each change. */
   #revision = 0
 
-  /** `false` = the log starts later. */
+  /** Whether the log was read from its first envelope. */
   get isWhole(): boolean {
     return this.#isWhole !== false
   }
 
-  /** Returns whether anything has changed. */
+  /** Applies the next envelope. Returns whether capabilities have changed. */
   apply(envelope: Envelope): boolean {
     const { kind, seq = 1, ts, payload } = envelope
     const before = this.#revision
@@ -175,18 +178,23 @@ export class GrantLog {
     return this.#revision !== before
   }
 
-  /** `undefined` = the configuration does not name this participant. */
+  /**
+   * Returns the configured capabilities of a participant; `undefined` = the configuration does not name it.
+   */
   configured(participant: string): readonly Capability[] | undefined {
     return capabilitiesIn(this.#configuration, participant)
   }
 
-  /** The last configuration before this seq; `undefined` = unknown. */
+  /** Returns the last configuration before this seq; `undefined` = unknown. */
   configurationAt(seq: number): Configuration | undefined {
     const [, found] = this.#configurations.snapshot().findLast(([at]) => Number(at) < seq) ?? []
     return found
   }
 
-  /** The grants in force at a time, in milliseconds since the epoch, in log order; default: at the time of the last envelope. */
+  /**
+   * Lists the grants in force at a time, in milliseconds since the epoch, in log order; default: at the time
+   * of the last envelope.
+   */
   list(now = 0): LoggedGrant[] {
     const standing = this.#grants.list().map(({ isGrounded: _, ...grant }) => grant)
     return standing.filter((grant) => endOf(grant) > now)
@@ -201,7 +209,7 @@ export class GrantLog {
     }
   }
 
-  /** Only before the first `apply`. */
+  /** Restores a snapshot; only before the first `apply`. */
   restore({ grants, configurations, invitations, isWhole }: GrantsSnapshot): void {
     this.#grants.restore(grants)
     this.#configurations.restore(configurations)
@@ -212,7 +220,10 @@ export class GrantLog {
     this.#soonest = Math.min(never, ...grants.map(endOf))
   }
 
-  /** Expires grants by this time, in the order of expiry, because others may fall with each. */
+  /**
+   * Ends the grants that have expired by `now`, in the order of expiry, because grants that rest on them end
+   * as well.
+   */
   #advance(now: number): void {
     while (this.#soonest <= now) {
       const end = this.#soonest
@@ -279,26 +290,30 @@ const endOf = ({ expiresAt = '' }: LoggedGrant): number => Date.parse(expiresAt)
 const capabilitiesIn = ({ participants }: Configuration, id: string): readonly Capability[] | undefined =>
   Object.hasOwn(participants, id) ? participants[id]?.capabilities : undefined
 
-/** Capabilities that one participant has given another [MEUP-4.14]. */
+/** A grant: capabilities that one participant has given another [MEUP-4.14]. */
 export interface GrantState {
   /** Id of the grant or invitation. */
   readonly id: string
   readonly grantor: string
   readonly recipient: string
   readonly capabilities: readonly Capability[]
-  /** The configured capabilities of its grantor cover it; it needs no other proof until these change [MEUP-4.14]. */
+  /**
+   * Whether the configured capabilities of the grantor alone cover the grant; then it needs no other proof
+   * until they change [MEUP-4.14].
+   */
   readonly isGrounded?: true
 }
 
-/** The configured capabilities, on which all grants rest. */
+/** The configured capabilities: every grant must trace back to them. */
 interface Ground {
-  /** `undefined` = unknown: the grants of such a participant do not fall. */
+  /** Returns the configured capabilities of a participant; `undefined` = unknown: its grants do not fall. */
   configured(participant: string): readonly Capability[] | undefined
 }
 
 /**
- * Units of work to prove the grants of one participant after it lost capabilities. Grants beyond that fall, which bounds the
- * cost of a revocation. A constant, because a replay must decide the same [MEUP-4.16].
+ * Units of work to prove the grants of one participant after it lost capabilities. Grants that are not proved
+ * within them fall, which bounds the cost of a revocation. A constant, because a replay must decide the same
+ * [MEUP-4.16].
  */
 const provingWork = 5_000
 /** Units of work for checking, when a grant is added, whether configured capabilities alone cover it. */
@@ -318,8 +333,8 @@ function notGrounded<Each extends GrantState>({ isGrounded, ...grant }: Each): E
 }
 
 /**
- * Whether the held capabilities provably cover the given ones; `false` if that takes too much work, or this version cannot
- * parse a pattern.
+ * Whether the held capabilities provably cover the given ones; also `false` if the proof takes too much work,
+ * or this version cannot parse a pattern.
  */
 function prove(
   coverage: Coverage,
@@ -335,7 +350,7 @@ function prove(
   }
 }
 
-/** The grants in force, in log order. Decides which of them fall with others. */
+/** The grants in force, in log order. Decides which grants fall when others end. */
 export class Grants<Each extends GrantState> {
   readonly #ground: Ground
   readonly #standing = new Map<string, Each>()
@@ -354,14 +369,17 @@ export class Grants<Each extends GrantState> {
     return this.#standing.get(id)
   }
 
-  /** The number of grants in force by this grantor. */
+  /** Counts the grants in force by this grantor. */
   count(grantor: string): number {
     let count = 0
     for (const grant of this.#standing.values()) if (grant.grantor === grantor) count++
     return count
   }
 
-  /** Characters of JSON of the grants in force to others than `recipient`: by this grantor, and in total. */
+  /**
+   * Measures the grants in force to others than `recipient`, in characters of JSON: those by this grantor,
+   * and all.
+   */
   textBeside(recipient: string | undefined, grantor: string): { readonly own: number; readonly all: number } {
     let [own, all] = [0, 0]
     for (const grant of this.#standing.values()) {
@@ -373,7 +391,7 @@ export class Grants<Each extends GrantState> {
     return { own, all }
   }
 
-  /** The grants in force for a recipient. */
+  /** Lists the grants in force for a recipient. */
   to(recipient: string): Each[] {
     return [...this.#standing.values()].filter((grant) => grant.recipient === recipient)
   }

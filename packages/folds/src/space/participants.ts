@@ -28,11 +28,12 @@ interface Known extends Pick<ParticipantDetails, 'id' | 'kind' | 'capabilities' 
   /** When it joined or left; `null` if before the part of the log that was read. */
   readonly since: string | null
   /**
-   * Duration of its membership: `configured` while the operator names it, `admitted` (invited, or by the token of an issuer)
-   * permanently, `visiting` while present. `unknown`: a welcome, or a partial log, does not say.
+   * Duration of its membership: `configured` while the operator names it, `admitted` (invited, or by the
+   * token of an issuer) permanently, `visiting` while present. `unknown`: neither the welcome nor the read
+   * part of the log says.
    */
   readonly belongs: 'configured' | 'admitted' | 'visiting' | 'unknown'
-  /** Id of the invitation, with which the membership ends. */
+  /** Id of the invitation that made it a member: the membership ends with that grant. */
   readonly invitation: string | null
   readonly program: ParticipantDetails['program'] | null
 }
@@ -48,7 +49,7 @@ export interface ParticipantsSnapshot {
 /** A participant as its operator has configured it. */
 type Configured = Pick<ParticipantDetails, 'kind' | 'capabilities' | 'description'>
 
-/** Limits of participants and kicks; the oldest are forgotten. */
+/** Maximum number of participants and of kicks; the oldest are forgotten. */
 const [maxKnown, maxKicks] = [50_000, 10_000]
 
 /**
@@ -67,17 +68,22 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     return this.#progress.seq
   }
 
-  /** The participant that gets messages without an addressee; `undefined` = everyone [MEUP-13.18]. */
+  /**
+   * The participant that gets messages without an addressee; `undefined` = they go to everyone [MEUP-13.18].
+   */
   get frontDesk(): string | undefined {
     return this.#frontDesk
   }
 
-  /** Participants that certainly left the space by the last envelope; a welcome alone is not certain. */
+  /**
+   * Participants that have certainly left the space by the last envelope. A welcome alone does not make it
+   * certain.
+   */
   get gone(): readonly string[] {
     return this.#gone
   }
 
-  /** Returns whether the envelope may have changed anything. */
+  /** Applies the next envelope. Returns whether participants may have changed. */
   apply(envelope: Envelope): boolean {
     if (this.#gone.length > 0) this.#gone = []
     if (!this.#progress.advance(envelope)) return false
@@ -110,7 +116,7 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     return this.#known.get(id) !== undefined
   }
 
-  /** `undefined` = not in this space. */
+  /** Describes a participant; `undefined` = not in this space. */
   get(id: string, now: number): ParticipantDetails | undefined {
     const known = this.#known.get(id)
     return known && this.#describe(known, now)
@@ -120,12 +126,12 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     return [...this.#known.values()].map((known) => this.#describe(known, now))
   }
 
-  /** When it joined or left; `null` if unknown. */
+  /** Returns when the participant joined or left; `null` if unknown. */
   since(id: string): string | null {
     return this.#known.get(id)?.since ?? null
   }
 
-  /** Also for otherwise unknown participants. */
+  /** Returns the restrictions and program of a participant, even if it is otherwise unknown. */
   stateOf(id: string, now: number): ParticipantState {
     const [paused, kicked, program] = [
       this.#pauses.get(id, now),
@@ -177,7 +183,10 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     }
   }
 
-  /** Sets the configured participants to those of the latest configuration; presence has the capabilities of known ones. */
+  /**
+   * Sets the configured participants to those of the latest configuration. Their capabilities come from
+   * presence.
+   */
   #configure({ participants, frontDesk }: Envelope['payload']): void {
     this.#frontDesk = typeof frontDesk === 'string' ? frontDesk : undefined
     if (!isObject(participants)) return
@@ -216,7 +225,7 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
   }
 }
 
-/** The kind of a participant that is not configured. */
+/** The kind of a participant that is not configured: guests are human, others agents. */
 export const unnamedKind = (id: string): string => (id.startsWith(GUEST) ? 'human' : 'agent')
 
 const newcomer = (id: string): Known => ({

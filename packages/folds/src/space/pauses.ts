@@ -15,7 +15,10 @@ export interface Restriction {
 }
 
 interface Pause extends Restriction {
-  /** Id of its envelope. Absent if only known from a welcome, or the snapshot of an earlier version. */
+  /**
+   * Id of the envelope that paused it. Absent if only known from a welcome, or the snapshot of an earlier
+   * version.
+   */
   readonly ref?: string
 }
 
@@ -24,9 +27,9 @@ export type RestrictionInfo = NonNullable<ParticipantDetails['paused']>
 
 export type PausesSnapshot = readonly ({ readonly id: string } & Pause)[]
 
-/** Limit of pauses; the oldest are forgotten. No space has as many participants. */
+/** Maximum number of pauses; the oldest are forgotten. No space has as many participants. */
 const remembered = 10_000
-/** Characters of a reason that are kept. */
+/** Maximum characters of a reason that are kept. */
 const maxReasonChars = 200
 /** The maximum time of a `Date`. */
 const endOfTime = 8.64e15
@@ -34,10 +37,10 @@ const endOfTime = 8.64e15
 /** Paused participants, by whom and until when [MEUP-3.13], and expired pauses that are not announced yet. */
 export class Pauses {
   readonly #paused = new Map<string, Pause>()
-  /** When the next pause ends, in milliseconds since 1970, or earlier. */
+  /** A time not after the end of the next pause, in milliseconds since 1970. */
   soonest = Number.POSITIVE_INFINITY
 
-  /** Returns whether the envelope may have changed pauses. */
+  /** Applies the next envelope. Returns whether pauses may have changed. */
   apply(envelope: Envelope): boolean {
     const { kind, to = [], payload } = envelope
     if (kind === Kind.systemPresence) return this.#end(payload as PresencePayload)
@@ -53,7 +56,7 @@ export class Pauses {
     return pause !== undefined && isOver(pause, now) ? undefined : pause
   }
 
-  /** Expired pauses whose end is not logged [MEUP-3.28]. */
+  /** Iterates over expired pauses whose end is not logged yet [MEUP-3.28]. */
   *ended(now: number): Generator<{ readonly id: string; readonly participant: string }> {
     this.soonest = Number.POSITIVE_INFINITY
     for (const [participant, pause] of this.#paused) {
@@ -77,13 +80,13 @@ export class Pauses {
     if (until !== undefined && ref !== undefined) this.soonest = Math.min(this.soonest, until)
   }
 
-  /** The end of a replaced pause has no effect. */
+  /** Applies the end of a pause. It has no effect if another pause has replaced the ended one. */
   #end({ ended, participant: { id } }: PresencePayload): boolean {
     const { ref = ended?.id } = this.#paused.get(id) ?? {}
     return ended?.what === 'pause' && ended.id === ref && this.#paused.delete(id)
   }
 
-  /** A second pause replaces the first. */
+  /** Pauses the addressees. A second pause of a participant replaces the first. */
   #pause({ id: ref, from: by, to = [], ts, payload }: Envelope): void {
     const { reason, timeoutSeconds } = payload as PausePayload
     const now = Date.parse(ts)

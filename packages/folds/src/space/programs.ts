@@ -1,11 +1,11 @@
 import { FairMap } from '@meup/folds'
 import type { Envelope, PresencePayload } from '@meup/protocol'
 
-/** A replaced program. */
+/** A program that another one has replaced. */
 interface Replaced {
   readonly participant: string
   readonly session: string
-  /** Milliseconds since the epoch. */
+  /** Time of the replacement, in milliseconds since the epoch. */
   readonly at: number
 }
 
@@ -14,14 +14,14 @@ interface ProgramsSnapshot {
   readonly replaced: readonly Replaced[]
 }
 
-/** Limit of replaced programs: the oldest of the participant with the most is forgotten. */
+/** Maximum number of replaced programs: the oldest of the participant with the most is forgotten. */
 const remembered = 10_000
 
 /** The running programs of participants, and the replaced ones [MEUP-2.14, 5.19]. A fold over the log. */
 export class Programs {
   readonly #living = new Map<string, Set<string>>()
   readonly #replaced = new FairMap<Replaced>(remembered, ({ participant }) => participant)
-  /** Seq of the latest replacement; 0 = none since the start. */
+  /** Seq of the latest replacement; 0 = none so far. */
   replacedAt = 0
 
   apply({ seq = 0, ts, payload }: Envelope): void {
@@ -49,7 +49,7 @@ export class Programs {
     for (const each of replaced) this.#replaced.set(keyOf(each.participant, each.session), each)
   }
 
-  /** The programs of one participant, or of all. */
+  /** Iterates over the running programs of one participant, or of all. */
   *living(participant?: string): Generator<{ readonly participant: string; readonly session: string }> {
     const ids = participant === undefined ? [...this.#living.keys()] : [participant]
     for (const id of ids) {

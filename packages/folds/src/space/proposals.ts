@@ -7,30 +7,30 @@ import { getSource, type Source } from '../source.js'
 import { cut, getRationale } from '../text.js'
 import { type Call, type CallChange, Calls, type IsGone, RecentCalls } from './calls.js'
 
-/** The viewing participant; `undefined` = without decisions of its own. */
+/** Returns the participant that views the proposals; `undefined` = they have no viewer. */
 export type Viewer = () => string | undefined
 
 export interface ProposalSnapshot {
   readonly seq: number
   readonly now: number
-  /** Proposals, and fulfilling requests, which have no view. */
+  /** Proposals with their views, and the requests that fulfil them, without (`null`). */
   readonly calls: readonly Call<ProposalView | null>[]
 }
 
 /**
- * Proposals with masked texts; a change is the list of new and changed ones. A rejection closes a proposal only for its sender:
- * others may still fulfil it [MEUP-3.11].
+ * Views of proposals, with masked texts. A change is the list of new and changed views. A rejection closes a
+ * proposal only for its sender: others may still fulfil it [MEUP-3.11].
  */
 export class ProposalViews implements Fold<readonly ProposalView[], ProposalSnapshot> {
   readonly #guard: Guard
   readonly #viewer: Viewer
   readonly #progress = new FoldProgress()
-  /** Proposals and fulfilling requests. */
+  /** Proposals, and the requests that fulfil them. */
   readonly #calls = new Calls<ProposalView | null>({
     reduce: (change, envelope) => this.#reduce(change, envelope),
     store: new RecentCalls({ open: 32e6, over: 8e6, weigh: ({ data }) => weigh(data) }),
   })
-  /** The log's time in milliseconds. */
+  /** Time of the last envelope, in milliseconds since the epoch. */
   #now = 0
 
   constructor(guard: Guard, viewer: Viewer = () => undefined) {
@@ -67,7 +67,10 @@ export class ProposalViews implements Fold<readonly ProposalView[], ProposalSnap
     return this.#calls.get(id)?.data ?? undefined
   }
 
-  /** Proposals that may still be fulfilled at `now` (milliseconds; default: the log's time). */
+  /**
+   * Lists the proposals that may still be fulfilled at `now` (milliseconds; default: the time of the last
+   * envelope).
+   */
   open(now = this.#now): readonly ProposalView[] {
     return [...this.#calls.open()].flatMap(({ data }) => (data && isOpenProposal(data, now) ? [data] : []))
   }
@@ -155,33 +158,33 @@ const weigh = (view: ProposalView | null): number =>
 export interface ProposalView {
   readonly id: string
   readonly source: Source
-  /** The program that proposed it; `null` = unnamed. */
+  /** Session of the program that proposed it; `null` = unnamed. */
   readonly session: string | null
-  /** Whether that program has ended, as far as known, so that nothing waits for the result. */
+  /** Whether the program is known to have ended, so that nothing waits for the result. */
   readonly programEnded: boolean
   readonly tool: string
-  /** Masked and cut. */
+  /** Arguments of the call, masked and cut. */
   readonly parameters: unknown
-  /** `null` = none. */
+  /** Reason of the proposer; `null` = none. */
   readonly rationale: string | null
   /** `open`: may be fulfilled; `rejected`: may be fulfilled by others than the viewer. */
   readonly state: 'open' | 'fulfilled' | 'rejected' | 'withdrawn' | 'expired'
   readonly usesLeft: number
   readonly proposedAt: string
   readonly expiresAt: string | null
-  /** The latest 100. */
+  /** The latest 100 requests that fulfilled the proposal. */
   readonly fulfilments: readonly Fulfilment[]
-  /** The latest 100. */
+  /** The latest 100 rejections. */
   readonly rejections: readonly ProposalEnd[]
   readonly withdrawal: ProposalEnd | null
 }
 
 export interface Fulfilment {
-  /** Id of the request. */
+  /** Id of the request that fulfilled the proposal. */
   readonly id: string
   readonly by: string
   readonly ts: string
-  /** `null` until the response. */
+  /** Outcome of the call; `null` until the response. */
   readonly outcome: 'success' | 'error' | null
 }
 
@@ -189,16 +192,16 @@ export interface Fulfilment {
 export interface ProposalEnd {
   readonly by: string
   readonly ts: string
-  /** Masked and cut to 2,000 characters, like `message`. */
+  /** The reason, masked and cut to 2,000 characters, like `message`. */
   readonly reason: string
   readonly message: string | null
 }
 
-/** Listed fulfilments, and rejections, per view. */
+/** Maximum number of fulfilments, and of rejections, in a view. */
 const maxEntries = 100
 const maxReasonChars = 2000
 
-/** Whether its viewer may still fulfil it; `now` in milliseconds. */
+/** Whether the viewer may still fulfil a proposal; `now` in milliseconds. */
 export const isOpenProposal = ({ state, expiresAt }: ProposalView, now: number): boolean =>
   state === 'open' && (expiresAt === null || Date.parse(expiresAt) > now)
 

@@ -7,21 +7,24 @@ import type { Participants } from './participants.js'
 interface Fact {
   apply(envelope: Envelope): unknown
   onWelcome?(welcome: WelcomePayload): unknown
-  /** Ends what former members have begun, and returns the changes. */
+  /** Closes what former members left open, such as proposals, and returns the changes. */
   closeBy?(isGone: IsGone, envelope: Envelope): readonly unknown[]
-  /** As JSON. */
+  /** Returns the state of the fact as JSON. */
   snapshot?(): unknown
   restore?(snapshot: never): void
 }
 
 type Facts = Readonly<Record<string, Fact>> & { readonly participants?: Participants }
 
-/** The changes by an envelope, by fact. */
+/** The changes that an envelope makes, by the name of the fact. */
 export type SpaceChanges<Kept extends Facts> = {
   readonly [Name in keyof Kept]: ReturnType<Kept[Name]['apply']>
 }
 
-/** The changes by a welcome; `undefined` for facts that it does not contain. */
+/**
+ * The changes that a welcome makes, by the name of the fact; `undefined` for facts that a welcome does not
+ * contain.
+ */
 export type WelcomeChanges<Kept extends Facts> = {
   readonly [Name in keyof Kept]: Kept[Name] extends { onWelcome(welcome: never): infer Change }
     ? Change
@@ -40,7 +43,7 @@ export class SpaceView<const Kept extends Facts> {
   readonly facts: Kept
   readonly #folds: readonly (readonly [name: string, fold: Fact])[]
   readonly #progress = new FoldProgress()
-  /** The head of a welcome that the log has not reached yet. */
+  /** The head of a welcome, until the log has reached it; `null` = reached. */
   #head: number | null = null
 
   constructor(facts: Kept) {
@@ -48,12 +51,15 @@ export class SpaceView<const Kept extends Facts> {
     this.#folds = Object.entries<Fact>(facts)
   }
 
-  /** Last `seq` that was applied; 0 = none. */
+  /** Seq of the last applied envelope; 0 = none. */
   get seq(): number {
     return this.#progress.seq
   }
 
-  /** `undefined` = already applied. Envelopes that are not logged, such as deltas, are always applied. */
+  /**
+   * Applies an envelope; returns `undefined` if it was applied before. Envelopes that are not logged, such as
+   * deltas, are always applied.
+   */
   apply(envelope: Envelope): SpaceChanges<Kept> | undefined {
     if (envelope.seq !== undefined && !this.#progress.advance(envelope)) return undefined
     const changes: Record<string, unknown> = {}
@@ -67,22 +73,24 @@ export class SpaceView<const Kept extends Facts> {
     return changes as SpaceChanges<Kept>
   }
 
-  /** Call it for each welcome, before the envelopes that follow it. */
+  /** Applies a welcome. Call it for each welcome, before the envelopes that follow it. */
   onWelcome(welcome: WelcomePayload): WelcomeChanges<Kept> {
-    // Another log starts at 1.
+    // The client's position is lost if the log was replaced: the new log starts at 1.
     if (welcome.resume?.status === 'lost') this.#progress.seq = 0
     this.#head = welcome.space.head
     const changes = this.#folds.map(([name, fold]) => [name, fold.onWelcome?.(welcome)] as const)
     return Object.fromEntries(changes) as WelcomeChanges<Kept>
   }
 
-  /** Serialize it before the next envelope, because it shares objects with the folds. */
+  /**
+   * The state of all facts. Serialize it before the next envelope, because it shares objects with the folds.
+   */
   snapshot(): SpaceSnapshot<Kept> {
     const folds = this.#folds.map(([name, fold]) => [name, fold.snapshot?.()] as const)
     return { seq: this.seq, head: this.#head, ...Object.fromEntries(folds) } as SpaceSnapshot<Kept>
   }
 
-  /** Only before the first `apply`. */
+  /** Restores a snapshot; only before the first `apply`. */
   restore(snapshot: SpaceSnapshot<Kept>): void {
     this.#progress.seq = snapshot.seq
     this.#head = snapshot.head
@@ -90,8 +98,8 @@ export class SpaceView<const Kept extends Facts> {
   }
 
   /**
-   * Participants that left the space since the last envelope. A welcome describes the members at its head; until the log
-   * reaches it, others may still act.
+   * Finds the participants that left the space since the last envelope. A welcome describes the members at
+   * its head; until the log reaches it, others may still act.
    */
   #findGone(): IsGone | undefined {
     const { participants } = this.facts

@@ -7,13 +7,13 @@ import type { Guard } from '../redact.js'
 import type { Source } from '../source.js'
 import { getMessage, head, isBlank } from '../text.js'
 
-/** Characters of a tool result in a step. */
+/** Maximum characters of a tool result in a step. */
 const maxResultChars = 500
 
-/** The tool of a call whose request was pruned. */
+/** Name for the tool of a call whose request was pruned. */
 const unknownTool = 'a tool'
 
-/** The called or proposed tool; `undefined` = not a call. */
+/** The tool that an envelope calls or proposes to call; `undefined` = not a call. */
 export function calledTool({ kind, payload }: Envelope, guard: Guard): string | undefined {
   const isCall = kind === Kind.mcpProposal || (kind === Kind.mcpRequest && !isNotification(payload))
   return isCall ? guardedToolName(payload, guard) : undefined
@@ -57,17 +57,17 @@ export interface ReasoningStep {
   /** A ULID, increasing with later steps. */
   readonly id: string
   readonly turn_id: string
-  /** From 0 in each turn, without gaps. */
+  /** Number of the step in its turn: from 0, without gaps. */
   readonly step_number: number
   readonly phase: Phase
   readonly content: string
-  /** Id of the `mcp.request` whose response this is. */
+  /** Id of the answered `mcp.request`, if the step is from its response. */
   readonly linked_tool_call: string | null
-  /** Id of the `system.decision`. */
+  /** Id of the `system.decision`, if the step is from one. */
   readonly linked_policy_decision: string | null
-  /** Id of the `mcp.proposal`. */
+  /** Id of the `mcp.proposal`, if the step is from one. */
   readonly linked_approval_request: string | null
-  /** Time of the log: RFC 3339 UTC, never before that of an earlier step. */
+  /** Time of the envelope: RFC 3339 UTC, never before that of an earlier step. */
   readonly created_at: string
   readonly source: Source
 }
@@ -98,7 +98,7 @@ export function thoughtSteps(payload: Readonly<Record<string, unknown>>): readon
 
 export interface ParsedStep {
   readonly turn_id: string
-  /** From 0. */
+  /** Number of the step, from 0. */
   readonly step_number: number
   readonly phase: Phase
   readonly content: string
@@ -118,7 +118,7 @@ export const parseThinking = (turnId: string, text: string): ParsedStep[] =>
     content,
   }))
 
-/** Splits at labels if there are any, otherwise by the form of each line. */
+/** Splits a thought into steps at its labels, or if it has none, by the form of each line. */
 export function splitSteps(text: string): readonly Part[] {
   const parts = anyLabel.test(text) ? byLabels(text) : byLines(text)
   return parts
@@ -126,7 +126,7 @@ export function splitSteps(text: string): readonly Part[] {
     .filter(({ content }) => !isBlank(content))
 }
 
-/** Text before the first label has the phase thinking. */
+/** Splits at labels. Text before the first label has the phase thinking. */
 function byLabels(text: string): readonly Part[] {
   const [before = '', ...rest] = text.split(anyLabel)
   const parts: Part[] = [{ phase: 'thinking', content: before }]
@@ -142,7 +142,7 @@ const continued = /^\s+\S/
 const announcesPlan = /\b(?:plan|steps)|手順/i
 const looksLikeError = /error|failed|エラー|失敗/i
 
-/** Adjacent lines of one phase form a step; a blank line belongs to the previous one. */
+/** Splits into runs of adjacent lines of one phase; a blank line belongs to the line before it. */
 function byLines(text: string): readonly Part[] {
   const parts: { phase: Phase; content: string }[] = []
   let isPlanned = false
@@ -167,7 +167,6 @@ function detectPhase(line: string, isPlanned: boolean): Phase {
   return looksLikeError.test(line) ? 'error' : 'thinking'
 }
 
-/** Labels of the phases in exports. */
 export const phaseLabels: Readonly<Record<Phase, string>> = {
   thinking: '[思考]',
   plan: '[計画]',
@@ -185,10 +184,10 @@ export const isPhase = (value: unknown): value is Phase =>
 /** The phase of a label; `undefined` for other texts. */
 export const parsePhaseLabel = (label: string): Phase | undefined => byLabel.get(label)
 
-/** Captures any label. */
+/** Matches a label, in a group, so that `split` keeps it. */
 const anyLabel = /(\[(?:思考|計画|承認待ち|実行|エラー)\])/
 
-/** Phases as bits of a set. */
+/** A bit for each phase, for sets of phases. */
 export const phaseBits = Object.fromEntries(phases.map((phase, place) => [phase, 1 << place])) as Readonly<
   Record<Phase, number>
 >

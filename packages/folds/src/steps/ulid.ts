@@ -1,5 +1,5 @@
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-/** Characters of the parts of an id; each has 5 bits. */
+/** Lengths of the parts of an id in characters of 5 bits. */
 const lengths = { time: 10, log: 4, seq: 8, index: 4 }
 const seqStart = lengths.time + lengths.log
 
@@ -21,7 +21,10 @@ export function createUlids(epoch: string): (milliseconds: number, seq: number, 
     encode(milliseconds, lengths.time) + log + encode(seq, lengths.seq) + encode(index, lengths.index)
 }
 
-/** In one step, because appending characters would build a rope of strings. */
+/**
+ * Encodes a number in base 32, in one step: appending characters would build a rope of strings, which is slow
+ * to compare.
+ */
 function encode(value: number, length: number): string {
   const codes = new Array<number>(length)
   for (let [at, rest] = [length - 1, value]; at >= 0; at--, rest = Math.floor(rest / 32))
@@ -29,7 +32,10 @@ function encode(value: number, length: number): string {
   return String.fromCharCode(...codes)
 }
 
-/** 20 bits of FNV-1a: enough to distinguish the logs of one database, whose ids already differ in time and seq. */
+/**
+ * Digests a text to 20 bits (FNV-1a): enough to distinguish the logs of one database, whose ids already
+ * differ in time and seq.
+ */
 function digest(text: string): number {
   let hash = 0x811c9dc5
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193)

@@ -1,17 +1,17 @@
 import type { Call } from '../space/calls.js'
 import type { OpenTurn } from './marks.js'
 
-/** The turns of a call: objects or, in a snapshot, their numbers. */
+/** The turns that a call belongs to: objects or, in a snapshot, their numbers. */
 export interface CallPlace<Turn = OpenTurn> {
-  /** The turn that gets the step of its answer. */
+  /** The turn that gets the step of the call's answer. */
   readonly home: Turn
-  /** The turns in which its end ends a call. */
+  /** The turns in which the end of the call completes a tool call. */
   readonly settles: readonly Turn[]
-  /** A request has fulfilled the proposal, and its answer is the end. */
+  /** Whether a request has fulfilled the proposal, so that the answer to it ends the proposal. */
   readonly isFulfilled?: true
 }
 
-/** A call of a snapshot of an earlier version. */
+/** A call in the snapshot of an earlier version. */
 interface EarlierCall extends CallPlace<number> {
   readonly id: string
   readonly from: string
@@ -21,11 +21,11 @@ interface EarlierCall extends CallPlace<number> {
 
 export interface AskedCallsSnapshot {
   readonly calls: readonly (Call<CallPlace<number>> | EarlierCall)[]
-  /** In earlier versions: expiry of open proposals, in milliseconds since the epoch. */
+  /** Only in snapshots of earlier versions: expiry of open proposals, in milliseconds since the epoch. */
   readonly deadlines?: readonly (readonly [id: string, expiresAt: number])[]
 }
 
-/** Remembered calls, of a space or a single turn: open and ended ones. */
+/** Maximum number of remembered calls of a space or a single turn: open ones, and ended ones (`over`). */
 export const maxCalls = { open: 20_000, over: 20_000 }
 
 export const movePlace = <From, To>(
@@ -33,7 +33,7 @@ export const movePlace = <From, To>(
   toTurn: (turn: From) => To,
 ): CallPlace<To> => ({ ...place, home: toTurn(home), settles: settles.map(toTurn) })
 
-/** The calls of a snapshot. */
+/** Reads the calls of a snapshot, including the formats of earlier versions. */
 export function restoreCalls({ calls, deadlines = [] }: AskedCallsSnapshot): Call<CallPlace<number>>[] {
   const expiries = new Map(deadlines)
   return calls.map((call) => {

@@ -28,20 +28,20 @@ interface Trigger {
   readonly kind: string
   readonly from: string
   readonly to?: readonly string[] | undefined
-  /** It hands a question over: answers to either are about this one. */
+  /** Whether the chat hands a question over: an answer that names both answers this chat. */
   readonly isHandOver?: true
 }
 
 type Entries<Value> = readonly (readonly [key: string, value: Value])[]
 
-/** The state of an `Assigner` as JSON; turns by their numbers. */
+/** The state of an `Assigner` as JSON; turns are referred to by their numbers. */
 export interface AssignSnapshot {
   readonly seq: number
   readonly latest: string
   readonly last: number
   readonly touches: number
   readonly turns: readonly OpenTurn[]
-  /** Earlier versions included closed contexts. */
+  /** Open contexts. Snapshots of earlier versions have closed ones too. */
   readonly lifecycle: Entries<Pick<OpenedContext, 'context' | 'state'> & { readonly starter: string }>
   readonly contexts: Entries<number>
   readonly causes: Entries<number>
@@ -49,16 +49,16 @@ export interface AssignSnapshot {
   readonly triggered: Entries<readonly number[]>
   readonly numbers: Entries<number>
   readonly asked: AskedCallsSnapshot
-  /** Absent in earlier versions. */
+  /** Absent in snapshots of earlier versions. */
   readonly free?: FreeQuestionsSnapshot
 }
 
-/** Turns per trigger that a retraction ends; older ones continue. */
+/** Maximum number of turns per trigger that a retraction ends; older ones continue. */
 const maxTurnsPerTrigger = 100
 
 /**
- * Assigns each envelope to turns and numbers its steps [MEUP-10.5]. A pure fold with bounded memory; needs the whole log, or
- * everything after a snapshot.
+ * Assigns each envelope to turns and numbers its steps [MEUP-10.5]. A pure fold with bounded memory; needs
+ * the log from its start, or from a snapshot on.
  */
 export class Assigner {
   readonly #states = new ContextStates({ closed: 0 })
@@ -76,19 +76,19 @@ export class Assigner {
   readonly #ulid: ReturnType<typeof createUlids>
   #last = 0
   #latest = ''
-  /** Last seq that was assigned; 0 = none. */
+  /** Seq of the last assigned envelope; 0 = none. */
   seq = 0
 
   constructor(epoch: string) {
     this.#ulid = createUlids(epoch)
   }
 
-  /** Adds a question in advance, because the log may begin after it. Its seq is 0 until it arrives. */
+  /** Makes a question known whose envelope may precede the log. Its seq is 0 until the envelope arrives. */
   expect({ id, from }: Pick<Trigger, 'id' | 'from'>): void {
     this.#addTrigger({ id, from, kind: Kind.chat })
   }
 
-  /** The effects of the next envelope on turns; none if it is repeated or not logged. */
+  /** Returns the effects of the next envelope on turns; none if it is repeated or not logged. */
   assign(envelope: Envelope): Assigned {
     const { seq, ts, kind } = envelope
     if (seq === undefined || seq <= this.seq) return unassigned
@@ -113,7 +113,7 @@ export class Assigner {
     if (turn !== undefined) this.#marking.mark(turn, this.#isAnswer(envelope) ? Role.answer : Role.speak)
   }
 
-  /** Whether a chat ends its turn: a hand-over does. */
+  /** Whether a chat ends the turn of its sender: an answer or a hand-over does. */
   #isAnswer(chat: Envelope): boolean {
     const askers = correlations(chat).flatMap((id) => this.#triggers.get(id)?.from ?? [])
     return isHandOver(chat) || askers.length === 0 || askers.some((asker) => isAnswerTo(asker, chat))
@@ -123,7 +123,10 @@ export class Assigner {
     for (const trigger of correlations(envelope)) this.#takeBack(trigger, envelope.from)
   }
 
-  /** Handles a caller's cancellation of a call, which may already be answered; it retracts the call's own turn. */
+  /**
+   * Handles a cancellation of a call by its caller. The call may already be answered; the turn that answers
+   * it is retracted.
+   */
   cancellation(envelope: Envelope): void {
     const call = this.#calls.findCancelled(envelope)
     if (call === undefined) return
@@ -169,7 +172,7 @@ export class Assigner {
     for (const { phase } of steps) this.#marking.step(turn, phase, Role.turn)
   }
 
-  /** A conclusion or a cancel. A cancel by another participant only asks the agent to stop. */
+  /** Handles a conclusion or a cancel. A cancel by another participant only asks the agent to stop. */
   close(envelope: Envelope): void {
     const { context, from } = envelope
     const own = this.#getEnclosingTurns(context).find(({ heading }) => heading.agent === from)
@@ -187,7 +190,7 @@ export class Assigner {
     if (own === undefined && closed.length === 0) this.#markSpeech(envelope)
   }
 
-  /** A decision of the gateway makes a step, and a refused call also a tool decision. */
+  /** Handles a decision of the gateway: it makes a step, and a refused call also a tool decision. */
   decision(envelope: Envelope): void {
     const attempt = getAttempt(envelope)
     if (attempt === undefined) return
@@ -197,7 +200,7 @@ export class Assigner {
     if (isCall) this.#marking.end(turn, Role.dispatch | Role.settle)
   }
 
-  /** An erased body is forgotten as well [MEUP-10.10]. */
+  /** Forgets the fields that come from an erased payload [MEUP-10.10]. */
   erasure(envelope: Envelope): void {
     const erasure = getErasure(envelope)
     if (erasure !== undefined) this.#calls.erase(erasure.id)
@@ -271,11 +274,12 @@ export class Assigner {
   }
 
   #request({ id, from }: Call<unknown>, envelope: Envelope): CallPlace {
-    // An elicitation belongs to the work on its call and triggers no turn.
+    // An elicitation belongs to the work on its call, so a response to it begins no turn.
     if (!this.#isQuestion(envelope)) this.#addTrigger(envelope)
     const proposals = this.#findCalls(envelope).filter(isProposal)
     for (const { from: proposer, data } of proposals) {
-      // Requests back to the proposer belong to the turn that proposed.
+      // If the approver's request goes to the proposer itself, the work on it belongs to the turn that
+      // proposed.
       const isBack = envelope.to?.includes(proposer) && data.home.heading.agent === proposer
       if (isBack) this.#causes.renew(toKey(proposer, id), data.home)
     }
@@ -296,7 +300,7 @@ export class Assigner {
     return { home, settles: isOwn ? [home] : [] }
   }
 
-  /** The calls that this envelope refers to. */
+  /** Finds the calls that this envelope refers to. */
   #findCalls(envelope: Envelope): Call<CallPlace>[] {
     return correlations(envelope).flatMap((id) => this.#calls.get(id) ?? [])
   }
@@ -309,7 +313,10 @@ export class Assigner {
       this.#marking.end(turn, Role.takeBack)
   }
 
-  /** A chat in a run belongs to the turn of the run, independent of its sender; it may change nothing there. */
+  /**
+   * Marks a chat in a run: it belongs to the run's turn, even if another participant sent it. It may have no
+   * effect there.
+   */
   #markSpeech({ context, from }: Envelope): boolean {
     const around = this.#getEnclosingTurns(context)
     const turn = around.find(({ heading }) => heading.agent === from) ?? around[0]
@@ -317,14 +324,20 @@ export class Assigner {
     return turn !== undefined
   }
 
-  /** A public chat in a free path belongs to the sender's turn there, and begins one if it answers a question. */
+  /**
+   * Marks a public chat in a free path: it belongs to the sender's turn there, and begins one if it answers a
+   * question.
+   */
   #markFreeSpeech(chat: Envelope): void {
     if (chat.to !== undefined) return
     const turn = this.#enterFreePath(chat) ?? this.#findTurn(chat)
     if (turn !== undefined) this.#marking.mark(turn, Role.speak)
   }
 
-  /** An elicitation about a call. An erased one is recognized by its only addressee, the caller. */
+  /**
+   * Whether a request is an elicitation about a call. An erased one is recognized by its only addressee, the
+   * caller.
+   */
   #isQuestion(request: Envelope): boolean {
     const { payload, correlationId } = request
     if (payload.method !== erasedMethod) return isElicitation(payload) && correlationId !== undefined
@@ -356,12 +369,12 @@ export class Assigner {
     return this.#takeUp(envelope, own)
   }
 
-  /** The agent's turn in a free path; each root has one [MEUP-11.16]. */
+  /** Finds the agent's turn in a free path; each root has one [MEUP-11.16]. */
   #findFreePathTurn(context: string | undefined, agent: string): OpenTurn | undefined {
     return context === undefined ? undefined : this.#causes.use(toPathKey(agent, context))
   }
 
-  /** The turn about the question that public work in a free path begins to answer without naming it. */
+  /** Finds the turn of public work in a free path that begins to answer a question without naming it. */
   #enterFreePath(envelope: Envelope): OpenTurn | undefined {
     const { from, to, context, correlationId } = envelope
     if (context === undefined || to !== undefined || correlationId !== undefined) return undefined
@@ -372,7 +385,7 @@ export class Assigner {
     return this.#takeUp(envelope, this.#causes.use(toKey(from, trigger.id)) ?? this.#begin(envelope, trigger))
   }
 
-  /** Links a free path to the turn: the agent's further work there belongs to it. */
+  /** Links a free path to the turn: further work of the agent there belongs to the turn. */
   #takeUp(envelope: Envelope, turn: OpenTurn): OpenTurn | undefined {
     const { context, from } = envelope
     if (context === undefined || turn.heading.agent !== from) return turn
@@ -381,7 +394,7 @@ export class Assigner {
     return this.#addCause(envelope, turn)
   }
 
-  /** Lets answers to this envelope find the turn. */
+  /** Lets answers to this envelope find the turn by its id. */
   #addCause({ id, from }: Envelope, turn: OpenTurn | undefined): OpenTurn | undefined {
     if (turn !== undefined) this.#causes.renew(toKey(from, id), turn)
     return turn
@@ -393,7 +406,7 @@ export class Assigner {
     return this.#takeUp(envelope, job) ?? job
   }
 
-  /** The sender's turn about the envelope that this one answers; begins it with the first such envelope [MEUP-11.5]. */
+  /** Finds the sender's turn about the answered envelope; begins it with the first answer [MEUP-11.5]. */
   #findAnsweringTurn(envelope: Envelope, from = envelope.from): OpenTurn | undefined {
     if (envelope.correlationId === undefined) return undefined
     const all = correlations(envelope)
@@ -410,7 +423,10 @@ export class Assigner {
     return undefined
   }
 
-  /** Anyone may answer a chat, only addressees a request; a participant does not trigger its own turn [MEUP-11.5]. */
+  /**
+   * Finds the trigger that an envelope of `agent` answers. Anyone may answer a chat, only addressees a
+   * request; a participant does not trigger its own turn [MEUP-11.5].
+   */
   #findTrigger(agent: string, cause: string): Trigger | undefined {
     const trigger = this.#triggers.get(cause)
     if (trigger === undefined || trigger.from === agent || agent === GATEWAY) return undefined
@@ -418,7 +434,7 @@ export class Assigner {
     return kind === Kind.chat || to === undefined || to.includes(agent) ? trigger : undefined
   }
 
-  /** The turns of this context and the enclosing ones, innermost first. */
+  /** Lists the turns of a context and the contexts around it, innermost first. */
   #getEnclosingTurns(context: string | undefined): OpenTurn[] {
     const turns: OpenTurn[] = []
     for (let at = context; at !== undefined; at = contextParent(at)) {
@@ -428,7 +444,7 @@ export class Assigner {
     return turns
   }
 
-  /** Without a trigger it is a job. */
+  /** Begins a turn, or a job if there is no trigger. */
   #begin({ from: agent, id: jobId, seq = 0, ts: startedAt }: Envelope, trigger?: Trigger): OpenTurn {
     const id = this.#ulid(Date.parse(this.#latest), seq, this.#marking.place())
     const number = trigger === undefined ? null : (this.#numbers.get(agent) ?? 0) + 1
@@ -455,7 +471,7 @@ export class Assigner {
   }
 }
 
-/** The role of the end of a call; 0 = none. */
+/** The role of an envelope that ends a call in this way; 0 = none. */
 function getEndRole(change: CallChange<CallPlace>): number {
   switch (change.what) {
     case 'answered':
@@ -463,7 +479,7 @@ function getEndRole(change: CallChange<CallPlace>): number {
     case 'rejected':
       return Role.settle
     case 'withdrawn':
-      // Pruned calls are in no turn.
+      // Pruned calls do not belong to a turn.
       return change.why === 'pruned' ? 0 : Role.settle
     case 'expired':
       // A fulfilled proposal ends with the answer to its request.

@@ -3,21 +3,21 @@ import type { ResultSize } from '../mcp/result.js'
 import type { Source } from '../source.js'
 import type { Outcome, ToolDecision } from './record.js'
 
-/** Limits per turn: decisions, and open batches. */
+/** Limits per turn: decisions, and batches that further calls may join. */
 const max = { decisions: 1000, batches: 32 }
 
 export interface Dispatch {
   readonly id: string
-  /** The envelope of the call. */
+  /** The envelope that makes the call. */
   readonly source: Source
   readonly toolName: string
-  /** Never blank; `null` = none. */
+  /** Reason of the call, never blank; `null` = none. */
   readonly rationale: string | null
-  /** As logged, not masked. */
+  /** Arguments as logged, not masked. */
   readonly parameters: unknown
-  /** The request, if the log says which right let it pass. */
+  /** The request, if the log says which right let the call pass. */
   readonly request?: Envelope | undefined
-  /** The agent's `parallelGroup`. */
+  /** The agent's `parallelGroup`, by which calls form a batch. */
   readonly label?: number | undefined
 }
 
@@ -27,17 +27,17 @@ export interface CallEnd {
   readonly size?: ResultSize | null
   /** The reason of the cancellation, possibly empty. */
   readonly cancelled?: string | null
-  /** Whether the tool answered. A later answer replaces any other end. */
+  /** Whether the tool itself answered. A later answer replaces any other end. */
   readonly isAnswer: boolean
 }
 
 /** The tool calls of a turn, in the order of dispatch. */
 export class TurnDecisions {
-  /** The latest 1,000, including replaced ones (`isCurrent` is `false`). */
+  /** The latest 1,000 calls, including those that a retry replaced (`isCurrent` is `false`). */
   readonly list: ToolDecision[] = []
   readonly #latest = new Map<string, ToolDecision>()
   readonly #batches = new Map<number, ToolDecision[]>()
-  /** Batches that further calls with the same label join. */
+  /** Batches that further calls with the same label may join. */
   #open: { readonly label: number; readonly batch: number }[] = []
   #dispatched = 0
   #begun = 0
@@ -54,7 +54,7 @@ export class TurnDecisions {
     return decision !== undefined && !isRefused(decision.source)
   }
 
-  /** Adds a call. A retry under the id of a refused call replaces that one. */
+  /** Adds a call. A retry with the id of a refused call replaces it. */
   dispatch({ label, id, source, toolName, rationale, parameters, request }: Dispatch): void {
     const replaced = this.#latest.get(id)
     if (replaced !== undefined) replaced.isCurrent = false
@@ -87,7 +87,7 @@ export class TurnDecisions {
     this.#drop(Math.max(over, 0))
   }
 
-  /** Notes the fulfilling request of a proposal. */
+  /** Records the request that fulfils a proposal. */
   accept(id: string, request: Envelope): void {
     const decision = this.#latest.get(id)
     if (decision !== undefined) decision.request ??= request
@@ -107,7 +107,10 @@ export class TurnDecisions {
     return true
   }
 
-  /** Closes ended batches to further calls, when the agent does anything but call `label`. */
+  /**
+   * Closes ended batches to further calls, because the agent does something else. `label`: that of the call
+   * it makes; its batch stays open.
+   */
   moveOn(label?: number): void {
     if (this.#open.length === 0) return
     this.#open = this.#open.filter(
@@ -127,7 +130,7 @@ export class TurnDecisions {
     return batch
   }
 
-  /** A batch becomes a parallel group with its second call. */
+  /** The parallel group of a batch. A batch becomes one with its second call; `null` for a single call. */
   #groupIn(members: readonly ToolDecision[]): number | null {
     if (members.length === 0) return null
     const parallelGroup = members[0]?.parallelGroup ?? this.#groups++

@@ -36,24 +36,27 @@ export interface FoldTurnOptions {
 /** A request or a proposal of the turn. */
 interface CallInTurn {
   readonly tool: string
-  /** `undefined` if the log does not say which right let it pass. */
+  /** The request; `undefined` if the log does not say which right let the call pass. */
   readonly request: Envelope | undefined
-  /** Whether it is a decision of the turn: the id of a refused call may be reused by another participant. */
+  /**
+   * Whether the call counts as a decision of the turn. False if another participant reused the id of a
+   * refused call.
+   */
   readonly isDispatched: boolean
-  /** A request has fulfilled the proposal, and its answer is the end. */
+  /** Whether a request has fulfilled the proposal, so that the answer to it ends the proposal. */
   readonly isFulfilled?: true
 }
 
-/** Characters of the parameters of a triggering request. */
+/** Maximum characters of the parameters of a request that triggers a turn. */
 const maxQuestionChars = 200
 
 /**
- * A turn or job, folded from the envelopes that `Assigner` marked for it, in log order. For a reader of some of them, the turn
- * as if the log had no others.
+ * A turn or job, folded from the envelopes that `Assigner` marked for it, in log order. With the envelopes
+ * that one reader may read, it is the turn as if the log had no others.
  */
 export class FoldedTurn {
   readonly record: TurnRecord
-  /** Seq of the last envelope that was applied. */
+  /** Seq of the last applied envelope. */
   seq = 0
   readonly #guard: Guard
   readonly #decisions = new TurnDecisions()
@@ -61,16 +64,16 @@ export class FoldedTurn {
     store: new RecentCalls(maxCalls),
     reduce: (change, envelope) => this.#onCall(change, envelope),
   })
-  /** Its open contexts, including those of other participants. */
+  /** Open contexts of the turn, including those of other participants. */
   readonly #contexts = new Set<string>()
-  /** Roots of free paths in which its agent works. */
+  /** Roots of the free paths in which the agent works on this turn. */
   readonly #free = new Set<string>()
   /** Roles of the envelope that is being applied. */
   #roles = 0
   #ts = ''
   #hasEnded = false
 
-  /** `trigger`: the envelope that it answers; absent if it was pruned or is unreadable. */
+  /** `trigger`: the envelope that the turn answers; absent if it was pruned or is unreadable. */
   constructor(
     beginning: Beginning,
     { space, epoch, guard = defaultGuard }: FoldTurnOptions,
@@ -100,7 +103,10 @@ export class FoldedTurn {
     }
   }
 
-  /** Applies an envelope by the roles of its marks. Returns whether it ended a batch of calls, so that `reasoningEvent` is due. */
+  /**
+   * Applies an envelope with the roles that `Assigner` marked. Returns whether it ended a batch of calls:
+   * then call `reasoningEvent`.
+   */
   apply(envelope: Envelope, roles: number): boolean {
     const { seq = 0, ts, kind, payload } = envelope
     this.seq = seq
@@ -121,30 +127,30 @@ export class FoldedTurn {
     return this.#hasEnded
   }
 
-  /** Call it if envelopes of the turn are omitted before the next one: runs may have called tools in them. */
+  /** Call it if envelopes of the turn are omitted before the next one: they may have contained calls. */
   skip(): void {
     this.#decisions.moveOn()
     for (const run of this.record.runs) run.hasCalled = true
   }
 
-  /** The masked tool name of a request or proposal of the turn, and the request if the log says which right let it pass. */
+  /** Finds a call or proposal of the turn by its id. */
   findCall(id: string): CallInTurn | undefined {
     return this.#calls.get(id)?.data
   }
 
-  /** Whether it has a proposal that may expire. */
+  /** Whether the turn has a proposal that may expire. */
   get mayExpire(): boolean {
     return this.#decisions.arePending
   }
 
-  /** Expires proposals by `ts` that no envelope of the turn expires. */
+  /** Expires proposals by the time `ts`, if no envelope of the turn has done so. */
   expire(ts: string): void {
     if (!this.#decisions.arePending) return
     this.#calls.expire(ts)
     this.#rest()
   }
 
-  /** Completes an idle job. */
+  /** Completes a job that has nothing pending. */
   #rest(): void {
     if (!this.#isIdle) return
     this.record.state = 'completed'
@@ -161,7 +167,7 @@ export class FoldedTurn {
   #chat(envelope: Envelope, roles: number): void {
     const { record } = this
     if (!(roles & Role.answer)) {
-      // In a free path the agent thinks in chats.
+      // A chat of the agent in a free path counts as a thought.
       const { from, context = '' } = envelope
       if (from === record.agent && this.#free.has(contextRoot(context)))
         think(record, context, quote(envelope))
@@ -173,14 +179,14 @@ export class FoldedTurn {
     this.#answer(said, getAnswerState(envelope.payload))
   }
 
-  /** The answer also ends the agent's work in free paths. */
+  /** Records the answer, and ends the agent's work in free paths. */
   #answer(said: Quoted, state: TurnState): void {
     if (state === 'error' && this.record.answer === null) this.record.error = said.text
     answer(this.record, said, state, this.#ts)
     for (const root of this.#free) this.#endRun(root, 'completed')
   }
 
-  /** Work in a free path counts as a run, which the answer or a conclusion ends. */
+  /** Begins a run for work in a free path. The answer or a conclusion ends it. */
   #takeUp(envelope: Envelope): void {
     const { context = '' } = (envelope.kind === Kind.systemDecision && getAttempt(envelope)) || envelope
     const root = contextRoot(context)
@@ -234,7 +240,7 @@ export class FoldedTurn {
     return { tool: toolName, request, isDispatched }
   }
 
-  /** In the turn of the responder, the response is the answer. */
+  /** Handles a response. In the turn of the responder, the response is the answer. */
   #response(envelope: Envelope, roles: number): void {
     if (!(roles & Role.answer)) return
     const { outcome, text } = readResult(envelope.payload, this.#guard)
@@ -264,7 +270,7 @@ export class FoldedTurn {
     think(record, envelope.context, quote(envelope))
   }
 
-  /** A conclusion or a cancel. A cancel also ends the open calls of the context. */
+  /** Handles a conclusion or a cancel. A cancel also ends the open calls of the context. */
   #close(envelope: Envelope, roles: number): void {
     if (roles & Role.turn) this.#decisions.moveOn()
     if (!(roles & Role.close)) return
@@ -296,25 +302,25 @@ export class FoldedTurn {
     if (run?.isOpen) endRun(this.record, run, state, this.#ts)
   }
 
-  /** If the last run ended the turn, also ends the calls outside of runs. */
+  /** Ends the calls outside of runs, if the last run has ended the turn. */
   #leave(state: TurnState, end: CallEnd): void {
     if (state !== 'completed' && this.record.state === state) this.#abandon(end)
   }
 
-  /** The end of a call without an answer because its context or turn has ended [MEUP-11.17]. */
+  /** The end of a call that is not answered because its context or turn has ended [MEUP-11.17]. */
   #unanswered(state: TurnState, reason: unknown): CallEnd {
     if (state !== 'cancelled') return { outcome: 'error', isAnswer: false }
     const cancelled = typeof reason === 'string' ? guarded(reason, this.#guard) : ''
     return { outcome: 'rejected', cancelled, isAnswer: false }
   }
 
-  /** The gateway refused a call. */
+  /** Adds a call that the gateway refused. */
   #decision(envelope: Envelope, roles: number): void {
     const attempt = getAttempt(envelope)
     const payload = envelope.payload as Partial<DecisionPayload>
     if (!(roles & Role.dispatch) || attempt === undefined || !isRefusedCall(payload)) return
     const { attemptedId, attemptedRationale, attemptedArguments } = payload
-    // A call is also refused if its id is already in use.
+    // The reason of the refusal may be that the id is already in use: then identify the call by the decision.
     const isFree = attemptedId !== undefined && !this.#decisions.has(attemptedId, isRefusal)
     const id = isFree ? attemptedId : envelope.id
     const parameters = attemptedArguments ?? {}
@@ -331,7 +337,7 @@ export class FoldedTurn {
     this.#decisions.dispatch(call)
   }
 
-  /** Ends a request, and its fulfilled proposals. */
+  /** Ends a request, and the proposals that it fulfils. */
   #settle(call: Call<CallInTurn>, end: CallEnd): void {
     for (const proposal of this.#findProposals(call)) this.#settleCall(proposal, end)
     this.#settleCall(call, end)
@@ -345,7 +351,7 @@ export class FoldedTurn {
     if (this.#decisions.settle(id, end)) this.#hasEnded = true
   }
 
-  /** Ends the open calls; `context`: only those in it or below. */
+  /** Ends the open calls; `context`: only those in the context and its nested ones. */
   #abandon(end: CallEnd, context?: string): void {
     for (const { id, outcome, source } of this.record.decisions) {
       const isMeant = context === undefined || isInside(context, source.context)
@@ -358,7 +364,7 @@ export class FoldedTurn {
     return state === 'running' || runs.some(({ isOpen }) => isOpen) || this.#decisions.arePending
   }
 
-  /** A job without a run is done when none of its envelopes is pending. */
+  /** Whether a job has no run, and none of its envelopes is pending. */
   get #isIdle(): boolean {
     const { jobId, state, runs } = this.record
     return jobId !== null && state === 'running' && runs.length === 0 && !this.#decisions.arePending

@@ -9,11 +9,11 @@ interface Question {
   readonly mentions?: unknown
 }
 
-/** Public work in a free path. */
+/** Public work of an agent in a free path. */
 interface Work {
-  /** The sender of its question; absent = none found. */
+  /** The sender of the question that the work is about; absent = none found. */
   readonly asker?: string
-  /** It was answered: the next question may reuse the path. */
+  /** Whether the work was answered: then the next question may reuse the path. */
   readonly isOver?: true
 }
 
@@ -27,24 +27,24 @@ export interface FreeQuestionsSnapshot {
 
 type Entries<Value> = readonly (readonly [key: string, value: Value])[]
 
-/** Remembered questions: later work in a free path answers none of the older ones. */
+/** Maximum number of remembered questions: work in a free path is never about an older one. */
 const maxQuestions = 100
 const maxKept = 10_000
 
 /**
- * Matches public work in a free path with its question and answering chat if neither names the other [MEUP-11.16]. Uses public
- * envelopes only, so that the result reveals nothing unreadable.
+ * Matches public work in a free path with its question and its answering chat, if they do not name each other
+ * [MEUP-11.16]. Uses public envelopes only, so that the result reveals nothing unreadable.
  */
 export class FreeQuestions {
   #questions: Question[] = []
   #frontDesk: string | undefined
-  /** Paths by agent and question; `''` = the agent answers the question by its id. */
+  /** Paths by agent and question; `''` = the agent has answered the question by its id. */
   readonly #taken = new Bounded<string>(maxKept)
   readonly #paths = new Bounded<Work>(maxKept)
-  /** The latest path of each agent without an answering chat. */
+  /** The latest path of each agent that has no answering chat yet. */
   readonly #unanswered = new Bounded<string>(maxKept)
 
-  /** Remembers possible questions, and answers by id. */
+  /** Remembers chats that may be questions, and which questions were answered by id. */
   apply({ kind, id, from, to, context, correlationId, payload }: Envelope): void {
     if (kind === Kind.systemSpace && payload.event === 'configured')
       this.#frontDesk = typeof payload.frontDesk === 'string' ? payload.frontDesk : undefined
@@ -64,7 +64,7 @@ export class FreeQuestions {
     if (this.#questions.length > maxQuestions) this.#questions.shift()
   }
 
-  /** The id of the question that this public work in a free path begins to answer. */
+  /** Returns the id of the question that this public work in a free path begins to answer. */
   enter({ from, context = '' }: Envelope): string | undefined {
     const path = toPathKey(from, context)
     const known = this.#paths.use(path)
@@ -77,7 +77,7 @@ export class FreeQuestions {
     return question?.id
   }
 
-  /** The key of the path whose work a public chat without correlation answers. */
+  /** Returns the key of the path whose work is answered by a public chat without correlation. */
   answer({ kind, from, to, context, correlationId, payload }: Envelope): string | undefined {
     if (kind !== Kind.chat || to !== undefined || context !== undefined || correlationId !== undefined)
       return undefined
@@ -87,7 +87,10 @@ export class FreeQuestions {
     return path
   }
 
-  /** Handles a public conclusion or cancel in a free path: a turn still waits for its answer, a job for nothing. */
+  /**
+   * Handles a public conclusion or cancel in a free path. A turn still waits for its answering chat; a job is
+   * over.
+   */
   conclude({ from, context = '' }: Envelope): void {
     const path = toPathKey(from, context)
     if (this.#paths.get(path)?.asker === undefined) this.#end(from, path)
@@ -111,7 +114,7 @@ export class FreeQuestions {
     this.#unanswered.restore(unanswered)
   }
 
-  /** The last question to this agent, unless its work has already begun. */
+  /** Finds the last question to this agent; `undefined` if the agent has already begun to work on it. */
   #findQuestion(agent: string): Question | undefined {
     const last = this.#questions.findLast(
       ({ from, mentions }) => from !== agent && asks({ payload: { mentions } }, agent, this.#frontDesk),

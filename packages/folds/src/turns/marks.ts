@@ -3,68 +3,74 @@ import { phaseBits } from '../steps/steps.js'
 
 /** The effects of an envelope on a turn, as bits of `Mark.roles`. */
 export const Role = {
-  /** The turn begins with it. */
+  /** The turn begins with the envelope. */
   begin: 1,
-  /** It is part of the agent's work in the turn. */
+  /** The envelope is part of the agent's work in the turn. */
   turn: 2,
-  /** It opens a context in the turn. */
+  /** The envelope opens a context in the turn. */
   open: 4,
-  /** It closes contexts of the turn. */
+  /** The envelope closes contexts of the turn. */
   close: 8,
-  /** A request or a proposal: the turn gets the step of its answer. */
+  /** The envelope is a request or a proposal whose answer makes a step of the turn. */
   call: 16,
-  /** A tool call of the turn. */
+  /** The envelope is a tool call of the turn. */
   dispatch: 32,
-  /** A request that fulfils a proposal of the turn. */
+  /** The envelope is a request that fulfils a proposal of the turn. */
   fulfil: 64,
-  /** It ends calls of the turn. */
+  /** The envelope ends calls of the turn. */
   settle: 128,
-  /** The answer to a call; the turn gets its step. */
+  /** The envelope answers a call, which makes a step of the turn. */
   home: 256,
-  /** It answers the trigger. */
+  /** The envelope answers the trigger. */
   answer: 512,
-  /** The asker retracts the trigger. */
+  /** The envelope retracts the trigger. */
   takeBack: 1024,
-  /** A proposal of the turn has expired by its time. */
+  /** A proposal of the turn has expired by the time of the envelope. */
   expire: 2048,
-  /** The turn continues in a free path, where the agent's other envelopes belong to it. */
+  /** The turn continues in the free path of the envelope: other envelopes of the agent there belong to it. */
   free: 4096,
-  /** It closes the last open context of the turn. */
+  /** The envelope closes the last open context of the turn. */
   last: 8192,
-  /** It is sent in a run of the turn, and may have no effect. */
+  /** The envelope is a chat in a run of the turn; it may have no effect. */
   speak: 16384,
 } as const
 
-/** Roles that may end a batch of calls: only such an envelope makes an event [MEUP-11.11]. */
+/** Roles that may end a batch of calls: only envelopes with one of them make an event [MEUP-11.11]. */
 export const endingRoles = Role.close | Role.settle | Role.takeBack | Role.expire
 
-/** One envelope in one turn. It has a second mark if its steps in the turn are not consecutive. */
+/**
+ * The part of one envelope in one turn. An envelope has two marks in a turn if its steps there are not
+ * consecutive.
+ */
 export interface Mark {
   readonly beginning: Beginning
   readonly roles: number
-  /** Its steps: number of the first, count, phases as bits, and index of the first among all steps of the envelope. */
+  /**
+   * The steps of the envelope in the turn: number of the first, count, phases as bits, and index of the first
+   * among all steps of the envelope.
+   */
   readonly step: number
   readonly steps: number
   readonly phases: number
   readonly index: number
 }
 
-/** A turn or job, as it began. */
+/** The heading of a turn or job, which does not change after its beginning. */
 export interface Beginning {
-  /** From 1 in the space, in the order in which turns begin. */
+  /** Number of the turn in the space, from 1, in the order of beginning. */
   readonly turn: number
-  /** A ULID. */
+  /** Id of the turn, a ULID. */
   readonly id: string
   readonly agent: string
-  /** From 1 in the thread; `null` for a job. */
+  /** Number of the turn in its thread, from 1; `null` for a job. */
   readonly number: number | null
-  /** Id of the envelope that a job began with; `null` for a turn. */
+  /** Id of the envelope that began the job; `null` for a turn. */
   readonly jobId: string | null
   /** Kind of the trigger, or `job`. */
   readonly inputSource: string
   /** Seq of the trigger; `null` for a job. */
   readonly trigger: number | null
-  /** Seq of the envelope that it began with. */
+  /** Seq of the first envelope of the turn. */
   readonly seq: number
   readonly startedAt: string
 }
@@ -72,19 +78,19 @@ export interface Beginning {
 /** The effects of one envelope. */
 export interface Assigned {
   readonly begun: readonly Beginning[]
-  /** Marks that end calls come first, in the order of the ends. */
+  /** Marks on turns. Marks that end calls come first, in the order in which the calls end. */
   readonly marks: readonly Mark[]
-  /** The latest time of the log so far (RFC 3339); empty without marks. */
+  /** The latest time in the log so far (RFC 3339); empty if `marks` is empty. */
   readonly at: string
 }
 
-/** A turn that envelopes may still belong to. */
+/** A turn to which later envelopes may belong. */
 export interface OpenTurn {
   readonly heading: Beginning
-  /** Numbers of its steps so far and of its open contexts. */
+  /** Numbers of steps so far, and of open contexts. */
   steps: number
   open: number
-  /** Increases with each envelope that changes it. */
+  /** Number of the last change of the turn, counted over all turns. */
   touched: number
 }
 
@@ -95,25 +101,27 @@ interface Draft extends Mark {
   steps: number
   phases: number
   index: number
-  /** Position among the marks that may end a batch. */
+  /** Order among the marks of one envelope that may end a batch. */
   end: number
 }
 
-/** Roles that change a turn; a call, a fulfilment or a chat alone does not. */
+/** Roles that count as a change of a turn. A call, a fulfilment or a chat alone does not. */
 const touching = ~(Role.call | Role.fulfil | Role.speak)
 
 export const unassigned: Assigned = { begun: [], marks: [], at: '' }
 
 /** Collects the effects of one envelope. */
 export class Marking {
-  /** Number of changes of turns so far. */
+  /** Number of changes of all turns so far. */
   touches = 0
   #begun: Beginning[] = []
   #marks: Draft[] = []
   #index = 0
   #ends = 0
 
-  /** The next index among the steps and turns made of the envelope; it becomes part of the ULID. */
+  /**
+   * Returns the next index among the steps and turns that the envelope makes; it becomes part of their ULIDs.
+   */
   place(): number {
     return this.#index++
   }
@@ -130,7 +138,7 @@ export class Marking {
     return known
   }
 
-  /** Marks a turn in which the envelope may end a batch. */
+  /** Marks a turn in which the envelope may end a batch of calls. */
   end(turn: OpenTurn, roles: number): void {
     const mark = this.mark(turn, roles)
     if (mark.end === Number.POSITIVE_INFINITY) mark.end = this.#ends++
@@ -147,7 +155,9 @@ export class Marking {
     this.#index++
   }
 
-  /** Returns the effects, sorted as `Assigned.marks`, and resets for the next envelope. */
+  /**
+   * Returns the effects of the envelope, in the order of `Assigned.marks`, and resets for the next envelope.
+   */
   done(at: string): Assigned {
     if (this.#marks.length === 0) return unassigned
     const marks = this.#marks

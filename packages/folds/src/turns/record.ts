@@ -8,32 +8,38 @@ export type Outcome = 'success' | 'error' | 'rejected'
 
 /** A tool call, with its rationale and outcome. */
 export interface ToolDecision {
-  /** From 0 in the turn, in the order of dispatch. */
+  /** Number of the call in the turn, from 0, in the order of dispatch. */
   readonly number: number
-  /** Id of the request or the proposal, including refused ones. */
+  /** Id of the request or the proposal, also if the gateway refused it. */
   readonly id: string
   /** The envelope of the call; if the gateway refused it, the `system.decision`. */
   readonly source: Source
   readonly toolName: string
-  /** Never blank; `null` = none. */
+  /** Reason of the call, never blank; `null` = none. */
   readonly rationale: string | null
-  /** As logged: mask them before display. */
+  /** Arguments as logged: mask them before display. */
   readonly parameters: unknown
-  /** The accepted request that says which right let the call pass: its own, or the first that fulfils the proposal. `null` = none. */
+  /**
+   * The accepted request, which says which right let the call pass: the call itself, or the first request
+   * that fulfils the proposal. `null` = none.
+   */
   request: Envelope | null
   /** `null` while the call is pending. */
   outcome: Outcome | null
   size: ResultSize | null
-  /** The reason of a cancellation, possibly empty; `null` = not cancelled, or answered anyway. */
+  /** The reason of a cancellation, possibly empty; `null` = not cancelled, or answered nevertheless. */
   cancelled: string | null
-  /** From 0 in the turn, the same for all calls of a batch; `null` for a single call. */
+  /**
+   * Number of the parallel group in the turn, from 0: the same for all calls of a batch; `null` for a single
+   * call.
+   */
   parallelGroup: number | null
   readonly batch: number
-  /** Whether `outcome` comes from the tool. */
+  /** Whether `outcome` comes from the tool itself. */
   isAnswered: boolean
-  /** Whether its batch has ended: events include it from then on. */
+  /** Whether the batch of the call has ended: from then on, events include the call. */
   isReported: boolean
-  /** `false` after a retry under the same id. */
+  /** `false` if a retry with the same id has replaced the call. */
   isCurrent: boolean
 }
 
@@ -42,21 +48,21 @@ export interface Run {
   readonly context: string
   readonly opening: Quoted
   isOpen: boolean
-  /** Whether a tool was called in it; later thoughts do not count as narrative. */
+  /** Whether the agent has called a tool in the run; later thoughts do not count as narrative. */
   hasCalled: boolean
   lastThought: Quoted | null
 }
 
 /** A turn (a trigger and the agent's work on it) or a job (work without a trigger). Owned by the fold. */
 export interface TurnRecord {
-  /** A ULID. */
+  /** Id of the turn, a ULID. */
   readonly id: string
-  /** Epoch of the log. */
+  /** Epoch of the log that the turn is in. */
   readonly sessionId: string
-  /** `<space>/<agent>` */
+  /** The thread, as `<space>/<agent>`. */
   readonly threadId: string
   readonly agent: string
-  /** From 1 in the thread; `null` for a job. */
+  /** Number of the turn in its thread, from 1; `null` for a job. */
   readonly turnNumber: number | null
   /** Id of the envelope that a job began with (the start of its run); `null` for a turn. */
   readonly jobId: string | null
@@ -65,7 +71,7 @@ export interface TurnRecord {
   readonly trigger: Quoted | null
   answer: Quoted | null
   state: TurnState
-  /** The agent's reason for a failure; `null` = no failure. */
+  /** Why the agent failed, in its words; `null` = no failure. */
   error: string | null
   /** Whether the asker retracted the trigger. */
   isTakenBack: boolean
@@ -73,12 +79,12 @@ export interface TurnRecord {
   completedAt: string | null
   /** The last thought before the first call of the latest run; `null` without calls. */
   narrative: Quoted | null
-  /** The latest 1,000 in the order of dispatch, including replaced ones. */
+  /** The latest 1,000 calls in the order of dispatch, including those that a retry replaced. */
   readonly decisions: readonly ToolDecision[]
   runs: Run[]
 }
 
-/** The first answer ends a turn, unless the trigger was retracted. */
+/** Records an answer. The first one ends the turn, unless the trigger was retracted. */
 export function answer(turn: TurnRecord, said: Quoted, state: TurnState, now: string): void {
   if (turn.answer !== null) return
   turn.answer = said
@@ -91,20 +97,20 @@ export function endRun(turn: TurnRecord, run: Run, state: TurnState, now: string
   if (!turn.runs.some(({ isOpen }) => isOpen)) endRuns(turn, state, now)
 }
 
-/** Ends the turn after its last run; a turn whose run completed still waits for the answer. */
+/** Ends a turn after its last run. A turn whose run was concluded still waits for the answer. */
 export function endRuns(turn: TurnRecord, state: TurnState, now: string): void {
   if (turn.state !== 'running' || (turn.turnNumber !== null && state === 'completed')) return
   finish(turn, state, now)
 }
 
-/** The asker retracts the trigger. */
+/** Ends a turn, because the asker has retracted the trigger. */
 export function takeBack(turn: TurnRecord, now: string): void {
   turn.isTakenBack = true
   if (turn.state !== 'running') return
   finish(turn, 'cancelled', now)
 }
 
-/** A new run resumes an unanswered turn. */
+/** Resumes an unanswered turn, because the agent has begun another run. */
 export function resumeTurn(turn: TurnRecord): void {
   if (turn.answer !== null || turn.isTakenBack || turn.turnNumber === null) return
   turn.state = 'running'
@@ -116,10 +122,10 @@ function finish(turn: TurnRecord, state: TurnState, now: string): void {
   turn.completedAt = now
 }
 
-/** Runs kept for one turn. */
+/** Maximum number of runs that are kept for one turn. */
 const maxRuns = 100
 
-/** The run of this context, or enclosing it. */
+/** Finds the run that this context is, or is nested in. */
 const runIn = ({ runs }: TurnRecord, context: string | undefined): Run | undefined =>
   context === undefined
     ? undefined
@@ -151,5 +157,5 @@ export function narrate(turn: TurnRecord, context: string | undefined): void {
   if (!isEmpty(said)) turn.narrative = said
 }
 
-/** A withheld text is not empty: other texts must not replace it. */
+/** Whether a text is empty. A withheld text is not: other texts must not replace it. */
 const isEmpty = ({ text }: Quoted): boolean => text !== null && isBlank(text)

@@ -7,16 +7,18 @@ import type { Outcome, ToolDecision, TurnRecord, TurnState } from './record.js'
 
 /** The rationale of a call in turns and events. */
 export interface RationaleInfo {
-  /** Never blank. */
+  /** The reason of the call, or a fallback; never blank. */
   readonly rationale: string
-  /** Present if the agent gave none: `rationale` is then the fallback [MEUP-6.7]. */
+  /**
+   * `false` if the agent gave no reason, so that `rationale` is the fallback [MEUP-6.7]; otherwise absent.
+   */
   readonly rationale_given?: false
 }
 
 /** A tool call in the HTTP API, with the right that let it pass, if that was logged. */
 export interface ToolDecisionInfo extends RationaleInfo, RightInfo {
   readonly tool_name: string
-  /** Masked and cut. */
+  /** Arguments, masked and cut. */
   readonly parameters: unknown
   /** `null` while the call is pending. */
   readonly outcome: Outcome | null
@@ -39,7 +41,7 @@ export interface TurnInfo<Decision extends ToolDecisionInfo = ToolDecisionInfo> 
   readonly user_input: string | null
   readonly response: string | null
   readonly state: TurnState
-  /** The agent's reason; present if `state` is `error`. */
+  /** Why the agent failed, in its words; present if `state` is `error`. */
   readonly error?: string
   readonly started_at: string
   readonly completed_at: string | null
@@ -52,13 +54,13 @@ export interface TurnInfo<Decision extends ToolDecisionInfo = ToolDecisionInfo> 
   readonly reasoning: TurnReasoning<Decision> | null
   /** Present if its first envelopes were pruned. */
   readonly truncated?: boolean
-  /** The `calls_before` of the page of earlier calls; absent = none. */
+  /** Value of `calls_before` to request the page of earlier calls; absent = there are none. */
   readonly next?: number
 }
 
-/** Which calls of a turn to include. */
+/** A range of the calls of a turn, for pages. */
 export interface CallPart {
-  /** The latest `maxCalls` calls with `from` <= seq < `before`. */
+  /** The latest `maxCalls` calls of which the seq is at least `from` and less than `before`. */
   readonly from: number
   readonly before: number
   readonly maxCalls: number
@@ -84,7 +86,7 @@ export const turnInfo = (
 
 /** A turn with the size of each result, and the id of its answer. */
 export interface TurnDetail extends TurnInfo<DetailedDecision> {
-  /** Absent until it is answered. */
+  /** Id of the answering chat; absent until the turn is answered. */
   readonly answer_id?: string
 }
 
@@ -143,11 +145,11 @@ function describe<Decision extends ToolDecisionInfo>(
   }
 }
 
-/** The outcome of a call. One without an answer gets an outcome when its turn ends [MEUP-11.17]. */
+/** The outcome of a call. A call that is not answered gets one when its turn ends [MEUP-11.17]. */
 const outcomeIn = ({ state }: TurnRecord, { outcome }: ToolDecision): Outcome | null =>
   outcome ?? (state === 'running' ? null : state === 'cancelled' ? 'rejected' : 'error')
 
-/** The reason of a cancellation; a call made in a cancelled turn is cancelled without one. */
+/** The reason of a cancellation. A call of a cancelled turn counts as cancelled, with an empty reason. */
 const cancelledIn = ({ state }: TurnRecord, { outcome, cancelled }: ToolDecision): { cancelled?: string } => {
   const reason = cancelled ?? (outcome === null && state === 'cancelled' ? '' : null)
   return reason === null ? {} : { cancelled: reason }
@@ -185,10 +187,10 @@ export interface ReasoningUpdate {
   })[]
 }
 
-/** Like `ReasoningUpdate`, for a job. */
+/** The tool calls of a job so far, like `ReasoningUpdate` for a turn. */
 export interface JobReasoning {
   readonly type: 'job_reasoning'
-  /** Id of the start of the run. */
+  /** Id of the `reasoning.start` that began the job. */
   readonly job_id: string
   readonly narrative?: string
   readonly tool_decisions: readonly (RationaleInfo & {
@@ -198,8 +200,8 @@ export interface JobReasoning {
 }
 
 /**
- * The event at the end of a batch of calls, with the decisions of all ended batches; `undefined` for a single call outside of
- * runs.
+ * The event at the end of a batch of calls, with the decisions of all ended batches; `undefined` for a single
+ * call outside of runs.
  */
 export function reasoningEvent(turn: TurnRecord): ReasoningUpdate | JobReasoning | undefined {
   const decisions = getReportedDecisions(turn)
@@ -224,6 +226,6 @@ export function reasoningEvent(turn: TurnRecord): ReasoningUpdate | JobReasoning
   return { type: 'job_reasoning', job_id: turn.jobId, ...narrative, tool_decisions }
 }
 
-/** The decisions that events include. */
+/** Lists the decisions that events include: those of ended batches. */
 export const getReportedDecisions = ({ decisions }: TurnRecord): readonly ToolDecision[] =>
   decisions.filter(({ isReported, isCurrent }) => isReported && isCurrent)

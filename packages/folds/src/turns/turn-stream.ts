@@ -12,7 +12,7 @@ import { type Beginning, endingRoles, type Mark, Role } from './marks.js'
 import type { ToolDecision } from './record.js'
 import { type AnswerPart, WrittenAnswer } from './written-answer.js'
 
-/** A chat, and the participants whose answer counts. */
+/** A chat that asks, and the participants whose answers count. */
 export interface AskedQuestion {
   readonly id: string
   readonly from: string
@@ -20,11 +20,14 @@ export interface AskedQuestion {
   readonly agent?: string
 }
 
-/** The end of a turn. */
+/** How a turn ended. */
 export interface TurnEnd {
-  /** `takenBack`: by its asker; `cancelled` and `abandoned`: its agent has given up, but may still resume or answer. */
+  /**
+   * The state at the end. `takenBack`: retracted by the asker. `cancelled` and `abandoned`: the agent has
+   * given up, but may still resume or answer.
+   */
   readonly state: 'completed' | 'takenBack' | 'cancelled' | 'abandoned'
-  /** The reason for giving up, for people; `null` = not given up. */
+  /** Why the agent gave up, as a sentence for people; `null` = it did not. */
   readonly givenUp: string | null
 }
 
@@ -34,7 +37,7 @@ export interface TurnCall {
   readonly id: string
   /** As logged: mask the parameters before display. */
   readonly call: ToolDecision
-  /** Whether it is an undecided proposal. */
+  /** Whether the call is a proposal that is still undecided. */
   readonly isWaiting: boolean
 }
 
@@ -46,7 +49,7 @@ export type CallDecision =
   /** `refused`: by the gateway. */
   | { readonly state: 'refused' | 'cancelled'; readonly reason: string }
   | { readonly state: 'expired' }
-  /** The agent that would answer it has stopped. */
+  /** The agent that the call was sent to has stopped. */
   | { readonly state: 'abandoned' }
 
 interface Happened<Type extends string> {
@@ -56,19 +59,25 @@ interface Happened<Type extends string> {
   readonly envelope: Envelope
 }
 
-/** `begun`: the agent has opened a run; `thought`: a further text in one, of any sender, or its end. */
+/**
+ * A text in a run. `begun`: the agent has opened the run; `thought`: a later text in it, of any sender, or
+ * its end.
+ */
 export interface ThoughtEvent extends Happened<'begun' | 'thought'> {
-  /** `''` = nothing new to show: a thought may have been shown as part of an answer before. */
+  /** The text to show; `''` = nothing new, because it was already shown as part of an answer. */
   readonly text: string
 }
 
-/** For a `result`, the envelope is the response. */
+/** A call, a proposal or a result. For a `result`, `envelope` is the response. */
 export type CallEvent = Happened<'call' | 'proposal' | 'result'> & TurnCall
 export type DecisionEvent = Happened<'decision'> & TurnCall & CallDecision
-/** `delta`: a piece of the answer; `answer`: the complete answer, with the part that was not shown. */
+/**
+ * A part of the answer. `delta`: a further piece; `answer`: the answer is complete, with the part that was
+ * not shown yet.
+ */
 export type AnswerEvent = Happened<'delta' | 'answer'> & AnswerPart
 export type EndEvent = Happened<'ended'> & TurnEnd
-/** The agent handed the question over: from here on, the turns of the new agents are followed. */
+/** The agent handed the question over: from now on, the stream follows the turns of the new agents. */
 export type HandOverEvent = Happened<'handedOver'> & { readonly to: readonly string[]; readonly text: string }
 
 /** An event of a turn. */
@@ -77,13 +86,13 @@ export type TurnEvent = ThoughtEvent | CallEvent | DecisionEvent | AnswerEvent |
 interface StreamOptions {
   /** Masks tool names and reasons; default: the rules of @meup/safety. */
   readonly guard?: Guard
-  /** Messages of the answer that the reader has already shown, from an earlier stream. */
+  /** Messages that the reader has already shown, if another stream continues the answer. */
   readonly written?: readonly string[]
-  /** After more restarts, the answer is not shown until it is complete. */
+  /** Maximum messages of one answer. After as many restarts, the answer is not shown until it is complete. */
   readonly maxMessages?: number
 }
 
-/** Limits: agents that are followed if everyone is asked, and open calls of each. */
+/** Limits: number of agents that are followed if everyone is asked, and of open calls of each agent. */
 const max = { agents: 64, calls: 1000 }
 
 /**
@@ -97,9 +106,9 @@ export class TurnStream {
   readonly #assigner = new Assigner('')
   readonly #drafts = new LiveAnswers()
   readonly #turns = new Bounded<AgentTurn>(max.agents)
-  /** Seqs, in the assigner, of the question and the chats that hand it over. */
+  /** Seqs, in the assigner, of the question and of the chats that hand it over. */
   readonly #asked = new Set([0])
-  /** Ids of the same. */
+  /** Ids of the question and of the chats that hand it over. */
   readonly #ids: Set<string>
   /** Agents whose answer counts; `undefined` = everyone. */
   #agents: readonly string[] | undefined
@@ -123,7 +132,7 @@ export class TurnStream {
     return another === undefined ? this.#turns.get(agent)?.end : undefined
   }
 
-  /** Calls and proposals without an end. */
+  /** Lists the calls and proposals that have not ended. */
   get open(): TurnCall[] {
     return [...this.#turns.values()].flatMap(({ open }) => [...open.values()])
   }
@@ -148,7 +157,7 @@ export class TurnStream {
     return this.#agents?.includes(agent) ?? true
   }
 
-  /** An asked agent hands the question over. */
+  /** Follows the new agents, if an asked agent hands the question over. */
   #onHandOver(envelope: Envelope): void {
     const { id, seq = 0, from, kind } = envelope
     const isOurs = kind === Kind.chat && isHandOver(envelope) && this.#isFollowed(from)
@@ -183,17 +192,17 @@ class AgentTurn {
   readonly written: WrittenAnswer
   readonly open = new Bounded<TurnCall>(max.calls)
   end: TurnEnd | undefined
-  /** Another agent answers. */
+  /** Whether the agent has handed the question over to others. */
   #hasHandedOver = false
   readonly #agent: string
   readonly #guard: Guard
   #turn: FoldedTurn | undefined
   /** The number of the turn in the assigner. */
   #number = 0
-  /** Number of the last call with an event. */
+  /** Number of the last call that has made an event. */
   #last = -1
 
-  /** `written`: text of the answer that other agents have written. */
+  /** `written`: the text of the answer that is already shown, from another agent. */
   constructor(agent: string, guard: Guard, written = new WrittenAnswer()) {
     this.written = written
     this.#agent = agent
@@ -252,7 +261,7 @@ class AgentTurn {
     return events
   }
 
-  /** Calls since the last check. */
+  /** Lists the calls since the last check. */
   #findNew(): TurnCall[] {
     const { decisions = [] } = this.#turn?.record ?? {}
     const first = decisions.findLastIndex(({ number }) => number <= this.#last) + 1
@@ -263,7 +272,10 @@ class AgentTurn {
     })
   }
 
-  /** Why a call ended without a result. A proposal may have expired at a decision about another one. */
+  /**
+   * The reason why a call ended without a result. A proposal may have expired at a decision about another
+   * call.
+   */
   #decide({ id, source, outcome, cancelled }: ToolDecision, envelope: Envelope): CallDecision {
     const { kind, from: by, payload } = envelope
     const text = (said: unknown): string => guarded(String(said), this.#guard)
@@ -298,7 +310,7 @@ class AgentTurn {
     return [{ type: 'ended', agent: this.#agent, envelope, ...this.end }]
   }
 
-  /** A resumed run cancels giving up. */
+  /** Reads the end of the turn; `undefined` if it is open, also again because the agent has resumed it. */
   #readEnd(envelope: Envelope, isTakenBack: boolean): TurnEnd | undefined {
     const before = this.end
     if (before?.givenUp === null || this.#hasHandedOver) return before

@@ -3,14 +3,14 @@ import { remainingAnswer } from '../space/answers.js'
 
 /** The part of an answer that a reader has to add to what it shows. */
 export interface AnswerPart {
-  /** Number of its message, from 1. */
+  /** Number of the message in the answer, from 1. */
   readonly message: number
-  /** Whether it begins a message: the text before was not part of the answer. */
+  /** Whether the part begins a new message, because the earlier text is not part of the answer. */
   readonly isNew: boolean
   readonly text: string
 }
 
-/** Characters of remembered messages. */
+/** Maximum characters of remembered messages. */
 const maxChars = 1_000_000
 
 /**
@@ -19,11 +19,14 @@ const maxChars = 1_000_000
  */
 export class WrittenAnswer {
   #messages = 0
-  /** The last message, which may grow. */
+  /** The last message that was shown. It may still grow. */
   #shown: string | undefined
   readonly #texts = new Bounded<number>(maxChars, (length) => length)
 
-  /** The text so far. `undefined` = nothing to add; messages after `max` wait until the answer is complete. */
+  /**
+   * Adds the text of an answer in progress; returns the part to show, or `undefined` if there is none. After
+   * `max` messages, the rest waits until the answer is complete.
+   */
   grow(text: string, max: number): AnswerPart | undefined {
     const shown = this.#shown
     if (shown?.trimStart().startsWith(text.trimStart())) return undefined
@@ -32,7 +35,7 @@ export class WrittenAnswer {
     return rest === '' ? undefined : this.#add(rest, false)
   }
 
-  /** The complete answer. Its part is empty if all of it was shown. */
+  /** Adds the complete answer; returns the part to show, with an empty text if all of it was shown. */
   complete(text: string): AnswerPart {
     const rest = this.#shown === undefined ? undefined : remainingAnswer(text, this.#shown)
     return this.#add(rest ?? text, rest === undefined)

@@ -11,9 +11,14 @@ import {
 } from '@meup/protocol'
 import { isNotification } from '../mcp/calls.js'
 
-/** Limits of one search: examined envelopes, kept ones, and their characters. */
+/**
+ * Limits of one search: envelopes that are examined, causes that are kept, and characters of those causes.
+ */
 const [maxLooked, maxCauses, maxChars] = [20_000, 1000, 8 * 1024 * 1024]
-/** Depth of replies that are followed to their context: from a result to its call, and to the fulfilled proposal. */
+/**
+ * Maximum depth of replies that are followed: a result to its call, and a call to the proposal that it
+ * fulfils.
+ */
 const maxReplyDepth = 3
 
 /** An envelope without its payload. */
@@ -28,25 +33,25 @@ export interface CauseHeading {
 
 /** Access to a log, limited to the envelopes that its reader may read. */
 export interface ReadableLog<Page = readonly CauseHeading[]> {
-  /** True for a complete log: from its first envelope on, without gaps. */
+  /** Whether the log is complete: from its first envelope on, without gaps. */
   readonly isWhole: boolean
   heading(id: string): CauseHeading | undefined
   get(id: string): Envelope | undefined
-  /** A page of the last envelopes before this seq, newest first; empty = none. */
+  /** Returns a page of the last envelopes before this seq, newest first; empty = none. */
   before(seq: number): Page
 }
 
 /** The runs, questions, calls and results that led to an envelope, in log order; the envelope is the last. */
 export interface Causes {
   readonly envelopes: readonly Envelope[]
-  /** Earlier causes may be missing: not in the log, or beyond the limits. */
+  /** Whether earlier causes may be missing: not in the log, or beyond the limits. */
   readonly isCut: boolean
 }
 
-/** A search that yields a seq and receives the page before it. */
+/** A search as a generator: it yields a seq, and expects the page of envelopes before it. */
 export type Reading<Found> = Generator<number, Found, readonly CauseHeading[]>
 
-/** Finds the causes of an envelope across agents; none if it is not in the log. */
+/** Finds the causes of an envelope, also those of other agents; none if the envelope is not in the log. */
 export const findCauses = (log: Omit<ReadableLog, 'before'>, id: string): Reading<Causes> =>
   new Search(log).find(id)
 
@@ -57,14 +62,14 @@ export const findCauses = (log: Omit<ReadableLog, 'before'>, id: string): Readin
 class Search {
   readonly #log: Omit<ReadableLog, 'before'>
   readonly #causes = new Map<string, Envelope>()
-  /** Envelopes that causes refer to, by id, with their seqs. */
+  /** Envelopes that causes refer to and that the scan has not reached yet: seqs by id. */
   readonly #named = new Map<string, number>()
   /** Contexts whose earlier envelopes are causes. */
   readonly #contexts = new Set<string>()
-  /** Participants with the questions that they answered: their runs about those are causes. */
+  /** Keys of a participant and a question that it answered: its runs about the question are causes. */
   readonly #answered = new Set<string>()
   readonly #starts = new Map<string, CauseHeading | undefined>()
-  /** The smallest seq of a known missing cause. */
+  /** The smallest seq among known causes that were not read yet; the scan ends there. */
   #floor = Number.POSITIVE_INFINITY
   #looked = 0
   #chars = 0
@@ -102,7 +107,7 @@ class Search {
   #addById(id: string): void {
     const envelope = this.#log.get(id)
     if (envelope === undefined || isNotification(envelope.payload)) return
-    // A decision is a cause if the refused envelope would have been one, which its heading does not show.
+    // The heading of a decision does not show whether it is about a cause, so read the decision itself.
     if (envelope.kind === Kind.systemDecision && !this.#named.has(id) && !this.#concerns(envelope)) return
     this.#add(envelope)
   }
@@ -122,7 +127,7 @@ class Search {
     if (context !== undefined) this.#enter(context)
   }
 
-  /** Adds a context. A free path may go back to the start of the log. */
+  /** Makes the envelopes of a context causes. In a free path, they may go back to the start of the log. */
   #enter(context: string): void {
     for (let place: string | undefined = context; place !== undefined; place = contextParent(place)) {
       if (this.#contexts.has(place)) return
@@ -148,7 +153,7 @@ class Search {
     this.#floor = 0
   }
 
-  /** Beyond the limits of the scan, causes that are named by id can still be read. */
+  /** Reads causes that the scan did not reach by their id. */
   #addNamed(): void {
     for (let left = maxReplyDepth * 10; left > 0; left--) {
       const [id] = this.#named.keys()
@@ -167,7 +172,7 @@ class Search {
     return this.#belongs(each)
   }
 
-  /** Whether it was sent in the context of a cause, or replies to such an envelope. */
+  /** Whether an envelope was sent in the context of a cause, or replies to such an envelope. */
   #belongs(each: CauseHeading, depth = maxReplyDepth): boolean {
     const place = isStart(each) ? openedContext(each) : each.context
     if (place !== undefined && (this.#isWithin(place) || this.#isAnswering(place))) return true
@@ -220,7 +225,10 @@ class Search {
   }
 }
 
-/** The ids and the context that an envelope refers to, and who acted; a decision refers to those of the refused envelope. */
+/**
+ * Lists the ids and the context that an envelope refers to, and its sender. For a decision, those of the
+ * refused envelope.
+ */
 function linksOf(envelope: Envelope): {
   readonly ids: readonly string[]
   readonly context: string | undefined

@@ -8,28 +8,28 @@ import { cut } from '../text.js'
 import { type CauseHeading, type Causes, findCauses, type ReadableLog, type Reading } from './causes.js'
 import { rank, type WhyRole, type WhySignal } from './rank.js'
 
-/** One step that led to an envelope. */
+/** One step of an explanation: an envelope that led to the explained one. */
 export interface WhyStep {
   readonly seq: number
   readonly id: string
   readonly ts: string
   readonly from: string
   readonly role: WhyRole
-  /** 1 = look here first. */
+  /** The rank of the step; 1 = look here first. */
   readonly rank: number
-  /** Its text, masked and cut. */
+  /** The text of the step, masked and cut. */
   readonly text: string
   readonly context?: string
   /** Seq of the step that it answers, such as the call of a result. */
   readonly about?: number
-  /** Why it has its rank. */
+  /** The reasons for the rank. */
   readonly signals?: readonly WhySignal[]
 }
 
 /** The right that let a call pass. */
 export interface WhyRight {
   readonly by: 'configured' | 'grant' | 'proposal'
-  /** Id of the grant, the invitation or the proposal. */
+  /** Id of the grant, invitation or proposal that `by` names. */
   readonly id?: string
   /** The capability that allowed it, if readable. */
   readonly capability?: string
@@ -38,22 +38,22 @@ export interface WhyRight {
 /** The readable steps that led to an envelope, across agents [MEUP-11.23]. */
 export interface Why {
   readonly of: { readonly seq: number; readonly id: string }
-  /** In log order; the last one is the envelope. */
+  /** The steps in log order; the last one is the explained envelope. */
   readonly steps: readonly WhyStep[]
-  /** Present if the envelope is a call, or answers one. */
+  /** The right that let the call pass; present if the envelope is a call, or answers one. */
   readonly allowed?: WhyRight
-  /** Requests that fulfilled a proposal. */
+  /** Requests that fulfilled the proposal of the call. */
   readonly approvals: readonly { readonly by: string; readonly seq: number; readonly reason?: string }[]
-  /** Seqs of texts from outside the space: tool results, and messages of guests. */
+  /** Seqs of steps whose text comes from outside the space: results of tools, and messages of guests. */
   readonly outside: readonly number[]
   /** The transcript of the model that wrote the answer. */
   readonly transcript?: { readonly hash: string }
-  /** Earlier causes may be missing, or steps are omitted. */
+  /** Whether earlier causes may be missing, or steps are omitted. */
   readonly cut: boolean
 }
 
 export interface WhyOptions {
-  /** Masks what is shown. */
+  /** Masks the texts of the steps. */
   readonly guard: Guard
   readonly rights: RightSources
   /** Maximum number of steps: the highest ranked ones, and the envelope. Default: 200. */
@@ -62,7 +62,7 @@ export interface WhyOptions {
 
 /** The maximum of `limit`. */
 export const maxWhySteps = 200
-/** Characters of a step that influence its rank, and that are returned. */
+/** Maximum characters of a step that influence its rank, and that are returned. */
 const [maxRankedChars, maxTextChars] = [8000, 2000]
 
 /** Explains an envelope: the steps that led to it, across agents. `undefined` = not in the log. */
@@ -166,8 +166,8 @@ const rolesByKind: Readonly<Record<string, WhyRole>> = {
 }
 
 /**
- * A chat in a context asks a participant there; so does one outside of contexts that answers nothing, or hands a question over.
- * Other acts are `called`.
+ * The role of a step. A chat in a context asks a participant there; so does a chat outside of contexts that
+ * answers nothing, or hands a question over. `called`: any other act.
  */
 function getRole(envelope: Envelope, find: (id: string) => CauseHeading | undefined): WhyRole {
   const { kind, context, payload } = envelope
@@ -190,7 +190,7 @@ function getText(envelope: Envelope, guard: Guard, tool: string | undefined): st
   return [[object, detail].filter(Boolean).join(' '), reason].filter(Boolean).join(' · ')
 }
 
-/** The right of the call that the envelope is or answers. */
+/** Finds the right of the call that the envelope is, or answers. */
 function getRight(
   of: Envelope,
   byId: ReadonlyMap<string, { readonly each: Envelope }>,
@@ -209,7 +209,7 @@ function getRight(
     : { by: 'grant', id: allowedBy, ...known }
 }
 
-/** The transcript hash in the last conclusion of the answering participant. */
+/** Finds the transcript hash in the last conclusion of the participant that answered. */
 function getTranscript(envelopes: readonly Envelope[], { from }: Envelope): string | undefined {
   const hashes = envelopes.flatMap(({ kind, from: by, payload: { metadata } }) => {
     const transcript = Object(metadata).transcript as unknown

@@ -1,4 +1,4 @@
-/** The role of a step. */
+/** Roles that a step can have. */
 export const whyRoles = [
   ...(['asked', 'set_out', 'thought', 'called', 'result', 'refused', 'proposed', 'approved'] as const),
   ...(['rejected', 'concluded', 'answered'] as const),
@@ -10,7 +10,7 @@ export interface Rankable {
   readonly role: WhyRole
   readonly from: string
   readonly text: string
-  /** An error result, or a refusal. */
+  /** Whether the step is an error result, or a refusal. */
   readonly isError: boolean
   /** Index of the step that a result, refusal or rejection is about. */
   readonly about?: number | undefined
@@ -40,32 +40,32 @@ const roles: Readonly<Record<WhyRole, number>> = {
   set_out: -4,
 }
 
-/** The weight of each signal at full strength. */
+/** The weight of each signal, which is multiplied by its strength from 0 to 1. */
 const weights = {
-  /** Numbers and names that no earlier step has: remembered, or invented. */
+  /** The step has numbers and names that no earlier step has: the agent remembered or invented them. */
   unsourced: 1,
-  /** Numbers and names of the answer that appear here first. */
+  /** The step is the first with numbers and names that the answer has. */
   first: 1,
-  /** Words such as assume, guess, placeholder. */
+  /** The step contains words such as assume, guess, placeholder. */
   assumed: 1,
   /** The next act retracts something, or tries another way. */
   corrected: 0.5,
-  /** Its result is an error, or it was refused. */
+  /** The result of the step is an error, or the step was refused. */
   failed: 0.25,
-  /** A call with arguments that the preceding thoughts do not mention. */
+  /** The step is a call with arguments that the preceding thoughts do not mention. */
   unannounced: 0.25,
-  /** The same call had a different result. */
+  /** The same call also had a different result. */
   contradicted: 0.5,
-  /** A question was handed over without numbers or names of the original. */
+  /** The step hands a question over without numbers or names of the original. */
   dropped: 0.5,
-  /** Nearly repeats an earlier act of the same participant, which decided. */
+  /** The step nearly repeats an earlier act of the same participant, which already decided. */
   repeated: -0.5,
 }
-/** The reason of a rank. */
+/** The name of a signal, which explains a rank. */
 export type WhySignal = keyof typeof weights
 export const whySignals = Object.keys(weights) as readonly WhySignal[]
 
-/** Signals as text. */
+/** Describes each signal for people. */
 export const whySignalTexts: Readonly<Record<WhySignal, string>> = {
   unsourced: 'no earlier step has its numbers or names',
   first: 'what the answer says appears here first',
@@ -77,17 +77,22 @@ export const whySignalTexts: Readonly<Record<WhySignal, string>> = {
   dropped: 'it leaves out parts of the question',
   repeated: 'it was done before',
 }
-/** Added per earlier act, negative: later acts build on earlier ones. */
+/** Weight added for each earlier act; negative, because later acts build on earlier ones. */
 const perEarlierAct = -0.25
-/** Added to a step with fewer than `minWords` words. */
+/** Weight added to a step with fewer than `minWords` words. */
 const [emptyStep, minWords] = [-2, 4]
-/** Counts for full strength: unsourced numbers and names, and words of assumption or correction. */
+/**
+ * Counts at which a signal has full strength: unsourced numbers and names; words of assumption or correction.
+ */
 const [maxUnsourced, maxMarks] = [6, 3]
-/** Minimum strength of a signal that is listed. */
+/** Minimum strength at which a signal is listed. */
 const minNamed = 0.15
-/** Share of common words by which an act repeats another, and of a call's arguments by which thoughts announce it. */
+/**
+ * Minimum shares: common words at which an act repeats another, and arguments of a call that thoughts must
+ * contain to announce it.
+ */
 const [repeatedShare, announcedShare] = [0.8, 0.2]
-/** Share of a question's numbers and names that a hand-over may omit. */
+/** Share of a question's numbers and names that a hand-over may omit without a signal. */
 const maxDroppedShare = 0.5
 
 const acts: ReadonlySet<WhyRole> = new Set(['called', 'proposed', 'approved', 'answered'])
@@ -99,14 +104,14 @@ const assumption =
 const correction =
   /\b(however|instead|unfortunately|incorrect\w*|wrong\w*|mistak\w+|correct(?:ed|ion)|apologi\w+|retry|again|fail\w*|errors?|missing|unable|cannot|could not|couldn't|did not|didn't|not found)\b/giu
 
-/** Words of a step: `specific` are its numbers and names, which can be wrong. */
+/** The words of a step; `specific`: its numbers and names, which can be wrong. */
 interface Words {
   readonly all: ReadonlySet<string>
   readonly specific: ReadonlySet<string>
 }
 
 const word = /\p{L}[\p{L}'-]{2,}|\p{N}(?:[\p{N}.,]*\p{N})?/gu
-/** Precedes a word that may be capitalized only because it begins a sentence, line or cell. */
+/** Matches text after which a word may be capitalized only because it begins a sentence, line or cell. */
 const beginning = /(?:^|[.!?:;|*#>\-"'([{\n]\s*)$/
 
 function readWords(text: string): Words {
@@ -122,7 +127,7 @@ function readWords(text: string): Words {
   return { all, specific }
 }
 
-/** Ranks steps in log order by how likely each was decisive for the last one, which is to be explained. */
+/** Ranks steps in log order by how likely each of them decided the last one, which is to be explained. */
 export function rank(steps: readonly Rankable[]): readonly Ranked[] {
   const scored = new Ranking(steps).score()
   const order = scored.map((_, index) => index)
@@ -141,7 +146,7 @@ class Ranking {
   readonly #words: readonly Words[]
   /** Index of the step in which each word first appears. */
   readonly #first = new Map<string, number>()
-  /** Thoughts of each participant since its last act. */
+  /** Indexes of the thoughts of each participant since its last act. */
   readonly #pending = new Map<string, number[]>()
   readonly #earlier = new Map<string, number[]>()
 
@@ -176,7 +181,10 @@ class Ranking {
     })
   }
 
-  /** The strength of each signal from 0 to 1. An act is measured together with the thoughts that led to it. */
+  /**
+   * Measures the strength of each signal of a step, from 0 to 1. An act is measured together with the
+   * thoughts that led to it.
+   */
   #measure(
     step: Rankable,
     index: number,
@@ -188,7 +196,7 @@ class Ranking {
     const specific = new Set(parts.flatMap((part) => [...(this.#words[part]?.specific ?? [])]))
     const all = new Set(parts.flatMap((part) => [...(this.#words[part]?.all ?? [])]))
     const isNew = (each: string): boolean => parts.includes(this.#first.get(each) ?? -1)
-    // The question and results are sources.
+    // The question and the results are sources of numbers and names.
     const isSource = index === 0 || step.role === 'result' || step.role === 'refused'
     const unsourced = isSource ? 0 : [...specific].filter(isNew).length
     const firsts = [...answer].filter((each) => all.has(each) && isNew(each)).length
@@ -207,7 +215,10 @@ class Ranking {
     }
   }
 
-  /** Numbers and names of the answer that are not in the question; for an answer with few words, those of the last act with more. */
+  /**
+   * Lists the numbers and names of the answer that the question does not have. If the answer has few words,
+   * takes the last act with more.
+   */
   #listAnswer(): ReadonlySet<string> {
     const last = this.#steps.findLastIndex(
       ({ role }, index) =>
@@ -218,7 +229,10 @@ class Ranking {
     return new Set([...(this.#words[last]?.specific ?? [])].filter((each) => last > 0 && !asked?.has(each)))
   }
 
-  /** How much the next act of any participant retracts. */
+  /**
+   * The strength of `corrected`: how many words of retraction the next act or thought has, of any
+   * participant.
+   */
   #getCorrection(index: number): number {
     const next = this.#steps.findIndex(({ role }, at) => at > index && (acts.has(role) || role === 'thought'))
     return next === -1 ? 0 : countMarks(this.#steps[next]?.text ?? '', correction) / maxMarks
@@ -247,7 +261,7 @@ class Ranking {
     return new Set(results.map(({ text }) => text)).size > 1
   }
 
-  /** Share of the question that a hand-over omits beyond the tolerance. */
+  /** The strength of `dropped`: the share of the question that a hand-over omits, beyond the tolerance. */
   #getDropped(index: number): number {
     const asked = this.#words[0]?.specific ?? new Set<string>()
     if (asked.size === 0) return 0
@@ -255,7 +269,7 @@ class Ranking {
     return Math.max(0, 1 - kept / asked.size - maxDroppedShare) / (1 - maxDroppedShare)
   }
 
-  /** Share of common words of two steps. */
+  /** The share of words that two steps have in common. */
   #share(one: number, other: number): number {
     const [few, many] = [this.#words[one]?.all, this.#words[other]?.all]
     if (few === undefined || many === undefined || few.size === 0) return 0

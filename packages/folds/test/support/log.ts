@@ -1,12 +1,12 @@
 import { type Envelope, GATEWAY, PROTOCOL } from '@meup/protocol'
 
-/** The fields of an envelope in a test; place and time follow from its position. */
+/** The fields of an envelope in a test. Seq and time follow from its position in the log. */
 export type Fields = Pick<Envelope, 'from' | 'kind'> & Partial<Envelope>
 type More = Partial<Envelope>
 
 const beginning = Date.parse('2026-02-21T10:00:00.000Z')
 
-/** Envelopes as the log has them, a second apart; ids are `e<seq>` unless the test gives them. */
+/** Makes logged envelopes, one second apart; ids are `e<seq>` unless the test sets them. */
 export const toLog = (all: readonly Fields[], first = 1): Envelope[] =>
   all.map((fields, index) => {
     const seq = first + index
@@ -20,7 +20,7 @@ export const toLog = (all: readonly Fields[], first = 1): Envelope[] =>
     }
   })
 
-/** Tells the fold all envelopes, and gives all changes. */
+/** Applies all envelopes to a fold, and returns the changes. */
 export function feed<Change>(fold: { apply(envelope: Envelope): Change }, all: readonly Fields[]): Change[] {
   return toLog(all).map((envelope) => fold.apply(envelope))
 }
@@ -58,7 +58,7 @@ export const propose = (from: string, name: string, args: object, more: More = {
   kind: 'mcp.proposal',
 })
 
-/** A tool asks about a call. */
+/** An elicitation of a tool about a call. */
 export const elicit = (from: string, correlationId: string, caller: string, more: More = {}): Fields => ({
   kind: 'mcp.request',
   from,
@@ -75,7 +75,7 @@ export const response = (from: string, correlationId: string, payload: Envelope[
   payload,
 })
 
-/** The tool gives back a text. */
+/** A response of a tool with a text. */
 export const result = (correlationId: string, text: string, from = 'tools'): Fields =>
   response(from, correlationId, { result: { content: [{ type: 'text', text }] } })
 
@@ -97,7 +97,7 @@ export const withdraw = (from: string, correlationId: string): Fields => ({
   kind: 'mcp.withdraw',
 })
 
-/** The gateway refused something that this participant tried. */
+/** A decision of the gateway that refuses an envelope of this participant. */
 export const refused = (participant: string, payload: Envelope['payload']): Fields => ({
   kind: 'system.decision',
   from: GATEWAY,

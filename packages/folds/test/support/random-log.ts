@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Fields } from './log.js'
 
 const names = ['ana', 'ben', 'user', 'tools']
-/** Picks one of what is there when the envelope is made. */
+/** A number that picks one of the contexts or ids known at that point of the log, modulo their count. */
 const choice = fc.nat(30)
 const name = fc.constantFrom(...names)
 const text = fc.constantFrom(
@@ -102,7 +102,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   },
 )
 
-/** Fills in contexts and correlations, mostly ones that mean something. */
+/** Adds contexts, correlations and ids that mostly refer to earlier envelopes. */
 function connect(moves: readonly (readonly [Move, number, number])[]): Fields[] {
   const paths: (string | undefined)[] = [undefined, 'free', 'free/path', 'other']
   const ids: string[] = []
@@ -136,6 +136,6 @@ function connect(moves: readonly (readonly [Move, number, number])[]): Fields[] 
   })
 }
 
-/** Logs in which much of what may happen does, whether it makes sense or not. */
+/** Random logs with most kinds of envelopes, in any order, even a senseless one. */
 export const randomLog = (maxLength: number): fc.Arbitrary<Fields[]> =>
   fc.array(fc.tuple(move, choice, choice), { minLength: 1, maxLength }).map(connect)

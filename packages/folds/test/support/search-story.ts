@@ -1,6 +1,6 @@
 import { call, chat, start } from './log.js'
 
-/** A turn with one tool, envelope by envelope: a test puts together what it needs of it. */
+/** The envelopes of a turn with one tool call, from which tests compose their logs. */
 export const question = chat('user', 'search for recent project updates', { id: 'q' })
 export const opening = start('agent', 'Looking', { id: 'r', correlationId: 'q' })
 export const inRun = { context: 'r' }

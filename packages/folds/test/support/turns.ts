@@ -28,9 +28,9 @@ export interface FoldedTurns {
   readonly jobs: readonly TurnRecord[]
   readonly records: readonly TurnRecord[]
   readonly steps: readonly ReasoningStep[]
-  /** The events at the ends of batches. */
+  /** The events at the ends of batches of calls. */
   readonly events: readonly (ReasoningUpdate | JobReasoning)[]
-  /** Seqs of the envelopes that ended batches, and ids of the turns. */
+  /** The seqs of the envelopes that ended batches, with the ids of the turns. */
   readonly ends: readonly (readonly [seq: number, turn: string])[]
 }
 
@@ -38,11 +38,11 @@ export const session = { space: 'main', epoch: 'epoch-1' }
 
 interface FoldOptions {
   readonly guard?: Guard
-  /** Which envelopes the reader may read. */
+  /** Decides which envelopes the reader may read; default: all. */
   readonly mayRead?: MayRead
 }
 
-/** Folds the turns of one agent, and all jobs, steps and events, for a reader. */
+/** Folds the turns of one agent, and all jobs, steps and events, for one reader. */
 export function foldTurns(
   log: readonly Fields[],
   agent = 'agent',
@@ -89,7 +89,7 @@ export function foldTurns(
   }
 }
 
-/** The roles of an envelope by turn. */
+/** Merges the marks of an envelope into its roles by turn. */
 export function getRoles(marks: readonly Mark[]): Map<number, number> {
   const roles = new Map<number, number>()
   for (const mark of marks) roles.set(mark.beginning.turn, (roles.get(mark.beginning.turn) ?? 0) | mark.roles)
@@ -135,7 +135,7 @@ function stepsIn(
   })
 }
 
-/** The only turn of the agent. */
+/** Folds a log in which the agent has a single turn. */
 export function foldTurn(log: readonly Fields[], agent = 'agent'): TurnInfo<DetailedDecision> {
   const [turn, ...others] = foldTurns(log, agent).turns
   if (turn === undefined || others.length > 0)
@@ -143,6 +143,6 @@ export function foldTurn(log: readonly Fields[], agent = 'agent'): TurnInfo<Deta
   return turn
 }
 
-/** The decisions of the only turn. */
+/** Lists the tool calls of a log with a single turn. */
 export const foldDecisions = (log: readonly Fields[]): readonly DetailedDecision[] =>
   foldTurn(log).reasoning?.tool_decisions ?? []
