@@ -1,4 +1,4 @@
-/** Words that agents use all the time: no rule may take a text of these for something else than prose. */
+/** Words that agents use all the time. No rule may match a text that consists of them. */
 export const commonWords: readonly string[] = `
   the be to of and a in that have i it for not on with he as you do at this but his by from they we
   say her she or an will my one all would there their what so up out if about who get which go me when

@@ -1,16 +1,19 @@
-/** Writes src/leak/generated/rules.ts: the rules of src/rules, in the order in which they come. */
+/** Writes src/leak/generated/rules.ts from the rules in src/rules, in the order in which they are applied. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { BuiltInRule, CompiledRule } from '../src/leak/rule.js'
 import { readRuleNeeds } from './rule-needs.js'
 
-/** A rule as its file has it. */
+/** A rule as in its JSON file. */
 interface RuleData extends BuiltInRule {
-  /** Texts that it finds a secret in, and such that it leaves alone. */
+  /** Example texts: those in which the rule finds a secret, and those in which it must not. */
   readonly positives: readonly string[]
   readonly negatives: readonly string[]
 }
 
-/** Files of rules that need a label: they follow those that recognize a secret by its own shape. */
+/**
+ * Files of rules that recognize a secret by its label. They are applied after rules that recognize it by its
+ * own shape.
+ */
 const labelled = ['databases', 'http', 'tokens', 'passwords', 'password-notations', 'places'].map(
   (name) => `${name}.json`,
 )
@@ -23,7 +26,9 @@ const builtIn = rules.map(
   ({ positives, negatives, ...rule }): CompiledRule => ({ ...rule, ...readRuleNeeds(rule) }),
 )
 
-/** A literal with nothing in it at which a scanner of secrets would stop. */
+/**
+ * Writes a text as a string literal with escapes, so that scanners do not find a secret in this repository.
+ */
 function literalOf(text: string): string {
   const characters = Array.from(text, (character, at) =>
     at % 3 === 2 && /\w/.test(character)
@@ -47,6 +52,6 @@ export const examples: readonly string[] = ${linesOf(rules.map(({ positives: [fi
 
 const generated = new URL('../src/leak/generated/', import.meta.url)
 mkdirSync(generated, { recursive: true })
-// A file that says the same already is left alone, so that nothing is compiled for its sake.
+// Does not write an unchanged file, because that would trigger a build.
 const file = new URL('rules.ts', generated)
 if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text)

@@ -5,8 +5,8 @@ import { commonWords } from './common-words.js'
 type RuleNeeds = Pick<CompiledRule, 'reach' | 'hasBlanks' | 'inProse'>
 
 /**
- * Reads from a rule's pattern what it needs to match. Throws for a rule that could match prose: one that is not
- * understood, begins within a word, or matches common words.
+ * Derives from a rule's pattern the requirements of its matches. Throws for a rule that could match prose:
+ * one with unsupported syntax, one that may begin within a word, or one that matches common words.
  */
 export function readRuleNeeds({ name, pattern, flags = '', keywords }: BuiltInRule): RuleNeeds {
   const needs = readNeeds(pattern, flags, 'javascript')

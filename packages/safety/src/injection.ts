@@ -1,7 +1,7 @@
 const unusual = /[^\t\n\r -~]/
-/** A letter or emoji, between which a joiner may be legitimate. */
+/** Matches a letter or emoji; between two of them a joiner may be legitimate. */
 const visible = '[^\\p{ASCII}\\p{Default_Ignorable_Code_Point}]'
-/** Invisible and control characters, except joiners and selectors that a script or an emoji needs. */
+/** Matches invisible and control characters, except joiners and selectors that a script or an emoji needs. */
 const invisible = new RegExp(
   [
     '(?![\\t\\n\\r\\ufe0e\\ufe0f\\u200c\\u200d])[\\p{Default_Ignorable_Code_Point}\\p{Cc}]',
@@ -11,7 +11,10 @@ const invisible = new RegExp(
   'gu',
 )
 
-/** Lookbehinds come last, so that they are rarely evaluated and matching stays linear. */
+/**
+ * Matches markers of roles and turns. Lookbehinds come last, so that they are rarely evaluated and matching
+ * stays linear.
+ */
 const markers = new RegExp(
   [
     // <|im_start|>, <|eot_id|>, <|START_OF_TURN_TOKEN|>: ChatML, GPT, Llama, Phi, Command. <｜User｜>: DeepSeek.
@@ -21,7 +24,7 @@ const markers = new RegExp(
     '\\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\\]',
     // Gemma, Command
     '</?(?:bos|eos|start_of_turn|end_of_turn|BOS_TOKEN|EOS_TOKEN)>',
-    // Beginnings of lines in transcripts and in Alpaca's prompts
+    // Beginnings of lines in transcripts and in prompts of the Alpaca format
     '(?:Human|HUMAN|Assistant|ASSISTANT)(?=:)(?<=^[ \\t]*(?:#{1,6} )?\\w+)',
     '(?:System|SYSTEM|User|USER)(?=:)(?<=\\n[ \\t\\r]*\\n(?:#{1,6} )?\\w+)',
     '(?:Instruction|Response)(?=:)(?<=^### \\w+)',
@@ -29,7 +32,10 @@ const markers = new RegExp(
   'gm',
 )
 
-/** Roles and tool calls as tags; only the opening tag of nested ones. */
+/**
+ * Matches roles and tool calls as tags, such as `<system>` and `</tool_call>`. Of a tag that contains another
+ * one, matches only the beginning.
+ */
 const tags = new RegExp(
   `</?(?:${[
     'system|assistant|human|invoke|antml:\\w{1,64}',

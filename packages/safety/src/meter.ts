@@ -1,31 +1,34 @@
-/** Pays for scanning in advance: throws if nothing is left. One unit is about a microsecond. */
+/**
+ * Accounts for scanning: `charge` is called before the work, and throws if the budget is used up. One unit is
+ * about a microsecond.
+ */
 export interface Meter {
   charge(units: number, what: string): void
 }
 
 const free: Meter = { charge() {} }
 
-/** The meter stopped a scan, which is not a failure. `cause`: the meter's error. */
+/** Thrown if the meter stops a scan, which is not a failure of it. `cause`: the meter's error. */
 export class Stopped extends Error {}
 
-/** Characters scanned per unit without findings. */
+/** Characters that can be scanned for one unit, if nothing is found. */
 const charsPerUnit = 256
 
 /** Charges for scanning this many characters once. */
 export const chargeReading = (meter: Meter, characters: number): void =>
   meter.charge(characters / charsPerUnit, what)
 
-/** Maximum costs of closer examinations, approximately. */
+/** Approximate maximum costs of closer examinations, in units. */
 const costs = {
-  /** Per word of a built-in rule. */
+  /** Examining one word of a built-in rule. */
   rule: 5 / 4,
-  /** Per word of another rule. */
+  /** Examining one word of an operator's rule. */
   match: 6,
-  /** Per normalized character. */
+  /** Normalizing one character. */
   change: 1 / 2,
-  /** Per run of percent signs or base64, besides its characters. */
+  /** Decoding one run of percent escapes or base64, besides its characters. */
   encoding: 2,
-  /** Per masked secret. */
+  /** Masking one secret. */
   secret: 12,
 } as const
 
@@ -34,7 +37,7 @@ export const chargeLooks = (meter: Meter, looks: number, at: keyof typeof costs)
 
 const what = 'characters to scan for secrets'
 
-/** Charges another meter, and wraps its errors in `Stopped`. */
+/** Wraps a meter, so that its errors can be recognized as `Stopped`. */
 export const stopping = (meter: Meter | undefined): Meter =>
   meter === undefined
     ? free

@@ -1,15 +1,15 @@
 import { RE2JS, RE2Set } from 're2js'
 import { SafetyError } from './settings.js'
 
-/** Maximum steps of a compiled pattern; a larger one would be slow on any text. */
+/** Maximum instructions of a compiled pattern; a larger one would be slow on any text. */
 const maxProgramSize = 2000
-/** Maximum bytes of one pattern's automaton. */
+/** Maximum bytes of the automaton of one pattern. */
 const maxMemoryBytes = 2 ** 20
 
 interface Pattern {
-  /** Finds the position of a match. */
+  /** Finds the positions of matches. */
   readonly compiled: RE2JS
-  /** Tests for a match, which is much faster. */
+  /** Whether the text contains a match. Much faster than finding its position. */
   test(text: string): boolean
 }
 
@@ -32,7 +32,7 @@ export function compileRulePattern(source: string, path: string): Pattern {
 }
 
 function compileSet(source: string): RE2Set {
-  // Only a set has bounded memory.
+  // Uses a set for a single pattern, because only RE2 sets have bounded memory.
   const set = new RE2Set(RE2Set.UNANCHORED, 0, maxMemoryBytes)
   set.add(source)
   set.compile()

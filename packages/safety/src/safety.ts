@@ -18,21 +18,25 @@ import { noTail, readTail, type Tail } from './tail.js'
 import { withoutThinking } from './thinking.js'
 
 export interface SafetyOptions {
-  /** Whether this exact string is a secret known to the caller, such as a token of the space. */
+  /** Whether a text is exactly a secret known to the caller, such as a token of the space. */
   readonly isKnownSecret?: (candidate: string) => boolean
-  /** A stage failed, and the text is withheld; the caller should log a warning. */
+  /** Called if a stage fails and the text is withheld; the caller should log a warning. */
   readonly failed?: (error: unknown) => void
 }
 
 export interface Safety {
   /**
-   * Guards a text that directly follows `before`, the end of the run's previous text (`tailOf`), or any string: of a secret
-   * across both, masks the part in the text. Idempotent. Withholds a text if a stage fails: only the meter's errors are thrown.
+   * Guards a text that directly follows `before`: the end of the run's previous texts (`tailOf`), or any
+   * string. If a secret extends over both, masks the part in the text. Idempotent. If a stage fails,
+   * withholds the text; throws only the meter's errors.
    */
   guard(text: string, before?: Tail | string, meter?: Meter): Guarded
 }
 
-/** Maximum passes until a text is stable: a mark or a cut may join what was separate. */
+/**
+ * Maximum number of passes until the result no longer changes: a mark or a cut may join parts that were
+ * separate.
+ */
 const maxPasses = 8
 
 /**
@@ -42,7 +46,7 @@ const maxPasses = 8
 export function compileSafety(settings: SafetySettings, options: SafetyOptions = {}): Safety {
   checkSettings(settings, takenNames)
   const { isKnownSecret } = options
-  /** Cached, because several readings contain the same words. */
+  /** Results by word, because several decodings contain the same words. */
   const answers = new Map<string, boolean>()
   const isKnown = (candidate: string): boolean => {
     const answer = answers.get(candidate) ?? isKnownSecret?.(candidate) === true
@@ -67,7 +71,8 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
     return joinsProse(tail.said, tail.seams, text) && !findsInProse(tail.said, text)
   }
 
-  // In this order: an operator's patterns see neither raw thinking nor secrets, and no secret is cut.
+  // The order of stages matters: an operator's patterns see neither raw thinking nor secrets, and cutting
+  // comes last, so that no secret is cut in two.
   const pass = (whole: string, before: Tail, meter: Meter): Guarded => {
     const text = readable(whole, maxLength)
     chargeReading(meter, before.said.length + (3 + settings.policy.length) * text.length)
@@ -111,8 +116,9 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
 }
 
 /**
- * Compiles secret and blocking rules for stored texts of any length, which otherwise stay unchanged. `before`: text before it,
- * such as the name of its field. A withheld or failed text becomes `[withheld]`. Throws SafetyError for invalid settings.
+ * Compiles secret and blocking rules for stored texts of any length; texts without a match stay unchanged.
+ * `before`: text before it, such as the name of its field. A withheld or failed text becomes `[withheld]`.
+ * Throws SafetyError for invalid settings.
  */
 export function compileSecretMask(
   settings: SafetySettings,
@@ -157,7 +163,7 @@ export function compilePolicy(rules: readonly PolicyRule[]): (text: string) => V
   }))
   if (cases.length === 0) return () => unjudged
   return (text) => {
-    // Invisible characters must not circumvent a rule.
+    // Removes invisible characters, so that they cannot circumvent a rule.
     const seen = decodeText(text, plain)
     const matches = cases.find(({ pattern }) => pattern.test(text) || (seen !== text && pattern.test(seen)))
     return matches?.verdict ?? unjudged
@@ -168,18 +174,18 @@ const ellipsis = '…'
 const splitPair = /[\ud800-\udbff]$/
 const mark = /\[redacted:[a-z0-9-]+\]/y
 
-/** Characters scanned beyond the maximum length, so that a secret across the cut is found. */
+/** Characters after the maximum length that are scanned, so that a secret across the cut is found. */
 const lookaheadChars = 2048
 
-/** The part of a text that is scanned: the rest of a much longer one is cut off anyway. */
+/** Returns the part of a text that is scanned. The rest of a longer text is cut off anyway. */
 export const readable = (text: string, maxLength: number): string =>
   text.length <= maxLength + lookaheadChars
     ? text
     : text.slice(0, maxLength + lookaheadChars).replace(splitPair, '')
 
 /**
- * Cuts the guarded part of a longer text. Its end may contain half of an undetected secret, so the last characters are never
- * shown.
+ * Cuts the guarded part of a longer text. Never shows its last characters, because they may be half of an
+ * undetected secret.
  */
 export const clampReadable = (text: string, maxLength: number): string =>
   clamp(text.slice(0, Math.max(0, text.length - lookaheadChars)) + ellipsis, maxLength)
@@ -195,7 +201,7 @@ export function clamp(text: string, maxLength: number): string {
   return (isCutMark ? cut.slice(0, bracket) : cut) + ellipsis
 }
 
-/** Examples per text, which takes some milliseconds. */
+/** Number of examples that are guarded at once, which takes some milliseconds. */
 const examplesPerStep = 4
 
 /**

@@ -1,35 +1,41 @@
-/** The treatment of a secret: replaced by a mark, or the whole text withheld. */
+/** How to treat a secret: replace it by a mark, or withhold the whole text. */
 export type LeakAction = 'mask' | 'block'
 
-/** A rule for secrets. */
+/** An operator's rule that finds secrets. */
 export interface SecretRule {
-  /** `[a-z0-9-]`; appears in the mark: `[redacted:<name>]`. */
+  /** Name of the rule, of `[a-z0-9-]`. It appears in the mark: `[redacted:<name>]`. */
   readonly name: string
-  /** RE2 syntax. Masks the group named `secret`, if any, otherwise the whole match. */
+  /** Regular expression in RE2 syntax. Masks the group named `secret`, if any, otherwise the whole match. */
   readonly pattern: string
-  /** Lower case. The pattern is only tried around them; without any, on the whole text, which takes longer. */
+  /**
+   * Keywords in lower case. The pattern is only tried around them; without keywords, on the whole text, which
+   * takes longer.
+   */
   readonly keywords?: readonly string[]
   readonly action: LeakAction
-  /** The pattern matches by label, so placeholders (`<your-key>`, `****`) are left unchanged. */
+  /**
+   * `true` if the pattern identifies a secret only by its label, so that placeholders (`<your-key>`, `****`)
+   * are left unchanged.
+   */
   readonly generic?: boolean
 }
 
-/** An operator's rule for matching texts. */
+/** An operator's rule that decides about texts. */
 export interface PolicyRule {
   readonly name: string
-  /** RE2 syntax. */
+  /** Regular expression in RE2 syntax. */
   readonly pattern: string
-  /** `review`: passes, and the decision is recorded. */
+  /** Decision about a matching text. `review`: the text passes, and the decision is recorded. */
   readonly action: 'allow' | 'sanitize' | 'review' | 'block'
 }
 
 export interface SafetySettings {
-  /** `block`: every rule withholds the text; `mask`: the rules decide. */
+  /** Treatment of secrets. `block`: all rules withhold the text; `mask`: each rule decides. */
   readonly onLeak: LeakAction
   /** Maximum characters of one text; longer ones are cut. */
   readonly maxLength: number
   readonly policy: readonly PolicyRule[]
-  /** In addition to the built-in rules. */
+  /** Rules for secrets, in addition to the built-in ones. */
   readonly rules: readonly SecretRule[]
 }
 
@@ -41,7 +47,10 @@ function expect(isSo: boolean, path: string, otherwise: string): void {
   if (!isSo) throw new SafetyError(path, otherwise)
 }
 
-/** Throws SafetyError for invalid settings except patterns. `taken`: reserved names. */
+/**
+ * Checks everything but patterns. `taken`: names that rules may not have. Throws SafetyError for invalid
+ * settings.
+ */
 export function checkSettings({ maxLength, rules, policy }: SafetySettings, taken: Iterable<string>): void {
   expect(Number.isInteger(maxLength) && maxLength >= 1, '/maxLength', 'is not a whole number above 0')
   const names = new Set(taken)
@@ -82,9 +91,9 @@ export interface Finding {
 }
 
 export interface Guarded {
-  /** Empty if withheld. */
+  /** The guarded text; empty if it was withheld. */
   readonly text: string
   readonly isWithheld: boolean
-  /** Distinct rules. */
+  /** The rules that matched, each once. */
   readonly findings: readonly Finding[]
 }

@@ -1,10 +1,10 @@
-/** Characters from `start` (inclusive) to `end` (exclusive). */
+/** The characters of a text from `start` (inclusive) to `end` (exclusive). */
 export interface Span {
   readonly start: number
   readonly end: number
 }
 
-/** The last of several sorted spans that starts at or before `index`. */
+/** Finds the last of several sorted spans that starts at or before `index`. */
 export function lastFrom<Each extends { readonly start: number }>(
   ordered: readonly Each[],
   index: number,
@@ -22,25 +22,25 @@ export function lastFrom<Each extends { readonly start: number }>(
 const { charCodeAt } = String.prototype
 
 /**
- * The code of a character, for loops over a text: V8 has many string representations, and a loop over several of them would
- * look up the method for each character.
+ * Returns the code of a character, for loops over a text: V8 has many string representations, and a loop over
+ * several of them would look up the method for each character.
  */
 export const codeAt = (text: string, at: number): number => charCodeAt.call(text, at)
 
-/** Whether a character belongs to a set, by its UTF-16 code: 1 = yes. */
+/** A set of characters as an array by UTF-16 code: 1 = the set contains it. */
 export type Characters = Uint8Array
 
 /** The characters that `\s` matches in JavaScript. */
 export const blanks =
   '\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'
 
-/** Number of character codes. */
+/** Number of UTF-16 codes. */
 const codes = 0x10000
 
-/** The characters of a string. */
+/** Creates the set of the characters of a string. */
 export const charSet = (text: string): Characters => marked(text, 1)
 
-/** All but the characters of a string. */
+/** Creates the set of all characters except those of a string. */
 export const charSetExcept = (text: string): Characters => marked(text, 0)
 
 function marked(text: string, mark: 0 | 1): Characters {
@@ -49,7 +49,7 @@ function marked(text: string, mark: 0 | 1): Characters {
   return characters
 }
 
-/** Every maximal run of at least `shortest` such characters between `from` and `to`, in order. */
+/** Finds all maximal runs of at least `shortest` characters of the set between `from` and `to`, in order. */
 export function findStretches(
   characters: Characters,
   shortest: number,
@@ -58,7 +58,7 @@ export function findStretches(
   to = text.length,
 ): readonly Span[] {
   const found: Span[] = []
-  // Checks one of every `shortest` characters.
+  // A run of this length contains one of every `shortest` positions, so only those are checked.
   for (let at = from + shortest - 1; at < to; at += shortest) {
     if (characters[codeAt(text, at)] !== 1) continue
     let start = at
@@ -75,14 +75,17 @@ export function findStretches(
 const charsBefore = 160
 const charsBehind = 128
 
-/** Maximum characters of a word. */
+/** Maximum characters of a word that are examined. */
 const maxWordChars = 4096
-/** Characters before a word that may contain its label. */
+/** Characters before a word in which its label may be. */
 const labelChars = 64
-/** Positions with smaller gaps are examined together. */
+/** Keywords with smaller gaps between them are examined together. */
 const maxGapChars = 512
 
-/** The surroundings of these ascending positions. They may overlap: merged, many positions would result in the whole text. */
+/**
+ * Returns the surroundings of ascending positions. They may overlap: if they were merged, many positions
+ * would give the whole text.
+ */
 export function surroundings(text: string, places: readonly number[]): Span[] {
   const spans: { first: number; start: number; end: number }[] = []
   for (const place of places) {
@@ -95,13 +98,16 @@ export function surroundings(text: string, places: readonly number[]): Span[] {
   return spans
 }
 
-/** The end of the part of a text that may continue an earlier text. */
+/** Returns the end of the part of a text that may belong to a secret of an earlier text. */
 export const continuationEnd = (text: string): number => wordEnd(text, charsBehind)
 
 const blank = ' '.charCodeAt(0)
 export const isVisible = (text: string, at: number): boolean => codeAt(text, at) > blank
 
-/** The start of the word around `from` including a possible label, in whole words; not before `least`. */
+/**
+ * Returns the start of the word around `from`, including a possible label, in whole words; not before
+ * `least`.
+ */
 export const phraseStart = (text: string, from: number, least: number): number =>
   wordStart(text, wordStart(text, from, least, maxWordChars) - labelChars, least, labelChars)
 
@@ -112,7 +118,7 @@ function wordStart(text: string, from: number, least: number, longest: number): 
   return at
 }
 
-/** The end of the word around `from`. */
+/** Returns the end of the word around `from`. */
 export function wordEnd(text: string, from: number): number {
   const last = Math.min(text.length, from + maxWordChars)
   let at = Math.min(text.length, from)

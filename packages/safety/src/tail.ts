@@ -4,12 +4,12 @@ import { isProse, joinsProse } from './leak/prose.js'
 import { phraseStart } from './spans.js'
 import { isThinking } from './thinking.js'
 
-/** The end of the previous text: as much as a continued secret may need. */
+/** The end of a run's previous texts, long enough to recognize a secret that continues in the next text. */
 export interface Tail {
   readonly said: string
-  /** Offsets of boundaries within words, in order. */
+  /** Offsets of boundaries between texts that are within a word, ascending. */
   readonly seams: readonly number[]
-  /** It is pure prose, including across the boundaries. */
+  /** Whether `said` is pure prose, also across the boundaries. */
   readonly isProse: boolean
 }
 
@@ -23,9 +23,9 @@ export function readTail(before: Tail | string): Tail {
   return before === '' ? noTail : { said: before, seams: [], isProse: isProse(before) }
 }
 
-/** Characters of the last text that are kept, besides the rest of a word and its label. */
+/** Characters of previous texts that are kept, besides the rest of a word and its label. */
 const tailChars = 192
-/** Characters by which the body of a key is recognized; fewer than are scanned after its header. */
+/** Characters by which the body of a private key is recognized; fewer than are scanned after its header. */
 const maxKeyChars = 120
 
 const keyWords = 'PRIVATE KEY'
@@ -51,7 +51,10 @@ export function tailOf(before: Tail | string, text: string): Tail {
   return { ...kept, isProse: isProse(kept.said) }
 }
 
-/** A tag that was only mentioned stays so when the text continues. */
+/**
+ * Matches a tag at the end of a text. It was only mentioned there, so it must not count as the beginning of
+ * thinking when the text continues.
+ */
 const endsInTag = /<think(?:ing)?>$/i
 
 function keep(tail: Tail, text: string): Said {
@@ -62,7 +65,7 @@ function keep(tail: Tail, text: string): Said {
   if (begun === undefined) return lastWords({ said: all.said, seams: [] })
   const body = all.said.slice(begun.index + begun[0].length)
   if (footer.test(body)) return lastWords({ said: all.said, seams: [] })
-  // If a header is only mentioned, no key follows.
+  // If no key follows the header, the text only mentions it.
   if (!isKeyBody(decodeText(body, plain))) return lastWords({ said: body, seams: [] })
   const rest = body.slice(maxKeyChars)
   return { said: begun[0] + body.slice(0, maxKeyChars) + (begunFooter.exec(rest)?.[0] ?? ''), seams: [] }
@@ -74,7 +77,7 @@ const behindTag = ({ said, seams }: Said): Said => ({
   seams: seams.map((at) => at + tag.length),
 })
 
-/** Fields before the body of an encrypted or PGP key, even with escaped line breaks. */
+/** Matches fields before the body of an encrypted or PGP key, even with escaped line breaks. */
 const keyField = /(?:^|\\n)[ \t>|#*]*[\w-]+:[^\n\\]*/gm
 const keyBody = /^[\w\s+/=\\"'.,;>|#*-]*$/
 const sentence = /[A-Za-z]{2,} [a-z]{2,}/
@@ -84,10 +87,10 @@ function isKeyBody(text: string): boolean {
   return keyBody.test(body) && !sentence.test(body)
 }
 
-/** A noncharacter, which no text needs. */
+/** A Unicode noncharacter, which texts do not contain, so that it can mark boundaries. */
 const noncharacter = '\uffff'
 
-/** Appends a text; marks a boundary if no blank separates their words. */
+/** Appends a text. Records the boundary if no blank separates the words around it. */
 function join({ said, seams }: Said, text: string): Said {
   const isSeam = wordEnd.test(said.slice(-1)) && wordStart.test(text)
   return { said: said + text.replaceAll(noncharacter, ''), seams: isSeam ? [...seams, said.length] : seams }
@@ -96,7 +99,7 @@ function join({ said, seams }: Said, text: string): Said {
 const wordEnd = /[\w-]/
 const wordStart = /^[\w-]/
 
-/** A boundary counts as a character. */
+/** Cuts to the last words. For that, each boundary counts as one character. */
 function lastWords({ said, seams }: Said): Said {
   if (seams.length === 0) return { said: said.slice(phraseStart(said, said.length - tailChars, 0)), seams }
   const starts = [0, ...seams]
@@ -107,23 +110,23 @@ function lastWords({ said, seams }: Said): Said {
   return { said: parts.join(''), seams: ends.slice(0, -1) }
 }
 
-/** Whether a name in separate words may continue: `public`, ` key`. */
+/** Whether `text` may continue a name of separate words at the end of `before`: `public`, ` key`. */
 export const mayNameGoOn = (before: string, text: string): boolean =>
   /[\w-] ?$/.test(before.slice(-2)) && /^ ?[\w-]/.test(text)
 
-/** A preceding text that may be continued. */
+/** A preceding text in which a secret may begin. */
 export interface SecretBeginning {
   readonly before: string
-  /** It begins at a boundary. */
+  /** Whether the text begins at a boundary, rather than with all that is known. */
   readonly isCut: boolean
 }
 
-/** Boundaries that are considered; each requires another scan. */
+/** Maximum number of boundaries at which a secret may begin; each one requires another scan. */
 const maxSeams = 8
 
 /**
- * The preceding texts that may be continued: everything, and the text since each of the last boundaries. A secret may begin at
- * a boundary whatever precedes it: `go` and `AKIA…` are two words.
+ * Lists the preceding texts in which a secret may begin: all of `said`, and the text since each of the last
+ * boundaries. A secret may begin at any boundary: `go` and `AKIA…` are two words.
  */
 export const listBeginnings = ({ said, seams }: Said): readonly SecretBeginning[] => [
   { before: said, isCut: false },

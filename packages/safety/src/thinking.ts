@@ -16,17 +16,20 @@ export function withoutThinking(text: string, before = ''): string {
     .join('')
 }
 
-/** Whether text after `before` and `text` is raw thinking until its end. */
+/** Whether the end of `text`, which follows `before`, is raw thinking. */
 export const isThinking = (text: string, before: string): boolean =>
   (text.includes('<') || before.includes('<')) && read(before + text, before.length).isThinking
 
-/** `seam`: also counts as the beginning of a line. */
+/**
+ * Finds the parts of a text that are not raw thinking. `seam`: offset that also counts as the beginning of a
+ * line.
+ */
 function read(text: string, seam: number): { kept: Span[]; isThinking: boolean } {
   const found = [...text.matchAll(tokens)]
   if (!found.some(isTag)) return { kept: [{ start: 0, end: text.length }], isThinking: false }
   const lastOfLength = new Map(found.filter(isTicks).map(({ 0: ticks, index }) => [ticks, index]))
   const kept: Span[] = []
-  /** Text before this is decided. */
+  /** Offset before which all text is decided. */
   let at = 0
   let code: string | undefined
   let begun: RegExpMatchArray | undefined
@@ -50,7 +53,9 @@ function read(text: string, seam: number): { kept: Span[]; isThinking: boolean }
   return { kept, isThinking: isBegun }
 }
 
-/** Whether a tag without an end begins raw thinking. `from`: text before this is decided. */
+/**
+ * Whether a tag without a closing tag begins raw thinking. `from`: offset before which all text is decided.
+ */
 function beginsThinking(
   text: string,
   { 0: tag, index = 0 }: RegExpMatchArray,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import assigned from './assigned.json' with { type: 'json' }
 
 const { guard } = compileSafety(defaultSafety)
-/** Put together here, so that no scanner of secrets stops at this file. */
+/** The value is in two parts, so that scanners do not find a secret in this file. */
 const value = ['a8Fk29dLs0', '2kDl29fKq'].join('')
 const hex = ['9f86d081884c7d65', '9a2feaa0c55ad015'].join('')
 const password = ['Gr3at', 'Times!'].join('')
@@ -49,7 +49,7 @@ describe('a value that looks random behind a name that says secret is masked', (
   })
 })
 
-/** One character of each secret is escaped, as in the files of the rules. */
+/** In the fixtures, one character of each secret is escaped, as in the files of the rules. */
 describe('in all the ways that people and programs write it down', () => {
   test.each(assigned.positives)('%s', (text) => {
     expect(guard(`see\n${text}\nand so on`).text).toContain('[redacted:')
@@ -66,7 +66,7 @@ test('the rule tells what was found', () => {
 
 describe('what only looks like it is left alone', () => {
   test.each([
-    // Names of other things.
+    // Names that are not names of secrets.
     `cacheKey: "${value}"`,
     `primary_key=${value}`,
     `nextPageToken: "${value}"`,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { compileSafety, defaultSafety } from '@meup/safety'
 import { expect, test } from 'vitest'
 
-/** Technical text without any secret, in paragraphs that a line `---` divides. */
+/** Technical texts without secrets; a line `---` separates paragraphs. */
 const folder = new URL('benign/', import.meta.url)
 const paragraphs = readdirSync(folder).flatMap((name) =>
   readFileSync(new URL(name, folder), 'utf8')

@@ -15,21 +15,24 @@ const rules = readdirSync(folder).flatMap(
   (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as RuleData[],
 )
 const examples = rules.flatMap((rule) => rule.positives.map((text) => ({ rule: rule.name, text })))
-/** A part of a weak password, such as a word, cannot be distinguished: only the whole is a secret. */
+/**
+ * Rules for weak passwords. A part of such a password is like any word and not recognized, so tests use only
+ * whole ones.
+ */
 const weak = new Set(rules.flatMap(({ name, looks }) => (looks === 'weak' ? [name] : [])))
 const samples = rules.map(({ name, positives: [text = ''] }) => ({ rule: name, text }))
 
 const { guard } = compileSafety(defaultSafety)
 const isHidden = ({ text, isWithheld }: Guarded): boolean => isWithheld || text.includes('[redacted:')
 
-/** The masked part of a text; the whole if there are several, or if it is withheld. */
+/** Returns the span that is masked; the whole text if several parts are masked, or the text is withheld. */
 function hiddenPart(text: string): { start: number; end: number } {
   const [before = '', behind = '', ...more] = guard(text).text.split(/\[redacted:[\w-]+\]/)
   if (more.length > 0) return { start: 0, end: text.length }
   return { start: before.length, end: text.length - behind.length }
 }
 
-/** Places spread over those from `start` to `end`, both of them included. */
+/** Spreads `count` positions evenly from `start` to `end`, both included. */
 const spread = (start: number, end: number, count: number): number[] => [
   ...new Set(Array.from({ length: count }, (_, i) => start + Math.round(((end - start) * i) / (count - 1)))),
 ]
@@ -39,7 +42,10 @@ verifies('I07', 'what every pattern stands for is masked or withheld', () => {
   expect(examples.filter(({ text }) => !isHidden(guard(`see\n${text}\nand so on`)))).toEqual([])
 })
 
-/** Encodings are of ASCII here; and the rules for lines need a line of its own. */
+/**
+ * Examples that can be encoded: ASCII, and not of rules for whole lines, because encodings have no line of
+ * their own.
+ */
 const encodable = samples.filter(({ rule, text }) => !rule.endsWith('-line') && /^[\t\n\r -~]*$/.test(text))
 
 describe.each(['with zero-width spaces', 'in full width', 'in percent', 'in base64', 'in base64 of base64'])(
@@ -56,7 +62,7 @@ describe.each(['with zero-width spaces', 'in full width', 'in percent', 'in base
         const cut = Math.floor(text.length / 2)
         return !isHidden(guard(`${text.slice(cut)} here`, tailOf('', `see ${text.slice(0, cut)}`)))
       })
-      // In the first half of some there was all that must not be seen.
+      // Some secrets have their essential part in the first half of the text: there it must be masked.
       const known = missed.filter(({ text }) => !isHidden(guard(text.slice(0, Math.floor(text.length / 2)))))
       expect(known).toEqual([])
     })
@@ -67,7 +73,7 @@ test('of what is split over two texts, the second part is masked', () => {
   const splittable = examples.filter(({ rule }) => !weak.has(rule))
   const missed = splittable.flatMap(({ rule, text }) => {
     const { start, end } = hiddenPart(text)
-    // The end of a withheld text may be public, such as the footer of a key.
+    // A withheld text may end with a public part, such as the footer of a key.
     const last = guard(text).isWithheld ? Math.floor(end / 2) : end - 1
     const cuts = [...spread(1, start, 3), ...spread(start + 1, last, 5)].filter(
       (cut) => cut > 0 && cut <= last,
@@ -90,6 +96,6 @@ test('of what is broken over two lines, one part is masked at least', () => {
     })
   })
   const missed = all.filter(({ isSeen }) => isSeen)
-  // The rest of some looks like nothing but a word; and the rule for lines finds none.
+  // The rest of some secrets looks like a word, and rules for whole lines do not match it.
   expect(missed.length / all.length, JSON.stringify(missed)).toBeLessThan(0.01)
 })

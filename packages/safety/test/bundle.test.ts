@@ -19,7 +19,7 @@ test('the gate can be bundled for browsers, and runs there', async () => {
     format: 'iife',
     logLevel: 'silent',
   })
-  // Only globals of browsers.
+  // The bundle gets only globals that browsers have.
   const page: Record<string, unknown> = { TextDecoder, atob }
   runInNewContext(outputFiles[0]?.text ?? '', page)
   const { guard } = page

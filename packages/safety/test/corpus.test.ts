@@ -6,12 +6,15 @@ import { places } from './corpus/places/index.js'
 import { missesOf, touchedOf } from './corpus/score.js'
 import { type SecretCase, secretCases } from './corpus/secrets.js'
 
-/** Recall of the built-in rules. Raise it with them; `pnpm bench safety --full` lists the misses. */
+/**
+ * Minimum recall of the built-in rules. Raise it when the rules improve; `pnpm bench safety --full` lists the
+ * misses.
+ */
 const reached = {
-  /** The part of the secrets that is hidden, over all and in the place where the least is. */
+  /** Share of the secrets that are hidden: in all, and in the kind of place with the fewest. */
   hidden: 0.99,
   hiddenInPlace: 0.97,
-  /** The largest part of the texts without a secret that is touched. */
+  /** Maximum share of the texts without a secret that are changed. */
   touched: 0.003,
 }
 
@@ -54,7 +57,7 @@ test('a mask ends where its secret does', () => {
   const longer = secretCases('ends', 1).filter(({ text, secrets }) => {
     const last = secrets.at(-1) ?? ''
     const { text: seen, isWithheld } = guard(text)
-    // The rest of an address, and padding, may be masked with it.
+    // The rest of a URL, and padding, may be masked with the secret.
     const behind = text.slice(text.lastIndexOf(last) + last.length).replace(/^[^\s"'`<>()[\]{}|*,;]*/, '')
     return seen.includes('[redacted:') && !isWithheld && !seen.endsWith(behind)
   })
@@ -62,7 +65,7 @@ test('a mask ends where its secret does', () => {
 })
 
 describe('the texts of the corpus without a secret', () => {
-  // Only what the lock file pins: what else is installed differs between machines.
+  // Uses only files that the lock file pins, because other files differ between machines.
   const cases = benignCases({ seed: 'fast', count: 1000, system: false })
 
   test('are of all kinds', () => {

@@ -9,14 +9,14 @@ const { guard } = compileSafety(defaultSafety)
 const shown = (text: string): string => guard(text).text
 const seeds = isSoak ? Array.from({ length: 20 }, (_, seed) => `cuts ${seed}`) : ['cuts']
 
-/** Cut at one to three places anywhere. */
+/** Cuts a text at one to three random positions. */
 function pieces(text: string, random: Random): string[] {
   const cuts = Array.from({ length: random.integer(1, 3) }, () => random.integer(1, text.length - 1))
   const places = [...new Set(cuts)].sort((one, other) => one - other)
   return [0, ...places].map((at, index) => text.slice(at, places[index]))
 }
 
-/** Consecutive texts as readers see them. */
+/** Guards consecutive texts, and returns what readers see of each. */
 function seenOf(texts: readonly string[]): string[] {
   let said: Tail | string = ''
   return texts.map((text) => {
@@ -26,7 +26,9 @@ function seenOf(texts: readonly string[]): string[] {
   })
 }
 
-/** The place of all its secrets: they are found as soon as they are complete, rather than by the text after them. */
+/**
+ * Returns the span of the secrets in a text. `undefined` if they are recognized only by the text after them.
+ */
 function placeOf({ text, secrets }: SecretCase): { start: number; end: number } | undefined {
   const [first = '', last = ''] = [secrets[0], secrets.at(-1)]
   const start = text.indexOf(first)
@@ -36,9 +38,12 @@ function placeOf({ text, secrets }: SecretCase): { start: number; end: number } 
 }
 const emptyCase = { family: '', group: '', place: '', notation: '', text: '' }
 
-/** One of this many texts may be recognized too late: words of a passphrase, and beginnings of prefixes without a rule. */
+/**
+ * One of this many texts may be recognized too late: passphrases by their words, and prefixes that no rule
+ * has.
+ */
 const oneIn = 500
-/** Consecutive characters of a secret of which more may not be seen. */
+/** If this many consecutive characters of a secret are visible, the test fails. */
 const fewest = 12
 
 test.each(seeds)('a secret that is cut into thoughts is hidden from the first cut on (%s)', (seed) => {

@@ -20,7 +20,7 @@ const example = fc
   .constantFrom(...rules)
   .chain((rule) => fc.constantFrom(...rule.positives).map((text) => ({ rule, text })))
 
-/** A number from 0 on that is less than another. */
+/** A share, from 0 (inclusive) to 1 (exclusive). */
 const share = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })
 const bits = [
   '',
@@ -42,7 +42,7 @@ const bits = [
   '\u{1f600}',
 ]
 
-/** An example with something at one place that was not there, or without what was. */
+/** An example in which some characters are inserted or removed at one position. */
 const changed = fc
   .tuple(
     example,
@@ -71,7 +71,7 @@ test('whatever a rule by itself finds is not seen', () => {
 })
 
 verifies('I39', 'of a secret that is split anywhere over two thoughts never both parts are seen', () => {
-  // A value on its own line is recognized by that.
+  // Some rules recognize a value only at the end of a line, so the example may be followed by a line break.
   const next = fc.constantFrom('', '\nand so on', '\n\nThen it is done.')
   fc.assert(
     fc.property(example, share, next, ({ text }, where, next) => {

@@ -7,7 +7,7 @@ import { knownSecrets } from '../src/leak/detectors.js'
 import { compileKeywords, type Hit } from '../src/leak/finder.js'
 import { blanks, charSet, charSetExcept, findStretches } from '../src/spans.js'
 
-/** The quick check for absence agrees with the complete one. */
+/** Random texts of few characters, so that words often occur in them or nearly occur. */
 const few = fc.string({
   unit: fc.constantFrom('a', 'b', 'B', 'c', '_', ' ', 'п', 'П', '\u{1f600}'),
   maxLength: 40,
@@ -98,7 +98,7 @@ test('every word and every run of letters is looked up that may be a known secre
 })
 
 const readable = /[\t\n\r -~]{11,}/g
-/** Readable text in a run, decoded from each of its first four digits. */
+/** Decodes a run at each of its four alignments, and returns the readable parts. */
 const decoded = (run: string): string =>
   [0, 1, 2, 3]
     .flatMap((from) => Buffer.from(run.slice(from), 'base64').toString('latin1').match(readable) ?? [])

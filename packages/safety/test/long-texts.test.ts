@@ -62,7 +62,7 @@ describe('of a text that is much longer than what may be shown', () => {
     expect(seen(guard('word '.repeat(2000)))).toBe(`${'word '.repeat(20).slice(0, 99)}…`)
   })
 
-  // Marks are shorter than the masked text here, so the end of the scanned text moves forward.
+  // The masked text is longer than its marks, so that the cut moves behind the end of the scanned part.
   test.for([
     ['many secrets', `${long.padEnd(60, 'x')} `.repeat(33)],
     ['a secret that is nearly all that was read', `${long.padEnd(2080, 'x')} `],
@@ -142,7 +142,8 @@ describe('what a text takes grows with its length, and no faster', () => {
       const { user, system } = process.cpuUsage(start)
       return user + system
     }
-    // Sixteen times the work; it would be 256 times as much if it grew with the square. Other work may be in the way once.
+    // The long text takes sixteen times the work; if time were quadratic, 256 times. Repeats, because other
+    // processes may disturb a measurement.
     const ofShort = Math.max(100, Math.min(cpuOf(short), cpuOf(short), cpuOf(short)))
     let ratio = Number.POSITIVE_INFINITY
     for (let tries = 0; tries < 3 && ratio >= 80; tries++) ratio = Math.min(ratio, cpuOf(long) / ofShort)

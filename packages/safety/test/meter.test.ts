@@ -9,7 +9,7 @@ const texts = [
   Buffer.from(`token: ${key} `.repeat(100)).toString('base64'),
 ]
 
-/** Throws the same error when it has run out. */
+/** A meter that throws once the limit is exceeded, always the same error. */
 function metered(limit: number) {
   const error = new Error('nothing is left')
   const meter = {

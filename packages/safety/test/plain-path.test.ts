@@ -34,7 +34,7 @@ const everySettings: Record<string, Partial<SafetySettings>> = {
   'that withhold': { onLeak: 'block' },
 }
 
-/** Whether a text takes the short way, and what the stages that it skips would make of it. */
+/** Compiles the shortcut for prose, and the stages that it skips, to compare them. */
 function compile(part: Partial<SafetySettings>) {
   const settings = { ...defaultSafety, ...part }
   const detect = compileLeakDetector(createDetectors(settings, isKnownSecret))
@@ -86,7 +86,7 @@ describe('texts that take the short way are left as they are by every stage', ()
   test('in envelopes of two senders as in one text', () => {
     const parts = { compile: compileSafety, tailOf }
     const whole = new EnvelopeGuard(parts, defaultSafety)
-    // Nothing is prose where a rule without a keyword has to be tried on all.
+    // A rule without keywords disables the shortcut for prose, because it has to be tried on every text.
     const rules: SafetySettings['rules'] = [{ name: 'own-never', pattern: 'zqzq zqzq', action: 'mask' }]
     const slow = new EnvelopeGuard(parts, { ...defaultSafety, rules })
     let left = times(120, 600_000)

@@ -59,7 +59,7 @@ describe('prose', () => {
     ['to enable', ' secret hunterhunter', false],
     ['to enable', ' it', true],
     ['to ena', 'ble it', false],
-    // The text together with the previous one ends in a number.
+    // The second text looks like a secret once the end of the first is put before it.
     ['The ', `password: xqzkvbnwmqrz ${filler}17 and on and on`, false],
     ['The ', `password: xqzkvbnwmqrz ${filler}and 17 on and on`, true],
   ] as const)('goes on from prose: %j, %j: %j', ([said, text, isSo]) => {
@@ -149,7 +149,7 @@ describe('what a pattern needs', () => {
 })
 
 describe('texts of prose', () => {
-  /** Real and charged costs of consecutive texts. */
+  /** Measures the charged costs of consecutive texts. */
   function spend(texts: readonly string[], settings = defaultSafety): number[] {
     const { guard } = compileSafety(settings)
     let tail: Tail | string = ''

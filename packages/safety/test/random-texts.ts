@@ -27,7 +27,7 @@ const sentences = [
   'My plan:\n1. read the code\n2. write the test\n3. make the change',
   'The username and the password are both wrong',
 ]
-/** Labels before secrets, as in thoughts. */
+/** Labels of secrets, as in thoughts. */
 const labels = [
   ...[
     'password is',
@@ -105,7 +105,7 @@ const alphabets = [
 ]
 const blanks = [' ', ' ', ' ', ' ', ' ', '', '', '\n', '\n\n', '  ', '. ', ': ', ', ', '.', ' \n', '\n  ']
 
-/** Letters, in which a rule may see a secret. */
+/** Makes a random word of letters, which a rule may take for a secret. */
 const madeUp = (random: Random): string => {
   const word = random.characters(random.pick(alphabets), random.integer(1, random.chance(0.2) ? 40 : 16))
   return random.chance(0.2) ? `${word.charAt(0).toUpperCase()}${word.slice(1)}` : word
@@ -145,7 +145,7 @@ function textOf(pieces: typeof ofProse, random: Random): string {
   return text
 }
 
-/** Texts that a run says one after the other: some go on where the one before has ended, wherever that is. */
+/** Makes consecutive texts of a run; some of them continue the previous text, even within a word. */
 export function randomTexts(random: Random): string[] {
   const pieces = random.chance(0.85) ? ofProse : ofAnything
   const texts: string[] = []
@@ -153,7 +153,7 @@ export function randomTexts(random: Random): string[] {
     const text = textOf(random.chance(0.95) ? pieces : ofAnything, random)
     if (random.chance(0.5)) texts.push(text)
     else {
-      // A seam costs one scan.
+      // Limits the number of texts, because each boundary costs one more scan.
       const maximum = texts.length + (random.chance(0.03) ? 10 : 2)
       const longest = random.pick([3, 20, 60, 300])
       for (let at = 0, end = 0; at < text.length && texts.length < maximum; at = end) {

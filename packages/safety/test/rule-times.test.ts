@@ -13,17 +13,17 @@ const rules = readdirSync(folder).flatMap(
   (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as RuleData[],
 )
 
-/** Fillers after a keyword, repeated without a match or with half of one. */
+/** Texts that are put after a keyword and repeated; they match partly, or not at all. */
 const fillers = ['', 'a', ' ', '\n', '-', '.', '/', '=', '="a1b2', ' -a ']
-/** Long enough that a part of a pattern with a bound of hundreds of characters takes linear time. */
+/** Characters of a text: enough that a pattern with a bound of hundreds of characters takes linear time. */
 const length = 60_000
-/** A linear rule takes less; one that takes the square of the length, several times as much. */
+/** Maximum time. A linear rule takes less; a quadratic one several times as much. */
 const maxMs = 250
-/** A shorter text shows first which units deserve the whole length. */
+/** Characters of a shorter text, which is tried first to find the candidates for the full length. */
 const firstLength = times(5000, length)
 const firstMs = times(5, maxMs)
 
-/** The beginning of an example, also without its blanks, again and again. */
+/** Returns beginnings of an example, which match partly. */
 const cut = (text: string): string[] => [0.5, 0.9].map((part) => text.slice(0, text.length * part))
 
 test('each rule takes time linear in the text', () => {
@@ -34,7 +34,7 @@ test('each rule takes time linear in the text', () => {
     const begun = [...cut(example), ...cut(example.replace(/\s/g, ''))]
     const capitals = fillers.slice(0, 3).map((filler) => keyword.toUpperCase() + filler)
     const units = [...fillers.map((filler) => keyword + filler), ...capitals, ...begun]
-    // A rule is tried with a sixteenth of them; at night with all.
+    // Tries a sixteenth of the texts with each rule; at night all of them.
     const tried = units.filter((_, index) => (index + turn) % times(16, 1) === 0)
     return tried.flatMap((unit) => {
       const measure = (chars: number): number => {
@@ -46,7 +46,7 @@ test('each rule takes time linear in the text', () => {
         return (user + system) / 1000
       }
       if (measure(firstLength) <= firstMs) return []
-      // Other threads of the process count as well: the least of several tries is its own.
+      // CPU time includes other threads of the process, so take the minimum of several measurements.
       const least = (chars: number): number => Math.min(...Array.from({ length: 5 }, () => measure(chars)))
       const measured = [length / 4, length].map(least)
       const [short = 0, long = 0] = measured

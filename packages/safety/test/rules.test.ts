@@ -6,8 +6,8 @@ import { compileKeywords } from '../src/leak/finder.js'
 import { type BuiltInRule, createDetector } from '../src/leak/rule.js'
 
 /**
- * The rules as their files have them. One character of each secret in `positives` is written as `\u….`: so the files
- * hold nothing at which a scanner of secrets would stop, although the parsed text is whole.
+ * A rule as in its file. In `positives`, one character of each secret is written as `\u….`, so that scanners
+ * do not find secrets in the files; the parsed text is complete.
  */
 interface RuleData extends BuiltInRule {
   readonly positives: readonly string[]
@@ -21,7 +21,7 @@ const files = readdirSync(folder).map((name) => {
 })
 const rules = files.flatMap((file) => file.rules)
 
-/** The part of a text that a rule hides by itself; undefined = none. */
+/** Returns the part of a text that this rule alone hides; `undefined` = none. */
 function hiddenBy(rule: RuleData, text: string): string | undefined {
   const words = compileKeywords([{ words: rule.keywords }])(text)
   const [secret] = createDetector(rule).find(text, words, { isWanted: () => true, from: 0, isCut: false })
@@ -65,7 +65,7 @@ describe.each(files)('$name', ({ text, rules: own }) => {
   test.each(own)('$name: leaves what only looks like it', (rule) => {
     for (const negative of rule.negatives) {
       expect(hiddenBy(rule, negative), negative).toBeUndefined()
-      // No other rule touches it either.
+      // Other rules must not match the text either.
       expect(safety.guard(negative)).toEqual({ text: negative, isWithheld: false, findings: [] })
     }
   })
@@ -108,11 +108,11 @@ describe('random secrets behind a label', () => {
     from(`${letters}0123456789-_`, 43),
     fc.uuid({ version: 4 }),
   ]
-  /** Characters in a row of a value that must not be seen. */
+  /** Number of consecutive characters of a value that must not be visible. */
   const telling = 6
   const pieces = (value: string): string[] =>
     Array.from({ length: value.length - telling + 1 }, (_, at) => value.slice(at, at + telling))
-  /** The part of the values of which something can be seen after the gate. */
+  /** Returns the share of the values that are partly visible after guarding. */
   const leaked = (notation: string, values: readonly fc.Arbitrary<string>[]): number => {
     const sample = values.flatMap((value) => fc.sample(value, 50))
     const seen = sample.filter((value) => {

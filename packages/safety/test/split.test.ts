@@ -4,7 +4,7 @@ import { disguises, gate, long, seen, token } from './support.js'
 
 const safety = gate()
 
-/** Guards texts that a run says one after the other. */
+/** Guards consecutive texts of a run. */
 function sayAll(texts: readonly string[], { guard }: Safety = safety): string[] {
   let before: Tail | string = ''
   return texts.map((text) => {
@@ -213,7 +213,7 @@ describe('a private key', () => {
       )
       const said = sayAll([...parts, '\nand so on', ' it goes'])
       expect(said.slice(-2)).toEqual(['\nand so on', ' it goes'])
-      // Its header, and what has to be there to tell that it is not merely spoken of, may have been seen before.
+      // The header may be visible, and as much of the body as distinguishes a key from a mention of one.
       expect(
         said
           .slice(0, -2)

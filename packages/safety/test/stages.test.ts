@@ -111,17 +111,17 @@ describe('length', () => {
 })
 
 verifies('I07', 'leaks, policy, injections and length are seen to in this order', () => {
-  // Policy reads what has no leak in it.
+  // Policy rules get the text with secrets masked.
   const judged = gate({ policy: [policy('review', 'redacted:own-token'), policy('block', 'Zk_')] })
   expect(judged.guard(`see ${token}`).findings).toEqual([
     { rule: 'own-token', action: 'mask' },
     { rule: 'own-review', action: 'review' },
   ])
-  // A leak that withholds spares the policy, which would allow it.
+  // A secret that withholds the text comes first: the policy, which would allow it, is not asked.
   expect(gate({ policy: [policy('allow', '.')] }).guard('zx-123456789012').isWithheld).toBe(true)
-  // Policy reads the markers, and decides on them.
+  // Policy rules get the text before markers are sanitized.
   expect(gate({ policy: [policy('block', 'im_start\\|>')] }).guard(marker).isWithheld).toBe(true)
-  // Text is masked and sanitized before it is cut, so neither crosses the cut.
+  // Masking and sanitizing come before cutting, so neither a secret nor a marker crosses the cut.
   const cut = gate({ maxLength: 24 })
   expect(seen(cut.guard(`0123456789012345678 ${token}`))).toBe('0123456789012345678 …')
   expect(seen(cut.guard(`01234567890123456789${marker}`))).toBe('01234567890123456789‹|i…')

@@ -8,7 +8,7 @@ import {
   type SecretRule,
 } from '@meup/safety'
 
-/** Shapes that no real secret has, so that the built-in rules have no say in them. */
+/** Rules for invented shapes, which no built-in rule matches. */
 export const ownRules = [
   { name: 'own-token', pattern: '\\bZk_[A-Za-z0-9]{24}\\b', keywords: ['zk_'], action: 'mask' },
   { name: 'own-long', pattern: '\\bzl-[A-Za-z0-9]{20,60}', keywords: ['zl-'], action: 'mask' },
@@ -42,7 +42,7 @@ export const percent = (text: string): string =>
 export const base64url = (text: string): string =>
   btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 
-/** Ways to write a text so that a reader who means to can still read it. */
+/** Ways to disguise a text so that a reader can still restore it. */
 export const disguises: Record<string, (text: string) => string> = {
   'as it is': (text) => text,
   'with zero-width spaces': (text) => [...text].join('\u200b'),

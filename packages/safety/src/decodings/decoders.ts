@@ -3,9 +3,9 @@ import { decodeText, type Replacement, unchanged } from './decoding.js'
 
 const unusual = /[^\t\n\r -~]/
 const lineEnd = /[\u0085\u2028\u2029]/
-/** Invisible characters, and marks that combine with the preceding character. */
+/** Matches invisible characters, and marks that combine with the preceding character. */
 const unseen = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Script=Inherited}]/u
-/** Blocks with variants of ASCII characters, such as full-width or accented letters. */
+/** Ranges of Unicode with variants of ASCII characters, such as full-width or accented letters. */
 const forms =
   '\\u00a0-\\u0233\\u02b0-\\u02e3\\u037a-\\u0385\\u1d2c-\\u1dbb\\u1e00-\\u24ea\\u2a74-\\u2a76\\u2c7c\\u2c7d\\u3000' +
   '\\u309b\\u309c\\u3200-\\u33ff\\ua7f1-\\ua7f4\\ufb00-\\ufb29\\ufc5e-\\ufc63\\ufdfa-\\uffe3\\u{107a5}' +
@@ -52,7 +52,7 @@ function inAscii(character: string): string | undefined {
 const encoded = /(?:%[0-9a-f]{2})+/gi
 const utf8 = new TextDecoder()
 
-/** Decodes `%41` to `A`; a run counts as one replacement. */
+/** Decodes percent escapes: `%41` becomes `A`. A run of escapes counts as one replacement. */
 export function percent(text: string): readonly Replacement[] {
   if (!text.includes('%')) return unchanged
   const replacements: Replacement[] = []
@@ -64,19 +64,28 @@ export function percent(text: string): readonly Replacement[] {
   return replacements
 }
 
-/** Shorter runs cannot contain what a rule matches. */
+/** Minimum characters of a base64 run: shorter ones are shorter than the secrets of all rules. */
 const minRunChars = 16
 const digits = charSet('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_')
 
-/** A stretch of readable text; an ordinary word that resembles base64 decodes to noise without one. */
+/**
+ * Matches readable text in a decoded run. Ordinary words that resemble base64 decode to noise, which has
+ * none.
+ */
 const readable = /[\t\n\r -~]{11,}/g
-/** Four base64 digits for three readable bytes, three times; a readable stretch contains them at any alignment. */
+/**
+ * Matches a run that may contain readable text: three groups of base64 digits, each of which decodes to three
+ * readable bytes. Readable text contains them at any alignment.
+ */
 const begun = /(?:[CDI-Za-f][ACDEFGHQSTUVWXgijklmnwyz0123][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){3}/
 
-/** Padding belongs to a run, but has no content. */
+/** Matches the padding at the end of a base64 run. */
 const padding = /={0,2}/y
 
-/** Decodes base64 in both alphabets, padded or not. A run counts as one replacement, even if only a part matters. */
+/**
+ * Decodes base64 in both alphabets, padded or not. A run counts as one replacement, even if only a part of it
+ * is readable.
+ */
 export function base64(text: string): readonly Replacement[] {
   const replacements: Replacement[] = []
   for (const { start, end } of findStretches(digits, minRunChars, text)) {
@@ -89,17 +98,23 @@ export function base64(text: string): readonly Replacement[] {
   return replacements
 }
 
-/** Decodes a run from the first readable of its four alignments: a path or a word may precede it. */
+/**
+ * Decodes a run at each of the four alignments, because a path or a word may precede the base64. Returns the
+ * readable parts.
+ */
 const readRun = (run: string): string =>
   [0, 1, 2, 3].flatMap((from) => decodeFrom(run, from).match(readable) ?? []).join('\n')
 
 function decodeFrom(run: string, from: number): string {
-  // A single remaining character is less than a byte.
+  // A single remaining digit is less than a byte, so drop it.
   const isOver = (run.length - from) % 4 === 1
   return atob(run.slice(from, isOver ? -1 : undefined))
 }
 
-/** A line break with a continuation, and the joint of a string in two pieces: `" + "`. Anchored, so matching is linear. */
+/**
+ * Matches the end of a line with its continuation, and the joint of a string in two pieces: `" + "`.
+ * Anchored, so that matching is linear.
+ */
 const breaks = /(["'`])(?:[ \t]*\+)?[ \t]*(?:\\?\r?\n[ \t]*)?(?:\+[ \t]*)?\1|\n(?<=([ \t]*\\?\r?)\n)[ \t]*/g
 
 /** Joins a token that is broken over lines. Words of prose stay separate. */
@@ -114,19 +129,19 @@ export function unbroken(text: string): readonly Replacement[] {
   return replacements
 }
 
-/** `""` is an empty string, not a joint. */
+/** Whether a match joins two pieces: `""` alone is an empty string. */
 const isSeam = (found: string): boolean => found.includes('\n') || found.includes('+')
 
-/** Characters on either side that decide what is broken. */
+/** Characters before and after a break that decide whether it splits a token. */
 const contextChars = 64
-/** The words before and after a position. */
+/** Match the words before and after a position. */
 const beforePlace = /(?<=([^\s"'`]{0,64}))/y
 const behindPlace = /([^\s"'`]{0,64})/y
-/** Names in programs and settings; a token-like text is not a name. */
+/** Matches names in programs and settings, but not token-like texts. */
 const name = '(?:[a-z][a-z_.-]*|[A-Z][A-Z_]*|[a-z]+(?:[A-Z][a-z]+)+)\\d?["\'`]?'
 /**
- * Beginnings of independent lines: `name=value`, `name = value`, `name: value`, `Name-Of-Header:`, list markers, times, words
- * in capitals, `[section]`, tags and comments.
+ * Matches the beginning of a line that does not continue the previous one: `name=value`, `name = value`,
+ * `name: value`, `Name-Of-Header:`, list markers, times, words in capitals, `[section]`, tags and comments.
  */
 const beginning = new RegExp(
   `^(?:(?:[A-Z][A-Za-z]*-)*[A-Z][A-Za-z]+:\\s|\\d{1,4}([:-])\\d\\d\\1\\d\\d|[A-Z]{3,9}[ \\t]|\\[[a-z]+\\]|--?[a-z]|</?[a-z!?]|//|${name}(?:=[^\\s=]|[ \\t]+=[ \\t]*[^\\s=]|[ \\t]*:(?:\\s|$))|(?:\\d{1,3}[.)]|[-*+>#|]{1,6})(?:\\s|$))`,
@@ -150,8 +165,14 @@ function wordAt(pattern: RegExp, text: string, at: number): string {
 const punctuation = /[.,;:!?)\]]+$/
 const tokenLike = /[\d_%+=@/~$#!^&]|[a-z][A-Z]|[A-Z]{4}|-.*-|.{20}/
 
-/** Words of prose consist of letters, with capitals only at the beginning. */
+/**
+ * Whether a word may be part of a token. Words of prose consist of letters, with capitals only at the
+ * beginning.
+ */
 const isTokenLike = (word: string): boolean => tokenLike.test(word.replace(punctuation, ''))
 
-/** A word followed by other words or punctuation. A word alone on its line may be the rest of a token. */
+/**
+ * Matches a word of a sentence: other words or punctuation follow. A word alone on its line may be the rest
+ * of a token.
+ */
 const sentence = /^[A-Z]?[a-z]*(?:[ \t]+[^\s"'`]|[.,;:!?)\]])/

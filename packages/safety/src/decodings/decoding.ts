@@ -1,27 +1,27 @@
 import { lastFrom, type Span } from '../spans.js'
 
-/** A reading of a text: its content after decoding. */
+/** A text after decoding, with a mapping to the original text. */
 export interface Decoding {
   readonly text: string
-  /** The changed spans, in this reading. */
+  /** Spans of the decoded text that the decoder has changed. */
   readonly changes: readonly Span[]
-  /** The span of the original text that a span of this reading comes from. */
+  /** Maps a span of the decoded text to the span of the original text that it comes from. */
   origin(span: Span): Span
 }
 
-/** A decoder's replacement of the characters from `start` to `end`; sorted, without overlaps. */
+/** The replacement of a span by its decoded text. Decoders return them sorted, without overlaps. */
 export interface Replacement extends Span {
   readonly by: string
 }
 
 export type Decoder = (text: string) => readonly Replacement[]
 
-/** The result for a text without encodings. */
+/** The result of a decoder for a text without encodings. */
 export const unchanged: readonly Replacement[] = []
 
 export const asWritten = (text: string): Decoding => ({ text, changes: [], origin: (span) => span })
 
-/** Applies a decoder; returns the same reading if there is nothing to decode. */
+/** Applies a decoder; returns the same object if there is nothing to decode. */
 export function decode(view: Decoding, decoder: Decoder): Decoding {
   const replacements = decoder(view.text)
   if (replacements.length === 0) return view
@@ -46,7 +46,7 @@ export function decode(view: Decoding, decoder: Decoder): Decoding {
 /** Decodes a text without keeping the mapping to the original. */
 export const decodeText = (text: string, decoder: Decoder): string => decode(asWritten(text), decoder).text
 
-/** A part of a reading from `start` on: a copy of its source, or a replacement. */
+/** A part of the decoded text, from `start` on: a copy of its source, or a replacement. */
 interface Piece {
   readonly start: number
   readonly source: Span

@@ -5,16 +5,18 @@ import { asWritten, type Decoder, type Decoding, decode, type Replacement } from
 
 /** Maximum depth of nested encodings. */
 const maxDepth = 2
-/** Cost factor of reading decoded text: base64 may begin at any of four alignments. */
+/** Cost factor of scanning decoded text, which is longer: base64 may begin at any of four alignments. */
 const costOfDecoding = 28
 
 export interface Decodings {
   readonly certain: readonly Decoding[]
-  /** Readings joined across lines, where a line may be joined by mistake. */
+  /** Decoded texts in which lines were joined, possibly by mistake. */
   readonly joined: readonly Decoding[]
 }
 
-/** All readings of a text: as written, and the surroundings of each change by a decoder. */
+/**
+ * Decodes a text in all ways: returns the text as written, and the surroundings of each change by a decoder.
+ */
 export function getDecodings(text: string, meter: Meter): Decodings {
   const written = asWritten(text)
   const readable = read(written, plain, meter)
@@ -55,13 +57,15 @@ function different(view: Decoding, source: Decoding, meter: Meter): Decoding[] {
   return [excerpt(view)]
 }
 
-/** Characters on both sides of a change that may belong to the same secret, besides the rest of words. */
+/** Characters before and after a change that may belong to the same secret, besides the rest of a word. */
 const contextChars = 256
 
-/** A reading reduced to its changes and their surroundings, because the rest was already scanned. */
+/**
+ * Reduces a decoded text to its changes and their surroundings, because the unchanged rest is scanned anyway.
+ */
 const excerpt = (view: Decoding): Decoding => decode(view, (text) => gaps(text, view.changes))
 
-/** Replaces the omitted text by a line break. */
+/** Replaces the text between changes by a line break. */
 function gaps(text: string, changes: readonly Span[]): Replacement[] {
   const between: Replacement[] = []
   let read = 0

@@ -1,14 +1,17 @@
 import type { Span } from '../spans.js'
 import { matchAt } from './detector.js'
 
-/** Minimum length of a value with weak evidence around it. */
+/** Minimum characters of a value after a notation that is weak evidence. */
 export const weak = 16
 
-/** How a value follows a name, nearly always on the same line, and its minimum number of characters there. */
+/**
+ * A notation between a name and its value, nearly always on one line, and the minimum characters of a value
+ * after it.
+ */
 type Joint = readonly [pattern: RegExp, least: number]
 
 const sign = /[ \t]*[=:!→：]/y
-/** After an assignment sign. */
+/** Notations that begin with an assignment sign, such as `=` or `:`. */
 const assigned: readonly Joint[] = [
   // `name: string = "…"`, `name := …`, `name => …`
   [
@@ -19,7 +22,7 @@ const assigned: readonly Joint[] = [
   [/:[ \t]*\n\s{1,12}(?=\S+[ \t]*(?:\n|$))/y, 12],
 ]
 
-/** After other text. */
+/** Notations that begin otherwise. */
 const said: readonly Joint[] = [
   [/[ \t]*(?:->|\?=)[ \t]*|[はが은는「：\s]{1,3}(?<=「)/y, 12],
   // `process.env.NAME ?? '…'`
@@ -52,7 +55,7 @@ const said: readonly Joint[] = [
   [/[ \t]+[-–—][ \t]+|[ \t]+(?:[5-9][ \t]+)?|-(?=[\w+/-]{16,}={0,2}(?:["'`\s]|$))/y, weak],
 ]
 
-/** The ways in which a value may follow its name at a position. */
+/** Lists the notations that may lead from a name, which ends at `at`, to its value. */
 export const jointsAt = (text: string, at: number): readonly Joint[] =>
   matchAt(sign, text, at) === undefined ? said : assigned
 
@@ -62,13 +65,16 @@ export const jointsAt = (text: string, at: number): readonly Joint[] =>
  */
 const lead =
   /(?:(?:new[ \t]+)?(?:[A-Za-z]\w*(?:\.|::))*[A-Za-z]\w*\((?=["'`])|[brfuN](?=["'`]))?(\\{0,2}["'`]|\*{0,2}`|\*{2})?(?:(?:Bearer|Basic|Token|Bot|ApiKey|Key|App|[A-Z]{2,8}|[A-Z][a-z]+\.[A-Z][a-z]+)[ \t]+(?=\S{12}))?(?:\{(?:[xX][oO][rR]\})?(?=[\w+/]{12,}={0,2}(?:\}|["'<])))?/y
-/** A value without quotes; signs may belong to a password, and `&amp;` may be a character of XML. */
+/** Matches a value without quotes. Signs may belong to a password, and `&amp;` may be a character of XML. */
 const unquoted =
   /^(?:[^\s"'`,;(){}[\]<>|&\\*」』。、]|&(?:amp|lt|gt);|(?<=[^\s:=])[&*](?=[^\s"'`]{3})(?!\w+[=;]))+/
-/** A quoted value, unless it consists of several words of prose. */
+/** Matches a quoted value, unless it consists of several words of prose. */
 const one = /^(?:\S+|[a-z]+(?: [a-z]+)+)$/
 
-/** The value at a position; of an unquoted one at most `longest` characters are examined. */
+/**
+ * Finds the value that begins at a position. `longest`: maximum characters of an unquoted value that are
+ * examined.
+ */
 export function assignedValueAt(
   text: string,
   from: number,
@@ -85,7 +91,7 @@ export function assignedValueAt(
   return value === undefined ? undefined : { start, end: start + value.length, isQuoted: false }
 }
 
-/** Values on lines below the name. */
+/** Finds values on the lines below the name. */
 export const valuesBelow = (text: string, at: number): readonly Span[] => [
   ...shownBelow(text, at),
   ...cellsBelow(text, at),
@@ -98,10 +104,10 @@ function shownBelow(text: string, at: number): readonly Span[] {
   return start === undefined ? [] : [{ start, end: matchAt(/\S*/y, text, start) ?? start }]
 }
 
-/** Whether the line is a shell command. */
+/** Whether the line of this position is a shell command. */
 const isCommand = (text: string, at: number): boolean => text.startsWith('$ ', startOfLine(text, at))
 
-/** Longer lines are only examined in part. */
+/** Maximum characters of a line that are examined. */
 const maxLineChars = 512
 
 export function startOfLine(text: string, at: number): number {
@@ -112,10 +118,12 @@ export function startOfLine(text: string, at: number): number {
 const maxRows = 32
 const separators = ['|', ';', ',', '\t']
 const ruler = /^[ \t]*\|?[ \t:|+-]*-{3,}[ \t:|+-]*$/
-/** The header of a table without a ruler; strict, because otherwise nearly any text would match. */
+/** Matches the header of a table without a ruler. Strict, because otherwise nearly any text would match. */
 const heading = /^\s*"?[A-Za-z][\w .-]{0,40}"?\s*$/
 
-/** The cells in the column below a name: of a Markdown table, a database shell, or CSV. */
+/**
+ * Finds the cells in the column below a name: in a Markdown table, the output of a database shell, or CSV.
+ */
 function cellsBelow(text: string, from: number): readonly Span[] {
   if (matchAt(/"?[ \t]*(?:[|;,\t]|\r?\n|$)/y, text, from) === undefined) return []
   const line = startOfLine(text, from)

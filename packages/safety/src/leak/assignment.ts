@@ -3,57 +3,66 @@ import { assignedValueAt, jointsAt, startOfLine, valuesBelow, weak } from './ass
 import { type Detector, matchAt } from './detector.js'
 import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './looks.js'
 
-/** Last words before a name that make it harmless: keys of tables and caches, page tokens. */
+/** Matches words before a name that make it harmless: keys of tables and caches, page tokens. */
 const harmless =
   /(?:^|[^a-z])(?:by|com|over|sur|tres|old|rsa|dsa|gpg|pgp|ecdsa|pub|public|publishable|primary|foreign|sort|cache|partition|idempotency|dedup\w*|hash|commit|etag|websocket|row|range|shard|lookup|index|unique|composite|object|hot|translation|message|i18n|page|next|prev|previous|continuation|cursor|sync|resume|ssh|host|fingerprint|natural|surrogate|checksum|label)$/i
 
-/** Examined characters of a name. */
+/** Maximum characters of a name that are examined. */
 const maxNameChars = 48
 
-/** The name of a rule in a redaction mark. */
+/** Matches a redaction mark up to the end of its rule's name. */
 const mark = /\[redacted:[\w-]*$/
 
-/** Words before `key` that make it a secret. */
+/** Matches words before `key` that make it the name of a secret. */
 const keyed =
   /(?:^|[^a-z])(?:api|access|account|admin|app|auth|bearer|client|deploy|encryption|hmac|jwt|licen[cs]e|master|private|recovery|refresh|secret|server|service|session|shared|vault|webhook)$/i
 
-/** The part of a name before one of its words: `stripe_api_` of `stripe_api_key`, `page` of `next page token`. */
+/**
+ * Matches the part of a name before one of its words: `stripe_api_` of `stripe_api_key`, `page` of `next page
+ * token`.
+ */
 const beginning = /([\w$./-]*) ?$/
 
-/** After a name: its number, and closing code, quotes, brackets, or Markdown marks. */
+/**
+ * Matches the rest of a name after its last word: a number or suffix, and closing brackets, quotes or
+ * Markdown marks.
+ */
 const ending =
   /(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|test|staging|live|old|new)|[ _.-]?(?:base|value)|_hex|_plain|(?<=secret)[ _-]?id|(?<=phrase)s?)?(?:\[\d*\])?(?!\w)\\{0,2}["'`]?\]?\)?[*`]{0,2}/iy
 
-/** Letters that no ending begins with: after them, the word is part of a longer one. */
+/** Letters with which no such rest begins: if one of them follows, the word is part of a longer word. */
 const insideWords = charSet('acdefghjklmnopqrtuwxyzACDEFGHJKLMNOPQRTUWXYZ')
 
-/** Separators between a value and a name after it. */
+/** Matches separators between a value and a name that follows it. */
 const reversing = /[#;|]|\/\/| as /
 
-/** `use "…" as the name`, `echo '…' | vendor login --name-stdin`, `vendor.New("…") // the name` */
+/**
+ * Matches a value before its name: `use "…" as the name`, `echo '…' | vendor login --name-stdin`,
+ * `vendor.New("…") // the name`.
+ */
 const reversed =
   /["'`]([^\s"'`]{8,200})["'`](?: as (?:(?:the|an?|our|my|its|your) )?[\w -]{0,40}| \| [^|\n]{1,60}--[\w -]{0,40}|[^\n"'`]{0,60}(?:#|\/\/|;)[ \t][^\n"'`]{0,24})$|\becho (?:-n )?["']?([^\s"'`|]{8,200})["']? \| $/
 
-/** A fingerprint of a commit or a public key, or of a cache entry after its name. */
+/** Matches the fingerprint of a commit, of a public key, or of a cache entry after its name. */
 const fingerprint = /^[\da-f]{40}$|[^\da-f].*[\da-f]{40}/i
 
-/** A value's position relative to its name. */
+/** A value after a name, with the notation that leads to it. */
 interface Place {
   readonly value: string
-  /** Minimum characters of the value. */
+  /** Minimum characters of the value in this notation. */
   readonly least: number
   readonly isQuoted: boolean
-  /** Without a word that says what the key is for. */
+  /** Whether the name is just `key`, without a word that says what it opens. */
   readonly isBareKey: boolean
 }
 
-/** A kind of secret: endings of its names, and the look of its values. */
+/** A kind of secret: the last words of its names, and a test for its values. */
 interface Kind {
   readonly name: string
   readonly words: readonly string[]
-  /** Examined characters of a value; longer ones begin alike. */
+  /** Maximum characters of a value that are examined. */
   readonly longest: number
-  /** Whether such a word also ends harmless names. */
+  /** Whether names with these words may also be harmless, such as `cache_key`. */
   readonly maybeHarmless?: boolean
   readonly isSecret: (place: Place) => boolean
 }
@@ -87,7 +96,7 @@ const keys: Kind = {
   },
 }
 const oneRun = /^[^A-Za-z\d]?[A-Za-z\d]+(?:[^A-Za-z\d][A-Za-z\d]*)?={0,2}$/
-/** At least three capitals, small letters and digits each. */
+/** Matches values with at least three capitals, small letters and digits each. */
 const isMixed = /^(?=(?:.*[a-z]){3})(?=(?:.*[A-Z]){3})(?=(?:.*\d){3})\S+$/
 const longBase64 = /^(?:base64:)?[A-Za-z\d+/]{40,}={0,2}$/
 
@@ -138,7 +147,7 @@ const passwords: Kind = {
   },
 }
 
-/** Human-chosen secrets: shorter than generated ones. */
+/** Secrets that people choose, which are shorter than generated ones. */
 const secrets: Kind = {
   name: 'credential',
   longest: 160,
@@ -148,7 +157,7 @@ const secrets: Kind = {
     least < weak && (isQuoted || !/[-_./]/.test(value)) && !/\s/.test(value) && looksMadeUp(value),
 }
 
-/** Values that look secret after a name that says so. */
+/** Detects values that look secret after a name that says so. */
 export const assignments: readonly Detector[] = [keys, secrets, passwords].map((kind) => ({
   name: kind.name,
   action: 'mask',
@@ -171,7 +180,7 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
         /^key$/i.test(text.slice(word.start, word.end)) && !/[\w.-]$/.test(before) && !keyed.test(name)
       const isSecret: IsSecret = (span, least, isQuoted) => {
         const value = text.slice(span.start, span.end)
-        // In streamed pieces the value may continue.
+        // If the text is a piece of a stream, the value may continue in the next piece.
         const isOpen =
           span.start < seam && span.end > seam && /^[.:!?]*$/.test(text.slice(span.end, span.end + 8))
         if (isOpen && looksBegun(value) && (!isBareKey || isMixed.test(value))) return true
@@ -181,7 +190,7 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
       const given = behind.length > 0 || !isReversed ? behind : secretsBefore(text, word.start, isSecret)
       for (const secret of given) {
         if (secret.start < (secrets.at(-1)?.end ?? 0)) continue
-        // The rest of the line matters, such as the other columns of a table.
+        // Tests the whole line, because the rest of it matters, such as other columns of a table.
         const line = startOfLine(text, start)
         const whole = { start: Math.min(line, secret.start), end: Math.max(word.end, secret.end) }
         if (isWanted(whole)) secrets.push(secret)
@@ -198,20 +207,20 @@ function isHarmless(name: string): boolean {
   return harmless.test(words) || harmless.test(words.replace(/([a-z\d])([A-Z])/g, '$1_$2'))
 }
 
-/** Characters after a name in which its value begins. */
+/** Characters after a name in which its value must begin. */
 const lookaheadChars = 128
-/** The end of a sentence or clause, after which no value follows. */
+/** Matches the end of a sentence or clause; no value of the name follows it. */
 const sentenceOver = /[;)}/]|\.(?!\w{2,10}\()|, (?!\s{0,40}(?:\\{0,2}["'`]|value))/iy
-/** Minimum characters in a row of a value, and maximum of a word of prose. */
+/** Minimum characters of a value without blanks, and maximum characters of a word of prose. */
 const [minValueChars, maxWordChars] = [8, 15]
 const visible = charSetExcept(String.fromCharCode(...Array(0x21).keys()))
-/** Digits, signs and inner capitals, which words of prose lack. */
+/** Matches digits, signs and inner capitals, which words of prose do not have. */
 const unlikeWords = /[^A-Za-z',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z]/
 const endsOddly = /(?:[^A-Za-z\s',.:;?()[\]{}\u0080-\uffff]|[a-z][A-Z])\S*$/
 
 const looksUnlikeWord = (text: string): boolean => text.length > maxWordChars || unlikeWords.test(text)
 
-/** Whether the rest of the line, or the next one, contains anything unlike a word. */
+/** Whether the rest of the line, or the next line, contains a text unlike a word, which may be a value. */
 function mayHoldValue(text: string, from: number): boolean {
   if (matchAt(sentenceOver, text, from) !== undefined) return false
   if (matchAt(/[ \t]*\|/y, text, from) !== undefined) return true
@@ -220,11 +229,14 @@ function mayHoldValue(text: string, from: number): boolean {
   const end = line >= 0 && goesOn(text, from, from + line) ? near.indexOf('\n', line + 1) : line
   const words = findStretches(visible, minValueChars, near, 0, end < 0 ? near.length : end)
   if (words.some((word) => looksUnlikeWord(near.slice(word.start, word.end)))) return true
-  // In streamed pieces it may continue; and words may be quoted.
+  // At the end of the text, the next piece of a stream may continue a value. A longer text may have a value
+  // of quoted words.
   return end < 0 && (near.length < lookaheadChars ? endsOddly.test(near) : near.includes('"'))
 }
 
-/** Whether a name's value may be on the next line: below it, or after a sign or a command. */
+/**
+ * Whether the value of a name may be on the next line: below the name, or after a sign or a shell command.
+ */
 function goesOn(text: string, from: number, end: number): boolean {
   const line = text.slice(startOfLine(text, from), end)
   return /^\$ |[|;,\t]|[:>{([\\"'-]\s*$/.test(line) || text.slice(from, end).trim() === ''

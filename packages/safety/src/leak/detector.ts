@@ -1,15 +1,15 @@
 import type { LeakAction } from '../settings.js'
 import type { Span } from '../spans.js'
 
-/** The examined part of a text. */
+/** The part of a text in which matches count. */
 interface Look {
-  /** Whether a match in this span counts; others may be skipped. */
+  /** Whether a match in this span counts. Detectors may skip other matches. */
   readonly isWanted: (span: Span) => boolean
-  /** Matches that end at or before this may be skipped. */
+  /** Detectors may skip matches that end at or before this offset. */
   readonly from: number
-  /** The boundary between two consecutive texts, if there are two. */
+  /** Offset of the boundary between two consecutive texts, if there are two. */
   readonly seam?: number
-  /** The first word may have begun in an earlier text. */
+  /** Whether the first word of the text may have begun in an earlier text. */
   readonly isCut: boolean
 }
 
@@ -20,39 +20,50 @@ interface Look {
 export interface Detector {
   readonly name: string
   readonly action: LeakAction
-  /** Searches only around these words, ignoring case; empty = everywhere. */
+  /** Words around which the detector searches, ignoring case; empty = it searches the whole text. */
   readonly words: readonly string[]
-  /** Examining one word takes about a microsecond at most. */
+  /** Whether examining one word takes a microsecond at most. */
   readonly isQuick?: boolean
-  /** Minimum number of consecutive non-blank characters of a match, from the word on. */
+  /** Minimum number of consecutive non-blank characters of a match, from the word on; absent = unknown. */
   readonly reach?: number
   /** Whether a match may contain blanks after the word; absent = yes. */
   readonly hasBlanks?: boolean
   /** Whether text before the word matters; absent = yes. */
   readonly looksBack?: boolean
-  /** Its matches begin with one of these words. */
+  /** Whether matches begin with one of the words; absent = no. */
   readonly beginsSecrets?: boolean
-  /** Finds secrets around these words, sorted by start, or everywhere. */
+  /**
+   * Finds secrets around the given words, sorted by start; if the detector has no words, in the whole text.
+   */
   find(text: string, words: readonly Span[], look: Look): readonly Span[]
 }
 
-/** The end of the last line of a PEM key, `-----END …-----`: the token ends there, whatever follows. */
+/**
+ * The last hyphens of a PEM key, `-----END …-----`: the secret ends with them, even if token characters
+ * follow.
+ */
 const footerEnd = '----'
 
-/** The end of the token: a pattern may stop earlier, but no part of a token may remain. */
+/**
+ * Returns the end of the token around `end`: a pattern may stop earlier, but no part of a token may remain
+ * visible.
+ */
 export const endOfToken = (text: string, end: number): number =>
   text.endsWith(footerEnd, end) ? end : (matchAt(/(?<=[\w-])[\w-]*/y, text, end) ?? end)
 
 /** Maximum characters of a label. */
 const maxLabelChars = 64
 
-/** The position after a match at which to continue: a labelled one may end in another label, `key: password: …`. */
+/**
+ * Returns the position after a match at which to continue the search. A labelled secret may end in another
+ * label: `key: password: …`.
+ */
 export function behindMatch(text: string, start: number, secret: Span, isFound: boolean): number {
   const end = isFound ? endOfToken(text, secret.end) : secret.end
   return secret.start > start ? Math.max(secret.start, end - maxLabelChars) : Math.max(start + 1, end)
 }
 
-/** The end of a sticky expression's match at a position. */
+/** Matches a sticky expression at a position. Returns the end of the match. */
 export function matchAt(pattern: RegExp, text: string, at: number): number | undefined {
   pattern.lastIndex = at
   return pattern.test(text) ? pattern.lastIndex : undefined

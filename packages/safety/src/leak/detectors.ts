@@ -5,16 +5,16 @@ import type { Detector } from './detector.js'
 import { builtInRules } from './generated/rules.js'
 import { createDetector, createOwnDetector } from './rule.js'
 
-/** The name in the mark of a secret known to the caller. */
+/** The name of secrets known to the caller, in redaction marks. */
 const knownName = 'known-secret'
 
-/** The built-in detectors, shared by all settings. Detectors by shape precede those by context. */
+/** The built-in detectors, shared by all settings. Detectors by shape precede those by label. */
 const builtIns: readonly Detector[] = [...builtInRules.map(createDetector), ...assignments]
 
 /** Names that an operator's rules cannot have. */
 export const takenNames: readonly string[] = [knownName, ...builtIns.map(({ name }) => name)]
 
-/** Detectors with more specific knowledge come first. Throws SafetyError for invalid patterns. */
+/** Creates the detectors of a space, the most specific first. Throws SafetyError for invalid patterns. */
 export function createDetectors(
   { rules, onLeak }: SafetySettings,
   isKnownSecret?: (candidate: string) => boolean,
@@ -28,13 +28,13 @@ export function createDetectors(
   return onLeak === 'block' ? detectors.map((each) => ({ ...each, action: 'block' })) : detectors
 }
 
-/** Tokens are not shorter [MEUP-5]. */
+/** Minimum characters of a token of a space [MEUP-5]. */
 const minTokenChars = 16
 const ofWord = charSetExcept(`${blanks}"'\`<>()[]{},;`)
 const ofToken = charSet('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-')
 const punctuation = charSet('.:!?')
 
-/** Finds secrets known to the caller: whole words, and runs of token characters within them. */
+/** Finds secrets known to the caller: compares whole words, and runs of token characters within them. */
 export const knownSecrets =
   (isKnownSecret: (candidate: string) => boolean): Detector['find'] =>
   (text, _words, { from }) => {

@@ -9,36 +9,42 @@ import { merge, type Secret } from './secret.js'
 /** A text that is searched for secrets. */
 export interface SearchedText {
   readonly text: string
-  /** The words of detectors in it. */
+  /** Occurrences of the detectors' words in the text. */
   readonly hits: readonly Hit[]
-  /** The boundary to the preceding text: only secrets across it are searched. */
+  /** Offset of the boundary to the preceding text: only secrets across it are searched. */
   readonly seam?: number
-  /** A preceding word may continue in it. */
+  /** Whether a word of the preceding text may continue in this text. */
   readonly isCut: boolean
 }
 
 interface Finder {
-  /** The words of detectors: grouped by rank, sorted by start. */
+  /** Finds the words of detectors in a text; grouped by rank, sorted by start. */
   hitsIn(text: string): readonly Hit[]
-  /** Every secret in all readings of a text, unsorted, possibly overlapping; a secret's rank is its detector's index. */
+  /**
+   * Finds every secret in a text and its decoded versions, unsorted, possibly overlapping. The rank of a
+   * secret is the index of its detector.
+   */
   find(part: SearchedText, meter: Meter): Secret[]
 }
 
 export function compileFinder(detectors: readonly Detector[]): Finder {
   const hitsIn = compileKeywords(detectors)
-  /** Detectors that search everywhere. */
+  /** Ranks of the detectors without words, which search the whole text. */
   const wordless = detectors.flatMap(({ words }, rank) => (words.length === 0 ? [rank] : []))
 
-  // Separate arrays, because detectors are objects of many hidden classes, with slow field access.
+  // Separate arrays, because reading a field of detectors, which have many hidden classes, is slow in V8.
   const haveBlanks = detectors.map(({ hasBlanks = true }) => hasBlanks)
   const lookBack = detectors.map(({ looksBack = true }) => looksBack)
   const beginSecrets = detectors.map(({ beginsSecrets = false }) => beginsSecrets)
 
-  /** Whether a match at a word may extend over a position. */
+  /** Whether a secret found at a word may extend over a position. */
   const mayCross = ({ rank, start }: Hit, place: number, text: string): boolean =>
     start < place ? haveBlanks[rank] === true || isVisible(text, start, place + 1) : lookBack[rank] === true
 
-  /** Tokens across a boundary up to the end of the text that begin like those of a detector. */
+  /**
+   * Finds tokens across a boundary up to the end of the text that begin with a detector's word: they may be
+   * incomplete secrets.
+   */
   function begunTokens(text: string, hits: readonly Hit[], seam: number): Secret[] {
     const found: Secret[] = []
     for (const { start, end, rank } of hits) {
@@ -56,7 +62,8 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
     const searchIn = (view: Decoding, found: Secret[]): void => {
       if (view.text === '') return
       const isWanted = (span: Span): boolean => seam === undefined || isAcross(seam, view.origin(span))
-      // The boundary is a position in the original text. Without decoding, nothing before it matters.
+      // The boundary is an offset in the text as written. Unless lines were joined, a secret must end behind
+      // it.
       const here = view === written ? seam : undefined
       const from = here === undefined || joined.length > 0 ? 0 : here
       const look = { isWanted, from, isCut, ...(here !== undefined && { seam: here }) }
@@ -90,13 +97,16 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
   return { hitsIn, find }
 }
 
-/** Shorter prefixes match too many ordinary words. */
+/**
+ * Minimum characters of a prefix that identifies the beginning of a token: shorter ones match too many
+ * ordinary words.
+ */
 const minPrefixChars = 4
-/** Base64 of zeros, and beginnings of names. */
+/** Matches prefixes that are common in other texts: base64 of zeros, and beginnings of names. */
 const common = /^(?:(.)\1*|api-|key-)$/i
 const oneToken = /^[\w.+/=~-]+$/
 
-/** The span of a secret with the rest of its token, but not beyond the boundary if it ends before. */
+/** Extends a secret to the end of its token, but not beyond the boundary if the secret ends before it. */
 function wholeToken(view: Decoding, secret: Span, seam: number | undefined): Span {
   const whole = view.origin({ start: secret.start, end: endOfToken(view.text, secret.end) })
   const isDone = seam !== undefined && view.origin(secret).end <= seam
@@ -107,7 +117,7 @@ const isAcross = (place: number, { start, end }: Span): boolean => start < place
 
 const word = /^[A-Z]?[a-z]+[.,;:!?)]*\s*\n\s*$/
 
-/** Whether a secret across lines is a known one extended by the last word of the previous line. */
+/** Whether a secret across lines is a known secret, extended by the last word of the previous line. */
 function addsMereWord(text: string, secret: Secret, known: readonly Secret[]): boolean {
   const inside = lastFrom(known, secret.end - 1)
   if (inside === undefined || inside.end < secret.end || inside.start <= secret.start) return false
@@ -119,7 +129,7 @@ export interface Hit extends Span {
   readonly rank: number
 }
 
-/** The words within a part of the text: their positions do not depend on the surroundings. */
+/** Selects the words within a part of the text, with offsets in that part. */
 export function hitsWithin(hits: readonly Hit[], from: number, to: number): readonly Hit[] {
   if (hits.length === 0) return hits
   const inside = hits.filter(({ start, end }) => start >= from && end <= to)
@@ -128,13 +138,13 @@ export function hitsWithin(hits: readonly Hit[], from: number, to: number): read
     : inside.map(({ start, end, rank }) => ({ start: start - from, end: end - from, rank }))
 }
 
-/** Bits of a character's class. */
+/** Bits of the class of a character. */
 const bits = 6
-/** Characters by which words are looked up. */
+/** Number of characters by which words are looked up. */
 const looked = 3
 const mask = 2 ** (bits * looked) - 1
 
-/** A word, its detectors, and the class of its fourth character, if it is that long. */
+/** A word of detectors, their ranks, and the class of its fourth character (`next`) if it has one. */
 interface Word {
   readonly word: string
   readonly ranks: readonly number[]
@@ -142,9 +152,9 @@ interface Word {
 }
 
 /**
- * Compiles the lower-case words of detectors to a single-pass search that ignores case and only examines positions at which a
- * word may begin. Skips a word if a blank comes before the characters that its detector requires, except at the end of the
- * text, which may continue.
+ * Compiles the lower-case words of detectors to a single-pass search that ignores case and only examines
+ * positions at which a word may begin. Skips an occurrence if a blank comes before the `reach` of its
+ * detector, except at the end of the text, which may continue.
  */
 export function compileKeywords(
   detectors: readonly Pick<Detector, 'words' | 'reach'>[],
@@ -153,7 +163,7 @@ export function compileKeywords(
   const ranksOf = new Map<string, number[]>()
   for (const [rank, { words }] of detectors.entries())
     for (const word of words) ranksOf.set(word, [...(ranksOf.get(word) ?? []), rank])
-  /** Classes by character code; class 0 = in no word. */
+  /** Classes by character code; class 0 = the character is in no word. */
   const classes = new Uint8Array(0x10000)
   for (const [index, letter] of [...new Set([...ranksOf.keys()].join('').split(''))].entries()) {
     for (const each of [letter, letter.toUpperCase()])
@@ -162,9 +172,12 @@ export function compileKeywords(
   const classAt = (text: string, at: number): number =>
     at < text.length ? (classes[text.charCodeAt(at)] ?? 0) : 0
 
-  /** The words that may begin with these character classes; some lists are shared. */
+  /** Indexes of lists of words, by the classes of their first characters. Several words may share a list. */
   const begun = new Uint16Array(mask + 1)
-  /** Whether any word may begin, as a bit set that stays in the cache. */
+  /**
+   * Bit set by the classes of three characters: whether any word may begin with them. Small enough for the
+   * CPU cache.
+   */
   const isBegun = new Uint32Array((mask + 1) >> 5)
   const words: Word[][] = [[]]
   for (const [word, ranks] of ranksOf) {
@@ -182,13 +195,13 @@ export function compileKeywords(
     }
   }
 
-  /** Hits by rank, during a search. */
+  /** Occurrences by rank, during one search. */
   const found: Hit[][] = detectors.map(() => [])
   let ranks: number[] = []
-  /** Position of the next blank, or of the end. */
+  /** Position of the next blank, or of the end of the text. */
   let blankAt = -1
 
-  /** Examines a position at which words may begin. */
+  /** Compares the words of a list with the text at `start`. */
   function look(text: string, start: number, list: number): void {
     const behind = classAt(text, start + looked)
     for (const { word, ranks: all, next } of words[list] ?? []) {
@@ -209,7 +222,7 @@ export function compileKeywords(
     ranks = []
     blankAt = -1
     let seen = 0
-    // Beyond the end, characters have class 0.
+    // Characters beyond the end of the text have class 0.
     for (let at = 0; at < text.length + looked - 1; at++) {
       seen = ((seen << bits) | classAt(text, at)) & mask
       if ((((isBegun[seen >> 5] as number) >>> (seen & 31)) & 1) === 1)
@@ -224,10 +237,10 @@ export function compileKeywords(
 
 const noHits: readonly Hit[] = []
 
-/** Longer words are compared as strings. */
+/** Maximum characters of a word that is compared in a loop; longer words are compared as strings. */
 const maxLoopChars = 8
 
-/** Whether a lower-case word is at a position, ignoring case. */
+/** Whether the text has a lower-case word at a position, ignoring case. */
 function standsAt(word: string, text: string, start: number): boolean {
   if (word.length > maxLoopChars && text.startsWith(word, start)) return true
   for (let at = 0; at < word.length; at++) {

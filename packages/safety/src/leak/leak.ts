@@ -9,7 +9,10 @@ import { findMarks, isMarked, merge, replaceSecrets, type Secret } from './secre
 /** Masks the secrets in a text that directly follows `before`, which is already published. */
 export type LeakDetector = (text: string, before: Tail, meter: Meter) => { text: string; findings: Finding[] }
 
-/** If secrets overlap, the first detector gives the name; blocking ones take precedence. */
+/**
+ * Compiles detectors. If secrets overlap, the first detector gives the name; blocking detectors take
+ * precedence.
+ */
 export function compileLeakDetector(detectors: readonly Detector[]): LeakDetector {
   const ranked = [...detectors.filter(isBlocking), ...detectors.filter((each) => !isBlocking(each))]
   const { hitsIn, find } = compileFinder(ranked)
@@ -23,7 +26,7 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     return found.filter((secret) => !isMarked(part.text, secret, marks))
   }
 
-  /** `hits`: the words in the beginning and the text together. */
+  /** Finds secrets that begin in `before` and end in the text. `hits`: words in both of them. */
   const secretsAcross = (
     { before, isCut }: SecretBeginning,
     text: string,
@@ -68,19 +71,22 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
   }
 }
 
-/** The first word of a sentence with its punctuation. After a masked secret it is not part of that; any other word may be. */
+/**
+ * Matches the first word of a sentence with its punctuation. After a masked secret, such a word does not
+ * belong to the secret; any other word may.
+ */
 const sentenceStart = /^(?:[A-Z][a-z]+(?:['\u2019][a-z]+)?[.,;:!?]*(?=\s|$)|[AI](?= [a-z]))/
 
 /**
- * A word with which a thought typically continues: not part of a secret, whatever the preceding text ends with, and showing it
- * reveals nothing.
+ * Matches a word with which a thought typically continues. It is not part of a secret, even if the preceding
+ * text ends in one, and showing it reveals nothing.
  */
 const firstWord =
   /^(?:and|are|as|at|be|but|by|can|could|do|does|done|for|from|good|has|have|here|how|if|in|is|it|its|just|let|maybe|need|next|no|not|now|of|ok|okay|on|one|only|or|our|should|since|so|some|still|that|the|their|then|there|these|they|this|those|to|too|two|was|we|well|what|when|where|which|while|will|with|would|yes|yet|you|your|[a-z]{3,}(?:ing|ly))[.,;:!?]*(?=\s|$)/
 
 const isBlocking = ({ action }: Detector): boolean => action === 'block'
 
-/** The secrets after the first `length` characters, with offsets from there. */
+/** Selects the secrets that end after the first `length` characters, with offsets from there. */
 const behind = (length: number, secrets: readonly Secret[]): Secret[] =>
   secrets
     .filter(({ end }) => end > length)

@@ -1,8 +1,10 @@
-/** How random a value looks, as opposed to words, names, paths, versions and dates. */
+/**
+ * Criteria for a value that looks randomly generated, in contrast to words, names, paths, versions and dates.
+ */
 export interface Randomness {
-  /** Minimum characters. */
+  /** Minimum characters of the value. */
   readonly least: number
-  /** Whether a UUID counts; with a name as the only evidence, it is more likely an id. */
+  /** Whether a UUID counts as random. If a name is the only evidence, a UUID is more likely an id. */
   readonly allowsUuid: boolean
 }
 
@@ -11,21 +13,21 @@ const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 const hex = /^(?:[\da-f]+|[\dA-F]+)$/
 const minHexChars = 24
 const minPartChars = 14
-/** Changes of character kind per character; words have fewer. */
+/** Minimum changes between letters, digits and signs per character; words have fewer. */
 const changesPerChar = 0.45
 const oneRun = /^[a-z\d]+$/i
 const oneCase = /^(?:[a-z]+|[A-Z]+)$/
-/** Base64 rather than a path: mixed case, with padding or a sign that is rare in paths. */
+/** Matches base64 that begins like a path: mixed case, with padding or a sign that is rare in paths. */
 const slashedBase64 =
   /^\/(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?:[A-Za-z\d+/]{26,}={1,2}|[A-Za-z\d/]*\+[A-Za-z\d+/]{10,})$/
 const base32 = /^[A-Z2-7]{16,}$/
-/** Paths, addresses, dates, versions, digests, names of cloud resources, calls and placeholders. */
+/** Matches paths, addresses, dates, versions, digests, names of cloud resources, calls and placeholders. */
 const known =
   /^(?:[./~]|@[\w-]+\/|[a-z]:\\|[a-z][a-z\d+.-]*:\/\/|arn:|urn:|sha(?:1|256|384|512)[-:]|md5:|v?(?:\d+:)?\d+\.\d+[\w.+~-]*$|\d{4}-\d\d-\d\d|[\w.+-]+@[\w-]+\.[a-z]|ssh-(?:rsa|ed25519)|0x[\da-f]{1,16}$|\w+:\w+:\w)|^[([{<]|^[\w.$]*[([{<].*[\])}>]$|\/[\w-]+\.[a-z]\w{0,4}$/i
-/** A file, a host or a property access. */
+/** Matches a file, a host or a property access. */
 const dotted = /^(?:[\w-]+\.)+[a-z]{2,5}$|^[a-z_]\w*(?:\.[a-z_]\w*)+$/i
 
-/** Examined characters of a longer value. */
+/** Maximum characters of a value that are examined. */
 const maxBodyChars = 128
 
 /** Whether a value looks randomly generated. */
@@ -51,7 +53,7 @@ export function looksRandom(value: string, { least, allowsUuid }: Randomness): b
   return changes >= body.length / 6 || oneRun.test(body)
 }
 
-/** Whether a random value may begin with a text; weaker evidence. */
+/** Whether a text may be the beginning of a random value. Weaker evidence than `looksRandom`. */
 export const looksBegun = (value: string): boolean =>
   value.length >= 8 &&
   printable.test(value) &&
@@ -59,23 +61,23 @@ export const looksBegun = (value: string): boolean =>
   !isPlaceholder(value) &&
   (/\d/.test(value) ? /[A-Za-z]/.test(value) : value.length >= 12 && !isWordlike(value))
 
-/** `tundra33531`, `MyTundraIsHeron6`, but not `base64`. */
+/** Matches a word with a number: `tundra33531`, `MyTundraIsHeron6`, but not `base64`. */
 const wordAndNumber =
   /^(?!.*(?:[Pp]ass|[Ss]ecret|[Cc]onfig|[Nn]ame|[Uu]ser|[Kk]ey|[Tt]oken|[Aa]uth))(?:(?:[A-Z]?[a-z]{2,12}){1,3}\d{4,6}|(?:[A-Z][a-z]{1,9}){4,}\d{1,4})$/
 const path = /\w{3}\/\w{3}/
 
 const oddity = /\d|[!@#$%^&*+=?~][A-Za-z0-9]|[A-Z][a-z][A-Z]|[a-z][A-Z]{2,}[a-z]/
-/** Identifiers in code: `Sha256Digest`, `user2`, `v2_config`. */
+/** Matches identifiers in code: `Sha256Digest`, `user2`, `v2_config`. */
 const identifier = /^[A-Za-z_]?[a-z]*(?:[A-Z][a-z]+|_[a-z]+)*\d{0,3}(?:[A-Z][a-z]+|_[a-z]+)*\d{0,2}$/
 
-/** Joined words that are only long together. */
+/** Matches joined words, which people choose as a password: `tundra-heron-maple`. */
 const phrase =
   /^(?!.*(?<![a-z])(?:pass|password|secret|config|name|user|key)(?![a-z]))[a-z]{4,12}(?:([_.-])[a-z]{4,12})(?:\1[a-z]{4,12})+$/
 
-/** Characters that people would type. */
+/** Maximum characters of a secret that people would type. */
 const maxTypedChars = 128
 
-/** Whether a value may be a human-chosen secret: words with something unusual in between. */
+/** Whether a value may be chosen by a person: words with something unusual in between. */
 export function looksMadeUp(value: string): boolean {
   if (value.length < 8 || value.length > maxTypedChars) return false
   if (phrase.test(value) || wordAndNumber.test(value)) return true
@@ -104,14 +106,15 @@ function isWordlike(text: string): boolean {
 }
 
 const codeA = 97
-/** Minimum letter pairs, in all and relative to the length, for a conclusion. */
+/** Minimum number of letter pairs for a decision, in all and per character of the value. */
 const minPairs = 4
 const minPairsPerChar = 0.2
-/** Average score of letter pairs in words; random letters rarely reach it. */
+/** Minimum average score of the letter pairs in words; random letters rarely reach it. */
 const minWordScore = 5
 /**
- * For each letter, how often each of `a` to `z` follows it in words: 5 = as often as at random, each step twice or half.
- * Counted over the 3,644 words that occur 20 times or more in the documentation of npm packages.
+ * Scores of letter pairs: for each letter, how often each of `a` to `z` follows it in words. 5 = as often as
+ * in random text; each step more or less = twice or half as often. Counted over the 3,644 words that occur 20
+ * times or more in the documentation of npm packages.
  */
 const followers = [
   '05650250513756050767432241',
@@ -142,13 +145,13 @@ const followers = [
   '70009000733400600000400053',
 ]
 
-/** Human-chosen secrets for typing: letters mixed with digits or signs, unlike words of a sentence. */
+/** Matches secrets chosen for typing: letters mixed with digits or signs, unlike words of a sentence. */
 const typed =
   /^(?!.*(?:__|--))(?=(?:.*[A-Za-z]){3})(?:(?=(?:.*[a-z]){2})(?=(?:.*\d){2})(?:.*[!@#$%^&*+=?~].*|.*[a-z][-_]\d{2,4}$)|.*[A-Za-z]\d[A-Za-z].*|.*\d.*[!@#$%^*].*|.*[!@#$%^*].*\d.*)/
 
 const mixed = /^(?=(?:.*[A-Za-z]){3})(?=.*\d)[!-~]{8,128}$(?<!\..*)/
 
-/** Whether a value is human-chosen and distinguishable from words, with little other evidence. */
+/** Whether a value was probably chosen by a person as a secret, even if there is little other evidence. */
 export const looksTyped = (value: string): boolean =>
   value.length <= maxTypedChars &&
   ((typed.test(value) && looksMadeUp(value)) ||
@@ -157,35 +160,38 @@ export const looksTyped = (value: string): boolean =>
     (phrase.test(value) && value.length >= 20) ||
     looksRandom(value, { least: 12, allowsUuid: false }))
 
-/** Words of sentences that passphrases do not contain. */
+/** Matches words of sentences that passphrases do not contain. */
 const stopWords =
   /(?<!\w)(?:about|after|again|been|before|cannot|change|confirm|correct|created|does|empty|enter|expired|field|first|forgot\w*|from|have|hidden|incorrect|input|invalid|least|login|match|missing|must|name|need|never|only|password\w*|passphrase|please|provided|repeat|require\w*|reset|should|show|that|their|them|then|this|type|user|username|valid|value|verify|were|when|which|will|with|wrong|your)(?!\w)/
 
-/** `correct horse battery staple`: words in lower case. */
+/** Matches words in lower case: `correct horse battery staple`. */
 const words = /^[a-z]{3,10}(?: [a-z]{3,10}){2,23}$/
 
 export const isPhrase = (value: string): boolean => words.test(value) && !stopWords.test(value)
 
-/** Number of changes between small letters, capitals, digits and signs. */
+/** Counts the changes between small letters, capitals, digits and signs. */
 const changesIn = (text: string): number => count(text, /[a-z]+|[A-Z]+|\d+|[^A-Za-z\d]+/g) - 1
 
-/** Words that mark a value as an example. */
+/** Matches words that mark a value as an example. */
 const placeholderWords =
   /example|sample|dummy|placeholder|change[-_]?(?:me|it|this)|redacted|removed|hidden|insert|replace|your[-_ ]|my[-_](?:secret|password|token|key)|foobar|to-?do\b/i
 const named = /^(?:none|null|nil|undefined|true|false|empty|unset|optional|required|string|text|bytes)$/i
-/** Templates: `<key>`, `${KEY}`, `$KEY`, `$key`, `$(key)`, `{{ key }}`, `%KEY%`, `%s`, `[key]`. */
+/** Matches templates: `<key>`, `${KEY}`, `$KEY`, `$key`, `$(key)`, `{{ key }}`, `%KEY%`, `%s`, `[key]`. */
 const template = /^(?:<|\[|\{|\$[{(]|\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)$|%\w+%$|%[a-z]$)/
-/** References: `process.env.KEY`, `config.key`, `getKey()`; long ones with digits are tokens. */
+/**
+ * Matches references: `process.env.KEY`, `config.key`, `getKey()`, but not long ones with digits, which are
+ * tokens.
+ */
 const reference =
   /^(?!(?=.{20})(?:.*\d){2}|.*(?=\w{16})\w*\d|.*\d{3})(?:[a-z_]\w*(?:\.|->|::))+[a-z_]+(?:[([].*)?$|^[a-z_]\w*\(.*$/is
-/** Fillers: `xxxx`, `****`, `12345678`. */
+/** Matches fillers: `xxxx`, `****`, `12345678`. */
 const filler = /^(.)\1*$|^[x*.•#_-]+$|^(?:12345678?9?0?|abcdef\w{0,2}|\.\.\.)$/i
 
-/** Words in the position of a password that only describe it. */
+/** Matches words that describe a password rather than being one: `your-password`, `none`, `stdin`. */
 const passwordWords =
   /^(?:(?:db|your|my|the|some|user|root|admin)?[-_ ]?(?:pass(?:word|wd|phrase|code)?|pwd|pw|secret|token|key|credentials?)\d?|user(?:name)?|login|example|sample|dummy|placeholder|redacted|removed|hidden|none|null|nil|undefined|true|false|yes|no|on|off|empty|unset|optional|required|string|text|bytes|value|prompt|ask|stdin|file|env|vault|default|xxx+)$/i
 
-/** Whether a value in the position of a password may be one, however weak: `letmein`, `changeme`. */
+/** Whether a value after a password label may be a password, however weak: `letmein`, `changeme`. */
 export const mayBePassword = (value: string): boolean =>
   !passwordWords.test(value) &&
   !template.test(value) &&

@@ -1,17 +1,20 @@
-/** Requirements of every match of a pattern. */
+/** Properties that every match of a pattern has. */
 export interface PatternNeeds {
-  /** Minimum number of consecutive non-blank characters at its beginning. */
+  /** Minimum number of consecutive non-blank characters at the beginning of a match. */
   readonly reach: number
-  /** Whether it may contain blanks. */
+  /** Whether a match may contain blanks. */
   readonly hasBlanks: boolean
-  /** Whether it may occur in pure prose: see `isProse`. */
+  /** Whether a match may occur in pure prose: see `isProse`. */
   readonly matchesProse: boolean
 }
 
-/** RE2 is parsed as far as it equals JavaScript. */
+/** Syntax of a pattern. For RE2, only the part that is the same in JavaScript is supported. */
 export type Syntax = 'javascript' | 're2'
 
-/** Derives the requirements from the pattern; `undefined` = not understood, so it may match anything. */
+/**
+ * Derives the properties of matches from a pattern; `undefined` = unsupported syntax, so it may match
+ * anything.
+ */
 export function readNeeds(source: string, flags: string, syntax: Syntax): PatternNeeds | undefined {
   let node: Node
   try {
@@ -28,7 +31,7 @@ export function readNeeds(source: string, flags: string, syntax: Syntax): Patter
   }
 }
 
-/** Limit of `reach`. */
+/** Maximum of `reach`. */
 const maxReach = 128
 
 type Node =
@@ -39,13 +42,16 @@ type Node =
 
 interface CharacterSet {
   readonly isBlank: boolean
-  /** The kinds of prose characters that it matches. */
+  /** Kinds of characters of prose that the set contains. */
   readonly kinds: readonly Kind[]
 }
 
 const nothing: Node = { kind: 'sequence', nodes: [] }
 
-/** Throws SyntaxError for unsupported syntax. Ignores assertions, so the result may match more. */
+/**
+ * Parses a pattern. Ignores assertions, so that the result may match more. Throws SyntaxError for unsupported
+ * syntax.
+ */
 function parsePattern(source: string, flags: string, syntax: Syntax): Node {
   let at = 0
   let ignoresCase = flags.includes('i')
@@ -115,7 +121,7 @@ function parsePattern(source: string, flags: string, syntax: Syntax): Node {
   return node
 }
 
-/** Character escapes and classes. */
+/** Match a character, an escape or a character class, by syntax. */
 const characters = {
   javascript: /\[(?:\\.|[^\]\\])*\]|\\(?:u\{[\da-f]+\}|u[\da-f]{4}|x[\da-f]{2}|p\{\w+\}|.)|[^*+?|()]/isy,
   re2: /\[(?!\^?\])(?:\\[dwsDWSnrtfv]|\\[!-/:-@[-`{-~]|(?!\[:)[^\]\\])+\]|\\(?:x[\da-fA-F]{2}|[dwsDWSnrtfv]|[!-/:-@[-`{-~])|[^*+?|()\\[]/y,
@@ -131,10 +137,13 @@ function readSet(one: string, flags: string): CharacterSet {
   }
 }
 
-/** Ends a run of visible characters. */
+/** Characters that end a run of visible characters. */
 const blanks = '\t\n\v\f\r '
 
-/** The visible characters at the beginning; an open one continues after blanks, or with anything. */
+/**
+ * Number of visible characters at the beginning of a match. `isOpen`: the run does not end there, so that
+ * what follows may extend it.
+ */
 interface Measure {
   readonly length: number
   readonly isOpen: boolean
@@ -173,7 +182,7 @@ function measure(node: Node): Measure {
   }
 }
 
-/** Every character of prose by kind. */
+/** All characters of prose by kind. */
 const ofProse = {
   small: 'abcdefghijklmnopqrstuvwxyz',
   capital: 'ABCDEFGHIJKLMNOPQRSTUVWXYZ',
@@ -186,21 +195,24 @@ type Kind = keyof typeof ofProse
 const kinds = Object.keys(ofProse) as Kind[]
 const anything: Node = { kind: 'character', isBlank: true, kinds }
 
-/** Limits of a word in `isProse`. */
+/** Maximum characters of a word in `isProse`. */
 const maxWordChars = 15
 const maxCapitals = 6
 const maxDigits = 4
 
-/** Progress of a match within a word of prose, packed in a number. */
+/** The state of a match within a word of prose, packed into a number. */
 type State = number
 const betweenWords: State = 0
-/** Bits of a state: begins within any word; counts; no further quote; no digit; excluded next kinds. */
+/**
+ * Positions and flags in a state: whether a match may begin within any word, counts of characters, capitals
+ * and digits, whether a quote or a digit may follow, and kinds that must not come next.
+ */
 const [anywhere, charsAt, capitalsAt, digitsAt] = [1 << 13, 0, 4, 7]
 const [small, quoted, over, forbiddenAt] = [1 << 10, 1 << 11, 1 << 12, 14]
 
 const forbid = (state: State, kind: Kind): State => state | (1 << (forbiddenAt + kinds.indexOf(kind)))
 
-/** The state after another character; `undefined` = not prose. */
+/** Advances a state by a character; `undefined` = the text would not be prose. */
 function step(state: State, kind: Kind): State | undefined {
   if (forbid(state, kind) === state) return undefined
   if (kind === 'blank') return betweenWords
@@ -226,7 +238,7 @@ function step(state: State, kind: Kind): State | undefined {
   }
 }
 
-/** The states after a match that begins in one of these. */
+/** Returns the states after a node of the pattern has matched, for each state before it. */
 function advance(node: Node, states: ReadonlySet<State>): ReadonlySet<State> {
   if (states.size === 0) return states
   switch (node.kind) {
@@ -252,7 +264,7 @@ function advance(node: Node, states: ReadonlySet<State>): ReadonlySet<State> {
   }
 }
 
-/** Consecutive lookaheads apply to the same next character. */
+/** Applies consecutive lookaheads to the character that follows them. */
 function lookAhead(node: Node, states: ReadonlySet<State>): ReadonlySet<State> {
   const next = new Set<State>()
   const isPossible = (state: State): boolean => advance(node, new Set([state])).size > 0
@@ -286,7 +298,7 @@ function repeat(node: Node, states: ReadonlySet<State>, least: number, maximum: 
 const isSame = (one: ReadonlySet<State>, other: ReadonlySet<State>): boolean =>
   one.size === other.size && [...one].every((state) => other.has(state))
 
-/** Whether a text stays within the limits of the analysis. */
+/** Whether a text keeps to the limits of words that this analysis assumes. */
 export function staysProse(text: string): boolean {
   let state: State | undefined = anywhere
   for (const character of text) {

@@ -3,14 +3,14 @@ import { continuationEnd, isVisible } from '../spans.js'
 import { builtInRules } from './generated/rules.js'
 import { readNeeds } from './pattern-needs.js'
 
-/** Rules that may match letters only. */
+/** Rules with patterns that may match text of letters only. */
 const lettered = builtInRules.filter(({ inProse }) => inProse !== undefined)
 const finds = `(?:${lettered.map(({ inProse }) => inProse).join('|')})`
 
 /**
- * A word of prose with punctuation: at most 15 characters, capitals first, and without the required parts of secrets. A capital
- * and a colon may mark a prompt. A number at the end of a line or text, or capitals at the end of a line, may belong to a
- * token.
+ * Matches a word of prose with punctuation: at most 15 characters, capitals first, and without the required
+ * parts of secrets. A capital and a colon may mark a prompt. A number at the end of a line or text, or
+ * capitals at the end of a line, may belong to a token.
  */
 const word = [
   '[a-z]{1,14}[.,:;?)]?',
@@ -21,19 +21,23 @@ const word = [
   '\\u2014',
   '[A-Z]{2,6}s?[.,;?)]?(?! *\\n)',
   '[A-Za-z][a-z]{0,10}[.,;?)]{2,3}',
-  // Without a blank: one text ended with a sentence and the next one began with one.
+  // Two sentences without a blank between them, because one text ended and the next one began.
   `(?=[^ \\n]{1,15}(?:[ \\n]|$))(?:(?!${finds})(?:[a-z]+[.,:;?()]{1,3}|[A-Z][a-z]*[.,;?()]{1,3}))+(?:(?!${finds})[A-Za-z][a-z]*[.,;?)]?)?`,
 ].join('|')
 
-/** Matches as much prose as possible: `lastIndex` shows whether it reaches the end, so nothing is tried twice. */
+/**
+ * Matches as much prose as possible, once: the caller compares `lastIndex` with the end, so that nothing is
+ * tried twice.
+ */
 const prose = new RegExp(
   `(?:(?!\\(?${finds})(?:${word})?(?: |\\n(?! *(?:\\(?[A-Z]{4}|\\d(?!\\d?[.)] )))|$))*`,
   'y',
 )
 
 /**
- * Whether a text consists of words of prose only: no part of it is a secret by the built-in rules, an instruction to a model,
- * or an encoding. That the rules require what prose lacks is proved when they are generated.
+ * Whether a text consists only of words of prose, so that no part of it is a secret by the built-in rules, an
+ * instruction to a model, or an encoding. When the rules are generated, it is proved that they do not match
+ * prose.
  */
 export function isProse(text: string): boolean {
   // The same text is often checked several times in a row.
@@ -48,12 +52,14 @@ export function isProse(text: string): boolean {
 let asked = ''
 let answer = true
 
-/** Maximum characters of a word across two texts, and of one that may continue after the second. */
+/**
+ * Maximum characters of a word across two texts, and of such a word that may continue after the second text.
+ */
 const [maxJointChars, maxOpenChars] = [15, 11]
 const joint = /^(?!.*(?:[a-z][A-Z]|[A-Z]{4}))[A-Za-z.,:;?()]*$/
 const keywords = new RegExp(lettered.flatMap(({ keywords }) => keywords).join('|'), 'i')
 
-/** Whether prose continued by prose is still prose. `seams`: boundaries within words. */
+/** Whether two consecutive texts of prose are prose together. `seams`: boundaries within words. */
 export function joinsProse(said: string, seams: readonly number[], text: string): boolean {
   if (said === '' || text === '') return true
   if (keywords.test(said) && (seams.length > 0 || !isProse(said + text))) return false
@@ -80,10 +86,10 @@ function joinsLines(said: string, text: string): boolean {
   return !gap.includes('\n') || (gap.length < maxGapChars && isProse(gap))
 }
 
-/** Maximum blanks between words, and maximum word length. */
+/** Maximum number of blanks between words, and maximum characters of a word. */
 const maxGapChars = 64
 
-/** Whether an excerpt ends in a number. */
+/** Whether the part of a text before `end` ends in a number. */
 function endsInNumber(text: string, end: number): boolean {
   if (end === text.length) return false
   let at = end
@@ -91,17 +97,20 @@ function endsInNumber(text: string, end: number): boolean {
   return /\d/.test(text.slice(at, end))
 }
 
-/** Whether a space's own rules may match prose. A pattern that is not understood may match anything. */
+/** Whether a rule of the space may match prose. A pattern with unsupported syntax may match anything. */
 const mayMatchProse = ({ pattern }: { readonly pattern: string }): boolean =>
   readNeeds(pattern, '', 're2')?.matchesProse !== false
 
-/** Compiles the rules of a space to a check whether any of them may match prose and its predecessor. */
+/**
+ * Compiles the rules of a space to a function that checks whether any rule may match a text of prose and the
+ * text before it.
+ */
 export function compileProseCheck(
   { rules, policy }: SafetySettings,
   hasVerdict: (text: string) => boolean,
 ): (said: string, text: string) => boolean {
   const possible = rules.filter(mayMatchProse)
-  // A rule without keywords would have to be tried on all texts.
+  // A rule without keywords has to be tried on every text.
   if (possible.some(({ keywords }) => keywords === undefined)) return () => true
   const words = possible.flatMap(({ keywords = [] }) => keywords.map(escapeForRegExp))
   const keyword = words.length > 0 ? new RegExp(words.join('|'), 'i') : undefined

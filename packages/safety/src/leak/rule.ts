@@ -6,7 +6,6 @@ import { behindMatch, type Detector } from './detector.js'
 import { isPlaceholder, looksBegun, looksMadeUp, looksRandom, mayBePassword } from './looks.js'
 import type { PatternNeeds } from './pattern-needs.js'
 
-/** A built-in rule. */
 export interface BuiltInRule {
   readonly name: string
   /**
@@ -16,16 +15,16 @@ export interface BuiltInRule {
    */
   readonly pattern: string
   readonly flags?: string
-  /** In lower case. */
+  /** Words around which the pattern is tried, in lower case. */
   readonly keywords: readonly string[]
   readonly action: LeakAction
-  /** Additional condition on the match, if the pattern alone is not sufficient. */
+  /** Additional test for the matched value, if the pattern alone is not sufficient. */
   readonly looks?: keyof typeof judges
 }
 
-/** Includes requirements derived from its pattern when the rules are generated. */
+/** A rule with properties of its pattern, which are derived when the rules are generated. */
 export interface CompiledRule extends BuiltInRule, Pick<PatternNeeds, 'reach' | 'hasBlanks'> {
-  /** A regular expression that is tried at words of prose; absent = it cannot match prose. */
+  /** A regular expression for the matches that may occur in prose; absent = the rule cannot match prose. */
   readonly inProse?: string
 }
 
@@ -33,13 +32,13 @@ const isTyped = (value: string): boolean =>
   looksMadeUp(value) || looksRandom(value, { least: 10, allowsUuid: true })
 
 const judges = {
-  /** Not a placeholder. */
+  /** For values after a label: any value but a placeholder. */
   said: (value: string) => !isPlaceholder(value),
   random: (value: string) => looksRandom(value, { least: 16, allowsUuid: true }),
   typed: isTyped,
-  /** In a position of passwords only, however weak. */
+  /** For values after a password label: also weak passwords. */
   weak: mayBePassword,
-  /** In a position without alternatives, anything but a description. */
+  /** For values in a position that only passwords have: any value but a description. */
   password: (value: string) =>
     !isPlaceholder(value) && (isTyped(value) || /^(?=.*[A-Za-z])(?=.*[\d!^#&+=%])\S{5,}$/.test(value)),
 }
@@ -65,12 +64,12 @@ export function createDetector({
     isQuick: true,
     beginsSecrets: !/\(\?<\w/.test(pattern),
     find(text, words, { isWanted, seam = text.length }) {
-      // Most rules are never used.
+      // Compiles the pattern on first use, because most rules are never used.
       compiled ??= new RegExp(pattern, `dy${flags}`)
       const secrets: Span[] = []
       let at = 0
       for (const { start } of words) {
-        // Skips the match, because the same pattern may match repeatedly within it.
+        // Skips words within the previous match, because the same pattern may match there repeatedly.
         if (start < at) continue
         compiled.lastIndex = start
         const match = compiled.exec(text)
@@ -82,7 +81,7 @@ export function createDetector({
           if (span === undefined) continue
           const [first, last] = span
           const value = text.slice(first, last)
-          // In streamed pieces the value may continue.
+          // If the text is a piece of a stream, the value may continue in the next piece.
           const isOpen = first < seam && seam < last && last === text.length && looksBegun(value)
           const isFound = looks === undefined || isOpen || judges[looks](value)
           const secret = { start: named.length > 0 ? first : from, end: last }
@@ -95,12 +94,17 @@ export function createDetector({
   }
 }
 
-/** The name of the group to mask; without it, the whole match. */
+/** Name of the group to mask; without such a group, the whole match is masked. */
 const secretGroup = 'secret'
-/** Characters of a match that leaves its span; one that continues beyond counts as endless. */
+/**
+ * Maximum characters of a match that extends beyond its part of the text; a longer match is taken to extend
+ * to the end.
+ */
 const maxMatchChars = 8192
 
-/** Finds matches of an operator's rule with RE2 semantics: around its keywords, or everywhere. */
+/**
+ * Creates a detector for an operator's rule (RE2 syntax): searches around its keywords, or the whole text.
+ */
 export function createOwnDetector(
   { name, action, pattern, keywords, generic }: SecretRule,
   path: string,
@@ -117,7 +121,7 @@ export function createOwnDetector(
       const secrets: Span[] = []
       let at = 0
       for (const { start: first, end } of spans) {
-        // Includes the preceding character, which decides whether a word begins.
+        // Includes the preceding character, because it decides whether a word begins.
         const from = Math.max(0, first - 1)
         const part = text.slice(from, end)
         // Finding the position of a match takes ten times as long as testing for one.
@@ -143,14 +147,17 @@ export function createOwnDetector(
   }
 }
 
-/** The span to mask of a match in the part of a text that begins at `from`. */
+/** Returns the span to mask. `from`: offset of the searched part in the text. */
 function secretOf(pattern: RE2JS, matcher: Matcher, from: number): Span {
   const isNamed = Object.hasOwn(pattern.namedGroups(), secretGroup) && matcher.start(secretGroup) >= 0
   const group = isNamed ? secretGroup : 0
   return { start: from + matcher.start(group), end: from + matcher.end(group) }
 }
 
-/** The span of a match that reaches the end of its part, and may be longer or void. */
+/**
+ * Repeats a match that reaches the end of the searched part: in the whole text it may be longer, or not
+ * match.
+ */
 function secretFrom(pattern: RE2JS, text: string, start: number): Span | undefined {
   const rest = text.slice(start, start + maxMatchChars)
   const matcher = pattern.matcher(rest)

@@ -1,11 +1,11 @@
 import { lastFrom, type Span } from '../spans.js'
 
-/** A span to mask, with the index of its rule. */
+/** A span to mask. `rank`: index of the detector that found it. */
 export interface Secret extends Span {
   readonly rank: number
 }
 
-/** Sorts secrets and merges overlapping ones, which get their first rule. */
+/** Sorts secrets, and merges overlapping ones under the rule of the first. */
 export function merge(secrets: readonly Secret[]): Secret[] {
   const merged: Secret[] = []
   for (const secret of secrets.toSorted((one, other) => one.start - other.start)) {
@@ -19,7 +19,7 @@ export function merge(secrets: readonly Secret[]): Secret[] {
   return merged
 }
 
-/** Replaces merged secrets by marks with the names of their rules. */
+/** Replaces secrets by marks with the names of their rules. The secrets must be merged. */
 export function replaceSecrets(text: string, secrets: readonly Secret[], names: readonly string[]): string {
   let redacted = ''
   let read = 0
@@ -30,12 +30,12 @@ export function replaceSecrets(text: string, secrets: readonly Secret[], names: 
   return redacted + text.slice(read)
 }
 
-/** The mark of a secret that `rule` found. */
+/** Returns the redaction mark with the name of a rule. */
 const formatMark = (rule: string): string => `[redacted:${rule}]`
 
 const mark = /\[redacted:([a-z0-9-]+)\]/g
 
-/** The marks of known rules in a text; others are ordinary text. */
+/** Finds the redaction marks of known rules in a text. Other marks count as ordinary text. */
 export const findMarks = (text: string, isRule: (name: string) => boolean): Span[] =>
   Array.from(text.matchAll(mark)).flatMap(({ 0: { length }, 1: name = '', index }) =>
     isRule(name) ? [{ start: index, end: index + length }] : [],
@@ -43,7 +43,7 @@ export const findMarks = (text: string, isRule: (name: string) => boolean): Span
 
 const saying = /[\p{L}\p{N}]/u
 
-/** Whether a span has no content besides the mark that it begins or ends in. */
+/** Whether a span contains nothing but marks and parts of marks. */
 export function isMarked(text: string, { start, end }: Span, marks: readonly Span[]): boolean {
   const first = lastFrom(marks, start)
   const last = lastFrom(marks, end - 1)

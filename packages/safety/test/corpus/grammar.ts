@@ -1,6 +1,6 @@
 import type { Random } from './random.js'
 
-/** A value with its secret parts. */
+/** A value, and the parts of it that are secret. */
 export interface Value {
   readonly text: string
   readonly secrets: readonly string[]
@@ -11,7 +11,10 @@ const lower = 'abcdefghijklmnopqrstuvwxyz'
 const upper = lower.toUpperCase()
 const base62 = digits + upper + lower
 
-/** No alphabet has quotes, backslashes, braces or angle brackets: notations would have to escape them. */
+/**
+ * Characters by alphabet. None of them has quotes, backslashes, braces or angle brackets, which notations
+ * would have to escape.
+ */
 const alphabets: Readonly<Record<string, string>> = {
   digits,
   lower,

@@ -8,8 +8,8 @@ const pascal = (words: readonly string[]): string => words.map(capitalized).join
 const camel = ([first = '', ...others]: readonly string[]): string => first + pascal(others)
 
 /**
- * The names that notations may use for a label such as `github api token`. Its first word is the owner; `short` is the
- * rest, `last` the last word.
+ * Makes the names that notations may use for a label such as `github api token`. The first word is the owner;
+ * `short` is the rest, `last` the last word.
  */
 export function namesOf(label: string, random: Random): Readonly<Record<string, string>> {
   const [owner = '', ...rest] = label.split(' ')
@@ -45,7 +45,7 @@ export function namesOf(label: string, random: Random): Readonly<Record<string, 
 const consonants = 'bcdfghklmnprstvz'
 const vowels = 'aeiou'
 
-/** One word, sometimes two. */
+/** Invents the name of a vendor: one word, sometimes two. */
 function madeUpVendor(random: Random): string[] {
   const syllable = (): string => random.characters(consonants, 1) + random.characters(vowels, 1)
   const ending = (): string => random.pick(['n', 'x', 'r', 'ly', 'io', 'ta', 'ss', ''])

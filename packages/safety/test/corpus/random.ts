@@ -6,7 +6,7 @@ export class Random {
     this.#state = hash(seed)
   }
 
-  /** From 0 to 1, without 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
@@ -14,7 +14,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 
-  /** An integer from `least` to `most`, both included. */
+  /** Returns an integer between the two bounds, both included. */
   integer(least: number, maximum: number): number {
     return least + Math.floor(this.next() * (maximum - least + 1))
   }
@@ -34,7 +34,7 @@ export class Random {
   }
 }
 
-/** FNV-1a, 32 bits. */
+/** Hashes a text: FNV-1a, 32 bits. */
 function hash(text: string): number {
   let value = 0x811c9dc5
   for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193)

@@ -4,7 +4,7 @@ import { isHidden, type SecretCase } from './secrets.js'
 
 type Guard = Safety['guard']
 
-/** A secret of which some may be seen. */
+/** A secret that the guard left partly visible. */
 export interface Miss extends SecretCase {
   readonly seen: string
 }
@@ -12,7 +12,7 @@ export interface Miss extends SecretCase {
 export const missesOf = (cases: readonly SecretCase[], guard: Guard): Miss[] =>
   cases.map((each) => ({ ...each, seen: guard(each.text).text })).filter((each) => !isHidden(each, each.seen))
 
-/** A text without a secret that is not as it was. */
+/** A text without a secret that the guard has changed. */
 export interface Touched extends BenignCase {
   readonly seen: string
   readonly rules: readonly string[]
@@ -26,7 +26,7 @@ export const touchedOf = (cases: readonly BenignCase[], guard: Guard): Touched[]
     return [{ ...each, seen: text, rules: rules.length > 0 ? rules : ['sanitized'] }]
   })
 
-/** A line after masking, with enough context to understand it. */
+/** Returns the part of a text that was changed, with enough context to understand it. */
 export function changedPart({ text, seen }: Touched): string {
   let start = 0
   while (start < text.length && text[start] === seen[start]) start++

@@ -6,21 +6,21 @@ import { places } from './places/index.js'
 import type { Place } from './places/place.js'
 import { Random } from './random.js'
 
-/** A text with one secret in it. */
+/** A text that contains one secret. */
 export interface SecretCase {
   readonly family: string
   readonly group: string
   readonly place: string
-  /** The place with the template that the text was made from. */
+  /** The place, and the template that the text was made from. */
   readonly notation: string
   readonly text: string
-  /** The random parts of the secret in the text; each line of a key is one. */
+  /** The random parts of the secret in the text; for a key, each line is a part. */
   readonly secrets: readonly string[]
 }
 
 /**
- * Texts for every family in every possible place, `perPair` of each. A case only depends on the seed, the names of its family
- * and its place, and their grammars: other families do not change it.
+ * Makes texts: `perPair` for every family in every possible place. A case depends only on the seed, the names
+ * of its family and its place, and their grammars: added families do not change it.
  */
 export const secretCases = (seed: string, perPair: number): SecretCase[] =>
   families.flatMap((family) =>
@@ -74,12 +74,12 @@ function caseOf(family: Family, place: Place, notations: readonly string[], rand
   }
 }
 
-/** Fewer characters may occur elsewhere by chance, and are useless. */
+/** Minimum characters of a visible part that counts: shorter ones may occur by chance, and are useless. */
 const shortestPart = 8
 
 /**
- * Whether the secret is gone: no eight consecutive characters of any of its random parts are seen. A mask may leave the
- * fixed beginning of a token, or the first line of a key.
+ * Whether a secret is hidden: no eight consecutive characters of its random parts are visible. A mask may
+ * leave the fixed beginning of a token, or the first line of a key.
  */
 export const isHidden = ({ secrets }: SecretCase, seen: string): boolean =>
   !secrets.some((secret) => partsOf(secret).some((part) => seen.includes(part)))

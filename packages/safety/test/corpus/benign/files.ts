@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib'
 import { repositoryRoot } from '../../../../../test/support/files.js'
 import { Random } from '../random.js'
 
-/** A collection of files. There are many, so they are listed one folder at a time. */
+/** A collection of files, listed one folder at a time, because there are many. */
 export interface Shelf {
   readonly folders: readonly string[]
   /** Paths relative to the repository, or absolute. */
@@ -13,8 +13,8 @@ export interface Shelf {
 }
 
 /**
- * In an order that the seed decides. What is added or missing elsewhere leaves the order of the others as it is, so that
- * a sample is much the same on every machine.
+ * Shuffles texts by the seed. Added or missing texts do not change the order of the others, so that a sample
+ * is similar on every machine.
  */
 export const shuffled = (texts: readonly string[], seed: string): string[] =>
   texts
@@ -35,7 +35,7 @@ function filesBelow(folder: string): string[] {
 
 const store = 'node_modules/.pnpm'
 
-/** The name of a package from that of its folder in the store, such as `@types+ws@8.18.1`. */
+/** The name of a package by its folder in pnpm's store, such as `@types+ws@8.18.1`. */
 const packageOf = (entry: string): string => entry.replace(/(?<=.)@.*/, '').replace('+', '/')
 
 export function installed(): Shelf {
@@ -56,7 +56,7 @@ export function tracked(): Shelf {
   return { folders: files, filesIn: (path) => [path] }
 }
 
-/** Descriptions of Debian packages. */
+/** The collection of descriptions of Debian packages. */
 export function system(): Shelf {
   const folder = '/usr/share/doc'
   const entries = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []
@@ -70,10 +70,10 @@ export function system(): Shelf {
   }
 }
 
-/** Larger files are data. */
+/** Maximum bytes of a file; larger files are data. */
 const largest = 2 ** 20
 
-/** Empty where a file is too large. */
+/** Returns the text of a file; empty if the file is too large. */
 export function read(path: string): string {
   const file = path.startsWith('/') ? path : join(repositoryRoot, path)
   if (statSync(file).size > largest) return ''

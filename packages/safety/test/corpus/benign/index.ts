@@ -7,10 +7,10 @@ import { isSkipped } from './skipped.js'
 export const benignKinds = ['prose', 'code', 'logs', 'JSON', 'diffs', 'lock files'] as const
 type BenignKind = (typeof benignKinds)[number]
 
-/** A text without a secret in it. */
+/** A text without a secret. */
 export interface BenignCase {
   readonly kind: BenignKind
-  /** The file that it is from, or that it was made from. */
+  /** The file that the text is from, or that its words are from. */
   readonly source: string
   readonly text: string
 }
@@ -22,11 +22,14 @@ const patterns = {
   JSON: /\.(?:json|jsonl|webmanifest)$/,
 }
 
-/** Files of one folder, and paragraphs of one file: a large one must not prevail. */
+/** Maximum number of files per folder, and of paragraphs per file, so that large ones do not dominate. */
 const perFolder = 2
-/** Characters below which a paragraph says nothing. */
+/** Minimum characters of a paragraph. */
 const shortest = 80
-/** Words that most rules look for. Paragraphs with them come first: others are rarely masked. */
+/**
+ * Matches words that most rules search for. Paragraphs with them come first, because others are rarely
+ * masked.
+ */
 const telling = /key|token|secret|passw|credential|auth/i
 
 function* paragraphsIn(shelf: Shelf, kind: keyof typeof patterns, seed: string): Generator<BenignCase> {
@@ -45,7 +48,7 @@ function* paragraphsIn(shelf: Shelf, kind: keyof typeof patterns, seed: string):
   }
 }
 
-/** From each in turn, each text once. */
+/** Takes texts from the generators in turn, each text once. */
 function take(count: number, from: readonly Generator<BenignCase>[]): BenignCase[] {
   const found = new Map<string, BenignCase>()
   let left = [...from]
@@ -62,11 +65,16 @@ function take(count: number, from: readonly Generator<BenignCase>[]): BenignCase
 interface BenignOptions {
   readonly seed: string
   readonly count: number
-  /** Whether to read files installed on this machine outside of this repository and its packages. */
+  /**
+   * Whether to read files that are installed on this machine, outside of this repository and its packages.
+   */
   readonly system: boolean
 }
 
-/** As many texts of each kind, from files of this machine: nothing of them is kept in the repository. */
+/**
+ * Collects texts, equally many of each kind, from files of this machine. The repository has no copies of
+ * them.
+ */
 export function benignCases({ seed, count, system: hasSystem }: BenignOptions): BenignCase[] {
   const [packages, own] = [installed(), tracked()]
   const shelves = [packages, own, ...(hasSystem ? [system()] : [])]

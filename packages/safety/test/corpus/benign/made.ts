@@ -1,14 +1,17 @@
 import { draw } from '../grammar.js'
 import type { Random } from '../random.js'
 
-/** Names to make logs and lock files with. */
+/** Names and sentences with which logs and lock files are made. */
 export interface Vocabulary {
   readonly packages: readonly string[]
   readonly paths: readonly string[]
   readonly sentences: readonly string[]
 }
 
-/** `{package}`, `{path}` and `{sentence}` are from the vocabulary. Their identifiers look like secrets and are none. */
+/**
+ * Templates of lines with identifiers that look like secrets. `{package}`, `{path}` and `{sentence}` are
+ * taken from the vocabulary.
+ */
 const lines = [
   '2031-11-24T07:31:<digits:2>.<digits:3>Z INFO request id=<uuid> method=GET path=/{path} status=200 duration=<digits:2>ms',
   '203.0.113.<digits:2> - - [24/Nov/2031:07:31:<digits:2> +0000] "GET /assets/index-<base62:8>.js HTTP/1.1" 200 <digits:5>',

@@ -1,9 +1,9 @@
 import type { Random } from '../random.js'
 
-/** Characters of a paragraph. */
+/** Minimum and maximum characters of a paragraph. */
 const [shortest, longest] = [200, 1500]
 
-/** Parts of a text between blank lines; short ones are joined, and long ones are cut. */
+/** Splits a text at blank lines; joins short parts, and cuts long ones. */
 export function paragraphsOf(text: string): string[] {
   const found: string[] = []
   let current = ''
@@ -16,14 +16,14 @@ export function paragraphsOf(text: string): string[] {
   return found
 }
 
-/** Whole lines as far as possible. */
+/** Cuts a long text at the end of a line, if possible. */
 function clip(text: string): string {
   if (text.length <= longest) return text
   const end = text.lastIndexOf('\n', longest)
   return text.slice(0, end < shortest ? longest : end)
 }
 
-/** Consecutive lines from anywhere in a text, for files without blank lines. */
+/** Takes consecutive lines from anywhere in a text, for files without blank lines. */
 export function excerpt(text: string, random: Random): string {
   const lines = text.split('\n')
   const count = random.integer(12, 30)
@@ -31,7 +31,7 @@ export function excerpt(text: string, random: Random): string {
   return clip(lines.slice(start, start + count).join('\n'))
 }
 
-/** A text as one version of a file, of which some lines differ from the next. */
+/** Makes a diff of a file: some of its lines are marked as removed, added or changed. */
 export function diffOf(path: string, text: string, random: Random): string {
   const lines = text.split('\n').flatMap((line) => {
     const fate = random.next()

@@ -1,6 +1,9 @@
-/** Files, and folders with a `/` at their end, from which no text is taken: they have on purpose what the gate changes. */
+/**
+ * Files and folders (with a `/` at the end) from which no text is taken, because they contain secrets or
+ * markers on purpose.
+ */
 const skipped: readonly string[] = [
-  // Examples of secrets, of markers of prompts, and of raw thinking.
+  // Examples of secrets, of prompt markers, and of raw thinking.
   'packages/safety/',
   'packages/agent-sdk/src/extract/',
   'packages/agent-sdk/test/extract/',
@@ -13,7 +16,7 @@ const skipped: readonly string[] = [
   'test/scenarios/safety.test.ts',
   'bench/attacks/attacks.ts',
   'bench/extract.ts',
-  // Passwords of tool calls that must not be shown.
+  // Passwords in tool calls, which must not be shown.
   'packages/cli/test/live-conversation.test.ts',
   'packages/cli/test/proposal-text.test.ts',
   'packages/gateway/test/decisions.test.ts',

@@ -1,6 +1,6 @@
 import { familiesOf } from './family.js'
 
-/** Source hosting, continuous integration, package registries and infrastructure. */
+/** Credentials of source hosting, continuous integration, package registries and infrastructure. */
 export const code = familiesOf('code', 'token', {
   'github-token': [['ghp_{base62:36}', 'gho_{base62:36}', 'ghs_{base62:36}'], 'github token', 'gh token'],
   'github-fine-grained': ['github_pat_{base62:22}_{base62:59}', 'github pat', 'github token'],

@@ -1,7 +1,10 @@
 import { draw, type Value } from '../grammar.js'
 import type { Random } from '../random.js'
 
-/** How a value may be written: on one line, as a password, as an address, or over several lines. */
+/**
+ * The shape of a value: a token on one line, a password, an address, or several lines. Each shape has its own
+ * notations.
+ */
 export type Kind = 'token' | 'password' | 'address' | 'lines'
 
 /** One kind of credential. */
@@ -9,14 +12,17 @@ export interface Family {
   readonly name: string
   readonly group: string
   readonly kind: Kind
-  /** Names of variables, in words. The first word is the owner; `vendor` is a placeholder for a made-up one. */
+  /**
+   * Labels of the credential, in words. The first word is the owner; `vendor` is a placeholder for an
+   * invented one.
+   */
   readonly labels: readonly string[]
   draw(random: Random): Value
 }
 
 type Grammar = string | readonly string[] | ((random: Random) => Value)
 
-/** Families by name: the templates of `draw()`, or a function, and the labels. */
+/** Families by name: templates for `draw()`, or a function, followed by the labels. */
 export type Table = Readonly<Record<string, readonly [Grammar, ...labels: string[]]>>
 
 export const familiesOf = (group: string, kind: Kind, table: Table): Family[] =>

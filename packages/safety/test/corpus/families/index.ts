@@ -7,7 +7,7 @@ import { passwords } from './passwords.js'
 import { services } from './services.js'
 import { vendors } from './vendors.js'
 
-/** Kinds of credentials, from the public documentation of their formats. */
+/** Kinds of credentials, by the public documentation of their formats. */
 export const families: readonly Family[] = [
   ...cloud,
   ...code,

@@ -2,7 +2,7 @@ import { draw, type Value } from '../grammar.js'
 import type { Random } from '../random.js'
 import { familiesOf } from './family.js'
 
-/** A block of PEM: its first line begins as the format has it, and all lines of the body are secret. */
+/** Makes a PEM block. Its body begins as the format requires, and all lines of the body are secret. */
 function block(label: string, beginning: string, lines: readonly [number, number], random: Random): Value {
   const full = Array.from({ length: random.integer(...lines) }, () => '{base64:64}')
   const body = [`${beginning}{base64:${64 - beginning.length}}`, ...full, '{base64:30}==']
@@ -16,7 +16,7 @@ const pem = (label: string, beginning: string, least: number, maximum: number) =
 
 const rsa = pem('RSA PRIVATE KEY', 'MIIEpAIBAAKCAQEA', 8, 24)
 
-/** Headers are between the first line and the body. */
+/** Inserts headers between the first line and the body. */
 const withHeaders =
   (headers: string, make: (random: Random) => Value) =>
   (random: Random): Value => {

@@ -9,7 +9,7 @@ const words =
 const capitalized = (word: string): string => word.slice(0, 1).toUpperCase() + word.slice(1)
 const leet: Readonly<Record<string, string>> = { a: '@', e: '3', i: '1', o: '0', s: '$' }
 
-/** A word, digits and a symbol, the way that people satisfy a password policy. */
+/** Makes a password of a word, digits and a symbol, as people do to satisfy a password policy. */
 function human(random: Random): Value {
   const word = capitalized(random.pick(words))
   const written = random.chance(0.25) ? word.replace(/[aeios]/g, (each) => leet[each] ?? each) : word

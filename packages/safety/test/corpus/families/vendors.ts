@@ -1,6 +1,6 @@
 import { type Family, familiesOf, type Table } from './family.js'
 
-/** Shapes of what vendors hand out that no published format describes. */
+/** Shapes of credentials whose format is not published. */
 const shapes = {
   hex: ['{hex:32}', '{hex:40}', '{hex:64}'],
   base62: ['{base62:20-24}', '{base62:32}', '{base62:40-48}'],

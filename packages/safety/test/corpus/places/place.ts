@@ -7,11 +7,14 @@ import type { Kind } from '../families/family.js'
  */
 export interface Place {
   readonly name: string
-  /** Notations by the kind of the secret. `named` is for all secrets of one line. */
+  /** Notations by the kind of the secret. `named`: for all secrets of one line. */
   readonly notations: Partial<Record<Kind | 'named', readonly string[]>>
   readonly quotes?: string
-  /** How a value is written here. Works character by character, so that a part of a value becomes a part of the result. */
+  /**
+   * Escapes a value as this place requires. Works character by character, so that a part of a value becomes a
+   * part of the result.
+   */
   encode?(text: string): string
-  /** Possible lines before and after it. */
+  /** Lines that may come before and after a notation. */
   readonly around: readonly string[]
 }
