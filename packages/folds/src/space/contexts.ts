@@ -29,8 +29,8 @@ export interface OpenedContext {
 /** A change of a context. */
 export interface ContextStateChange {
   /**
-   * What happened. `visibility`: a run was hidden or shown. `forgotten`: dropped, beyond the capacity for
-   * open or closed contexts.
+   * The kind of change. `visibility`: a run was hidden or shown. `forgotten`: dropped, beyond the capacity
+   * for open or closed contexts.
    */
   readonly what: 'opened' | 'closed' | 'visibility' | 'forgotten'
   readonly opened: OpenedContext

@@ -46,7 +46,7 @@ export interface ParticipantsSnapshot {
   readonly frontDesk?: string
 }
 
-/** A participant as its operator has configured it. */
+/** A participant as the operator has configured it. */
 type Configured = Pick<ParticipantDetails, 'kind' | 'capabilities' | 'description'>
 
 /** Maximum number of participants and of kicks; the oldest are forgotten. */
@@ -165,7 +165,7 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     return { id, kind, capabilities, status, ...state, ...(description !== undefined && { description }) }
   }
 
-  /** After the removal of a participant, leaves and updates do not add it again. */
+  /** Applies a presence. After the removal of a participant, a leave or update does not add it again. */
   #onPresence({ event, participant, vouched, program, ended }: PresencePayload, ts: string): void {
     const { id, capabilities } = participant
     const { belongs, invitation } = this.#known.get(id) ?? newcomer(id)

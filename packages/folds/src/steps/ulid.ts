@@ -22,8 +22,8 @@ export function createUlids(epoch: string): (milliseconds: number, seq: number, 
 }
 
 /**
- * Encodes a number in base 32, in one step: appending characters would build a rope of strings, which is slow
- * to compare.
+ * Encodes a number in base 32. Makes the string in one step, because appending characters would build a rope
+ * of strings.
  */
 function encode(value: number, length: number): string {
   const codes = new Array<number>(length)

@@ -355,8 +355,8 @@ export class Assigner {
   }
 
   /**
-   * The turn of an envelope: the sender's turn, by the context or the answered envelope, or a new one if it answers a new
-   * trigger; otherwise the turn that owns the context.
+   * Finds the turn of an envelope: the sender's turn, by the context or the answered envelope, or a new one
+   * if it answers a new trigger; otherwise the turn that owns the context.
    */
   #findTurn(envelope: Envelope): OpenTurn | undefined {
     const { context, from } = envelope
