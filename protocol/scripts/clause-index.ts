@@ -3,7 +3,7 @@ import { errorCodes } from '../src/errors.js'
 import { vectorFiles, vectors } from '../test/vectors.js'
 import { markdownTable } from './spec-tables.js'
 
-/** Why clauses have no vectors. */
+/** Clauses without vectors, by the reason. */
 const reasons = {
   definition: '2.10 3.16 3.21 4.10 6.3 6.10 8.5 12.2',
   clients:
@@ -16,21 +16,21 @@ const reasons = {
   setting: '6.4 6.5 6.6 6.8',
 }
 
-/** Reasons by clause, for clauses without vectors. */
+/** The reason by clause, for clauses without vectors. */
 export const reasonOf: ReadonlyMap<string, string> = new Map(
   Object.entries(reasons).flatMap(([reason, clauses]) => clauses.split(' ').map((each) => [each, reason])),
 )
 
-/** These mention codes that refuse something else. */
+/** Clauses that mention error codes without refusing anything themselves. */
 const mentions = new Set(['3.12', '12.1', '12.2', '12.3'])
 
 export interface Clause {
-  /** `3.12` */
+  /** Number of the clause, such as `3.12`. */
   readonly number: string
   readonly text: string
 }
 
-/** The clauses of the specification, in order; line breaks are spaces. */
+/** Reads the clauses of the specification, in order. Line breaks become spaces. */
 export const clausesOf = (spec: string): Clause[] =>
   [...spec.matchAll(/^- \*\*\[MEUP-([\d.]+)\]\*\* (.*(?:\n {2}.*)*)/gm)].map(
     ([, number = '', text = '']) => ({
@@ -39,7 +39,7 @@ export const clausesOf = (spec: string): Clause[] =>
     }),
   )
 
-/** How many vectors of each file test each clause. */
+/** Counts the vectors that test each clause, by file. */
 export function vectorCounts(): ReadonlyMap<string, ReadonlyMap<string, number>> {
   const counts = new Map<string, Map<string, number>>()
   for (const file of vectorFiles) {
@@ -54,11 +54,13 @@ export function vectorCounts(): ReadonlyMap<string, ReadonlyMap<string, number>>
   return counts
 }
 
-/** The index of clauses of SPEC.md, as Markdown: what refuses, what tests. */
+/**
+ * The index of clauses of SPEC.md, as Markdown: the codes with which each clause refuses, and its vectors.
+ */
 export function clauseIndex(): string {
   const spec = readFileSync(new URL('../SPEC.md', import.meta.url), 'utf8')
   const counts = vectorCounts()
-  // Tables and lists belong to the clause above them.
+  // A table or a list belongs to the clause above it.
   const bodies = spec.split(/^- \*\*\[MEUP-|^## /m)
   const rows = clausesOf(spec).map(({ number }) => {
     const text = bodies.find((body) => body.startsWith(`${number}]`)) ?? ''

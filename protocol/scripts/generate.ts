@@ -7,7 +7,7 @@ import { jsonSchemas, schemaDocument } from '../src/payload-schemas.js'
 
 const root = new URL('..', import.meta.url)
 
-/** A file that says the same already is left alone, so that nothing is compiled for its sake. */
+/** Writes a file, unless it has this text already: a newer file would trigger a build. */
 function write(path: string, text: string): void {
   const file = new URL(path, root)
   if (existsSync(file) && readFileSync(file, 'utf8') === text) return
@@ -17,7 +17,8 @@ function write(path: string, text: string): void {
 
 const schemas = jsonSchemas()
 
-// `unicode: false` counts UTF-16 units and so needs no helper at run time: the code below imports nothing.
+// `unicode: false` counts UTF-16 units and so needs no helper at run time: the generated code imports
+// nothing.
 const ajv = new Ajv({
   code: { source: true, esm: true, lines: true },
   unicode: false,
@@ -43,7 +44,7 @@ for (const [name, schema] of Object.entries(schemas)) {
   write(`dist/schema/${name}.json`, `${JSON.stringify(schemaDocument(name, schema), null, 2)}\n`)
 }
 
-// A kind that was renamed or removed leaves its file behind, and `dist` is published.
+// Removes old files, because the file of a renamed or removed kind would be published with `dist`.
 const folder = new URL('dist/schema/', root)
 for (const file of readdirSync(folder)) {
   if (!Object.hasOwn(schemas, file.replace(/\.json$/, ''))) rmSync(new URL(file, folder), { force: true })

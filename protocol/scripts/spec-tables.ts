@@ -6,7 +6,7 @@ import { defaultLimits, defaultRates, type Limits, type RateClass } from '../src
 import { payloadSchemas } from '../src/payload-schemas.js'
 import { ErrorPayload } from '../src/payloads.js'
 
-/** The kinds of SPEC.md, as Markdown. */
+/** The table of kinds in SPEC.md, as Markdown. */
 export function kindTable(): string {
   const rows = Object.values(Kind).map((kind) => {
     const { meaning, requires = [], ...standing } = kindRules[kind]
@@ -22,7 +22,7 @@ export function kindTable(): string {
   return markdownTable(['kind', 'payload', 'requires', 'standing', 'meaning'], rows)
 }
 
-/** The error codes of SPEC.md, as Markdown. */
+/** The table of error codes in SPEC.md, as Markdown. */
 export function errorTable(): string {
   const rows = errorCodes.map((code) => {
     const { status, meaning, hint } = errors[code]
@@ -46,7 +46,7 @@ const costs: Readonly<Record<RateClass, string>> = {
   log: 'the bytes of envelopes in the log: 1 GiB a day [MEUP-7.2]',
 }
 
-/** The token buckets of SPEC.md, as Markdown. */
+/** The table of token buckets in SPEC.md, as Markdown. */
 export function rateTable(): string {
   const rows = Object.entries(costs).map(([name, cost]) => {
     const { perSecond, burst } = defaultRates[name as RateClass]
@@ -66,7 +66,7 @@ const bounds: Readonly<Record<Exclude<keyof Limits, 'rates'>, string>> = {
   agentHops: 'chats from agent to agent [MEUP-7.4]',
 }
 
-/** The limits of SPEC.md, as Markdown. */
+/** The table of limits in SPEC.md, as Markdown. */
 export function limitTable(): string {
   const rows = Object.entries(bounds).map(([name, bound]) => [
     `\`limits.${name}\``,
@@ -87,7 +87,7 @@ const standingOf = ({ gateway, free, ephemeral, live, toolCall }: KindRule): str
     .filter((word) => word !== undefined)
     .join(', ')
 
-/** A schema in few words: `{message, format?: "plain" | "markdown"}`. A field without a type is a string. */
+/** Summarizes a schema: `{message, format?: "plain" | "markdown"}`. A field without a type is a string. */
 function shapeOf({ properties = {}, required = [], anyOf, oneOf }: TSchema): string {
   const fields = Object.entries<TSchema>(properties).map(([name, schema]) => {
     const type = typeOf(schema)

@@ -11,7 +11,7 @@ export type EnvelopeId = Static<typeof EnvelopeId>
 export const ParticipantId = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$' })
 export type ParticipantId = Static<typeof ParticipantId>
 
-/** The id of a running program, chosen by the program [MEUP-2.14]. */
+/** Id of a running program, chosen by the program itself [MEUP-2.14]. */
 export const SessionId = Type.String({ pattern: envelopeId.source })
 export type SessionId = Static<typeof SessionId>
 
@@ -29,17 +29,17 @@ export const CorrelationId = Type.Union([
   EnvelopeId,
   Type.Array(EnvelopeId, { minItems: 1, maxItems: maxCorrelations }),
 ])
-/** Bounded so that no parser rounds it. */
+/** Number of a batch of tool calls. Bounded, so that no parser rounds it. */
 const parallelGroup = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
-/** Proposes the call if its sender lacks the capability [MEUP-4.18]. */
+/** Asks the gateway to propose the call if its sender lacks the capability [MEUP-4.18]. */
 const OrPropose = Type.Union([
   Type.Literal(true),
   Type.Object({ expiresAt: Type.Optional(Timestamp) }, { additionalProperties: false }),
 ])
 export type OrPropose = Static<typeof OrPropose>
 
-/** The envelope that a participant sends, after alias resolution [MEUP-1.2]. */
+/** An envelope as a participant sends it, after alias resolution [MEUP-1.2]. */
 export const Submission = Type.Object(
   {
     protocol: Type.Optional(Type.Literal(PROTOCOL)),
@@ -59,7 +59,7 @@ export const Submission = Type.Object(
 )
 export type Submission = Static<typeof Submission>
 
-/** The envelope that the gateway delivers [MEUP-1.1]. `seq` is absent if it is not logged. */
+/** An envelope as the gateway delivers it [MEUP-1.1]. `seq` is absent if the envelope is not logged. */
 export const Envelope = Type.Object(
   {
     protocol: Type.Literal(PROTOCOL),

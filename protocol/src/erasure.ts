@@ -8,17 +8,17 @@ export interface Erasure {
   readonly id: string
   readonly by: string
   readonly reason: string
-  /** For an erased decision: the decision. */
+  /** The gateway's decision, if the erased envelope is a `system.decision`. */
   readonly decided?: Pick<DecisionPayload, 'decision' | 'reasonCode'>
 }
 
-/** Characters of a reason. */
+/** Maximum characters of a reason. */
 export const maxErasureReason = 512
 
-/** Replaces the method of an erased request. */
+/** The method of an erased request, instead of the original one. */
 export const erasedMethod = 'erased'
 
-/** The erasure that an envelope records. */
+/** Returns the erasure that an envelope records; `undefined` if it records none. */
 export function getErasure({ kind, payload }: Pick<Envelope, 'kind' | 'payload'>): Erasure | undefined {
   if (kind !== Kind.systemSpace || payload.event !== 'erased') return undefined
   const { seq, id, by, reason, decided } = payload as Readonly<Record<string, unknown>>

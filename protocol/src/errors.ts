@@ -1,4 +1,6 @@
-/** Error codes with one meaning each [MEUP-12.2]. The table in SPEC.md is generated from this. */
+/**
+ * Error codes. Each has exactly one meaning [MEUP-12.2]. The table in SPEC.md is generated from this object.
+ */
 export const errors = {
   session_replaced: {
     status: 409,
@@ -119,7 +121,7 @@ export class ProtocolError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
-    /** `path` is a JSON pointer to the bad field. */
+    /** Additional fields of the error. `path` is a JSON pointer to the invalid field. */
     readonly details: Readonly<Record<string, unknown>> = {},
   ) {
     super(message)
@@ -134,7 +136,10 @@ export class ProtocolError extends Error {
   }
 }
 
-/** Close codes of the gateway [MEUP-5.6]. Before the 101 the same refusals are HTTP statuses. */
+/**
+ * WebSocket close codes of the gateway [MEUP-5.6]. Before the `101` response, the same refusals are HTTP
+ * statuses.
+ */
 export const closeCodes = {
   draining: 1001,
   tooBig: 1009,
@@ -148,6 +153,6 @@ export const closeCodes = {
   tooMany: 4429,
 } as const
 
-/** The message of anything that was thrown. */
+/** Returns the message of an error, or of any other thrown value as text. */
 export const getErrorMessage = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)

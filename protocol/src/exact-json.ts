@@ -3,19 +3,25 @@
  * such numbers is kept with the value that holds them, so that the value is written as it was read.
  */
 
-/** Number texts of an object or a list, by key. */
+/** Digits of the numbers in an object or a list, by key. */
 type NumberTexts = Map<string, string>
 
 const numberTexts = new WeakMap<object, NumberTexts>()
 
-/** Matches every JSON with an inexact number, and some others, because a number may be inside a string. */
+/**
+ * Matches every JSON text with an inexact number, and some other texts, because a number may be inside a
+ * string.
+ */
 const mayBeInexact =
   /(?:^|[:,[])\s*-?(?:\d[\d.]{15}|0\.000000|\d+\.\d*0(?!\d)|\d+(?:\.\d+)?[eE]|(?<=-)0(?![\d.]))[\d.eE+-]*\s*(?:[,}\]]|$)/
 
-/** Strings are unrolled, so that long ones need no deep stack. */
+/**
+ * Matches a token of JSON. Strings are matched by an unrolled loop, so that long ones do not overflow the
+ * stack.
+ */
 const tokens = () => /[ \t\n\r]*("[^"\\]*(?:\\[\s\S][^"\\]*)*"|[{}[\]:,]|[^ \t\n\r{}[\]:,"]+)/y
 
-/** A number that JavaScript would write differently, or that several numbers round to. */
+/** Whether JavaScript would write a number differently, or several numbers round to it. */
 const isInexact = (token: string): boolean =>
   /^[-\d]/.test(token) &&
   (String(Number(token)) !== token || (/^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token))))
@@ -30,7 +36,7 @@ export function parseExact(json: string): unknown {
   return value
 }
 
-/** Walks the tokens in parallel with the parsed value. */
+/** Stores the digits of inexact numbers: walks the tokens of the text in parallel with the parsed value. */
 function keepNumberTexts(json: string, root: unknown[], token: RegExp): void {
   interface Level {
     readonly value: unknown
@@ -77,11 +83,14 @@ function setNumberText(container: object, key: string, text: string): void {
   else numberTexts.set(container, new Map([[key, text]]))
 }
 
-/** The digits of a number as parsed; `undefined` = JavaScript writes it unchanged, or it was not parsed by `parseExact`. */
+/**
+ * Returns the digits of a number as parsed; `undefined` = JavaScript writes the number unchanged, or it was
+ * not parsed by `parseExact`.
+ */
 export const getNumberText = (container: object, key: string | number): string | undefined =>
   numberTexts.get(container)?.get(String(key))
 
-/** Copies the digits of numbers that the copy has under the same keys. Returns the copy. */
+/** Copies the digits of those numbers that the copy has under the same keys. Returns the copy. */
 export function copyNumberTexts<Copy extends object>(copy: Copy, original: object): Copy {
   const texts = numberTexts.get(original)
   if (texts !== undefined) numberTexts.set(copy, texts)
@@ -102,10 +111,10 @@ export function stringifyExact(value: unknown, replacer?: Replacer): string | un
   return write(value, holders, replacer)
 }
 
-/** Maximum nesting that is searched. A space accepts far less. */
+/** Maximum nesting that is searched for numbers. A space accepts far less. */
 const maxNesting = 500
 
-/** Collects objects and lists with inexact numbers at any depth. */
+/** Collects objects and lists that contain inexact numbers, at any depth. */
 function findHolders(value: unknown, holders: Set<object>, depth: number): boolean {
   if (!isContainer(value) || depth > maxNesting) return false
   let holds = numberTexts.has(value)

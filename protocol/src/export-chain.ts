@@ -1,8 +1,9 @@
 import { type Erasure, findErasure } from './erasure.js'
 
 /**
- * Verifies an export that arrives in pieces: complete and as written by the gateway [MEUP-10.4]. With `known`, its chain also
- * has to contain that head, so that nothing before it was rewritten. Runs in browsers as well.
+ * Verifies an export that arrives in pieces: that it is complete, and as the gateway wrote it [MEUP-10.4].
+ * With `known`, its chain also has to contain that head, so that nothing before the head was rewritten. Runs
+ * in browsers as well.
  */
 export async function verifyExport(
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
@@ -38,7 +39,7 @@ export async function* readExport(
   return chain.verdict ?? { ok: false, line, problem: chain.lack }
 }
 
-/** SHA-256 of these bytes, by Node or a browser. */
+/** Computes SHA-256, by Node or a browser. */
 export type Sha256 = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>
 
 /** The known head of a chain: a seq and the hexadecimal hash of that envelope. */
@@ -55,21 +56,21 @@ export type ExportVerdict =
       readonly first: number
       readonly head: number
       readonly hash: string
-      /** Number of envelopes. */
+      /** Number of envelopes that were checked. */
       readonly checked: number
-      /** Number of readable ones. */
+      /** Number of envelopes that the export shows. */
       readonly shown: number
-      /** Erased envelopes, by their records [MEUP-10.10]. */
+      /** Erased envelopes in the export, by the records of their erasures [MEUP-10.10]. */
       readonly erased: readonly Erasure[]
     }
   | {
       readonly ok: false
-      /** Line of the first fault, from 1. */
+      /** Number of the line with the first fault, from 1. */
       readonly line: number
       readonly problem: string
     }
 
-/** Verifies an export line by line. `take` returns the fault of the line. */
+/** Verifies an export line by line. `add` returns the fault of a line. */
 export class ExportChain {
   verdict: Extract<ExportVerdict, { ok: true }> | undefined
   readonly #sha256: Sha256
@@ -86,17 +87,17 @@ export class ExportChain {
     this.#known = known
   }
 
-  /** Seq of the latest envelope. */
+  /** Seq of the last envelope. */
   get last(): number {
     return this.#last
   }
 
-  /** Hash of that envelope, which the next one links to. */
+  /** Hash of the last envelope, which the next one links to. */
   get hash(): Uint8Array {
     return this.#hash
   }
 
-  /** Why the export is incomplete. */
+  /** Says why the export is incomplete. */
   get lack(): string {
     return this.#epoch === undefined ? 'it is empty' : `its end is missing, after seq ${this.#last}`
   }
@@ -169,7 +170,7 @@ const toHex = (bytes: Uint8Array): string =>
 const fromHex = (hex: string): Uint8Array =>
   Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
 
-/** 8 bytes, big-endian. */
+/** Encodes a seq in 8 bytes, big-endian. */
 function position(seq: number): Uint8Array {
   const bytes = new Uint8Array(8)
   new DataView(bytes.buffer).setBigUint64(0, BigInt(seq))
@@ -185,14 +186,14 @@ interface Header {
   readonly previous: string
 }
 
-/** A readable envelope: its exact JSON as text. */
+/** The record of a readable envelope, with its exact JSON as text. */
 interface Shown {
   readonly seq: number
   readonly salt: string
   readonly body: string
 }
 
-/** An unreadable envelope: only its link of the chain. */
+/** The record of an envelope that the reader may not read: only its link of the chain. */
 interface Withheld {
   readonly seq: number
   readonly leaf: string
@@ -207,10 +208,10 @@ interface Trailer {
 
 export type ExportRecord = Header | Shown | Withheld | Trailer
 
-/** Encodes a record as a line with its line feed; the encoding is canonical. */
+/** Encodes a record as a line with its line feed. Equal records give equal bytes. */
 export const exportLine = (record: ExportRecord): string => `${JSON.stringify(record)}\n`
 
-/** Parses a line with its line feed; `undefined` = not written by a gateway. */
+/** Parses a line with its line feed; `undefined` = a gateway would not have written it. */
 export function readExportLine(bytes: Uint8Array): ExportRecord | undefined {
   try {
     const line = decoder.decode(bytes)
@@ -225,7 +226,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 type Test = (value: unknown) => boolean
 
-/** Lone surrogates would be encoded as other bytes. */
+/** Whether a value is a text that UTF-8 can represent: lone surrogates would be encoded as other bytes. */
 const isText: Test = (value) => typeof value === 'string' && value.isWellFormed()
 const isWhole: Test = (value) => Number.isSafeInteger(value) && Number(value) >= 0
 const isHex =
@@ -234,7 +235,7 @@ const isHex =
     typeof value === 'string' && value.length === 2 * bytes && /^[\da-f]*$/.test(value)
 const [isSalt, isHash] = [isHex(16), isHex(32)]
 
-/** The fields of each kind of record, in order. */
+/** The fields of each type of record, in their order. */
 const shapes: readonly Readonly<Record<string, Test>>[] = [
   { seq: isWhole, salt: isSalt, body: isText },
   { seq: isWhole, leaf: isHash },
@@ -251,7 +252,7 @@ function isRecord(value: unknown): value is ExportRecord {
 
 const lineFeed = 0x0a
 
-/** Splits bytes into lines including the line feed; the last one may lack it. */
+/** Splits bytes into lines with their line feeds; the last line may lack it. */
 export async function* splitLines(
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {

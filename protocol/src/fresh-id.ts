@@ -1,16 +1,17 @@
-/** 64 characters in byte order. */
+/** The 64 characters of ids, in byte order. */
 const digits = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz'
-/** Enough for milliseconds until the year 2109. */
+/** Characters for the time: enough for milliseconds until the year 2109. */
 const timeDigits = 7
 const randomDigits = 14
 
-/** Random bytes for many ids at once, because a system call costs more than the rest of an id. */
+/** Random bytes for many ids at once, because a system call costs more than the rest of making an id. */
 const random = new Uint8Array(128 * randomDigits)
 let used = random.length
 
 /**
- * A unique envelope id [MEUP-1.10]: seven characters of time and 84 random bits. Ids sort by time, so that consecutive ids are
- * neighbors in the index of a log: an append takes less time than with random ids. `now`: milliseconds since the epoch.
+ * Creates a unique envelope id [MEUP-1.10]: seven characters of time and 84 random bits. Ids sort by time, so
+ * that consecutive ids are neighbors in the index of a log, which makes appends faster than random ids do.
+ * `now`: milliseconds since the epoch.
  */
 export function freshId(now = Date.now()): string {
   let id = ''

@@ -7,7 +7,7 @@ export function isTrustedHost(host: string, names: ReadonlySet<string>): boolean
   return name !== undefined && (isOwnName(name) || isAddress(name) || names.has(name))
 }
 
-/** The name in a `Host` in lower case, without port and trailing dot; `undefined` = invalid. */
+/** Returns the name in a `Host` in lower case, without port and trailing dot; `undefined` = invalid. */
 export function readHostName(host: string): string | undefined {
   if (!/^[^/?#@\\\s]+$/.test(host) || !URL.canParse(`http://${host}`)) return undefined
   return new URL(`http://${host}`).hostname.replace(/\.$/, '')
@@ -15,5 +15,7 @@ export function readHostName(host: string): string | undefined {
 
 export const isOwnName = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost')
 
-/** In the forms of the URL Standard. An address cannot be rebound. */
+/**
+ * Whether a host is an IP address, in the form of the URL Standard. DNS rebinding cannot forge an address.
+ */
 const isAddress = (name: string): boolean => /^\[[\da-f:]+\]$|^\d+\.\d+\.\d+\.\d+$/.test(name)

@@ -2,7 +2,7 @@ import { getErrorMessage } from './errors.js'
 import { maxNesting } from './limits.js'
 import type { WorkMeter } from './work.js'
 
-/** Byte offsets of a member of a JSON object, including the quotes of the key; ends are exclusive. */
+/** A member of a JSON object, by byte offsets. Those of the key include its quotes; ends are exclusive. */
 export interface Member {
   readonly keyStart: number
   readonly keyEnd: number
@@ -12,7 +12,7 @@ export interface Member {
 
 export interface JsonObject {
   readonly value: Record<string, unknown>
-  /** The members of the outermost object, in the order sent. */
+  /** The members of the outermost object, in the order of the text. */
   readonly members: readonly Member[]
 }
 
@@ -26,15 +26,15 @@ const openBracket = 0x5b
 const closeBracket = 0x5d
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Units of work for parsing and checking a key, and an object or a list [MEUP-7.1]. */
+/** Units of work for parsing and checking: per key, and per object or list [MEUP-7.1]. */
 const keyWork = 1 / 4
 const containerWork = 1 / 8
 
 /**
- * Parses one JSON object from UTF-8 bytes with the offsets of its members, so that a value can be passed on byte by byte
- * [MEUP-1.9]. Returns a problem as a string: not parsable, not an object, too deep (checked on the bytes, before parsing), a
- * duplicate key, a lone surrogate, a key `__proto__` [MEUP-1.8]. Charges the meter before parsing; throws `WorkError` if it
- * cannot pay.
+ * Parses one JSON object from UTF-8 bytes with the offsets of its members, so that a value can be passed on
+ * byte by byte [MEUP-1.9]. Returns a string that describes the problem if it cannot be parsed, is not an
+ * object, is too deep (checked on the bytes, before parsing), or has a duplicate key, a lone surrogate or a
+ * key `__proto__` [MEUP-1.8]. Charges the meter before parsing; throws `WorkError` if the meter runs out.
  */
 export function readObject(bytes: Uint8Array, meter?: WorkMeter): JsonObject | string {
   const scanned = scan(bytes, maxNesting)
@@ -55,8 +55,8 @@ export function readObject(bytes: Uint8Array, meter?: WorkMeter): JsonObject | s
 }
 
 /**
- * The elements of a JSON array as sent, or a problem. Beyond `maximum` elements it returns one more, and does not look at the
- * rest.
+ * Returns the bytes of each element of a JSON array, or a string that describes a problem. Stops after one
+ * element more than `maximum`.
  */
 export function readElements(
   bytes: Uint8Array,
@@ -74,12 +74,12 @@ export function readElements(
   return elements
 }
 
-/** Limits of `prescan`: members per object, bytes per string. */
+/** Limits of `prescan`: members per object, and bytes per string. */
 const [maxPrescanned, maxStringBytes] = [64, 1024]
 
 /**
- * The `id` and `kind` of a frame that may be too large to parse, without reading the rest. Omits values that are not strings or
- * occur twice, and both if the frame is malformed up to there.
+ * Reads the `id` and `kind` of a frame that may be too large to parse, and no more than that. Omits values
+ * that are not strings or occur twice, and both values if the frame is malformed up to there.
  */
 export function prescan(bytes: Uint8Array): { readonly id?: string; readonly kind?: string } {
   const scanned = scan(bytes, Number.POSITIVE_INFINITY, maxPrescanned)
@@ -103,11 +103,11 @@ function stringNamed(name: string, members: readonly Member[], bytes: Uint8Array
 
 const isShort = ({ keyStart, keyEnd }: Member): boolean => keyEnd - keyStart <= maxStringBytes
 
-/** Whether JSON is nested deeper than this, counted on the bytes, which need not be well-formed. */
+/** Whether JSON is nested deeper than `deepest`, counted on the bytes, which need not be well-formed. */
 export const isDeeper = (bytes: Uint8Array, deepest: number): boolean =>
   typeof scan(bytes, deepest, Number.POSITIVE_INFINITY, false) === 'string'
 
-/** The bytes of a member of a well-formed JSON object; `undefined` = none. */
+/** Returns the bytes of a member of a well-formed JSON object; `undefined` if it has no such member. */
 export function getMember(object: Uint8Array, name: string): Uint8Array | undefined {
   const scanned = scan(object, Number.POSITIVE_INFINITY)
   if (typeof scanned === 'string') return undefined
@@ -115,16 +115,16 @@ export function getMember(object: Uint8Array, name: string): Uint8Array | undefi
   return member && object.subarray(member.valueStart, member.valueEnd)
 }
 
-/** A key as a segment of a JSON pointer. */
+/** Escapes a key as a segment of a JSON pointer. */
 export const pointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** The member with this ASCII name, escaped or not. */
+/** Finds the member with this ASCII name, even if its key is written with escapes. */
 export function memberNamed(name: string, members: readonly Member[], bytes: Uint8Array): Member | undefined {
   for (const member of members) if (isNamed(member, name, bytes)) return member
   return undefined
 }
 
-/** Whether the key of a member is this ASCII name, escaped or not. */
+/** Whether the key of a member is this ASCII name, even if it is written with escapes. */
 export function isNamed({ keyStart, keyEnd }: Member, name: string, bytes: Uint8Array): boolean {
   if (keyEnd - keyStart - 2 < name.length) return false
   for (let at = keyStart + 1, index = 0; ; at++, index++) {
@@ -136,14 +136,14 @@ export function isNamed({ keyStart, keyEnd }: Member, name: string, bytes: Uint8
 
 interface Scanned {
   readonly keys: number
-  /** Number of objects and lists. */
+  /** Number of objects and lists in the text. */
   readonly containers: number
   readonly members: Member[]
 }
 
 /**
- * Counts colons and nesting outside of strings, and notes the members of the outermost object or array: stops after one more
- * than `maximum`.
+ * Counts colons and nesting outside of strings, and records the members of the outermost object or array.
+ * Stops after one member more than `maximum`.
  */
 function scan(
   bytes: Uint8Array,
@@ -192,10 +192,10 @@ function scan(
   return { keys, containers, members }
 }
 
-/** Bytes scanned individually before the search for the end of a string uses `indexOf`. */
+/** Bytes of a string that are scanned one by one, before `indexOf` searches for its end. */
 const maxScannedBytes = 32
 
-/** The end of the string that begins at `start`, or the end of the bytes. */
+/** Returns the end of the string that begins at `start`, or the end of the bytes. */
 function closingQuote(bytes: Uint8Array, start: number, length: number): number {
   let at = start + 1
   for (;;) {
@@ -218,7 +218,7 @@ function isEscaped(bytes: Uint8Array, at: number): boolean {
   return (at - before) % 2 === 0
 }
 
-/** Ignores the empty member of an empty array; the parser reports others. */
+/** Records a member. Ignores the empty member of an empty array; the parser reports other empty ones. */
 function addMember(
   members: Member[],
   bytes: Uint8Array,
@@ -238,7 +238,10 @@ interface Fault {
   readonly path: string
 }
 
-/** Counts keys, and finds what JSON.parse accepts but the protocol does not. Builds the path only for a fault. */
+/**
+ * Counts keys, and finds faults that JSON.parse accepts but the protocol does not. Builds the path only for a
+ * fault.
+ */
 function inspect(value: unknown, seen: { keys: number }): Fault | undefined {
   if (typeof value === 'string')
     return value.isWellFormed() ? undefined : { what: 'a lone surrogate', path: '' }
@@ -252,7 +255,7 @@ function inspect(value: unknown, seen: { keys: number }): Fault | undefined {
 }
 
 function inspectMembers(value: Record<string, unknown>, seen: { keys: number }): Fault | undefined {
-  // Parsed objects have no inherited enumerable keys, so `for…in` avoids a list of keys.
+  // `for…in` avoids a list of keys; parsed objects have no inherited enumerable keys.
   for (const key in value) {
     seen.keys++
     if (key === '__proto__') return { what: 'a key __proto__', path: '' }
@@ -264,13 +267,15 @@ function inspectMembers(value: Record<string, unknown>, seen: { keys: number }):
 }
 
 /**
- * The canonical form of equivalent JSON texts [MEUP-4.17]: sorted members, strings by value, no white space. A number keeps its
- * token, so that 1.0 differs from 1, because readers may round differently. Omits the member `omitted` of the outermost object.
- * The bytes must be well-formed according to `readObject`.
+ * Writes JSON in a form that is the same for equivalent texts [MEUP-4.17]: sorted members, strings by value,
+ * no white space. A number keeps its token, so that 1.0 differs from 1, because readers may round
+ * differently. Omits the member `omitted` of the outermost object. The bytes must be well-formed according to
+ * `readObject`.
  */
 export function canonicalJson(json: Uint8Array, omitted?: string): string {
   const text = new TextDecoder().decode(json)
-  // Strings are unrolled, so that long ones need no deep stack.
+  // Matches a token of JSON. Strings are matched by an unrolled loop, so that long ones do not overflow the
+  // stack.
   const tokens = /[ \t\n\r]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]|[^ \t\n\r{}[\]:,"]+)/y
   const next = (): string => {
     const [, token] = tokens.exec(text) ?? []

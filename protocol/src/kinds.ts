@@ -1,4 +1,4 @@
-/** All kinds of this version. Kinds are spelled nowhere else. */
+/** All kinds of this version of the protocol. No other code spells a kind. */
 export const Kind = {
   chat: 'chat',
   chatAcknowledge: 'chat.acknowledge',
@@ -42,29 +42,29 @@ export const Kind = {
 } as const
 export type Kind = (typeof Kind)[keyof typeof Kind]
 
-/** The reasoning kinds that an agent needs; others under `reasoning.` are optional [MEUP-3.3]. */
+/** Kinds of reasoning that every agent needs; other kinds under `reasoning.` are optional [MEUP-3.3]. */
 export const coreReasoningKinds = [
   Kind.reasoningStart,
   Kind.reasoningThought,
   Kind.reasoningConclusion,
 ] as const
 
-/** Not a kind: the capability to read what is addressed to others [MEUP-8.1]. */
+/** The capability to read envelopes that are addressed to others [MEUP-8.1]. No envelope has this kind. */
 export const READ_TARGETED = 'observe.targeted'
 
-/** Not a kind: the capability to erase envelopes [MEUP-10.10]. */
+/** The capability to erase envelopes [MEUP-10.10]. No envelope has this kind. */
 export const ERASE = 'space.erase'
 
-/** Capabilities that only their literal confers, not a glob [MEUP-4.11]. */
+/** Capabilities that only their literal kind grants, not a glob [MEUP-4.11]. */
 export const literalCapabilities: ReadonlySet<string> = new Set([READ_TARGETED, ERASE])
 
-/** Not a kind: an alias of `reasoning.thought` in capabilities [MEUP-4.4]. */
+/** An alias of `reasoning.thought` in capabilities [MEUP-4.4]. No envelope has this kind. */
 export const STEP_ALIAS = 'reasoning.step'
 
 /** The kinds that the exact kind `chat` of a capability includes [MEUP-4.7]. */
 export const chatKinds: readonly string[] = [Kind.chat, Kind.chatAcknowledge, Kind.chatCancel, Kind.chatDelta]
 
-/** Namespaces of this specification; all others are free [MEUP-3.1]. */
+/** Namespaces of kinds that this specification defines; all others are free [MEUP-3.1]. */
 export const reservedNamespaces: ReadonlySet<string> = new Set([
   'chat',
   'mcp',
@@ -77,13 +77,16 @@ export const reservedNamespaces: ReadonlySet<string> = new Set([
   'stream',
 ])
 
-/** `mcp` of `mcp.request`. */
+/** Returns the namespace of a kind: `mcp` of `mcp.request`. */
 export function namespaceOf(kind: string): string {
   const dot = kind.indexOf('.')
   return dot === -1 ? kind : kind.slice(0, dot)
 }
 
-/** Kinds that build the state of a space: rights, presence, pauses, visibility. They cannot be erased [MEUP-10.12]. */
+/**
+ * Kinds that build the state of a space: rights, presence, pauses, visibility. They cannot be erased
+ * [MEUP-10.12].
+ */
 export const lastingKinds: readonly string[] = [
   Kind.observeVisibility,
   Kind.capabilityGrant,
@@ -104,7 +107,9 @@ const boundaries: ReadonlySet<string> = new Set([
   Kind.reasoningCancel,
 ])
 
-/** Reasoning that neither opens nor closes a context, which a hidden run withholds [MEUP-9.6]. */
+/**
+ * Whether a kind is reasoning that neither opens nor closes a context. A hidden run withholds it [MEUP-9.6].
+ */
 export const isThought = (kind: string): boolean => namespaceOf(kind) === 'reasoning' && !boundaries.has(kind)
 
 const known: ReadonlySet<string> = new Set(Object.values(Kind))
@@ -113,17 +118,20 @@ export const isKnownKind = (kind: string): kind is Kind => known.has(kind)
 /** A row of the table of kinds. */
 export interface KindRule {
   readonly meaning: string
-  /** Required envelope fields. */
+  /** Envelope fields that the kind requires. */
   readonly requires?: readonly ('to' | 'correlationId' | 'context')[]
-  /** May carry `rationale` and `parallelGroup`. */
+  /** `true` if envelopes of the kind may have `rationale` and `parallelGroup`. */
   readonly toolCall?: true
-  /** Needs no capability. */
+  /** `true` if participants need no capability for the kind. */
   readonly free?: true
-  /** Neither logged nor relayed. */
+  /** `true` if envelopes of the kind are neither logged nor relayed. */
   readonly ephemeral?: true
-  /** Relayed at once and not logged; has no context, and is about one envelope if it requires `correlationId`. */
+  /**
+   * `true` if envelopes of the kind are relayed at once and not logged. They have no context; if the kind
+   * requires `correlationId`, it names one envelope.
+   */
   readonly live?: true
-  /** Sent by the gateway only. */
+  /** `true` if only the gateway sends the kind. */
   readonly gateway?: true
 }
 
@@ -190,7 +198,10 @@ export const kindRules: Readonly<Record<Kind, KindRule>> = {
   [Kind.systemSpace]: rule('the life of the space', ofGateway),
 }
 
-/** The rule of a kind; unknown reasoning kinds have that of thoughts. `undefined` = unknown kind [MEUP-3.1]. */
+/**
+ * Returns the rule of a kind; unknown kinds of reasoning have that of thoughts. `undefined` = unknown kind
+ * [MEUP-3.1].
+ */
 export function getKindRule(kind: string): KindRule | undefined {
   if (isKnownKind(kind)) return kindRules[kind]
   return kind.startsWith('reasoning.') ? kindRules[Kind.reasoningThought] : undefined
@@ -199,7 +210,7 @@ export function getKindRule(kind: string): KindRule | undefined {
 /** Whether the kind is relayed at once and not logged. */
 export const isLiveKind = (kind: string): boolean => getKindRule(kind)?.live === true
 
-/** `correlationId` as a list, in either form [MEUP-1.1]. */
+/** Returns `correlationId`, which may be a string or a list [MEUP-1.1], as a list. */
 export function correlations(envelope: {
   readonly correlationId?: string | readonly string[]
 }): readonly string[] {
@@ -215,18 +226,21 @@ interface Guardable {
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** The guarded part of a payload: all of it, or one member. @internal */
+/** The guarded part of a payload: `''` = all of it. @internal */
 export type GuardedPart = '' | 'metadata'
 
 /** Whether an envelope has a guarded part, or lacks a required rationale [MEUP-6.1, 6.7]. */
 export const isGuarded = (envelope: Guardable): boolean =>
   envelope.rationale !== undefined || isToolRequest(envelope) || guardedPart(envelope) !== undefined
 
-/** Whether it should have a rationale [MEUP-6.7]. */
+/** Whether the envelope is a tool call, which should have a rationale [MEUP-6.7]. */
 export const isToolRequest = ({ kind, payload }: Guardable): boolean =>
   payload.method === 'tools/call' && getKindRule(kind)?.toolCall === true
 
-/** The guarded part of a payload: free text is reasoning or metadata; MCP payloads are not changed [MEUP-6.1]. @internal */
+/**
+ * Returns the guarded part of a payload: free text is reasoning or metadata; MCP payloads are not changed
+ * [MEUP-6.1]. @internal
+ */
 export function guardedPart({ kind, payload }: Guardable): GuardedPart | undefined {
   const namespace = namespaceOf(kind)
   if (namespace === 'reasoning') return ''

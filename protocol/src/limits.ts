@@ -1,17 +1,18 @@
-/** A token bucket: tokens per second, and its burst. */
+/** A token bucket: tokens per second, and its maximum. */
 export interface Rate {
   readonly perSecond: number
   readonly burst: number
 }
 
-/**
- * Classes of kinds with a bucket each (`deltas`: what is relayed and not logged), and those for all of them together [MEUP-7.1]: `bytes`; `results`, the bytes of
- * responses over `maxEnvelopeBytes`; `work`, units of what envelopes cost to decide; `frames`, what is refused, malformed
- * or repeated, and pings; `log`, the bytes that are appended to the log.
- */
 /** Participants that one chat mentions. */
 export const maxMentions = 16
 
+/**
+ * Classes of token buckets [MEUP-7.1]. `reasoning` to `control`: kinds of envelopes (`deltas`: kinds that are
+ * relayed and not logged). The other classes count all kinds together. `bytes`: bytes of frames; `results`:
+ * bytes of responses over `maxEnvelopeBytes`; `work`: units of work to decide on envelopes; `frames`: refused,
+ * malformed or repeated frames, and pings; `log`: bytes that are appended to the log.
+ */
 export const rateClasses = [
   'reasoning',
   'chat',
@@ -46,16 +47,22 @@ export interface Limits {
   readonly maxEnvelopeBytes: number
   /** Maximum bytes of an `mcp.response`; a larger frame closes its connection with 1009 [MEUP-1.5]. */
   readonly maxResultBytes: number
-  /** Units of work, of about a microsecond, to decide on one envelope [MEUP-7.1]. */
+  /** Maximum units of work (of about a microsecond) to decide on one envelope [MEUP-7.1]. */
   readonly work: number
-  /** Unsent bytes of one connection before it is closed with 4410. Default: 4 MiB plus two of the largest responses. */
+  /**
+   * Unsent bytes of one connection, beyond which it is closed with 4410. Default: 4 MiB plus two of the
+   * largest responses.
+   */
   readonly sendBufferBytes: number
-  /** Segments in a context. */
+  /** Maximum segments of a context. */
   readonly contextDepth: number
-  /** Characters in a context. */
+  /** Maximum characters of a context. */
   readonly contextLength: number
   readonly connectionsPerParticipant: number
-  /** Chats from agent to agent without a human's chat or a tool result in between [MEUP-7.4]. */
+  /**
+   * Maximum number of chats from agent to agent without a human's chat or a tool result in between
+   * [MEUP-7.4].
+   */
   readonly agentHops: number
   readonly rates: Readonly<Record<RateClass, Rate>>
 }
@@ -72,24 +79,28 @@ export const defaultLimits: Limits = {
   rates: defaultRates,
 }
 
-/** The widest limits of contexts in any space. */
+/** Limits of contexts that no space exceeds, for clients that do not know the limits of theirs. */
 export const anyContext: Pick<Limits, 'contextDepth' | 'contextLength'> = {
   contextDepth: 64,
   contextLength: 4096,
 }
 
-/** Nesting of JSON values in a frame [MEUP-1.8]. */
+/** Maximum nesting of JSON values in a frame [MEUP-1.8]. */
 export const maxNesting = 32
-/** Ids in one `correlationId` [MEUP-1.1]. */
+/** Maximum number of ids in one `correlationId` [MEUP-1.1]. */
 export const maxCorrelations = 16
-/** Envelopes in one HTTP post [MEUP-11.2]. */
+/** Maximum number of envelopes in one HTTP post [MEUP-11.2]. */
 export const maxPost = 500
-/** Open contexts of one participant, of all guests, and of a space [MEUP-2.11]; every welcome lists them. */
+/**
+ * Maximum number of open contexts: of one participant, of all guests, and of a space [MEUP-2.11]. Every
+ * welcome lists them.
+ */
 export const openContexts = { own: 256, guests: 2048, all: 4096 } as const
 /**
- * Characters of granted capabilities as JSON: in one list and to one participant [MEUP-4.8], by one, and in a space
- * [MEUP-4.19]. Lists are compared, and every welcome contains them.
+ * Maximum characters of granted capabilities as JSON: in one list and to one participant [MEUP-4.8], by one
+ * participant, and in a space [MEUP-4.19]. Bounded, because lists are compared, and every welcome contains
+ * them.
  */
 export const givenText = { list: 8 * 1024, own: 128 * 1024, all: 512 * 1024 } as const
-/** Standing grants of one grantor, and in a space [MEUP-4.19]. */
+/** Maximum number of grants in force: of one grantor, and in a space [MEUP-4.19]. */
 export const standingGrants = { own: 256, all: 1000 } as const

@@ -1,11 +1,11 @@
-/** The only supported version [MEUP-1.5]. */
+/** The protocol version, in every envelope; no other version is supported [MEUP-1.5]. */
 export const PROTOCOL = 'meup/v0.3'
 /** WebSocket subprotocol of this version [MEUP-5.1]. */
 export const SUBPROTOCOL = 'meup.v0.3'
-/** `from` of the gateway's own envelopes. Participants cannot have this id. */
+/** Sender (`from`) of the gateway's own envelopes. Participants cannot have this id. */
 export const GATEWAY = 'system:gateway'
 
-/** The close reason of a client whose program ends [MEUP-2.14]. */
+/** The reason with which a client closes its connection if its program ends [MEUP-2.14]. */
 export const BYE = 'bye'
 
 /** @internal */
@@ -14,16 +14,19 @@ export const envelopeId = /^[A-Za-z0-9_-]{1,64}$/
 /** Whether an untyped value is a valid envelope id. */
 export const isEnvelopeId = (id: unknown): id is string => typeof id === 'string' && envelopeId.test(id)
 
-/** Prefix of guest names, reserved for the gateway [MEUP-3.24]. */
+/** Prefix of the ids of guests, reserved for the gateway [MEUP-3.24]. */
 export const GUEST = 'guest-'
 
-/** Normalizes a name for comparison by people, who overlook case and separators. */
+/** Normalizes a name for comparison, because people overlook differences in case and separators. */
 const readAs = (id: string): string => id.toLowerCase().replaceAll(/[._-]/g, '')
 
 const ofGateway: ReadonlySet<string> = new Set(['system', 'gateway', readAs(GATEWAY.replace(':', ''))])
 const likeGuest = /^guest[._-]/i
 
-/** The name that a new participant of this name would be mistaken for: the gateway, guests, or one of the others [MEUP-3.24]. */
+/**
+ * Returns the name that people would mistake a new participant of this name for: the gateway, guests, or one
+ * of `others` [MEUP-3.24].
+ */
 export function imitatedBy(id: string, others: Iterable<string>): string | undefined {
   const name = readAs(id)
   if (ofGateway.has(name)) return GATEWAY
@@ -32,7 +35,7 @@ export function imitatedBy(id: string, others: Iterable<string>): string | undef
   return undefined
 }
 
-/** The names that would be mistaken for the gateway, guests, or an earlier one. */
+/** Lists the names that people would mistake for the gateway, guests, or an earlier name in the list. */
 export function* imitationsIn(ids: Iterable<string>): Generator<readonly [id: string, imitated: string]> {
   const first = new Map<string, string>()
   for (const id of ids) {

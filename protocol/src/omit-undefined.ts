@@ -1,4 +1,4 @@
-/** Fields that may be `undefined` become optional. */
+/** The type of fields after `omitUndefined`: those that may be `undefined` are optional. */
 export type Defined<Fields> = {
   [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key]
 } & {

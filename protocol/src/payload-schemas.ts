@@ -45,10 +45,10 @@ const schemas = {
   [Kind.systemSpace]: payloads.SpacePayload,
 } satisfies Record<Kind, TSchema>
 
-/** The schema of each kind's payload. */
+/** The payload schema of each kind. */
 export const payloadSchemas: Readonly<Record<Kind, TSchema>> = schemas
 
-/** Payload type of each kind. */
+/** The payload type of each kind. */
 export type Payloads = { readonly [K in Kind]: Static<(typeof schemas)[K]> }
 
 /** An envelope of one kind, with the payload of that kind. */
@@ -57,15 +57,20 @@ export type EnvelopeOf<K extends Kind> = Omit<Envelope, 'kind' | 'payload'> & {
   payload: Payloads[K]
 }
 
-/** A kind outside of this specification. No literal has this type, so that comparing `kind` narrows to the others. */
+/**
+ * A kind outside of this specification. A literal never has this type, so that comparing `kind` narrows to
+ * the other kinds.
+ */
 type OtherKind = `${string}\0${string}`
 
-/** Any envelope: `if (envelope.kind === 'chat') envelope.payload.message`. */
+/** Any envelope, with `payload` by `kind`: `if (envelope.kind === 'chat') envelope.payload.message`. */
 export type AnyEnvelope =
   | { [K in Kind]: EnvelopeOf<K> }[Kind]
   | (Omit<Envelope, 'kind' | 'payload'> & { kind: OtherKind; payload: Record<string, unknown> })
 
-/** Tests for an unknown kind, for which `===` does not type-check. */
+/**
+ * Whether an envelope is of a kind outside of this specification. For such kinds, `===` does not type-check.
+ */
 export const isKind = (envelope: { readonly kind: string }, kind: string): boolean => envelope.kind === kind
 
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -73,7 +78,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 /** TypeBox schemas have symbol keys, which other libraries do not accept. */
 export const plainSchema = (schema: TSchema): JsonSchema => JSON.parse(JSON.stringify(schema))
 
-/** JSON Schema of an envelope, of a submission, and of every kind's payload, by name; `$id` is the name. */
+/** Copies a TypeBox schema without its symbol keys, which other libraries do not accept. */
 export function jsonSchemas(): Readonly<Record<string, JsonSchema>> {
   const payloads = Object.values(Kind).map((kind) => [
     kind,

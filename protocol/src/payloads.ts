@@ -6,7 +6,7 @@ import { type Limits, maxMentions, type Rate, type RateClass, rateClasses } from
 
 type Json = Record<string, unknown>
 
-/** The common shape of chat and reasoning kinds [MEUP-3.3]. */
+/** The common fields of chat and reasoning kinds [MEUP-3.3]. */
 export const MessagePayload = Type.Object({
   message: Type.Optional(Type.String()),
   format: Type.Optional(Type.Union([Type.Literal('plain'), Type.Literal('markdown')])),
@@ -31,7 +31,9 @@ export type ChatPayload = Static<typeof ChatPayload>
 export const AcknowledgePayload = Type.Object({ status: Type.Optional(Type.String()) })
 export type AcknowledgePayload = Static<typeof AcknowledgePayload>
 
-/** `index` counts the deltas of one answer from 0; another 0 restarts it [MEUP-3.25]. */
+/**
+ * A piece of an answer. `index` counts the deltas of one answer from 0; another 0 restarts it [MEUP-3.25].
+ */
 export const DeltaPayload = Type.Object({ index: Type.Integer({ minimum: 0 }), text: Type.String() })
 export type DeltaPayload = Static<typeof DeltaPayload>
 
@@ -56,7 +58,7 @@ export const ReasoningStartPayload = Type.Composite([
 ])
 export type ReasoningStartPayload = Static<typeof ReasoningStartPayload>
 
-/** Default `thinking`. */
+/** Phase of a thought; default: `thinking`. */
 export const Phase = Type.Union([
   Type.Literal('thinking'),
   Type.Literal('plan'),
@@ -75,7 +77,7 @@ export type ReasoningThoughtPayload = Static<typeof ReasoningThoughtPayload>
 export const ReasoningConclusionPayload = Type.Composite([MessagePayload, Type.Object({ metadata })])
 export type ReasoningConclusionPayload = Static<typeof ReasoningConclusionPayload>
 
-/** An MCP JSON-RPC request or notification, relayed unchanged: only `method` is checked. */
+/** An MCP JSON-RPC request or notification. Relayed unchanged: the gateway checks only `method`. */
 export const McpRequestPayload = Type.Object({
   jsonrpc: Type.Optional(Type.Unknown()),
   id: Type.Optional(Type.Unsafe<string | number | null>({})),
@@ -84,7 +86,7 @@ export const McpRequestPayload = Type.Object({
 })
 export type McpRequestPayload = Static<typeof McpRequestPayload>
 
-/** An MCP JSON-RPC response, relayed unchanged: it has a result or an error. */
+/** An MCP JSON-RPC response, with a result or an error. Relayed unchanged. */
 export const McpResponsePayload = Type.Object(
   {
     jsonrpc: Type.Optional(Type.Unknown()),
@@ -109,7 +111,7 @@ export type McpRefusalPayload = Static<typeof McpRefusalPayload>
 
 const pattern = Type.String({ maxLength: 512 })
 
-/** The filter of one connection; absent = everything [MEUP-9.1]. */
+/** The filter of one connection; absent fields = everything [MEUP-9.1]. */
 export const SubscribePayload = Type.Object(
   {
     reasoning: Type.Optional(
@@ -129,7 +131,9 @@ export const SubscribePayload = Type.Object(
 )
 export type SubscribePayload = Static<typeof SubscribePayload>
 
-/** Counts of thoughts in a context that a connection was not sent, with their distinct phases [MEUP-9.9]. */
+/**
+ * Counts the thoughts of a context that were not sent to a connection, with their distinct phases [MEUP-9.9].
+ */
 export const SummaryPayload = Type.Object({
   thoughts: Type.Integer({ minimum: 1 }),
   phases: Type.Array(Phase),
@@ -211,16 +215,16 @@ export type StatusPayload = Static<typeof StatusPayload>
 export const RequestStatusPayload = Type.Object({ fields: Type.Optional(Type.Array(Type.String())) })
 export type RequestStatusPayload = Static<typeof RequestStatusPayload>
 
-/** Requests to an agent carry what their sender and the agent agree on. */
-/** Empty, because it is relayed to all readers. */
+/** Empty, because all readers get it and nothing guards it. */
 export const TypingPayload = Type.Object({}, { maxProperties: 0 })
 
+/** A request to an agent, with any fields: its sender and the agent agree on them. */
 export const OpenPayload = Type.Object({})
 export type OpenPayload = Static<typeof OpenPayload>
 
 const capabilities = Type.Array(Capability)
 
-/** Known participants are `present` while connected, otherwise `away`. */
+/** A participant in presence. Known participants are `present` while connected, otherwise `away`. */
 export const ParticipantInfo = Type.Object({
   id: ParticipantId,
   capabilities,
@@ -250,7 +254,7 @@ const restrictedBy = {
   until: Type.Optional(Timestamp),
 }
 
-/** Includes details that presence lacks. */
+/** A participant in a welcome, with details that presence lacks. */
 export const ParticipantDetails = Type.Composite([
   ParticipantInfo,
   Type.Object({
@@ -263,7 +267,7 @@ export const ParticipantDetails = Type.Composite([
 ])
 export type ParticipantDetails = Static<typeof ParticipantDetails>
 
-/** An open proposal. */
+/** An open proposal in a welcome. */
 export const ProposalInfo = Type.Object({
   id: EnvelopeId,
   seq: Type.Integer({ minimum: 1 }),
@@ -285,7 +289,10 @@ const rate = Type.Object({
 })
 type RateSchema = typeof rate & { static: Rate }
 
-/** The default limits of the space; participants with other rates learn about them by `rate_limited`. */
+/**
+ * The limits in a welcome: the defaults of the space. Participants with other rates learn about them by
+ * `rate_limited`.
+ */
 const LimitsInfo = Type.Object({
   maxEnvelopeBytes: count,
   maxResultBytes: count,
@@ -314,7 +321,9 @@ export const ContextInfo = Type.Object({
 })
 export type ContextInfo = Static<typeof ContextInfo>
 
-/** `from` and `to` are the first and last replayed seq; `to < from` = nothing to replay. */
+/**
+ * How a connection resumes. `from` and `to`: first and last replayed seq; `to < from` = nothing to replay.
+ */
 export const ResumeInfo = Type.Object({
   status: Type.Union([Type.Literal('live'), Type.Literal('replaying'), Type.Literal('lost')]),
   from: Type.Integer(),
@@ -419,7 +428,10 @@ export const DecisionPayload = Type.Object({
 })
 export type DecisionPayload = Static<typeof DecisionPayload>
 
-/** `configured` contains the operator's configuration, never tokens, environments, headers or commands. */
+/**
+ * An event of the space. `configured` contains the operator's configuration, but never tokens, environments,
+ * headers or commands.
+ */
 export const SpacePayload = Type.Object({
   event: Type.Union([
     Type.Literal('opened'),

@@ -2,7 +2,7 @@ import { validators } from './generated/validators.js'
 import { isNamed, type JsonObject, type Member, memberNamed, pointer, readObject } from './json.js'
 import { isKnownKind, Kind } from './kinds.js'
 
-/** A JSON pointer to the field, and the expected value. */
+/** A fault: JSON pointer to the field, and a message that says what was expected. */
 export interface Problem {
   readonly path: string
   readonly message: string
@@ -29,7 +29,7 @@ const byName = validators as Record<string, Validator>
 /** Checks an envelope after alias resolution; `undefined` = valid [MEUP-1.2]. */
 export const checkSubmission = (value: unknown): Problem | undefined => run('submission', value)
 
-/** Checks a delivered envelope [MEUP-1.1]. */
+/** Checks an envelope as delivered; `undefined` = valid [MEUP-1.1]. */
 export const checkEnvelope = (value: unknown): Problem | undefined => run('envelope', value)
 
 /** Checks a payload by its kind [MEUP-3.2]. Kinds without a schema accept any payload. */
@@ -48,7 +48,7 @@ function run(name: string, value: unknown): Problem | undefined {
   return explain(errors.reduce(closer), errors)
 }
 
-/** Picks the error of the alternative that matched furthest. */
+/** Picks the more helpful of two errors: that of the alternative which matched further. */
 function closer(best: SchemaError, error: SchemaError): SchemaError {
   const further = error.instancePath.length - best.instancePath.length || fitness(error) - fitness(best)
   return further > 0 ? error : best
@@ -77,7 +77,10 @@ export interface Normalised {
   readonly payload: Uint8Array
 }
 
-/** Aliases of payload members by kind. Ignoring a misspelt end of a pause would be worse. */
+/**
+ * Aliases of payload members by kind. They prevent harm: with a misspelt `timeoutSeconds`, a pause would
+ * never end.
+ */
 const payloadAliases: ReadonlyMap<unknown, { readonly alias: string; readonly name: string }> = new Map([
   [Kind.chat, { alias: 'text', name: 'message' }],
   [Kind.participantPause, { alias: 'timeout_seconds', name: 'timeoutSeconds' }],
@@ -86,8 +89,9 @@ const payloadAliases: ReadonlyMap<unknown, { readonly alias: string; readonly na
 const emptyPayload = new TextEncoder().encode('{}')
 
 /**
- * Resolves input aliases [MEUP-1.3]: `/` in `kind`, `correlation_id`, those of payloads. A canonical field with a different
- * value than its alias is a problem [MEUP-1.4]. Keeps the payload bytes; renaming a member drops white space between members.
+ * Resolves input aliases [MEUP-1.3]: `/` in `kind`, `correlation_id`, and members of payloads. A canonical
+ * field with a different value than its alias is a problem [MEUP-1.4]. Keeps the payload bytes; renaming a
+ * member drops white space between members.
  */
 export function normalise(object: JsonObject, bytes: Uint8Array): Normalised | Problem {
   const { value, members } = object
@@ -117,7 +121,7 @@ export function normalise(object: JsonObject, bytes: Uint8Array): Normalised | P
   return { value, payload }
 }
 
-/** Renames a member, or drops it if the canonical one is equal. */
+/** Renames an alias in a payload. `drop`: removes it, because the canonical member has the same value. */
 function rename(payload: Uint8Array, alias: string, name: string, drop: boolean): Uint8Array {
   const { members } = readObject(payload) as JsonObject
   const isAlias = (member: Member): boolean => isNamed(member, alias, payload)

@@ -4,14 +4,15 @@ import type { SubscribePayload, VisibilityPayload } from './payloads.js'
 
 /** The owner of a run, and the participants that hide it. */
 export interface Hiding {
-  /** `null` = a free path. */
+  /** Owner of the run; `null` for a free path, which has none. */
   readonly owner: string | null
   readonly hiddenBy?: readonly string[]
 }
 
 /**
- * The participants that hide a run after this `observe.visibility`; `undefined` = none. The owner has a separate flag; all
- * others share one, which names the participant that set it last [MEUP-9.6].
+ * Returns the participants that hide a run after this `observe.visibility`; `undefined` = none. The owner has
+ * a flag of its own; all other participants share one, which names the participant that set it last
+ * [MEUP-9.6].
  */
 export function hiddenByAfter(
   { owner, hiddenBy = [] }: Hiding,
@@ -27,10 +28,10 @@ export function hiddenByAfter(
 export const withholds = ({ owner, hiddenBy = [] }: Hiding, from: string): boolean =>
   hiddenBy.some((id) => id !== owner || from === owner)
 
-/** The amount of reasoning that is shown [MEUP-9.2]. */
+/** How much reasoning a connection gets [MEUP-9.2]. */
 export type Detail = NonNullable<SubscribePayload['reasoning']>
 
-/** Whether an envelope is shown at this detail; envelopes other than reasoning always are. */
+/** Whether a connection with this detail gets an envelope. Envelopes other than reasoning are always sent. */
 export function isShown(
   detail: Detail,
   { kind, context }: { readonly kind: string; readonly context?: string },

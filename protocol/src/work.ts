@@ -1,7 +1,7 @@
-/** Deciding on an envelope would exceed `limits.work` [MEUP-7.1]. */
+/** Thrown if deciding on an envelope would exceed `limits.work` [MEUP-7.1]. */
 export class WorkError extends Error {
   override readonly name = 'WorkError'
-  /** The costly operation, for the message: `patterns to compare`. */
+  /** The costly items, for the message: `patterns to compare`. */
   readonly what: string
 
   constructor(what: string, limit: number) {
@@ -11,8 +11,8 @@ export class WorkError extends Error {
 }
 
 /**
- * The cost so far of deciding on one envelope, in units of about a microsecond [MEUP-7.1]. Counts steps instead of time, so
- * that a replay decides the same.
+ * Counts the cost of deciding on one envelope, in units of about a microsecond [MEUP-7.1]. Counts steps
+ * instead of time, so that a replay decides the same.
  */
 export class WorkMeter {
   readonly #limit: number
@@ -31,17 +31,20 @@ export class WorkMeter {
     return Math.max(0, this.#limit - this.#spent)
   }
 
-  /** `what`: the costly items, in the plural. Throws `WorkError` beyond the limit; earlier charges stay. */
+  /**
+   * Adds to the cost. `what`: the costly items, in the plural. Throws `WorkError` beyond the limit; earlier
+   * charges stay.
+   */
   charge(units: number, what: string): void {
     this.#spent += units
     if (this.#spent > this.#limit) throw new WorkError(what, this.#limit)
   }
 }
 
-/** Maximum steps of one check with any patterns and texts. A step takes 3 to 70 ns. */
+/** Maximum steps of one check with any patterns and texts. One step takes 3 to 70 ns. */
 const maxSteps = 2 ** 20
 
-/** The steps that one check may take, or several together. A check that needs more matches nothing. */
+/** The steps that one check, or several together, may take. A check that needs more matches nothing. */
 export class StepBudget {
   #left: number
 
@@ -54,7 +57,7 @@ export class StepBudget {
     return this.#left
   }
 
-  /** Whether the check may take this many further steps. */
+  /** Takes steps from the budget. Returns whether it sufficed. */
   spend(steps: number): boolean {
     this.#left -= steps
     return this.#left >= 0
@@ -64,7 +67,10 @@ export class StepBudget {
 /** Steps per unit of work. */
 const stepsPerUnit = 64
 
-/** Charges checks to a meter: they share the budget that it can pay. Throws `WorkError` if they need more. */
+/**
+ * Runs checks with a shared budget, and charges their steps to a meter. Throws `WorkError` if they need more
+ * than the meter has left.
+ */
 export function checkMetered<T>(meter: WorkMeter, checks: (budget: StepBudget) => T): T {
   const steps = meter.left * stepsPerUnit
   const budget = new StepBudget(steps)

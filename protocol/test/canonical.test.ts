@@ -83,7 +83,7 @@ describe('the canonical text', () => {
   })
 })
 
-/** The same value with the members of its objects in another order. */
+/** Copies a value with the members of its objects in reverse order. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed)
   if (typeof value !== 'object' || value === null) return value

@@ -2,7 +2,7 @@ import type { Capability, Pattern, PayloadPattern, Subject } from '@meup/protoco
 import fc from 'fast-check'
 import { type Written, writtenOut } from './capability-reference.js'
 
-/** Small alphabets, so that patterns and values meet often. */
+/** Characters of patterns and values. Few, so that they often match. */
 const char = fc.constantFrom('a', 'b', '/', '.', '😀')
 const value = fc.string({ unit: char, maxLength: 7 })
 const globPart = fc.constantFrom('a', 'b', '/', '.', '*', '**', '?', '😀', '\\a', '\\*', '\\?', '\\/')
@@ -56,7 +56,7 @@ const { json } = fc.letrec<{ json: unknown }>((tie) => ({
   ),
 }))
 
-/** Patterns for JSON values; below a `**` key there is none. */
+/** Patterns for JSON values. `deep`: within a `**` key, where another `**` key is not allowed. */
 const payloadPattern = (depth: number, deep: boolean): fc.Arbitrary<PayloadPattern> => {
   if (depth === 0) return fc.oneof(text, single)
   const inner = payloadPattern(depth - 1, deep)
@@ -70,7 +70,7 @@ const payloadPattern = (depth: number, deep: boolean): fc.Arbitrary<PayloadPatte
   return fc.oneof(text, single, object, object, fc.array(item, { minLength: 1, maxLength: 3 }))
 }
 
-/** Some of it is malformed: the text before the first slash may end in a backslash. */
+/** Texts for `tool`. Some are malformed, because the part before the first slash may end in a backslash. */
 const toolText = fc
   .tuple(fc.oneof(fc.constantFrom('a', '*', '**', 'a*', '?'), glob), text)
   .map(([to, name]) => `${to.replace(/[\\/]/g, '')}/${name}`)
@@ -100,7 +100,7 @@ export const subject: fc.Arbitrary<Subject> = fc.record(
   { requiredKeys: ['kind', 'payload'] },
 )
 
-/** Values that a pattern is likely to match: wildcards are filled in, of an array one pattern is taken. */
+/** Values that a pattern is likely to match: fills in its wildcards, and takes one pattern of an array. */
 function matchingText(pattern: Pattern): fc.Arbitrary<string> {
   if (typeof pattern !== 'string') return fc.oneof(...pattern.map(matchingText), value)
   if (pattern.startsWith('!') || isRegex(pattern)) return value
@@ -146,7 +146,7 @@ function matchingWritten({ kind, to, context, payload }: Written): fc.Arbitrary<
   })
 }
 
-/** Capabilities that are often narrower than the given one, and sometimes wider. */
+/** Capabilities that are mostly narrower than the given one, and sometimes wider. */
 export function variantOf(given: Capability): fc.Arbitrary<Capability> {
   const written = writtenOut(given).map(variantOfWritten)
   if (typeof given === 'string' || 'kind' in given) return fc.oneof(...written)
@@ -197,7 +197,7 @@ const variantOfText = (given: Pattern | undefined): fc.Arbitrary<Pattern | undef
         fc.constant(undefined),
       )
 
-/** One wildcard made wider: what a proof must not overlook. */
+/** Widens one wildcard of a pattern. A proof must notice the difference. */
 function widened(given: Pattern): Pattern {
   if (typeof given !== 'string') return given.map((text) => widened(text) as string)
   if (given.includes('re:')) return given

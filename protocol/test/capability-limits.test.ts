@@ -265,7 +265,7 @@ test.each([
   expect(allows(subject, new StepBudget(1)).allowed).toBe(false)
   expect(allows({ kind: 'acme.other', payload: {} }).allowed).toBe(false)
   expect(allows(subject).allowed).toBe(true)
-  // A check pays, whether the candidates are cached or not.
+  // A check is charged for choosing candidates even if they are cached.
   expect(allows(subject, new StepBudget(1)).allowed).toBe(false)
 })
 

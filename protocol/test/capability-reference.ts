@@ -1,8 +1,8 @@
 import type { Capability, Pattern, PayloadPattern, Subject } from '@meup/protocol'
 
 /**
- * The capability language a second time, as plainly as it can be said and as slowly as that makes it: what the real
- * matcher is compared with. Knows well-formed patterns only.
+ * A second, simple and slow implementation of capabilities, with which the real one is compared. Accepts
+ * well-formed patterns only.
  */
 export function referenceAllows(list: readonly Capability[], envelope: Subject): number | undefined {
   const wireKind = envelope.kind.replaceAll('/', '.')
@@ -25,7 +25,7 @@ export function referenceAllows(list: readonly Capability[], envelope: Subject):
 
 export type Written = Extract<Capability, { kind: Pattern }>
 
-/** A capability without aliases. */
+/** Expands the aliases in a capability. */
 export function writtenOut(capability: Capability): Written[] {
   if (typeof capability === 'string') return writtenOut({ kind: capability })
   if ('kind' in capability) {

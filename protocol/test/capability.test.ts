@@ -13,7 +13,7 @@ function allowed(capability: Capability, envelope: Partial<Subject>): boolean {
   return compileCapabilities([capability]).allows({ kind: 'chat', payload: {}, ...envelope }).allowed
 }
 
-/** The kinds of `kinds` that the pattern allows. */
+/** Filters `kinds` by a pattern. */
 const kindsOf = (kind: string | string[], kinds: readonly string[]) =>
   kinds.filter((k) => allowed({ kind }, { kind: k }))
 const payloadMatches = (pattern: unknown, payload: unknown) =>

@@ -34,7 +34,7 @@ describe('numbers are written with the digits that were read', () => {
     }))
     const withoutSpace = (text: string): string =>
       text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, (part) => (part.startsWith('"') ? part : ''))
-    // JavaScript has keys that are integers first, so only their sets are compared.
+    // Compares tokens as sets, because JavaScript lists integer keys first.
     const sorted = (text: string): string[] => (text.match(/"(?:[^"\\]|\\.)*"|[^\s"{}[\],:]+/g) ?? []).sort()
     fc.assert(
       fc.property(json, (each) => {

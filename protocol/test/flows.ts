@@ -2,7 +2,7 @@ import { type Envelope, Kind, PROTOCOL } from '@meup/protocol'
 
 type Fields = Partial<Envelope> & Pick<Envelope, 'from' | 'kind'>
 
-/** Envelopes as a space delivers them: ids and positions are filled in where the flow does not name them. */
+/** Completes envelopes to delivered ones: adds ids and seqs that the flow does not set. */
 export function delivered(flow: readonly Fields[]): Envelope[] {
   return flow.map((fields, index) => ({
     protocol: PROTOCOL,
@@ -28,14 +28,14 @@ const answer = (agent: string, id: string, trigger: string): Fields => ({
   payload: { message: id },
 })
 
-/** One agent reasons about msg-100 and answers it. */
+/** A flow in which one agent reasons about msg-100 and answers it. */
 export const singleAgent = delivered([
   { id: 'msg-100', kind: Kind.chat, from: 'user', payload: { message: 'Should we deploy?' } },
   ...run('agent', 'msg-101', 'msg-100'),
   answer('agent', 'msg-108', 'msg-100'),
 ])
 
-/** Two agents reason about msg-200 at the same time. */
+/** A flow in which two agents reason about msg-200 at the same time. */
 export const twoAgents = delivered([
   { id: 'msg-200', kind: Kind.chat, from: 'user', payload: { message: 'Should we deploy?' } },
   ...run('security-agent', 'msg-201', 'msg-200'),

@@ -13,7 +13,7 @@ const nothing = { findings: [], withheld: 0 }
 const thought = (message: string) => ({ context: 'run', payload: { message } })
 
 describe('of very many texts', () => {
-  /** Counts how often texts are looked at. */
+  /** A guard that counts the scanned texts. */
   function counting() {
     const calls = { count: 0 }
     const counted = (by: GuardSettings) => {
@@ -66,7 +66,7 @@ test('a long name is not looked at with every value that it stands before', () =
 })
 
 describe('what there is no work left for', () => {
-  /** A scan costs a unit. */
+  /** A guard that charges one unit per scan. */
   const metered = (by: GuardSettings) => ({
     guard(text: string, before?: Tail | string, meter?: WorkMeter) {
       meter?.charge(1, 'looks')
@@ -109,7 +109,7 @@ describe('what there is no work left for', () => {
 })
 
 describe("an operator's pattern", () => {
-  /** Matches as RE2 does, as far as tests need it. */
+  /** A guard with the first policy rule. Emulates RE2 as far as these tests need it. */
   const withPolicy = ({ policy }: GuardSettings) => ({
     guard(text: string) {
       const [{ pattern = '' } = {}] = policy

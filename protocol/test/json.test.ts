@@ -6,13 +6,13 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 const read = (text: string) => readObject(encode(text))
 
-/** The key and value at the spans of a member, parsed. */
+/** Parses the key and the value of a member. */
 const entryOf = (bytes: Uint8Array, { keyStart, keyEnd, valueStart, valueEnd }: Member) => [
   JSON.parse(decode(bytes.subarray(keyStart, keyEnd))),
   JSON.parse(decode(bytes.subarray(valueStart, valueEnd))),
 ]
 
-/** Strings that are mostly what a scanner of JSON must not stumble over. */
+/** Strings with characters that could confuse a JSON scanner. */
 const trickyString = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({
@@ -26,7 +26,7 @@ const jsonObject = fc
   .filter((object) => !JSON.stringify(object).includes('"__proto__"'))
 const indent = fc.constantFrom('', ' ', '\n\t')
 
-/** A frame that JSON.parse takes is refused for one of these reasons alone. */
+/** Reasons for which `readObject` refuses JSON that `JSON.parse` accepts. */
 const ourReasons = /not a JSON object|nested more than|is repeated|a lone surrogate|a key __proto__/
 
 describe('readObject', () => {

@@ -55,7 +55,10 @@ describe('reasoning', () => {
     'O10',
     'an answer that is written, whole, stopped, failed or thought about has a kind and a payload each',
     () => {
-      /** Accepted payloads by the state of the answer, and rejected ones by the path of the bad field. */
+      /**
+       * For each state of an answer, its kind, an accepted payload, and rejected payloads by the path of the
+       * invalid field.
+       */
       const states: Record<
         string,
         readonly [kind: Kind, good: object, bad: Readonly<Record<string, object>>]
@@ -89,7 +92,7 @@ describe('reasoning', () => {
           expect([state, checkPayload(kind, { ...payload })?.path]).toEqual([state, path.trim()])
         }
       }
-      // The cost is at the end of its run; a delta has no seq.
+      // The usage is in the conclusion of the run; a delta is not logged.
       const metadata = { tokens: { input: 1, output: 2, reasoning: 0 }, stopReason: 'stop' }
       expect(checkPayload(Kind.reasoningConclusion, { metadata })).toBeUndefined()
       expect(kindRules[Kind.chatDelta]).toMatchObject({ live: true, requires: ['correlationId'] })

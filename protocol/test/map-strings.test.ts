@@ -13,7 +13,7 @@ const json = fc
   .map(([object, space]) => JSON.stringify(object, null, space))
   .filter((text) => typeof readObject(new TextEncoder().encode(text)) !== 'string')
 
-/** The texts of a JSON value in their order, keys before their values. */
+/** Lists the texts of a JSON value in order, keys before their values. */
 function textsOf(value: unknown): string[] {
   if (typeof value === 'string') return [value]
   if (Array.isArray(value)) return value.flatMap(textsOf)

@@ -1,6 +1,6 @@
 import type { Capability } from '@meup/protocol'
 
-/** The space of a session vector: what a gateway is configured with. */
+/** Configuration of the space of a session vector. */
 export interface SessionSpace {
   readonly participants: Readonly<Record<string, readonly Capability[]>>
   readonly humans?: readonly string[]
@@ -10,7 +10,7 @@ export interface SessionSpace {
   readonly rates?: Readonly<Record<string, Readonly<Record<string, { perSecond: number; burst: number }>>>>
 }
 
-/** The request for a connection, besides its participant's token. */
+/** Parameters for opening a connection, besides the participant's token. */
 export interface Opening {
   readonly after?: string | number
   readonly epoch?: string
@@ -22,25 +22,28 @@ export interface Opening {
 
 type Frame = Readonly<Record<string, unknown>>
 
-/** One thing that happens on one connection. */
+/** One step of a session vector: an action or an expectation on the connection `on`. */
 export interface Step {
   readonly on: string
   readonly open?: Opening
   readonly refused?: { readonly status: number; readonly code: string }
   readonly send?: string | Frame
   readonly receive?: Frame
-  /** JSON pointers to what the frame must not have. */
+  /** JSON pointers to fields that the received frame must not have. */
   readonly without?: readonly string[]
-  /** This connection has got the envelope before, or something after it. */
+  /** `true` if the connection has already received this envelope or a later one. */
   readonly again?: true
   readonly close?: true
   readonly closed?: number
 }
 
-/** The values of `"$name"`. */
+/** Values of the names in a vector, such as `"$name"`. */
 export type Bindings = Map<string, unknown>
 
-/** Whether a value is what a vector expects: of objects at least the named fields. Binds names on their first sight. */
+/**
+ * Whether a value is as a vector expects: objects may have additional fields. Binds a name when it first
+ * occurs.
+ */
 export function fits(expected: unknown, actual: unknown, bindings: Bindings): boolean {
   if (typeof expected === 'string' && expected.startsWith('$')) {
     if (!bindings.has(expected)) bindings.set(expected, actual)
@@ -54,7 +57,7 @@ export function fits(expected: unknown, actual: unknown, bindings: Bindings): bo
   )
 }
 
-/** A value with its names replaced by their values. */
+/** Replaces the names in a value by their values. */
 export function filledIn(value: unknown, bindings: Bindings): unknown {
   if (typeof value === 'string') return bindings.get(value) ?? value
   if (typeof value !== 'object' || value === null) return value
@@ -62,7 +65,7 @@ export function filledIn(value: unknown, bindings: Bindings): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, filledIn(each, bindings)]))
 }
 
-/** The value that a JSON pointer without escapes points to. */
+/** Returns the value at a JSON pointer without escapes. */
 export const valueAt = (pointer: string, value: unknown): unknown =>
   pointer
     .split('/')

@@ -5,7 +5,10 @@ export const pass = (text: string) => ({ text, isWithheld: false, findings: [] }
 
 export const readText = (tail: Tail | string): string => (typeof tail === 'string' ? tail : tail.said)
 
-/** Hides `secret`, also what completes it; withholds what holds `evil`; cuts. */
+/**
+ * A guard that masks `secret`, even if the previous text begins it, withholds texts with `evil`, and cuts
+ * long texts.
+ */
 export function compile({ maxLength }: GuardSettings) {
   return {
     guard(text: string, tail: Tail | string = '') {
@@ -29,7 +32,7 @@ export const tailOf = ({ said }: Tail, text: string): Tail => ({
 })
 export const settings = { maxLength: 500, rules: [], policy: [] }
 
-/** Guards envelopes whose id and payload may be left out; gives payloads as what they say. */
+/** Returns a function that guards envelopes with default fields, and parses the resulting payload. */
 export function guardian(maker = { compile, tailOf }, by: GuardSettings = settings) {
   const guard = new EnvelopeGuard(maker, by)
   let ids = 0

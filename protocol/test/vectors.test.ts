@@ -26,7 +26,7 @@ import { type Fault, vectorFiles, vectors } from './vectors.js'
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
-/** The checks of a frame that need no space. */
+/** Applies the checks of a frame that do not need a space. */
 function checkFrame(frame: string): 'ok' | Fault {
   const read = readFrame(frame)
   if ('code' in read) return read
@@ -47,7 +47,7 @@ function readFrame(frame: string) {
   return 'path' in normalised ? { code: 'invalid_envelope', path: normalised.path } : normalised
 }
 
-/** The refusal for every sender. */
+/** Returns the code with which the gateway refuses a kind from every sender; `undefined` = none. */
 function refusalOf(kind: string): string | undefined {
   const namespace = namespaceOf(kind)
   if (namespace === 'system' || getKindRule(kind)?.gateway) return 'reserved_kind'
@@ -123,7 +123,7 @@ describe('capabilities', () => {
   })
 })
 
-/** Whether it is allowed, or where a pattern is that cannot be used. */
+/** Returns whether the envelope is allowed, or the path of an invalid pattern. */
 function decide(capabilities: Capability[], envelope: Subject): boolean | { path: string } {
   try {
     return compileCapabilities(capabilities).allows(envelope).allowed

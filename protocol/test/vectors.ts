@@ -3,7 +3,7 @@ import type { SessionSpace, Step } from './sessions.js'
 
 interface Vector<Input, Expect> {
   readonly clause: string
-  /** Further clauses that it tests. */
+  /** Further clauses that the vector tests. */
   readonly also?: readonly string[]
   readonly name: string
   readonly input: Input
@@ -23,11 +23,11 @@ interface Files {
     string,
     { readonly refused?: string; readonly requires?: readonly string[]; readonly takesRationale?: boolean }
   >
-  /** `refusal`: of a space in which nothing has happened, where the payload is "ok". */
+  /** `refusal`: the error code if the space is new and the payload is valid. */
   payloads: Vector<{ kind: string; payload: unknown }, 'ok' | { path: string }> & {
     readonly refusal?: string
   }
-  /** `observable: false`: no envelope shows it. */
+  /** `observable: false` if no envelope can show the result. */
   capabilities: Vector<
     { capabilities: unknown[]; envelope: { kind: string; payload: unknown } },
     boolean | { path: string }
@@ -47,7 +47,7 @@ export const vectorFiles = [
   'sessions',
 ] as const satisfies readonly (keyof Files)[]
 
-/** The vectors of one file, titled by clause and name. */
+/** Reads the vectors of one file, with titles of clause and name. */
 export function vectors<File extends keyof Files>(file: File): (Files[File] & { title: string })[] {
   const list: Files[File][] = JSON.parse(
     readFileSync(new URL(`../vectors/${file}.json`, import.meta.url), 'utf8'),

@@ -19,23 +19,26 @@ import { compileNode } from './value.js'
 
 export interface Decision {
   readonly allowed: boolean
-  /** Index of the first capability that allows it. */
+  /** Index of the first capability that allows the envelope. */
   readonly matched?: number
 }
 
 export interface Capabilities {
-  /** `budget`: shared with other checks. */
+  /** Checks an envelope. `budget`: can be shared with other checks. */
   allows(envelope: Subject, budget?: StepBudget): Decision
   readonly list: readonly Capability[]
 }
 
 const DENIED: Decision = Object.freeze({ allowed: false })
-/** Decisions by the index of the allowing capability. */
+/** Frozen decisions by the index of the allowing capability, so that a check allocates nothing. */
 const decisions: readonly Decision[] = Array.from({ length: patternLimits.capabilities }, (_, matched) =>
   Object.freeze({ allowed: true, matched }),
 )
 
-/** Kinds whose candidates are cached, and the maximum length of a cached kind; kinds are untrusted input. */
+/**
+ * Maximum number of kinds whose candidates are cached, and maximum characters of a cached kind. Bounded,
+ * because kinds are untrusted input.
+ */
 const REMEMBERED_KINDS = 64
 const REMEMBERED_LENGTH = 128
 
@@ -51,15 +54,18 @@ function theKind(kind: string): string {
   return kind
 }
 
-/** `units`: the cost of compiling, besides that of reading. */
+/** A compiled list. `units`: the work of compiling it, without that of reading it. */
 interface Compiled {
   readonly capabilities: Capabilities
   readonly units: number
 }
 
-/** Recently compiled lists by JSON, because participants of one role have equal lists. */
+/** Recently compiled lists by their JSON, because participants of one role have equal lists. */
 const compiled = new Map<string, Compiled>()
-/** Limits of the cache; a compiled list takes about forty bytes per character of its JSON. */
+/**
+ * Limits of the cache: lists, and characters of their JSON. A compiled list takes about forty bytes per
+ * character.
+ */
 const REMEMBERED_LISTS = { count: 256, characters: 256 * 1024 }
 let rememberedCharacters = 0
 
@@ -108,7 +114,10 @@ function compile(
   const tests = capabilities.map(({ ofKind }) => ofKind)
   const byKind = new Map<string, KindCandidates>()
 
-  /** Has a budget of its own, because the result is cached for checks with any budget. */
+  /**
+   * Returns the capabilities of the list that may allow envelopes of this kind. Uses its own budget, because
+   * the result is cached for checks with any budget.
+   */
   function candidatesFor(kind: string): KindCandidates {
     const known = byKind.get(kind)
     if (known !== undefined) return known
@@ -125,11 +134,11 @@ function compile(
     return found
   }
 
-  /** The last queried kind, which is likely to be queried again. */
+  /** The last checked kind, which is likely to come next again. */
   let last = ''
   let ofLast = candidatesFor(last)
 
-  // Also called without `this`.
+  // A constant function rather than a method, because callers detach it.
   const allows = (envelope: Subject, budget = new StepBudget()): Decision => {
     const { kind } = envelope
     if (kind !== last) {
@@ -204,12 +213,15 @@ function compileAddressees(pattern: Node): AddresseesTest {
 }
 
 /**
- * The capabilities of a list for one kind in one array: the two signs of the list, each a path and a position in its text; then
- * per capability its characters at both, its index, and its program. Comparing these characters rules most of them out.
+ * The capabilities of a list for one kind, in one array. First come two signs (path and position of a
+ * character each), then for each capability its characters at the two signs, its index, and its program.
+ * Comparing these characters rules most capabilities out without running their programs.
  */
 type Candidates = readonly (number | PayloadPath | ConditionProgram | undefined)[]
 
-/** The candidates for one kind, and the cost of choosing them, which each check pays. */
+/**
+ * The candidates for one kind, and the steps that it took to choose them. Each check is charged these steps.
+ */
 interface KindCandidates {
   readonly candidates: Candidates
   readonly steps: number
@@ -217,10 +229,10 @@ interface KindCandidates {
 
 const HEADER = 4
 const WIDTH = 4
-/** No character. */
+/** Stands for a character beyond the end of a text. */
 const NONE = -2
 
-/** A capability with its characters at the two signs. */
+/** A capability with the characters that it requires at the two signs. */
 type Entry = readonly [here: number, there: number, index: number, program: ConditionProgram]
 
 function createEntry(conditions: Conditions, index: number, [one, other]: Signs): Entry {
@@ -236,7 +248,7 @@ const createCandidates = ([one, other]: Signs, entries: readonly Entry[]): Candi
   ...entries.flat(),
 ]
 
-/** The index of the first candidate that allows an envelope of their kind; -1 if none does. */
+/** Finds the first candidate that allows an envelope of their kind; returns its index, or -1. */
 function findFirst(candidates: Candidates, envelope: Subject, budget: StepBudget): number {
   if (candidates.length === HEADER) return -1
   const { payload, to } = envelope
@@ -262,7 +274,10 @@ function findFirst(candidates: Candidates, envelope: Subject, budget: StepBudget
 const characterAt = (text: unknown, at: number): number =>
   typeof text === 'string' && at < text.length ? text.charCodeAt(at) : NONE
 
-/** A character of the text at a path, or of the first addressee if the path is undefined. */
+/**
+ * A position in the text at a path, or in the first addressee if the path is undefined. The character there
+ * distinguishes capabilities.
+ */
 interface Sign {
   readonly path: PayloadPath | undefined
   readonly at: number
@@ -270,10 +285,10 @@ interface Sign {
 
 type Signs = readonly [Sign, Sign]
 
-/** Required beginnings of texts, by path; `undefined` = the first addressee. */
+/** Texts with which values must begin, by path; `undefined` = the first addressee. */
 type Heads = ReadonlyMap<PayloadPath | undefined, string>
 
-/** The beginnings that every matching envelope has. */
+/** Returns the texts with which values of every matching envelope begin. */
 function getHeads({ only, questions }: Conditions): Heads {
   const heads = new Map<PayloadPath | undefined, string>()
   if (only !== undefined) heads.set(undefined, only)
@@ -283,7 +298,7 @@ function getHeads({ only, questions }: Conditions): Heads {
   return heads
 }
 
-/** Any character or none. */
+/** Stands for a capability that allows any character at this position, or none. */
 const ANY = -1
 
 const getCharacter = (heads: Heads, { path, at }: Sign): number => {
@@ -291,11 +306,11 @@ const getCharacter = (heads: Heads, { path, at }: Sign): number => {
   return at < head.length ? head.charCodeAt(at) : ANY
 }
 
-/** Limits: compared characters, and paths. */
+/** Limits for choosing signs: positions in a text, and paths. */
 const maxCharacters = 32
 const maxPlaces = 16
 
-/** Units of work to try a sign on a capability, twice. */
+/** Units of work to try one sign on one capability, in both rounds. */
 const WORK_PER_TRIAL = 1 / 4
 
 /** Chooses the two signs that best distinguish the capabilities. Charges before it starts. */
@@ -319,7 +334,7 @@ function listSigns(capabilities: readonly Heads[]): Sign[] {
 
 const groupSize = 0x10002
 
-/** The sign that leaves the smallest groups of capabilities, given existing groups. */
+/** Chooses the sign that divides the given groups of capabilities into the smallest ones. */
 function chooseSign(signs: readonly Sign[], capabilities: readonly Heads[], groups: readonly number[]): Sign {
   let best: Sign = { path: undefined, at: 0 }
   let least = Number.POSITIVE_INFINITY
@@ -330,7 +345,7 @@ function chooseSign(signs: readonly Sign[], capabilities: readonly Heads[], grou
       const character = getCharacter(heads, sign)
       const group = (groups[index] ?? 0) * groupSize + character
       const size = sizes.get(group) ?? 0
-      // A group of n costs n²; capabilities that allow any character belong to every group.
+      // A group of n capabilities costs n². Capabilities that allow any character belong to every group.
       left += character === ANY ? capabilities.length : 2 * size + 1
       sizes.set(group, size + 1)
     }

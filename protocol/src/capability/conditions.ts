@@ -11,28 +11,31 @@ export interface Subject {
   readonly payload: unknown
 }
 
-/** Tests the addressees, of which there is at least one. */
+/** Tests the addressees of an envelope; not called if there are none. */
 export type AddresseesTest = (to: readonly string[], budget: StepBudget) => boolean
 
-/** A capability without its kind. */
+/** The conditions of a capability besides its kind. */
 export interface Conditions {
-  /** The only permitted addressee, if the pattern is a name. */
+  /** The only permitted addressee, if the pattern of `to` is a plain name. */
   readonly only: string | undefined
-  /** The test of the addressees otherwise. */
+  /** The test of the addressees, if the pattern of `to` is not a plain name. */
   readonly to: AddresseesTest | undefined
   readonly context: Test | undefined
   readonly questions: readonly Question[]
 }
 
 /**
- * The conditions of one capability in a single array: its only addressee, the tests of addressees and context, and the
- * questions in sequence. Separate objects would each cost another cache miss when thousands of participants are checked in
- * turn.
+ * The conditions of one capability in a single array: its only addressee, the tests of addressees and
+ * context, and the questions one after the other. Separate objects would each cost another cache miss when
+ * thousands of participants are checked in turn.
  */
 export type ConditionProgram = readonly (number | string | PayloadPath | Test | AddresseesTest | undefined)[]
 
 const HEADER = 3
-/** A question consists of the path, the operation, a head, a tail, and a frame's excluded text or a test. */
+/**
+ * Elements of a question: the path, the operation, a head, a tail, and the text that a frame excludes, or a
+ * test.
+ */
 const WIDTH = 5
 
 export const assemble = ({ only, to, context, questions }: Conditions): ConditionProgram => [
@@ -42,7 +45,10 @@ export const assemble = ({ only, to, context, questions }: Conditions): Conditio
   ...questions.flatMap(({ path, asked, head, tail, more }) => [path, asked, head, tail, more]),
 ]
 
-/** Whether it allows an envelope of its kind. `path` and `value`: a known value of the payload. */
+/**
+ * Whether the program allows an envelope of its kind. `path` and `value`: a value of the payload that the
+ * caller has already read.
+ */
 export function allows(
   program: ConditionProgram,
   envelope: Subject,
@@ -73,13 +79,13 @@ export function allows(
   return ofContext === undefined || ofContext(context, budget)
 }
 
-/** Whether there are addressees, and all equal `only`. */
+/** Whether there are addressees, and all of them equal `only`. */
 function isEach(only: string, to: readonly string[]): boolean {
   for (const name of to) if (name !== only) return false
   return to.length > 0
 }
 
-/** Whether a value passes the question at an index of the program. */
+/** Whether a value passes the question at this index of the program. */
 function passes(program: ConditionProgram, at: number, value: unknown, budget: StepBudget): boolean {
   const asked = program[at + 1] as number
   const head = program[at + 2] as string
@@ -91,7 +97,10 @@ function passes(program: ConditionProgram, at: number, value: unknown, budget: S
   return isFramed(value, head, program[at + 3] as string, without) === (asked === FRAMED)
 }
 
-/** Operations on the text at a path: equal; framed by head and tail, or not; begins with the head and passes a test. */
+/**
+ * Operations on the text at a path. `EQUAL`: equals the head. `FRAMED`, `NOT_FRAMED`: has, or does not have,
+ * this head and tail. `TEST`: begins with the head and passes a test.
+ */
 const EQUAL = 0
 const FRAMED = 1
 export const NOT_FRAMED = 2
@@ -103,11 +112,11 @@ interface Question {
   readonly asked: number
   readonly head: string
   readonly tail: string
-  /** The text that a frame excludes, or a test. */
+  /** The text that a frame excludes between head and tail, or the test. */
   readonly more: GlobFrame['without'] | Test
 }
 
-/** The conditions of a pattern on nested fields; the most distinguishing first. */
+/** Compiles a pattern to questions about nested fields, in the order of how well they distinguish. */
 export function compileQuestions(pattern: Node): Question[] {
   const begun: Question[] = []
   const literals: Question[] = []
@@ -139,7 +148,9 @@ export function compileQuestions(pattern: Node): Question[] {
   return [...begun, ...literals, ...others]
 }
 
-/** The questions of a pattern with one required glob and excluded ones; undefined for other patterns. */
+/**
+ * Compiles a pattern with one required glob and excluded ones to questions; `undefined` for other patterns.
+ */
 function framedQuestions(node: Node, path: PayloadPath): Question[] | undefined {
   const { some, none } = node.type === 'choice' ? node : { some: [node], none: [] }
   const [only, ...others] = some
@@ -154,17 +165,20 @@ function createQuestion(node: Node, path: PayloadPath, asked: number): Question 
   return frame && { path, asked, head: frame.head, tail: frame.tail, more: frame.without }
 }
 
-/** The only glob that a matching string must match, if there is one. */
+/** Returns the only glob of a pattern, if it has just one that strings must match. */
 function onlyGlob(node: Node): Glob | undefined {
   if (node.type === 'glob') return node
   const [only, ...more] = node.type === 'choice' ? node.some : []
   return more.length === 0 && only?.type === 'glob' ? only : undefined
 }
 
-/** Keys from the payload to a nested value. Equal paths are the same object. */
+/** Keys that lead from the payload to a nested value. Equal paths are the same object. */
 export type PayloadPath = readonly string[]
 
-/** Limit of interned paths; beyond it the table is cleared, so that paths of dropped lists are released. */
+/**
+ * Maximum number of interned paths. Beyond it, the table is cleared, so that paths of dropped lists are
+ * released.
+ */
 const maxKnownPaths = 4096
 const known = new Map<string, PayloadPath>()
 
@@ -176,7 +190,10 @@ function internPath(keys: readonly string[]): PayloadPath {
   return path
 }
 
-/** The value at a path of a payload; `undefined` if absent. Properties of arrays and inherited properties do not count. */
+/**
+ * Returns the value at a path of a payload; `undefined` if absent. Properties of arrays and inherited
+ * properties do not count.
+ */
 export function valueAt(payload: unknown, path: PayloadPath): unknown {
   let value = payload
   for (const key of path) {

@@ -4,18 +4,21 @@ import type { Choice, Node, Regex } from './parse.js'
 import { parseRules, type Rule } from './rules.js'
 import type { Capability } from './schema.js'
 
-/** Units of work for a comparison without a meter; a longer one counts as not proven. */
+/**
+ * Maximum units of work for a comparison without a meter. A comparison that needs more counts as not proven.
+ */
 const UNMETERED_WORK = 200_000
 const COMPARED = 'patterns to compare'
-/** Units to compare two capabilities, two of their patterns, and one token of each. */
+/** Units of work to compare two capabilities, two of their patterns, and one token of each. */
 const PER_RULE = 1 / 8
 const PER_PAIR = 1 / 16
 const PER_TOKEN = 1 / 256
 
 /**
- * Whether each asked capability provably allows only what a single held capability allows [MEUP-4.12]. `false` means "not
- * proven". A regular expression is covered by an equal one, or by a pattern that matches any text. Throws `PatternError` for an
- * invalid pattern in either list, but does not compile regular expressions, and `WorkError` if a given meter runs out.
+ * Whether for each asked capability, one held capability provably allows all that it allows [MEUP-4.12].
+ * `false` means "not proven". A regular expression is covered by an equal one, or by a pattern that matches
+ * any text. Throws `PatternError` for an invalid pattern in either list, but does not compile regular
+ * expressions, and `WorkError` if a given meter runs out.
  */
 export function covers(
   held: readonly Capability[],
@@ -25,13 +28,13 @@ export function covers(
   return new Coverage().firstGap([held], asked, meter) === -1
 }
 
-/** Compares recurring lists: parses each only once. */
+/** Compares lists like `covers`, and parses each list only once, for lists that are compared repeatedly. */
 export class Coverage {
   readonly #read = new Map<readonly Capability[], readonly Rule[]>()
 
   /**
-   * Index of the first asked capability that is not provably covered; -1 = all are. `held`: lists that count together, each
-   * within the limits of a list. Throws like `covers`.
+   * Returns the index of the first asked capability that is not provably covered; -1 = all are. `held`: lists
+   * that count together, each within the limits of a list. Throws like `covers`.
    */
   firstGap(
     held: readonly (readonly Capability[])[],
@@ -61,7 +64,10 @@ export class Coverage {
   }
 }
 
-/** A field that `held` omits is unrestricted; if only `asked` omits it, no pattern covers it. */
+/**
+ * Whether the rule `held` covers `asked`. A field that `held` omits is unrestricted; a field that only
+ * `asked` omits is not covered.
+ */
 function ruleIncludes(held: Rule, asked: Rule, work: WorkMeter): boolean {
   work.charge(PER_RULE, COMPARED)
   const included = (h: Node | undefined, a: Node | undefined) =>
@@ -112,14 +118,14 @@ function hasInside(asked: Node, node: Node, work: WorkMeter): boolean {
   return inner.some((field) => includes(node, field, work) || hasInside(field, node, work))
 }
 
-/** Whether provably no value matches both; `text` is a pattern after `!`, which matches strings only. */
+/** Whether provably no value matches both. `text`: a pattern after `!`, which matches strings only. */
 function disjoint(node: Node, text: Glob | Regex, work: WorkMeter): boolean {
   work.charge(cost(node, text), COMPARED)
   if (node.type === 'equal' || node.type === 'object') return true
   return node.type === 'glob' && text.type === 'glob' && globsDisjoint(node, text)
 }
 
-/** Units to compare two patterns, without nested ones. */
+/** Units of work to compare two patterns, without nested ones. */
 function cost(one: Node, other: Node): number {
   if (one.type === 'glob' && other.type === 'glob') return PER_PAIR + globCost(one, other) * PER_TOKEN
   return other.type === 'object' ? PER_PAIR * (1 + other.fields.length) : PER_PAIR

@@ -1,6 +1,6 @@
 import { RE2Set } from 're2js'
 
-/** The engine that compiles regular expressions. */
+/** Returns the engine that compiles regular expressions. */
 export const getEngine = (): typeof RE2Set => RE2Set
 
 /**

@@ -1,4 +1,7 @@
-/** `text`: set for a glob without wildcards; `star`: position of the only wildcard, if that is a star. */
+/**
+ * A parsed glob. `text`: set if it has no wildcards; `star`: position of its only wildcard, if that is a
+ * star.
+ */
 export interface Glob {
   readonly type: 'glob'
   readonly tokens: readonly number[]
@@ -27,22 +30,25 @@ export function parseGlob(source: string, separator: Separator): Glob | undefine
   return escaped ? undefined : makeGlob(tokens, separator)
 }
 
-/** The glob that matches every text. */
+/** Creates the glob that matches every text. */
 export const anyText = (separator: Separator): Glob => makeGlob([DEEP], separator)
 
-/** The glob that matches only this text. */
+/** Creates the glob that matches only this text. */
 export function literalGlob(text: string, separator: Separator): Glob {
   return makeGlob(toCodePoints(text, 0, text.length), separator)
 }
 
-/** The meaning of a glob with one star: texts with this beginning and end, and a middle `without` that separator. */
+/**
+ * A glob with one star, which matches texts with this beginning and end. `without`: the text between them
+ * must not contain this separator.
+ */
 export interface GlobFrame {
   readonly head: string
   readonly tail: string
   readonly without: Separator | undefined
 }
 
-/** The frame of a glob with one star; undefined for others. */
+/** Returns the frame of a glob with one star; `undefined` for other globs. */
 export function getFrame({ tokens, separator, star }: Glob): GlobFrame | undefined {
   if (star === undefined) return undefined
   return {
@@ -66,7 +72,10 @@ export function isFramed(
   return at === -1 || at >= end
 }
 
-/** Compiles to a test in time linear in the value for the usual shapes, and value × glob / 32 at worst. */
+/**
+ * Compiles a glob to a test. Its time is linear in the value for common globs, and at worst value × glob /
+ * 32.
+ */
 export function compileGlob(glob: Glob): (value: unknown) => boolean {
   const { tokens, separator, text } = glob
   if (text !== undefined) return (value) => value === text
@@ -85,7 +94,7 @@ export function compileGlob(glob: Glob): (value: unknown) => boolean {
     matches(toCodePoints(value, head.length, value.length - tail.length))
 }
 
-/** The common beginning of all matches of the glob. */
+/** Returns the text with which all matches of the glob begin. */
 export function getGlobHead(glob: Glob | undefined): string {
   if (glob === undefined) return ''
   const wild = glob.tokens.findIndex(isWild)
@@ -94,26 +103,27 @@ export function getGlobHead(glob: Glob | undefined): string {
 
 const toText = (tokens: readonly number[]): string => String.fromCodePoint(...tokens)
 
-/** Steps of the compiled test per character; 0 if it does not scan characters. */
+/** Steps that the compiled test takes per character; 0 if it does not scan characters. */
 export function globSteps({ tokens, text }: Glob): number {
   if (text !== undefined) return 0
   const wild = tokens.findLastIndex(isWild) - tokens.findIndex(isWild)
   return wild === 0 && tokens.find(isWild) !== ANY ? 0 : 8 + (wild >>> 5)
 }
 
-/** Additional units for compiling an automaton, which has a row of positions per token. */
+/** Additional units of work for compiling a glob to an automaton, which has a row of positions per token. */
 export function compileCost(glob: Glob): number {
   return isMany(glob) ? 8 + glob.tokens.length / 8 : 0
 }
 
-/** Whether the glob is `**`, or `*` for a kind. */
+/** Whether a glob matches everything: `**`, or `*` for a kind. */
 export function matchesAll({ tokens }: Glob): boolean {
   return tokens.length === 1 && tokens[0] === DEEP
 }
 
 /**
- * Whether every string that `asked` matches provably matches `held` [MEUP-4.12]: equal globs, a text in any glob, and a glob
- * with the beginning and end of one with a single star. `false` does not prove the opposite.
+ * Whether the glob `held` provably matches every string that `asked` matches [MEUP-4.12]. Recognizes equal
+ * globs, a text in any glob, and a glob with the beginning and end of a glob with a single star. `false` does
+ * not prove the opposite.
  */
 export function globIncludes(held: Glob, asked: Glob): boolean {
   if (held.text !== undefined) return held.text === asked.text
@@ -128,10 +138,13 @@ export function globCost(a: Glob, b: Glob): number {
   return isSearch ? left * right : Math.min(left, right)
 }
 
-/** Whether it has several wildcards, or a single `?`. */
+/** Whether the glob has several wildcards, or a single `?`. */
 const isMany = ({ text, star }: Glob): boolean => text === undefined && star === undefined
 
-/** Whether provably no string matches both: a text that does not match, or two globs with different beginnings. */
+/**
+ * Whether provably no string matches both globs: one is a text that the other does not match, or their
+ * beginnings differ.
+ */
 export function globsDisjoint(a: Glob, b: Glob): boolean {
   if (a.text !== undefined) return !globIncludes(b, a)
   if (b.text !== undefined) return !globIncludes(a, b)
@@ -140,7 +153,7 @@ export function globsDisjoint(a: Glob, b: Glob): boolean {
   return x !== undefined && y !== undefined && !isWild(x) && !isWild(y)
 }
 
-/** `star`: the position of the only wildcard of `held`. */
+/** Whether a glob with one star covers `asked`. `star`: the position of the star in `held`. */
 function frameIncludes(held: Glob, asked: Glob, star: number): boolean {
   const tail = held.tokens.length - star - 1
   const end = asked.tokens.length - tail
@@ -156,10 +169,13 @@ function frameIncludes(held: Glob, asked: Glob, star: number): boolean {
   return true
 }
 
-/** Whether a text, as code points, matches. For single use; compile globs that are used repeatedly. */
+/**
+ * Whether a glob matches a text, given as code points. For single use; compile globs that are used
+ * repeatedly.
+ */
 function matchesTokens({ tokens, separator }: Glob, text: readonly number[]): boolean {
   const boundary = toCodePoint(separator)
-  /** Which prefixes of the glob match the text so far. */
+  /** For each number of tokens: whether these first tokens of the glob match the text so far. */
   let reached = new Uint8Array(tokens.length + 1)
   let next = new Uint8Array(tokens.length + 1)
   reached[0] = 1
@@ -171,7 +187,7 @@ function matchesTokens({ tokens, separator }: Glob, text: readonly number[]): bo
       const token = tokens[at] ?? 0
       const isTaken = token < 0 ? isInside || token === DEEP : token === symbol
       const before = (isTaken ? reached[token < ANY ? at + 1 : at] : 0) ?? 0
-      // A star consumes the symbol and stays, or is skipped.
+      // A star either takes the symbol and stays, or matches nothing.
       next[at + 1] = token < ANY ? before | (next[at] ?? 0) : before
     }
     ;[reached, next] = [next, reached]
@@ -192,7 +208,7 @@ function makeGlob(tokens: readonly number[], separator: Separator): Glob {
   }
 }
 
-/** Merges adjacent stars, as the automaton requires: `***` is `**`. */
+/** Adds a star, merged with a preceding one, as the automaton requires: `***` is `**`. */
 function pushStar(tokens: number[]): void {
   const before = tokens.at(-1)
   if (before === RUN || before === DEEP) tokens[tokens.length - 1] = DEEP
@@ -203,7 +219,10 @@ function sameTokens(a: Glob, b: Glob): boolean {
   return a.tokens.length === b.tokens.length && a.tokens.every((token, i) => token === b.tokens[i])
 }
 
-/** Compares the last character first, because patterns of one list often begin alike. `startsWith` takes twice as long. */
+/**
+ * Whether `value` has this text at a position. Compares the last character first, because patterns of one
+ * list often begin alike. `startsWith` takes twice as long.
+ */
 function hasAt(value: string, at: number, text: string): boolean {
   const last = text.length - 1
   if (last < 0) return true
@@ -223,17 +242,17 @@ function toCodePoints(value: string, from: number, to: number): number[] {
   return found
 }
 
-/** A glob consists of tokens: code points of literal characters, and these constants; stars are below `ANY`. */
+/** Tokens of a glob are code points of literal characters, and these constants; stars are below `ANY`. */
 const ANY = -1
 const RUN = -2
 const DEEP = -3
 
 const isWild = (token: number): boolean => token < 0
 
-/** A set of positions in the glob, 32 to a word. */
+/** A set of positions in the glob, with 32 positions in an element. */
 type Positions = Int32Array
 
-/** The effect of a symbol: stars in `stay` consume it and stay, positions in `move` advance. */
+/** The effect of a symbol on positions: stars in `stay` take it and stay, positions in `move` advance. */
 interface Step {
   readonly stay: Positions
   readonly move: Positions
@@ -260,7 +279,7 @@ function automaton(glob: readonly number[], separator: number): (symbols: readon
   })
   const reached = new Int32Array(words)
 
-  /** Returns whether any position is left. */
+  /** Applies a symbol to the reached positions. Returns whether any position is left. */
   function advance({ stay, move }: Step): boolean {
     let carried = 0
     let skipped = 0
@@ -303,7 +322,7 @@ function has(set: Positions, at: number): boolean {
   return ((set[at >>> 5] ?? 0) & (1 << (at & 31))) !== 0
 }
 
-/** A pattern that matches only this text [MEUP-4.3]. */
+/** Returns a pattern that matches only this text [MEUP-4.3]. */
 export function escapePattern(text: string): string {
   const plain = text.replace(/[*?\\]/g, '\\$&')
   return /^(!|re:|\/.*\/$)/s.test(plain) ? `\\${plain}` : plain

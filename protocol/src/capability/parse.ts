@@ -4,29 +4,31 @@ import type { WorkMeter } from '../work.js'
 import { anyText, compileCost, type Glob, literalGlob, parseGlob, type Separator } from './glob.js'
 import { regexWeight } from './regex.js'
 
-/** Limits for accepted patterns; others are refused with a `PatternError`. */
+/** Limits of patterns; longer ones are refused with a `PatternError`. */
 export const patternLimits = {
-  /** Capabilities in a list. */
+  /** Maximum capabilities in a list. */
   capabilities: 256,
-  /** Simple patterns (strings, numbers, booleans, nulls, empty objects) in one capability. */
+  /** Maximum simple patterns (strings, numbers, booleans, nulls, empty objects) in one capability. */
   patterns: 64,
-  /** UTF-16 units in a string. */
+  /** Maximum UTF-16 units of a string. */
   length: 512,
-  /** Nested objects in one payload pattern. */
+  /** Maximum nesting of objects in one payload pattern. */
   depth: 32,
-  /** Total length of the regular expressions of one capability, with counted repetitions expanded. */
+  /**
+   * Maximum length of the regular expressions of one capability together, with counted repetitions expanded.
+   */
   regexWeight: 1024,
-  /** The same for a list. */
+  /** Maximum length of the regular expressions of a list together, measured like `regexWeight`. */
   listRegexWeight: 8192,
 } as const
 
-/** A pattern that is refused. */
+/** An invalid pattern, or one beyond the limits. */
 export class PatternError extends Error {
   override readonly name = 'PatternError'
   constructor(
     /** JSON pointer to the pattern within the list or pattern that was passed: `/3/payload/params/name/1`. */
     readonly path: string,
-    /** The problem, with advice. */
+    /** Description of the problem, with advice. */
     readonly problem: string,
     options?: ErrorOptions,
   ) {
@@ -37,18 +39,21 @@ export class PatternError extends Error {
 export interface Regex {
   readonly type: 'regex'
   readonly source: string
-  /** JSON pointer, for the error if it does not compile. */
+  /** JSON pointer to the pattern, for the error if it does not compile. */
   readonly path: string
 }
 
-/** Arrays and `!p`: matches one of `some` and none of `none`. */
+/** A pattern for alternatives: an array, or `!p`. A value must match one of `some` and none of `none`. */
 export interface Choice {
   readonly type: 'choice'
   readonly some: readonly Node[]
   readonly none: readonly (Glob | Regex)[]
 }
 
-/** A parsed pattern. `single` is all but objects and arrays; `inside` is the pattern of the key `**`. */
+/**
+ * A parsed pattern. `single` matches everything but objects and arrays; `inside` is the pattern of the key
+ * `**`.
+ */
 export type Node =
   | Glob
   | Regex
@@ -61,21 +66,24 @@ type Item =
   | { readonly not: boolean; readonly node: Glob | Regex }
   | { readonly not: false; readonly node: Node }
 
-/** The meter for parsing, and whether the pattern will be compiled. */
+/** `work`: the meter that parsing is charged to; `compiles`: also charge for compiling the pattern. */
 export interface Charged {
   readonly work?: WorkMeter | undefined
   readonly compiles?: boolean
 }
 
-/** The used part of one capability's limits. */
+/** Counts how much of its limits one capability has used. */
 export interface CapabilityMeter extends Charged {
   patterns: number
   regexWeight: number
 }
 
-/** The costly operation in a `WorkError`. */
+/** The costly items, as a `WorkError` names them. */
 export const COMPILED = 'patterns to parse or compile'
-/** Units of work. Compiling is charged when a pattern is parsed, so that a cached pattern costs the same. */
+/**
+ * Units of work for each part of a pattern. Compiling is charged when a pattern is parsed, so that a cached
+ * pattern costs the same.
+ */
 const units = { pattern: 1 / 2, text: 1 / 2, character: 1 / 16, regex: 64, regexWeight: 2, compiledText: 2 }
 
 /** Parses a pattern for a string: a text or an array of texts. Throws `PatternError`. */
@@ -105,7 +113,8 @@ export function parseValue(
     if (item !== null && typeof item !== 'boolean' && !Number.isFinite(item)) {
       throw new PatternError(at, 'give a string, number, boolean, null or object, or one array of these')
     }
-    // A larger integer is rounded, and would match different integers of a precise parser.
+    // JavaScript rounds larger integers, so that the pattern would match other integers than in a parser with
+    // exact numbers.
     if (Math.abs(Number(item)) > Number.MAX_SAFE_INTEGER) {
       throw new PatternError(at, 'use a number of at most 2^53 - 1, on either side of 0')
     }
@@ -114,7 +123,10 @@ export function parseValue(
   })
 }
 
-/** `otherwise`: the set that a pattern with only exclusions selects from. */
+/**
+ * Parses a pattern or an array of patterns. `otherwise`: the set that a pattern with only exclusions selects
+ * from.
+ */
 function parseOneOrMany(
   pattern: unknown,
   path: string,
@@ -153,7 +165,7 @@ function parseObject(
   for (const [key, value] of entries) {
     const at = `${path}/${pointer(key)}`
     checkText(key, at, meter)
-    // Nested ones would make matching polynomial in the payload.
+    // Nested `**` keys would make matching polynomial in the payload.
     if (key === '**' && deep)
       throw new PatternError(at, 'leave this ** key out: the one above reaches every depth')
     const node = parseValue(value, at, meter, depth + 1, deep || key === '**')
@@ -185,7 +197,7 @@ function readGlob(
   const glob = parseGlob(text, separator)
   if (glob === undefined) throw new PatternError(path, 'write \\\\ for a backslash at the end')
   if (compiles) work?.charge(compileCost(glob), COMPILED)
-  // Older grants use a kind for thoughts that never existed [MEUP-4].
+  // Older grants use `reasoning.step`, a kind that never existed, for thoughts [MEUP-4].
   return separator === '.' && glob.text === STEP_ALIAS ? literalGlob(Kind.reasoningThought, separator) : glob
 }
 
@@ -202,14 +214,17 @@ function readRegex(source: string, path: string, meter: CapabilityMeter): Regex 
   return { type: 'regex', source, path }
 }
 
-/** The older form `/…/` counts only with an anchor, which shows that no path is meant [MEUP-4]. */
+/**
+ * Returns the source of a regular expression; `undefined` for other texts. The older form `/…/` counts only
+ * with an anchor, because without one it may be a path [MEUP-4].
+ */
 function regexSource(text: string): string | undefined {
   if (text.startsWith('re:')) return text.slice(3)
   const enclosed = text.startsWith('/') && text.endsWith('/')
   return enclosed && (text.startsWith('/^') || text.endsWith('$/')) ? text.slice(1, -1) : undefined
 }
 
-/** Checks the limits of a single text. */
+/** Checks the limits of a single text in a pattern. */
 export function checkText(text: string, path: string, { work, compiles }: CapabilityMeter): void {
   if (text.length > patternLimits.length) {
     throw new PatternError(path, `use at most ${patternLimits.length} characters`)
@@ -230,7 +245,10 @@ function count(meter: CapabilityMeter, path: string): void {
   }
 }
 
-/** Class instances may have no own properties, so that a pattern of one would match any object. */
+/**
+ * Whether a value is an object literal. Instances of classes may have no own properties, so a pattern of one
+ * would match any object.
+ */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)

@@ -1,26 +1,32 @@
 import { getEngine } from '#engine'
 
-/** Maximum length × characters per regular expression; 3 to 70 ns each. */
+/**
+ * Maximum product of a text's length and a regular expression's length that is matched; one unit takes 3 to
+ * 70 ns.
+ */
 const MAX_WORK = 2 ** 20
 /** Maximum bytes of a regular expression's automaton. */
 const MEMORY = 2 ** 18
 
-/** A counted repetition with the preceding character: `){2,5}`. */
+/** Matches a counted repetition with the preceding character: `){2,5}`. */
 const repetition = /.?\{(\d+)(?:,(\d*))?\}/gsu
 
-/** Case folding multiplies the cost of compiling. */
+/** Factor by which ignoring case increases the cost of compiling. */
 const foldingFactor = 8
-/** Costs of a class such as `\pL`: reading it, the same with case folding, and each copy of it. */
+/** Costs of a class such as `\pL`: reading it, reading it if case is ignored, and each copy of it. */
 const classWeights = { read: 128, folded: 256, copy: 24 }
 
-/** An upper bound of the length of a regular expression with counted repetitions expanded, which determines the cost of matching. */
+/**
+ * Returns an upper bound of the length of a regular expression with counted repetitions expanded. The length
+ * determines the cost of matching.
+ */
 export function regexLength(source: string): number {
   return writtenOut(source, { folds: foldsCase(source), perCopy: () => 1 }).length
 }
 
 /**
- * The cost of compiling a regular expression in units of about a microsecond, computed in advance. Each copy of a class costs
- * its size, and case folding visits each character of a range.
+ * Estimates the cost of compiling a regular expression, in units of about a microsecond. Each copy of a class
+ * costs its size, and ignoring case visits each character of a range.
  */
 export function regexWeight(source: string): number {
   const folds = foldsCase(source)
@@ -35,7 +41,10 @@ export function regexWeight(source: string): number {
 
 const foldsCase = (source: string): boolean => /\(\?[a-z]*i/i.test(source)
 
-/** Counts of nested groups multiply: `factor`. */
+/**
+ * Estimates the expanded length of a regular expression. `factor`: the product of the counts of all groups,
+ * because counts of nested groups multiply.
+ */
 function writtenOut(
   source: string,
   { folds, perCopy }: { readonly folds: boolean; readonly perCopy: (before: string) => number },
@@ -44,14 +53,14 @@ function writtenOut(
   let factor = 1
   for (const [whole, min, max] of source.matchAll(repetition)) {
     const count = Math.max(Number(min), Number(max || 0), 1)
-    // After `\Q\E`, which is empty, it may be a group as well.
+    // `\Q\E` is empty, so a count after it may also apply to the group before it.
     if (whole.startsWith(')') || whole.startsWith('E')) factor *= count
     else length += count * perCopy(whole.charAt(0))
   }
   return { length: length * factor, factor }
 }
 
-/** The end of a possible range in a class, beyond ASCII or escaped. */
+/** Matches the end of a possible range in a class, if it is beyond ASCII or escaped. */
 const rangeEnd = /-(?:\\x\{?([0-9a-f]+)|\\([0-7]+)|([^\0-\x7f]))/giu
 
 function foldedRanges(source: string): number {
@@ -68,8 +77,8 @@ function foldedRanges(source: string): number {
  * returns `undecided`. Throws the error of re2js for an invalid expression.
  */
 export function compileRegex(source: string, undecided: boolean): (value: string) => boolean {
-  // A set with one expression: only sets are anchored by construction (whatever the parentheses) and bound their memory. It is
-  // also the fastest entry of re2js.
+  // A set with one expression, because only sets are anchored by construction (whatever the parentheses) and
+  // bound their memory. It is also the fastest entry point of re2js.
   const RE2Set = getEngine()
   const set = new RE2Set(RE2Set.ANCHOR_BOTH, 0, MEMORY)
   set.add(source)

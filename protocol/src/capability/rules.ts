@@ -14,15 +14,18 @@ import {
 } from './parse.js'
 import type { Capability } from './schema.js'
 
-/** A parsed capability. `**` for `to` and `context` matches everything including absence, so it is omitted. */
+/**
+ * A parsed capability. The pattern `**` for `to` or `context` is omitted, because it matches everything, even
+ * an absent value.
+ */
 export interface Rule {
-  /** Index of the capability in its list; one with `tool` makes two rules. */
+  /** Index of the capability in its list; a capability with `tool` makes two rules. */
   readonly index: number
   readonly kind: Node
   readonly to?: Node
   readonly context?: Node
   readonly payload?: Node
-  /** The kind, if it is one that only its literal confers and covers [MEUP-4.11]. */
+  /** The kind, if it is one that only a literal grants and covers, not a glob [MEUP-4.11]. */
   readonly literal: string | undefined
 }
 
@@ -80,7 +83,10 @@ function parseEnvelope(capability: Record<string, unknown>, path: string, meter:
   return { kind: isChat ? anyChat : kind, literal: getLiteral(capability.kind), ...fields }
 }
 
-/** `{ tool: "files/read_*", arguments: … }` means the call, and the notifications for calling: two rules [MEUP-4.7]. */
+/**
+ * Parses a capability with `tool`. `{ tool: "files/read_*", arguments: … }` makes two rules: for the call,
+ * and for its notifications [MEUP-4.7].
+ */
 function parseTool(capability: Record<string, unknown>, path: string, meter: CapabilityMeter): Read[] {
   const extra = Object.keys(capability).find((field) => field !== 'tool' && field !== 'arguments')
   if (extra !== undefined) {
@@ -100,7 +106,7 @@ function parseTool(capability: Record<string, unknown>, path: string, meter: Cap
   const to = participant === '**' ? {} : { to: parseStrings(participant, `${path}/tool`, '/', meter) }
   const params: [string, Node][] = [['name', parseValue(tool.slice(slash + 1), `${path}/tool`, meter)]]
   if (Object.hasOwn(capability, 'arguments')) {
-    // It is nested in two objects of the payload.
+    // The arguments are nested in two objects of the payload, so their depth begins at 2.
     params.push(['arguments', parseValue(capability.arguments, `${path}/arguments`, meter, 2)])
   }
   const call: Node = {
@@ -132,5 +138,5 @@ function getLiteral(kind: unknown): string | undefined {
   return literalCapabilities.has(literal) ? literal : undefined
 }
 
-/** A kind with the separator of the wire format. */
+/** Writes a kind with the separator `.` of the wire format. */
 export const dotted = (kind: string): string => (kind.includes('/') ? kind.replaceAll('/', '.') : kind)

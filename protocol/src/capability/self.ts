@@ -1,6 +1,6 @@
 import type { Capability } from './schema.js'
 
-/** Means the participant that uses it, unless a participant has this id. */
+/** Stands for the participant that holds the capability, unless a participant has this id. */
 export const SELF = 'me'
 
 /**

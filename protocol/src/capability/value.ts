@@ -4,7 +4,7 @@ import { compileGlob, type Glob, globSteps } from './glob.js'
 import { type Choice, type Node, PatternError, type Regex } from './parse.js'
 import { compileRegex, regexLength } from './regex.js'
 
-/** Whether a value matches; `undefined` = missing, which matches nothing. */
+/** Tests whether a value matches a pattern. `undefined` = missing, which matches nothing. */
 export type Test = (value: unknown, budget: StepBudget) => boolean
 
 /** Compiles a pattern to a test. Throws `PatternError` for a regular expression that does not compile. */
@@ -27,7 +27,10 @@ export function compileNode(node: Node): Test {
   }
 }
 
-/** `undecided`: the result for a string that would take too long, chosen so that either side of `!` refuses. */
+/**
+ * Compiles a pattern of strings to a test. `undecided`: the result for a string that would take too long,
+ * chosen so that the check refuses even after `!`.
+ */
 function compileString(node: Glob | Regex, undecided: boolean): Test {
   const matches = node.type === 'glob' ? compileGlob(node) : compileSource(node, undecided)
   const steps = node.type === 'glob' ? globSteps(node) : 2 * regexLength(node.source)
@@ -63,7 +66,7 @@ function anyOf(tests: readonly Test[]): Test {
   }
 }
 
-/** Maximum number of tests for a value. */
+/** Counts the tests that a value may need. */
 function testsIn(node: Node): number {
   const parts =
     node.type === 'choice'
@@ -74,7 +77,7 @@ function testsIn(node: Node): number {
   return parts.reduce((sum, part) => sum + testsIn(part), 1)
 }
 
-/** A test for some value below an object, and its steps. */
+/** A test for values at any depth below an object (the key `**`), and its steps. */
 interface Inside {
   readonly test: Test
   readonly steps: number
@@ -88,7 +91,8 @@ function compileObject(
     if (typeof value !== 'object' || value === null) return false
     const object = value as Record<string, unknown>
     for (const { key, test } of fields) if (!test(object[key], budget)) return false
-    // Arrays and inherited properties are excluded last, because that takes as long as the rest, and most objects fail earlier.
+    // Checks for arrays and inherited properties last, because that takes as long as the other tests, and
+    // most objects fail those.
     if (Array.isArray(value) || !fields.every(({ key }) => Object.hasOwn(object, key))) return false
     return inside === undefined || someInside(object, inside, budget)
   }
@@ -108,7 +112,7 @@ function someInside(root: object, { test, steps }: Inside, budget: StepBudget): 
   return false
 }
 
-/** The values that `!p` can match: a text pattern does not apply to objects and arrays. */
+/** Whether a value can match `!p`: patterns of texts do not apply to objects and arrays. */
 function isSingle(value: unknown): boolean {
   return (
     value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'

@@ -18,33 +18,41 @@ import {
   type Utterance,
 } from './speech.js'
 
-/** The guarded parts of an envelope; an absent part is unchanged. */
+/** The guarded parts of an envelope. Absent parts stay as they were sent. */
 export interface GuardedParts<Finding extends GuardFinding> {
-  /** `''`: withheld completely, so the envelope gets none [MEUP-6.7]. */
+  /** The guarded rationale; `''` = it was withheld completely, so the envelope gets none [MEUP-6.7]. */
   readonly rationale?: string
-  /** As JSON. */
+  /** The guarded payload, as JSON. */
   readonly payload?: string
-  /** Distinct pairs of rule and action. */
+  /** The rules that matched with their actions, each pair once. */
   readonly findings: readonly Finding[]
   /** Number of withheld texts. */
   readonly withheld: number
-  /** Number of them that were not scanned because of the cost; absent = none. */
+  /** Number of withheld texts that were not scanned because of the cost; absent = none. */
   readonly unscanned?: number
 }
 
 const decoder = new TextDecoder()
 
-/** Texts scanned in an envelope with findings; further ones are withheld, to bound the cost. */
+/**
+ * Maximum number of texts that are scanned in an envelope with findings. Further ones are withheld, to bound
+ * the cost.
+ */
 const maxTexts = 256
-/** Maximum characters scanned per unit of remaining work, so that it suffices for the survey. */
+/** Characters per unit of remaining work that may be scanned, so that the work suffices for the survey. */
 const charsPerWorkUnit = 2
-/** Part of the remaining work for the survey; the rest is for scanning each text after a finding. */
+/**
+ * Share of the remaining work for the survey. The rest is for scanning the texts one by one if there are
+ * findings.
+ */
 const surveyShare = 2 / 3
 /** Units of work to locate a text in its payload. */
 const workPerText = 1 / 2
-/** Minimum characters charged per text. */
+/** Minimum characters that are charged for a text. */
 const minCharsPerText = 16
-/** Characters read beyond the shown part of a long text, as a secret may need. */
+/**
+ * Characters after the shown part of a long text that are scanned, so that a secret across the cut is found.
+ */
 const lookaheadChars = 2048
 
 /** Guards reasoning that is published [MEUP-6.1]. */
@@ -55,7 +63,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
   #isClean: Survey
   #maxLength: number
 
-  /** Throws for invalid settings. */
+  /** Compiles the settings. Throws for invalid ones. */
   constructor(maker: GuardMaker<Settings, Finding>, settings: Settings) {
     this.#maker = maker
     this.#said = new RecentlySaid(maker.tailOf)
@@ -64,7 +72,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     this.#maxLength = settings.maxLength
   }
 
-  /** Compiles other settings; calling the result applies them. Throws for invalid ones. */
+  /** Compiles other settings; calling the result applies them. Throws for invalid settings. */
   prepare(settings: Settings): () => void {
     const texts = this.#maker.compile(settings)
     const isClean = compileSurvey(this.#maker, settings)
@@ -75,14 +83,14 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     }
   }
 
-  /** Guards a text outside of runs. Throws the errors of the meter. */
+  /** Guards a text that is not part of a run. Throws the errors of the meter. */
   guardText(text: string, meter?: WorkMeter): GuardedText<Finding> {
     return this.#texts.guard(text, '', meter)
   }
 
   /**
-   * `payload`: its bytes, of which only strings with findings change. Texts beyond the meter's budget are withheld unscanned;
-   * never throws [MEUP-7.1].
+   * Guards an envelope. `payload`: the bytes of the payload; only strings with findings change. Texts beyond
+   * the meter's budget are withheld unscanned; never throws [MEUP-7.1].
    */
   guard(envelope: Utterance, payload: Uint8Array, meter = unlimited()): GuardedParts<Finding> {
     const readJson = (): string => (guardedPart(envelope) !== undefined ? decoder.decode(payload) : '')
@@ -102,7 +110,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     return rationale?.trim() === '' ? { ...parts, rationale: '' } : parts
   }
 
-  /** The first texts that the remaining work suffices for. */
+  /** Returns the first texts, as many as the remaining work suffices for. */
   #affordable(texts: readonly SpokenText[], { left }: WorkMeter): readonly SpokenText[] {
     let characters = left * charsPerWorkUnit
     const end = texts.findIndex(({ text }) => {
@@ -112,7 +120,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     return end === -1 ? texts : texts.slice(0, end)
   }
 
-  /** Whether there may be findings; also true for cut texts. */
+  /** Whether the texts certainly have no findings; `false` if the work does not suffice to tell. */
   #survey(texts: readonly SpokenText[], speech: Speech, said: Said, meter: WorkMeter): boolean {
     const part = new WorkMeter(meter.left * surveyShare)
     try {
@@ -125,7 +133,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     }
   }
 
-  /** Scans the texts individually. */
+  /** Scans the texts one by one, and rewrites those with findings. */
   #rewrite(
     envelope: Utterance,
     json: string,
@@ -159,7 +167,10 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
         return skip()
       }
     }
-    /** The texts that may continue in this one: the voice's last words, anyone's last words, and its label. */
+    /**
+     * Lists the texts that may continue in this one: the last words of its voice, those of the whole run, and
+     * its label.
+     */
     const getPrecedingTexts = (each: SpokenText): readonly (Tail | string)[] => {
       if (each.isKey) return noBefore
       const voice = getVoice(each, envelope.from)
@@ -198,7 +209,10 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
   }
 }
 
-/** The texts to scan: the first ones, if there may be findings. */
+/**
+ * How to scan an envelope. `scanned`: number of texts that are scanned; `isClean`: whether the survey has
+ * found nothing.
+ */
 interface Scan {
   readonly scanned: number
   readonly isClean: boolean
@@ -210,13 +224,15 @@ const unlimited = (): WorkMeter => new WorkMeter(Number.POSITIVE_INFINITY)
 const nothingFound = { findings: [], withheld: 0 }
 const noBefore: readonly string[] = ['']
 
-/** Texts of the same run may continue each other; without a run, texts of the same sender. */
+/**
+ * Returns a key for texts that may continue each other: those of one run or, without a run, of one sender.
+ */
 function getRunKey({ id, from, kind, context }: Utterance): string {
   if (context !== undefined) return contextRoot(context)
   return kind === Kind.reasoningStart ? id : ` ${from}`
 }
 
-/** Adds the reason to a payload of withheld text [MEUP-6.6]. */
+/** Adds the reason to a payload with withheld texts [MEUP-6.6]. */
 function markWithheld(json: string, unscanned: number): string {
   const payload = JSON.parse(json) as Record<string, unknown>
   const { metadata } = payload
@@ -225,19 +241,20 @@ function markWithheld(json: string, unscanned: number): string {
   return JSON.stringify({ ...payload, metadata: { ...(isObject && metadata), ...marks } })
 }
 
-/** Whether an envelope certainly has no findings, given the preceding texts of its run. */
+/** Whether an envelope certainly has no findings, given the previous texts of its run. */
 export type Survey = (texts: readonly SpokenText[], speech: Speech, said: Said, meter?: WorkMeter) => boolean
 
 /**
- * Nearly all envelopes have no findings. A few scans of all texts together show that, whatever their number; they may report
- * too much, but never too little.
+ * Compiles a check that scans all texts of an envelope together. Nearly all envelopes have no findings, and a
+ * few scans show that, however many texts there are. The check may report a finding that is none, but never
+ * misses one.
  */
 export function compileSurvey<Settings extends GuardSettings, Finding extends GuardFinding>(
   maker: GuardMaker<Settings, Finding>,
   settings: Settings,
 ): Survey {
   const { maxLength, rules, policy } = settings
-  // Such anchors only work on individual texts.
+  // The anchors `\A` and `\z` only work if each text is scanned alone.
   if ([...rules, ...policy].some(({ pattern }) => /\\[Az]/.test(pattern))) return () => false
   const together = maker.compile({
     ...settings,
@@ -263,7 +280,7 @@ export function compileSurvey<Settings extends GuardSettings, Finding extends Gu
     })
 }
 
-/** A text is a line here, so text anchors become line anchors. */
+/** In the joined text, each text is a line, so anchors for the text become anchors for the line. */
 const byLine = <Rule extends { readonly pattern: string }>(rule: Rule): Rule => ({
   ...rule,
   pattern: `(?m)${rule.pattern}`,
@@ -274,24 +291,24 @@ export interface GuardFinding {
   readonly action: string
 }
 
-/** The guarded text. */
+/** A text after guarding. */
 export interface GuardedText<Finding extends GuardFinding> {
-  /** Empty if withheld. */
+  /** The guarded text; empty if it was withheld. */
   readonly text: string
   readonly isWithheld: boolean
   readonly findings: readonly Finding[]
 }
 
-/** Guards individual texts. */
+/** Guards texts one by one. */
 export interface TextGuard<Finding extends GuardFinding> {
   /**
-   * `before`: directly precedes the text; a finding across both is masked in the text only. Charges the meter before each step,
-   * and throws its errors.
+   * Guards a text. `before`: the text directly before it; a finding across both is masked in the text only.
+   * Charges the meter before each step, and throws its errors.
    */
   guard(text: string, before?: Tail | string, meter?: WorkMeter): GuardedText<Finding>
 }
 
-/** The settings of text guards. */
+/** Settings that every text guard has. */
 export interface GuardSettings {
   /** Maximum characters of one text; longer ones are cut. */
   readonly maxLength: number
@@ -300,13 +317,13 @@ export interface GuardSettings {
 }
 
 interface PatternRule {
-  /** RE2 syntax. */
+  /** Regular expression in RE2 syntax. */
   readonly pattern: string
 }
 
-/** Compiles guards of texts; implemented by @meup/safety. */
+/** Compiles text guards; implemented by @meup/safety. */
 export interface GuardMaker<Settings extends GuardSettings, Finding extends GuardFinding> {
-  /** Throws for invalid settings. */
+  /** Compiles settings. Throws for invalid ones. */
   compile(settings: Settings): TextGuard<Finding>
   readonly tailOf: TailOf
 }

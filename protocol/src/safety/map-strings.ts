@@ -1,6 +1,6 @@
 /**
- * Returns the new string. `place`: the path of keys to it, such as `metadata/model`; elements of a list have the place of the
- * list, and a key that of its value.
+ * Returns the new string. `place`: the path of keys to the string, such as `metadata/model`. Elements of a
+ * list have the place of the list, and a key has the place of its value.
  */
 type Change = (text: string, place: string, isKey: boolean) => string
 
@@ -59,7 +59,7 @@ export function mapStrings(json: string, change: Change): string {
     } while (json.charCodeAt(at) === comma)
     at++
   }
-  /** Reads a key with its colon, and returns the place of its value. */
+  /** Reads a key with its colon. Returns the place of its value. */
   const key = (place: string, taken: Map<string, number>): string => {
     const start = at
     const text = readString()
@@ -87,7 +87,7 @@ const isColon = (code: number): boolean => code === 0x3a
 const endsScalar = (code: number): boolean =>
   code === comma || code === closeBrace || code === closeBracket || code <= 0x20
 
-/** The index after the closing quote of the string that begins at `start`. */
+/** Returns the index after the closing quote of the string that begins at `start`. */
 function endOfString(json: string, start: number): number {
   for (let at = start + 1; ; at++) {
     at = json.indexOf('"', at)
@@ -102,7 +102,10 @@ function isEscaped(json: string, at: number): boolean {
   return (at - before) % 2 === 0
 }
 
-/** Numbers colliding keys; `taken` counts them. A key that cannot be sent becomes empty [MEUP-1.8]. */
+/**
+ * Returns a key that is unique in its object: numbers colliding keys, which `taken` counts. A key that cannot
+ * be sent becomes empty [MEUP-1.8].
+ */
 function freeKey(wanted: string, taken: Map<string, number>): string {
   const base = wanted === '__proto__' ? '' : wanted
   let copies = taken.get(base)

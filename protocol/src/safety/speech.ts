@@ -2,20 +2,20 @@ import type { Envelope } from '../envelope.js'
 import { type GuardedPart, guardedPart } from '../kinds.js'
 import { mapStrings } from './map-strings.js'
 
-/** The fields of an envelope as sent. */
+/** The fields of an envelope that are guarded, as they were sent. */
 export type Utterance = Pick<Envelope, 'id' | 'from' | 'kind' | 'context' | 'rationale' | 'payload'>
 
-/** A guarded text. */
+/** A text of an envelope that is guarded. */
 export interface SpokenText {
   readonly text: string
-  /** `rationale`, or its place in the payload, as in `mapStrings`. */
+  /** `rationale`, or the place of the text in the payload, as in `mapStrings`. */
   readonly place: string
   readonly isKey: boolean
 }
 
 /**
- * All guarded texts in the order of the payload's JSON: the `rationale`, every string of a `reasoning.*` payload, and every
- * string of `metadata` outside of MCP.
+ * Lists the guarded texts in the order of the payload's JSON: the `rationale`, every string of a
+ * `reasoning.*` payload, and every string of `metadata` outside of MCP.
  */
 export function collectTexts(envelope: Utterance, readJson: () => string): SpokenText[] {
   const { rationale, payload } = envelope
@@ -42,7 +42,7 @@ export function collectTexts(envelope: Utterance, readJson: () => string): Spoke
   }
   walk(payload, '')
   if (isInOrder) return texts
-  // An object would reorder its numeric keys.
+  // Parsed objects list numeric keys first, so read the order from the JSON text.
   rewritePayload(envelope, readJson(), (each) => {
     spoken.push(each)
     return each.text
@@ -52,7 +52,7 @@ export function collectTexts(envelope: Utterance, readJson: () => string): Spoke
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
 
-/** Rewrites the guarded texts of a payload. */
+/** Replaces the guarded texts of a payload. */
 export function rewritePayload(
   envelope: Utterance,
   json: string,
@@ -69,41 +69,47 @@ const isGuarded = (part: GuardedPart, text: string, place: string): boolean =>
   (part === '' || place === part || place.startsWith(`${part}/`)) &&
   (text.length > maxVocabularyChars || !vocabulary.has(text))
 
-/** Words of the protocol, which never contain findings. */
+/** Field names and values of the protocol, which never contain findings. */
 const vocabulary: ReadonlySet<string> = new Set([
   ...['', 'message', 'reason', 'references', 'metadata', 'format', 'plain', 'markdown'],
   ...['phase', 'thinking', 'plan', 'waiting_approval', 'execute', 'error'],
 ])
 
-/** Maximum length of such a word. */
+/** Maximum characters of a word in `vocabulary`. */
 const maxVocabularyChars = 16
 
-/** Places of prose, whose names do not label their values. */
+/** Places of prose. Their names do not label a value, unlike `metadata/password`. */
 const unnamed: ReadonlySet<string> = new Set(['message', 'reason', 'rationale', 'references'])
 
-/** Characters at the end of a name that are used: one name may label very many values. */
+/**
+ * Characters at the end of a name that are used as a label. Bounded, because one name may label very many
+ * values.
+ */
 const maxNameChars = 100
 
-/** The label of a value, by which some secrets are recognized: `password: …`. Empty if it has no meaning. */
+/**
+ * Returns the label of a value, by which some secrets are recognized: `password: …`. Empty if the place is
+ * prose.
+ */
 export function getLabel({ place, isKey }: SpokenText): string {
   if (isKey || unnamed.has(place)) return ''
   const end = place.slice(-maxNameChars)
   return `${end.slice(end.lastIndexOf('/') + 1)}: `
 }
 
-/** The texts of an envelope in the forms for scanning. */
+/** The texts of an envelope, joined for scanning. */
 export interface Speech {
-  /** All texts joined, so that a secret split over several is in one piece. */
+  /** All texts joined, so that a secret that is split over several texts is in one piece. */
   readonly spoken: string
-  /** The joined texts of each voice. */
+  /** The joined texts of each voice; see `getVoice`. */
   readonly voices: ReadonlyMap<string, string>
-  /** Every text on a line of its own, including keys; values once more after their labels. */
+  /** All texts, one per line, including keys. Values appear once more after their labels. */
   readonly lines: string
 }
 
-/** Voices of a run that are distinguished. */
+/** Maximum number of voices of a run that are distinguished. */
 const maxVoices = 16
-/** Characters of a place that identify a voice. */
+/** Maximum characters of a place that identifies a voice. Deeper texts have no voice. */
 const maxPlaceChars = 100
 
 export function createSpeech(texts: readonly SpokenText[], from: string): Speech {
@@ -130,20 +136,23 @@ export function createSpeech(texts: readonly SpokenText[], from: string): Speech
   return { spoken, voices, lines: lines.join('\n') }
 }
 
-/** Identifies the texts that continue each other: one sender in one place. Deeply nested texts have no voice. */
+/**
+ * Returns a key for texts that continue each other: those of one sender in one place. Deeply nested texts
+ * have none.
+ */
 export const getVoice = ({ place, isKey }: SpokenText, from: string): string | undefined =>
   isKey || place.includes('/') || place.length > maxPlaceChars ? undefined : `${from} ${place}`
 
-/** The end of a text: as much as a continued secret may need. */
+/** The end of the previous texts, long enough to recognize a secret that continues. */
 export interface Tail {
   readonly said: string
   /** Offsets of boundaries between texts within a word. */
   readonly seams: readonly number[]
-  /** It contains nothing that a secret could begin with. */
+  /** Whether it contains nothing that a secret could begin with. */
   readonly isProse: boolean
 }
 
-/** Returns the new end when `text` follows `before`. */
+/** Returns the new tail after `text`, given the tail `before` it. */
 export type TailOf = (before: Tail, text: string) => Tail
 
 export const noTail: Tail = { said: '', seams: [], isProse: true }
@@ -151,7 +160,7 @@ export const noTail: Tail = { said: '', seams: [], isProse: true }
 export const isSameTail = (one: Tail, other: Tail): boolean =>
   one === other || (one.said === other.said && one.seams.join() === other.seams.join())
 
-/** The recent texts of a run as sent: of all together, and of each voice. */
+/** The recent texts of a run as sent: all together, and by voice. */
 export interface Said {
   readonly all: Tail
   /** A voice is one sender in one place, such as the messages of its thoughts. */
@@ -159,12 +168,12 @@ export interface Said {
 }
 
 const nothingSaid: Said = { all: noTail, voices: new Map() }
-/** Limit of runs; the ones without recent texts are forgotten first. */
+/** Maximum number of runs; those without recent texts are forgotten first. */
 const maxRuns = 1000
 
 /**
- * The recent texts of each run: a secret split over several texts is found when the last one completes it [MEUP-6.2]. In memory
- * only.
+ * Remembers the recent texts of each run: a secret that is split over several texts is found when the last
+ * one completes it [MEUP-6.2]. In memory only.
  */
 export class RecentlySaid {
   readonly #tailOf: TailOf
@@ -178,7 +187,7 @@ export class RecentlySaid {
     return this.#runs.get(run) ?? nothingSaid
   }
 
-  /** `spoken`: all texts; `voices`: those of each voice. */
+  /** Adds the texts of an envelope. `spoken`: all of them joined; `voices`: those of each voice. */
   add(run: string, spoken: string, voices: ReadonlyMap<string, string>): void {
     const said = this.#runs.get(run)
     const before = said?.all ?? noTail
@@ -186,7 +195,7 @@ export class RecentlySaid {
     const all = copyTail(this.#tailOf(before, spoken))
     for (const [voice, words] of voices) {
       const own = kept.get(voice) ?? noTail
-      // Usually there is only one voice.
+      // If there is only one voice, as usual, its tail is that of the run.
       const isAll = words === spoken && isSameTail(own, before)
       setNewest(kept, voice, isAll ? all : copyTail(this.#tailOf(own, words)), maxVoices)
     }
@@ -197,7 +206,7 @@ export class RecentlySaid {
 /** Copies the string, because a slice would keep the whole one in memory. */
 const copyTail = (tail: Tail): Tail => ({ ...tail, said: ` ${tail.said}`.slice(1) })
 
-/** Moves an entry to the end, and drops the first beyond `maximum`. */
+/** Puts an entry at the end of a map, and drops the first entries beyond `maximum`. */
 function setNewest<Value>(map: Map<string, Value>, key: string, value: Value, maximum: number): void {
   map.delete(key)
   map.set(key, value)
