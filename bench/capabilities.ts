@@ -10,7 +10,7 @@ const held: Capability[] = Array.from({ length: 20 }, (_, i) => ({
     params: { name: [`read_${i}_*`, '!read_secret*'], arguments: { path: `/srv/${i}/**` } },
   },
 }))
-/** All for one target, so that no capability is ruled out before its payload pattern. */
+/** Capabilities for the same target, so that a check cannot rule any out before its payload pattern. */
 const alike: Capability[] = held.map(
   (capability) => ({ ...(capability as object), to: 'server-0' }) as Capability,
 )
@@ -36,7 +36,7 @@ const denied: Subject = {
 const chat: Subject = { kind: 'chat', payload: { message: 'hello' } }
 
 const alone = Array.from({ length: 1000 }, (_, i) => compileCapabilities([...held, `space.own-${i}`]))
-/** Lists that have no pattern in common, each with a call that it allows. */
+/** Lists without a common pattern, each with a call that it allows. */
 const strangers = Array.from({ length: 1000 }, (_, owner) => ({
   capabilities: compileCapabilities(
     Array.from({ length: 20 }, (_, i) => ({
@@ -81,7 +81,7 @@ await compare('a capability check', [
   ['20 capabilities, one target: the last allows', () => same.allows(alikeCall)],
   ['20 capabilities: denied', () => same.allows(denied)],
   ['1,000 lists with nothing in common, by turns', ask],
-  // Every list is read from memory again, so the difference is cache misses rather than work of the check.
+  // Each check reads another list from memory, so the additional time is cache misses.
   ['1,000 other lists, by turns', () => alone[turn++ % 1000]?.allows(calls[0] as Subject)],
   ['chat: no capability of its kind', () => mine.allows(chat)],
 ])

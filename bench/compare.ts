@@ -3,16 +3,19 @@ import { Bench } from 'tinybench'
 type Tasks = readonly (readonly [name: string, run: () => unknown])[]
 
 interface Times {
-  /** How often a measurement calls what it measures: the clock itself takes as long as the quickest of them. */
+  /**
+   * Number of calls per measurement. The fastest tasks take as long as reading the clock, so one call cannot
+   * be measured.
+   */
   readonly batch: number
-  /** Milliseconds for each, after as many of warming up as `warmMs`. */
+  /** Milliseconds to measure each task, after `warmMs` milliseconds of warm-up. */
   readonly ms?: number
   readonly warmMs?: number
-  /** Tries each once instead of measuring it. */
+  /** Calls each task once instead of measuring it. */
   readonly smoke?: boolean
 }
 
-/** Median nanoseconds of each, measured in one run. */
+/** Measures tasks in one run. Returns the median nanoseconds of each. */
 export async function measureTasks(
   tasks: Tasks,
   { batch, ms = 500, warmMs = 200, smoke = false }: Times,
@@ -31,7 +34,10 @@ export async function measureTasks(
   })
 }
 
-/** Prints what each takes, and how that compares with the first: ratios hold whatever else the machine does. */
+/**
+ * Prints the time of each task, and its ratio to the first. The ratios are independent of other load on the
+ * machine.
+ */
 export async function compare(title: string, tasks: Tasks, batch = 100): Promise<void> {
   const measured = await measureTasks(tasks, { batch })
   const [{ ns: unit } = { ns: Number.NaN }] = measured

@@ -51,7 +51,9 @@ const streams: readonly (readonly [string, string[]])[] = [
   ],
 ]
 
-/** How many deltas are read in a second of a core, whatever else the machine does. */
+/**
+ * Measures how many deltas one core reads per second of processor time, which is independent of other load.
+ */
 function rateOf(chunks: readonly unknown[]): number {
   const begun = process.cpuUsage()
   const seconds = (): number => {

@@ -24,7 +24,7 @@ interface Log extends Reading {
 const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MB`
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
-/** Seconds. */
+/** Measures a task. Returns its duration in seconds, as text. */
 async function timed(task: () => Promise<unknown>): Promise<string> {
   const start = performance.now()
   await task()
@@ -47,14 +47,14 @@ async function open(folder: string, size: number): Promise<Log> {
   return { ...reading, size }
 }
 
-/** Milliseconds until all of the answer is read. */
+/** Measures a request until its whole response is read, in milliseconds. */
 async function timeOf(log: Reading, path: string, as?: string): Promise<number> {
   const start = performance.now()
   await ask(log, path, as)
   return performance.now() - start
 }
 
-/** For each log, the median milliseconds per request. */
+/** Measures a question on all logs alternately. Returns the median milliseconds per request, by log. */
 async function medians(logs: readonly Log[], question: (round: number, turns: number) => string) {
   const times = logs.map((): number[] => [])
   for (let round = -rounds / 4; round < rounds; round++) {
@@ -66,7 +66,10 @@ async function medians(logs: readonly Log[], question: (round: number, turns: nu
   return times.map((each) => each.sort((a, b) => a - b)[rounds / 2] ?? Number.NaN)
 }
 
-/** Ten readers at once, each asking one after the other, while a thousand envelopes a second arrive. */
+/**
+ * Load for reads: ten readers at once, each with one request after the other, while a thousand envelopes per
+ * second arrive.
+ */
 const load = { readers: 10, warmUpSeconds: 2, seconds: 10, perSecond: 1000 }
 
 async function underLoad(log: Log): Promise<void> {
@@ -76,7 +79,7 @@ async function underLoad(log: Log): Promise<void> {
   const from = performance.now() + load.warmUpSeconds * 1000
   const until = from + load.seconds * 1000
   const isOn = (): boolean => performance.now() < until
-  /** A run of ten envelopes. */
+  /** The envelopes of a run. */
   const runOf = (id: string): object[] => {
     const thought = { kind: 'reasoning.thought', context: id, payload: { message: 'And on' } }
     const start = { id, kind: 'reasoning.start', payload: { message: 'On we go' } }

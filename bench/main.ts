@@ -57,7 +57,7 @@ if (options.quick) {
     const sections = await run(options)
     for (const section of sections) print(section)
     console.error(`${name} took ${Math.round((performance.now() - begin) / 1000)} s`)
-    // At once, so that what was measured is kept should a later case fail.
+    // Writes the results of each case at once, so that they are kept if a later case fails.
     if (options.write) write(sections, about)
   }
 }

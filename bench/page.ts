@@ -16,7 +16,7 @@ import { Tab } from './support/tab.js'
 const size = Number(process.env.ENVELOPES ?? 100_000)
 const seconds = Number(process.env.SECONDS ?? 60)
 const perSecond = 500
-/** In the log, and of those that go on talking. */
+/** Number of agents in the log, and of those that continue to send during the measurement. */
 const [agents, speakers] = [50, 10]
 const names = ['ana', 'files', ...Array.from({ length: agents }, (_, i) => `agent-${i}`)]
 const config = testSpaceConfig({ participants: Object.fromEntries(names.map((id) => [id, ['*']])) })
@@ -31,7 +31,7 @@ const tokens = Object.fromEntries(names.map((id) => [id, testToken(id)]))
 const authenticator = tokenAuthenticator({ [config.name]: tokens })
 const gateway = await createGateway({ spaces: [config], store, authenticator })
 const { url, close } = await serve({ gateway, host: '127.0.0.1', port: 0, page: pageDirectory })
-/** Every measurement begins with a browser that knows nothing. */
+/** Runs each measurement in a browser with a new profile, without caches. */
 async function withTab(work: (tab: Tab) => Promise<void>): Promise<void> {
   const profile = mkdtempSync(join(folder, 'profile-'))
   const browser = await openBrowser(process.env.CHROMIUM_BIN ?? '/usr/bin/chromium', profile)
@@ -48,7 +48,7 @@ const report = (what: string, value: string, goal: string): void =>
 const views = ['stream', 'lanes', 'trace'] as const
 const ms = (value: number): string => `${Math.round(value)} ms`
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`
-/** The private memory of a process, plus its share of shared memory. */
+/** Returns the private memory of a process, plus its share of shared memory. */
 const memoryOf = (pid: number): number =>
   1024 * Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])
 
@@ -89,7 +89,7 @@ async function tasks(tab: Tab): Promise<void> {
   }
 }
 
-/** Selections that change which lines of the whole log are shown. */
+/** Actions on the page that change which lines of the whole log are shown. */
 const choices = (tab: Tab): readonly (readonly [what: string, work: () => Promise<void>])[] => [
   ['messages alone are shown', () => tab.choose('[data-sort=chat]')],
   ['everything is shown again', () => tab.choose('.widen')],

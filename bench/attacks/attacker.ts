@@ -5,10 +5,10 @@ import { pause } from '../load/waiting.js'
 import { tokenOf } from '../peers/space.js'
 import { attackerName, attacks } from './attacks.js'
 
-/** A connection that ignores what it receives. */
+/** A connection of the attacker. It ignores the messages that it receives. */
 export interface HostileLine {
   readonly isOpen: boolean
-  /** Resolves when the peer has taken it, or the connection is closed. */
+  /** Sends bytes. Resolves when the peer has received them, or the connection is closed. */
   write(bytes: Buffer): Promise<void>
   stopReading(): Promise<void>
   close(): void
@@ -16,9 +16,11 @@ export interface HostileLine {
 
 export interface Attacker {
   readonly epoch: string
-  /** Keeps this many connections open, replacing each that ends. */
+  /**
+   * Keeps `count` connections open: replaces each one that ends. `use` is called with each new connection.
+   */
   keepOpen(count: number, use: (line: HostileLine) => Promise<unknown>, query?: string): Promise<unknown>
-  /** Keeps this many event streams open. */
+  /** Keeps `count` event streams open: replaces each one that ends. */
   stream(count: number, path: string): Promise<unknown>
   /** Sends requests with invalid tokens on this many connections, each as soon as the previous one is answered. */
   askAsStranger(count: number): Promise<unknown>
@@ -26,7 +28,7 @@ export interface Attacker {
 
 /** Milliseconds before a connection that ended is replaced. */
 const backMs = 5
-/** Milliseconds after which a reader that reads nothing comes again. */
+/** Milliseconds after which a reader that reads nothing reconnects. */
 const silentMs = 10_000
 const nothing = { least: Number.POSITIVE_INFINITY, maximum: 0 }
 
@@ -66,7 +68,7 @@ function attackerOn(port: number, epoch: string): Attacker {
   }
 }
 
-/** Ignores errors, which are the gateway's answers: a connection that ends is replaced. */
+/** Opens a connection. Ignores errors: if the gateway closes the connection, it is replaced. */
 async function open(port: number, query: string): Promise<HostileLine> {
   const dialect = { ...meup, readyAtOnce: true, other: () => ({}) }
   const seat = { participant: attackerName, token: tokenOf(attackerName), query }
@@ -85,7 +87,7 @@ async function open(port: number, query: string): Promise<HostileLine> {
     },
     async stopReading() {
       socket.pause()
-      // A connection that is not read does not tell that it was closed.
+      // A paused socket emits no `close`, so the connection is replaced after a fixed time.
       await pause(silentMs)
       socket.destroy()
     },

@@ -6,11 +6,11 @@ import type { Attacker } from './attacker.js'
 
 export const attackerName = 'mallory'
 
-/** Does its worst until the process is killed. */
+/** Attacks the gateway until the process is killed. */
 export type Attack = (attacker: Attacker) => Promise<unknown>
 
 const opcodes = { text: 1, ping: 9 }
-/** Bytes per write of an attack that sends as much as possible. */
+/** Bytes per write of attacks that send as fast as possible. */
 const blockBytes = 64 * 1024
 
 const frame = (text: string | Buffer, opcode = opcodes.text): Buffer => {
@@ -21,7 +21,7 @@ const envelope = (fields: object): Buffer => frame(JSON.stringify(fields))
 const block = (one: Buffer): Buffer =>
   Buffer.concat(Array.from({ length: Math.max(1, Math.floor(blockBytes / one.length)) }, () => one))
 
-/** Sends the same bytes repeatedly on this many connections. */
+/** Sends the same bytes again and again, as fast as possible, on `count` connections. */
 const flood =
   (connections: number, bytes: Buffer): Attack =>
   ({ keepOpen }) =>
@@ -29,7 +29,7 @@ const flood =
       while (line.isOpen) await line.write(bytes)
     })
 
-/** Sends the results of `make` at this rate per second. */
+/** Sends one message after the other, made by `make`, at this rate per second. */
 const paced =
   (perSecond: number, make: (i: number) => Buffer): Attack =>
   ({ keepOpen }) => {
@@ -42,16 +42,21 @@ const paced =
     })
   }
 
-/** 17 capabilities with 61 globs each, in about 7,000 characters. All but the last of each are found in any other. */
+/**
+ * A list that is expensive to compare: 17 capabilities with 61 globs each, in about 7,000 characters. All
+ * lists share the first 60 globs.
+ */
 const narrowChats = (seed: number): object[] =>
   Array.from({ length: 17 }, (_, i) => ({
     kind: Kind.chat,
     payload: { message: [...Array.from({ length: 60 }, (_, j) => globOf(j)), globOf(60 + seed * 17 + i)] },
   }))
-/** Two letters or digits, and a star. */
+/** A glob of two letters or digits and a star. */
 const globOf = (i: number): string => `${(i % 1296).toString(36).padStart(2, '0')}*`
 
-/** A grant, a revocation of what was not granted, and one of what was. */
+/**
+ * In turn: a grant, a revocation of capabilities that were not granted, and a revocation of some that were.
+ */
 function coverage(i: number): Buffer {
   const grant = narrowChats(Math.floor(i / 3))
   const recipient = 'r0'
@@ -61,7 +66,7 @@ function coverage(i: number): Buffer {
   return envelope({ kind: Kind.capabilityRevoke, payload: { recipient, capabilities: revoked } })
 }
 
-/** A thought whose metadata holds 250 texts in base64, the last of which is a key. */
+/** A thought with 250 base64 texts in its metadata, the last of which is a private key. */
 function encodedTexts(): Buffer {
   const texts = Array.from({ length: 250 }, () => randomBytes(480).toString('base64'))
   texts.push(Buffer.from('key AKIAIOSFODNN7EXAMPLE').toString('base64'))

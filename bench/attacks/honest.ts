@@ -7,21 +7,24 @@ import { receiverName, senderName, tokenOf } from '../peers/space.js'
 
 export const honest = { senders: 20, readers: 10, chatsPerSecond: 5, pageRows: 100, pageEveryMs: 500 }
 
-/** The service that honest participants received. */
+/** The quality of service for honest participants during an attack. */
 export interface Service {
   readonly sent: number
-  /** Milliseconds from sending to the acknowledgement, of each that came. */
+  /** Milliseconds from sending to the acknowledgement, for each message that was acknowledged. */
   readonly acks: readonly number[]
-  /** Milliseconds from asking to the last byte, of each page of history. */
+  /** Milliseconds from the request to the last byte, for each page of history. */
   readonly reads: readonly number[]
   readonly failedReads: number
 }
 
-/** How long an acknowledgement may take to count at all. */
+/** Milliseconds to wait for acknowledgements after the last message. */
 const graceMs = 2000
 const backMs = 250
 
-/** Senders chat at a steady rate and readers page through history, for `ms` milliseconds. */
+/**
+ * Simulates honest participants for `ms` milliseconds: senders chat at a steady rate, and readers page
+ * through history.
+ */
 export async function useHonestly(port: number, ms: number): Promise<Service> {
   const [acks, reads]: [number[], number[]] = [[], []]
   let [sent, failedReads] = [0, 0]
@@ -75,13 +78,16 @@ export async function useHonestly(port: number, ms: number): Promise<Service> {
 }
 
 interface Kept {
-  /** Resolves once it is open for the first time. */
+  /** Resolves once the connection is open for the first time. */
   readonly opened: Promise<void>
   send(text: string): void
   close(): void
 }
 
-/** A connection that is replaced when it ends. Messages sent in between are lost, and count against the gateway. */
+/**
+ * Keeps a participant connected: replaces the connection when it ends. Messages sent in between are lost, and
+ * count against the gateway.
+ */
 function keepConnected(port: number, participant: string, onText: (text: string) => void): Kept {
   let socket: WebSocket
   let isClosed = false
@@ -111,7 +117,7 @@ function keepConnected(port: number, participant: string, onText: (text: string)
   }
 }
 
-/** Whether a page came whole. */
+/** Requests a page of history. Returns whether all of it arrived. */
 function turnPage(port: number, path: string, participant: string, agent: Agent): Promise<boolean> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${tokenOf(participant)}` }

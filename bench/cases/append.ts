@@ -14,7 +14,7 @@ const stores: readonly (readonly [string, (folder: string) => Promise<LogStore>]
   ['sqlite, power', (folder) => sqliteStore({ path: join(folder, 'power.db'), durability: 'power' })],
 ]
 
-/** The log alone: what it takes a second, with hashes and chain, one batch after the other. */
+/** Measures appends per second to the log alone, with hashes and chain, one batch after the other. */
 export async function append({ rounds, ms }: Options): Promise<Section[]> {
   const folder = mkdtempSync(join(tmpdir(), 'meup-bench-'))
   const figures: { store: string; batch: number; perSecond: number }[] = []

@@ -14,9 +14,9 @@ import { receiverName, senderName, tokenOf, writeAttackedSpace } from '../peers/
 import { count, decimals, median, type Section, times } from '../report/section.js'
 import { fill } from '../support/gateways.js'
 
-/** Duration of an attack as a multiple of `--ms`, and of all attacks together. */
+/** Duration as a multiple of `--ms`: of an attack, and of all attacks together. */
 const [factor, allFactor] = [10, 10]
-/** Envelopes in the log beforehand; fewer where only a little is measured. */
+/** Number of envelopes in the log before the attack; fewer in short measurements. */
 const loggedIn = (ms: number): number => Math.min(100_000, ms * 50)
 const megabyte = 2 ** 20
 const starts = 3
@@ -31,9 +31,9 @@ interface Figures {
   readonly readsP99: number
   readonly failedReads: number
   readonly megabytes: number
-  /** Memory in the last fifth of the time against that in the fifth before. */
+  /** Memory in the last fifth of the attack, divided by that in the fifth before. */
   readonly growth: number
-  /** Milliseconds until a gateway listens on what was left behind. */
+  /** Milliseconds that a gateway takes to start with the log after the attack. */
   readonly startMs: number
 }
 
@@ -86,7 +86,7 @@ export async function attacks({ ms, warmMs, only, full }: Options): Promise<Sect
   ]
 }
 
-/** A folder of a gateway that has a long log, and has read it for its views once. */
+/** Prepares a folder with a long log, which a gateway has already indexed. */
 async function prepare(folder: string, envelopes: number): Promise<void> {
   const seats = [
     ...Array.from({ length: honest.senders }, (_, i) => senderName(i)),
@@ -110,7 +110,7 @@ async function measure(
 ): Promise<Figures> {
   const folder = temporaryFolder()
   cpSync(filled, folder, { recursive: true })
-  // The first commit would wait until all of the copy is on the disk.
+  // Writes the copy to disk now; otherwise the first commit would wait for it.
   execFileSync('sync')
   const server = await startGateway(folder)
   let service: Service
@@ -148,13 +148,14 @@ async function measure(
   }
 }
 
-/** Resolves once the attacker is about to begin; call what it gives to end it. */
+/** Starts the attacker. Resolves once it is ready to begin, with a function that stops it. */
 async function attack(names: readonly string[], server: ServerProcess): Promise<() => void> {
   const response = await get(server, `/spaces/${spaceName}/envelopes?limit=1`)
   const { epoch } = (await response.json()) as { epoch: string }
   const file = fileURLToPath(new URL('../attacks/attacker.ts', import.meta.url))
   const args = ['--import', 'tsx', file, names.join(','), `${server.port}`, epoch]
-  // It inherits the core of the load generator, and takes of it what the honest leave.
+  // The attacker shares the core of the load generator, at lower priority, so that it gets the time which
+  // honest participants leave.
   const child = spawn('nice', ['-n', '19', process.execPath, ...args], {
     cwd: fileURLToPath(new URL('..', import.meta.url)),
     stdio: ['ignore', 'ignore', 'inherit'],

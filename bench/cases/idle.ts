@@ -8,7 +8,7 @@ import { decimals, median, type Section } from '../report/section.js'
 const participants = 50
 const usualCount = 2000
 
-/** Memory per idle connection. */
+/** Measures the memory per idle connection. */
 export async function idle(options: Options): Promise<Section[]> {
   const count = options.receivers?.[0] ?? usualCount
   const found = chosen(options.only ?? ['a', 'c', 'sqlite']).map((contender) => ({

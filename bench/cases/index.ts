@@ -21,7 +21,7 @@ import { why } from './why.js'
 
 export interface BenchCase {
   readonly about: string
-  /** Whether it is measured when no case is named. */
+  /** Whether the case runs if the command names none. */
   readonly usual: boolean
   run(options: Options): Promise<Section[]>
 }

@@ -15,15 +15,17 @@ import { withTwoGateways } from './jetstream-gateways.js'
 
 const perSecond = 500
 const size = 300
-/** Bytes that a gateway adds to a message. */
+/** Maximum bytes that a gateway adds to a message. */
 const slack = 20
-/** Numbers of messages that no other pass on the same servers has. */
+/**
+ * Distance between the message numbers of two passes on the same servers, so that no number is used twice.
+ */
 const apart = 1_000_000
 
 type Role = 'sequencing' | 'following'
 
 interface Quantiles {
-  /** Milliseconds from before the write of the sender to after the read of a receiver. */
+  /** Milliseconds from before the sender's write to after a receiver's read. */
   readonly p50: number
   readonly p99: number
   readonly p999: number
@@ -33,11 +35,14 @@ export interface Pass {
   readonly servers: number
   /** The gateway that the sender is connected to. */
   readonly sentTo: Role
-  /** Results by the gateway of the receivers. */
+  /** Quantiles by the gateway that the receivers are connected to. */
   readonly at: Readonly<Record<Role, Quantiles>>
 }
 
-/** Hashes what each receiver gets: fails if two receivers of either gateway get different bytes. */
+/**
+ * Measures the delivery at both gateways. Hashes what each receiver gets: fails if two receivers of either
+ * gateway get different bytes.
+ */
 export async function deliveredAlike(nats: Nats, sentTo: Role, options: Options): Promise<Pass> {
   const { receivers: [each = 25] = [], rounds, ms, warmMs } = options
   const seats = { receivers: 2 * each, senders: 1 }
@@ -73,7 +78,10 @@ export async function deliveredAlike(nats: Nats, sentTo: Role, options: Options)
   }
 }
 
-/** Receivers at the gateway that the sender is not connected to; each has another name than those at the other one. */
+/**
+ * Connects receivers to the gateway that the sender is not connected to, with other names than at the
+ * sender's gateway.
+ */
 async function openDistant(gateway: Running, count: number) {
   const names = Array.from({ length: count }, (_, i) => receiverName(count + i))
   const lines = await openSeats(gateway, names, { least: size, maximum: size + slack })
@@ -83,7 +91,9 @@ async function openDistant(gateway: Running, count: number) {
       if (bytes.subarray(from, to).includes(mark)) heard.add(line)
     }
   }
-  /** Resolves once all have heard the first message: what the arrivals caused is behind them. */
+  /**
+   * Resolves once all receivers have got the first message, so that no messages about joins are in flight.
+   */
   const settle = (): Promise<void> => until(() => heard.size === lines.length)
   return { lines, settle }
 }

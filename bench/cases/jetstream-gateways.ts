@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Nats } from '../../test/support/nats.js'
 import { chosen, type Running, type Seats } from '../peers/contenders.js'
 
-/** Starts two gateways on one space, the first of which sequences it, and stops them after the work. */
+/** Starts two gateways for one space, calls `work`, and stops them. The first gateway sequences the space. */
 export async function withTwoGateways<T>(
   { servers, nodes }: Nats,
   seats: Seats,
@@ -24,7 +24,7 @@ export async function withTwoGateways<T>(
     started.push(following)
     return await work(sequencing, following)
   } finally {
-    // Stops followers first, so that no space changes its owner.
+    // Stops the followers first, so that the space is not moved to another gateway.
     for (const gateway of started.reverse()) await gateway.stop()
   }
 }

@@ -11,10 +11,10 @@ import { withTwoGateways } from './jetstream-gateways.js'
 
 const everyMs = 10
 const againMs = 50
-/** Milliseconds of load before the fault, and after the first acknowledgement that follows it. */
+/** Milliseconds of load before the fault, and after the first acknowledgement that comes after the fault. */
 const steadyMs = 1000
 
-/** The fault, and what it is called. */
+/** Faults, with descriptions for the report. */
 export const faults = {
   leader: 'the leading NATS server is killed',
   killed: 'the gateway that sequences is killed',
@@ -25,11 +25,11 @@ export type Fault = keyof typeof faults
 
 export interface Outage {
   readonly fault: Fault
-  /** Between two acknowledgements at most, for each round. */
+  /** The longest time between two acknowledgements, for each round. */
   readonly seconds: readonly number[]
 }
 
-/** Lets a sender, who is connected to the gateway that follows, go on while something ends. */
+/** Measures the outage for a sender that is connected to the following gateway while a fault happens. */
 export async function outagesOf(nats: Nats, fault: Fault, rounds: number): Promise<Outage> {
   const seconds: number[] = []
   for (let round = 0; round < rounds; round++) {
@@ -50,7 +50,7 @@ export async function outagesOf(nats: Nats, fault: Fault, rounds: number): Promi
   return { fault, seconds }
 }
 
-/** A fault and its repair. */
+/** Causes a fault, and repairs it. */
 interface Breaking {
   begin(): Promise<void>
   end(): Promise<void>
@@ -111,7 +111,7 @@ async function outage(space: SpaceClient, broken: Breaking): Promise<number> {
     isOver = true
     await loaded
   }
-  // If a sender fails, the rest is not awaited.
+  // If a sender fails, the test fails at once instead of waiting for `work`.
   await Promise.race([work(), loaded.then(() => new Promise<never>(() => {}))])
   const gaps = acknowledged.map((at, i) => at - (acknowledged[i - 1] ?? at))
   return Math.max(...gaps) / 1000

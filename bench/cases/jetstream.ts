@@ -6,7 +6,10 @@ import { decimals, type Section } from '../report/section.js'
 import { deliveredAlike, type Pass } from './jetstream-delivery.js'
 import { type Fault, faults, type Outage, outagesOf } from './jetstream-outages.js'
 
-/** Two gateways on one space: how long messages take to the receivers of each, and how long nothing is acknowledged. */
+/**
+ * Measures two gateways on one space: how long a message takes to the receivers of each gateway, and how long
+ * acknowledgements are missing after a fault.
+ */
 export async function jetstream(options: Options): Promise<Section[]> {
   const passes: Pass[] = []
   const outages: Outage[] = []

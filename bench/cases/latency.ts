@@ -10,7 +10,7 @@ const perSecond = 500
 const size = 300
 
 interface Quantiles {
-  /** Milliseconds from before the write of the sender to after the read of a receiver. */
+  /** Milliseconds from before the sender's write to after a receiver's read. */
   readonly p50: number
   readonly p99: number
   readonly p999: number
@@ -21,7 +21,7 @@ interface LatencyFigure extends Quantiles {
   readonly name: string
 }
 
-/** How long a message takes to each receiver while few are on their way. */
+/** Measures how long a message takes to each receiver under light load. */
 export async function latency(options: Options): Promise<Section[]> {
   const { receivers = [50], only, rounds, ms, verify } = options
   const figures: LatencyFigure[] = []

@@ -5,28 +5,31 @@ import { pause, until } from '../load/waiting.js'
 import { type Contender, chosen, type Running } from '../peers/contenders.js'
 import { median } from '../report/section.js'
 
-/** One combination of what varies. */
+/** A combination of parameters that is measured. */
 export interface Cell extends CrowdOptions {
-  /** Messages that each sender has on their way at a time. */
+  /** Messages that each sender keeps in flight. */
   readonly window: number
 }
 
 /** Results of one contender in one round. */
 interface Round {
-  /** Per second, to all receivers together. */
+  /** Messages per second that all receivers together got. */
   readonly deliveries: number
   readonly messages: number
-  /** Microseconds of the server's processor time. */
+  /** Microseconds of the server's processor time per message. */
   readonly cpuPerMessage: number
-  /** Part of its core that the load generator was busy: near 1, it is what limits. */
+  /**
+   * Share of its core that the load generator was busy. Near 1, the generator limits the result, not the
+   * server.
+   */
   readonly generator: number
 }
 
-/** Medians of the rounds. Ratios are those of the rates in the same round. */
+/** Medians of the rounds. Ratios compare the rates of the same round. */
 interface Figure extends Round {
   readonly key: string
   readonly name: string
-  /** To (a); `undefined` = that was not measured. */
+  /** Ratio to contender (a); `undefined` = (a) was not measured. */
   readonly ratio: number | undefined
   /** Ratios of a gateway to contenders (d) and (e), if measured, by key. */
   readonly ratios?: Readonly<Record<string, number>>
@@ -42,7 +45,7 @@ export interface CellFigures {
 
 type CellOptions = Pick<Options, 'only' | 'rounds' | 'ms' | 'warmMs' | 'verify' | 'smoke'>
 
-/** Measures all contenders by turns, so that whatever else the machine does meets all of them alike. */
+/** Measures all contenders alternately, so that other load on the machine affects all of them alike. */
 export async function measureRounds(
   cell: Cell,
   { only, rounds, ms, warmMs, verify, smoke }: CellOptions,
@@ -77,7 +80,7 @@ export async function measureRounds(
   return crowds
 }
 
-/** The ratios of one contender's rates to another's, each in one round. */
+/** Divides the rates of one contender by those of another, round by round. */
 export const ratiosBetween = (found: readonly Round[], unit: readonly Round[]): number[] =>
   found.map(({ messages }, i) => messages / (unit[i]?.messages ?? Number.NaN))
 
@@ -106,7 +109,10 @@ export async function measureCell(cell: Cell, options: CellOptions): Promise<Cel
   return { cell, figures }
 }
 
-/** Longer than turns and steps rest, what nothing takes of the processor in that time, and how often that is looked at. */
+/**
+ * Milliseconds between two checks, longer than the gateway defers work; maximum processor time of an idle
+ * gateway in between, in milliseconds; and maximum number of checks.
+ */
 const [restMs, idleMs, maxChecks] = [1200, 20, 100]
 
 /** Waits until the gateway has finished deferred work. Fails if it does not end. */
@@ -121,7 +127,7 @@ export async function untilIdle({ cpu }: Pick<Running, 'cpu'>): Promise<void> {
   throw new Error(`the server is still busy after ${Math.round((maxChecks * restMs) / 1000)} s without load`)
 }
 
-/** Messages of the shortest measurement. */
+/** Minimum number of messages of a measurement. */
 const fewest = 10
 
 export async function measure(crowd: Crowd, window: number, ms: number, warmMs: number): Promise<Round> {
@@ -136,7 +142,7 @@ export async function measure(crowd: Crowd, window: number, ms: number, warmMs: 
   })
   const begin = now()
   await crowd.within(pause(ms))
-  // On a machine that is too busy nothing may have come back yet.
+  // On a busy machine, fewer messages may have returned by now: wait for them.
   await crowd.within(until(() => crowd.echoed >= begin.echoed + fewest))
   const end = now()
   const seconds = (end.at - begin.at) / 1000

@@ -8,14 +8,14 @@ import { count, decimals, median, type Section } from '../report/section.js'
 import { type Asked, serveTokens, tokensPerSecond, toQuestion } from '../support/token-server.js'
 import { result, tools } from '../support/tools.js'
 
-/** A process that calls the model. */
+/** A process that calls the model when asked. */
 interface Caller {
   readonly process: ServerProcess
-  /** Resolves with the whole answer. */
+  /** Asks a question. Resolves with the complete answer. */
   ask(question: string): Promise<string>
 }
 
-/** Cost of one turn: µs of processor time, and ms from the question to the answer. */
+/** The cost of one turn: microseconds of processor time, and milliseconds from the question to the answer. */
 interface Cost {
   readonly cpu: number
   readonly ms: number
@@ -28,9 +28,13 @@ interface Measured extends Cost {
 
 const nothing = { bare: { cpu: 0, ms: 0 }, agent: { cpu: 0, ms: 0 } }
 
-/** Cost of an agent's model call, compared with the bare `ai` package with the same model and tools. */
+/**
+ * Compares the cost of an agent's model call with that of the bare `ai` package, with the same model and
+ * tools.
+ */
 export async function model({ rounds, ms, warmMs, smoke }: Options): Promise<Section[]> {
-  // Calls of a turn that measures what a call costs, and turns of each kind in a round.
+  // Number of tool calls in a turn that measures the cost of a call, and number of turns of each kind in a
+  // round.
   const [calls, repeats] = smoke ? [2, 1] : [10, 3]
   const inMs = (each: number): number => Math.ceil((each * tokensPerSecond) / 1000)
   const turn: Asked = { tokens: 1, calls: 0 }
@@ -86,7 +90,9 @@ async function measure({ process, ask }: Caller, asked: Asked): Promise<Cost> {
   return { cpu: 1000 * (process.cpu() - cpu), ms }
 }
 
-/** The model, a space with an owner of tools, and both callers, each in a process of its own. */
+/**
+ * Starts the model, a space with a participant that offers tools, and both callers, each in its own process.
+ */
 async function openStage() {
   const { baseURL, close: closeModel } = await serveTokens()
   const human = { kind: 'human', capabilities: ['*'] }

@@ -2,7 +2,7 @@ import type { Options } from '../load/options.js'
 import { count, decimals, type Section } from '../report/section.js'
 import { measureCell } from './measure.js'
 
-/** Measures publishing only: the space has senders without other receivers, and they get acknowledgements. */
+/** Measures publishing alone: the space has no receivers, and senders only get their acknowledgements. */
 export async function publish(options: Options): Promise<Section[]> {
   const rows: string[][] = []
   const figures = []

@@ -17,7 +17,7 @@ import { densestText, plainTexts, worstTexts } from '../support/guarded-texts.js
 const gate = compileSafety(defaultSafety)
 const { guard } = gate
 const { MEUP_SEED: seed = 'bench' } = process.env
-/** Texts without a secret, in each round. */
+/** Number of texts without a secret in each round. */
 const benignTexts = 650
 
 /**
@@ -105,7 +105,7 @@ function touchedBy(benign: readonly BenignCase[], touched: readonly Touched[]): 
   ]
 }
 
-/** Processor time in ms. */
+/** Measures the processor time of a task, in milliseconds. */
 function cpuOf(task: () => unknown): string {
   const before = process.cpuUsage()
   task()
@@ -114,7 +114,7 @@ function cpuOf(task: () => unknown): string {
 }
 
 async function costOf({ ms, warmMs, smoke }: Options): Promise<Section> {
-  // As a gateway starts, and then the worst text, the first that it meets.
+  // Warms up as a gateway does at its start; then the first text is the worst case.
   const warm = cpuOf(() => [...warmUp(gate)])
   const first = cpuOf(() => guard(densestText))
   const texts = [...plainTexts, ...worstTexts]
@@ -136,7 +136,7 @@ async function costOf({ ms, warmMs, smoke }: Options): Promise<Section> {
   }
 }
 
-/** Cost of envelopes of the maximum size, with texts of the maximum length. */
+/** Measures the cost of envelopes of the maximum size, with texts of the maximum length. */
 async function costOfEnvelopes({ ms, warmMs, smoke }: Options): Promise<Section> {
   const envelopes = new EnvelopeGuard({ compile: compileSafety, tailOf }, defaultSafety)
   let runs = 0
@@ -145,7 +145,7 @@ async function costOfEnvelopes({ ms, warmMs, smoke }: Options): Promise<Section>
     const payload = { message, metadata: { parts } }
     const bytes = Buffer.from(JSON.stringify(payload))
     const thought = { kind: Kind.reasoningThought, from: 'bot', id: 'one', payload }
-    // In a run of its own: nothing was said before.
+    // Each call is in a new run, so that there is no previous text.
     const guard = (): unknown =>
       envelopes.guard({ ...thought, context: `run ${runs++}` }, bytes, new WorkMeter(defaultLimits.work))
     return [name.replace(/^16 Ki?B of /, ''), guard] as const

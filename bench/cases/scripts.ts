@@ -5,7 +5,7 @@ import type { Options } from '../load/options.js'
 import { atExit, onEveryCore } from '../peers/process.js'
 import type { Section } from '../report/section.js'
 
-/** A case that runs as a separate program on all cores; its output is also printed line by line. */
+/** Makes a case that runs as a separate program on all cores, and prints its output line by line. */
 export function script(
   file: string,
   title: string,

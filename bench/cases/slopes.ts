@@ -14,18 +14,21 @@ import { measure, untilIdle } from './measure.js'
 const size = 300
 const window = 256
 
-/** Something that there may be more and more of. */
+/**
+ * A quantity that may grow, such as the number of participants, and on which the cost of a message should not
+ * depend.
+ */
 interface Dimension {
   readonly name: string
   readonly sizes: readonly number[]
-  /** How the gateway is started with so much of it. */
+  /** Options for starting the gateway with this size. */
   readonly start?: (size: number) => Partial<Seats> & Pick<StartOptions, 'prepare'>
-  /** Preparation before the measurement. */
+  /** Prepares the gateway before the measurement. */
   readonly before?: (server: Running, size: number) => Promise<void>
   readonly thoughts?: boolean
 }
 
-/** Three sizes over three decades; the log is measured at a hundred times as many envelopes. */
+/** Three sizes over three decades. For the log, they are multiplied by a hundred envelopes. */
 const thousandfold = [1, 30, 1000]
 /** Maximum grants per participant. */
 const maxGranted = 200

@@ -6,7 +6,10 @@ import { chosen } from '../peers/contenders.js'
 import { decimals, type Section } from '../report/section.js'
 
 const perSecond = 1000
-/** A faster load before the measurement, which fills the bounded memories of the latest envelopes: growth after that has no bound. */
+/**
+ * A faster load before the measurement, which fills the bounded memories of the latest envelopes. Memory that
+ * still grows afterwards is unbounded.
+ */
 const filling = { perSecond: 5000, maxMs: 60_000 }
 const receivers = 10
 const size = 300
@@ -61,7 +64,10 @@ async function sampled(crowd: Crowd, total: number, every: number): Promise<Samp
   return samples
 }
 
-/** Growth over the last three quarters in megabytes per minute; the first one is warm-up. */
+/**
+ * Returns the growth of memory over the last three quarters, in megabytes per minute. The first quarter is
+ * warm-up.
+ */
 export function slopeOf(samples: readonly Sample[]): number {
   const some = samples.slice(Math.floor(samples.length / 4))
   const mean = (values: readonly number[]): number =>

@@ -4,7 +4,7 @@ import { stagesOf } from '../report/stages.js'
 import { nameOf } from './fanout.js'
 import { profileOf } from './profiling.js'
 
-/** The cost of a message by stage, with all stages active. */
+/** Measures the cost of a message by stage, with all stages active. */
 export async function stages(options: Options): Promise<Section[]> {
   const sections: Section[] = []
   for (const shape of ['publish', 'fanout']) {
@@ -30,7 +30,7 @@ export async function stages(options: Options): Promise<Section[]> {
   return sections
 }
 
-/** The small ones as one row, so that the table still adds up. */
+/** Merges small rows into one, so that the table still adds up to the whole. */
 function together(rows: readonly string[][], sum: number): string[][] {
   const isSmall = ([, , microseconds]: readonly string[]): boolean => Number(microseconds) < sum / 200
   const rest = rows.filter(isSmall).reduce((total, [, , microseconds]) => total + Number(microseconds), 0)

@@ -4,7 +4,10 @@ import type { Section } from '../report/section.js'
 import { lineOf, sectionOf } from './fanout.js'
 import { measureCell } from './measure.js'
 
-/** Thoughts pass the guard one after the other: many at once, and one agent that waits for each to come back. */
+/**
+ * Measures thoughts, which pass the guard one after the other: with many in flight, and with one agent that
+ * waits for each to return.
+ */
 export async function thoughts(options: Options): Promise<Section[]> {
   const { only = ['a', 'd', 'e', 'sqlite', 'memory'] } = options
   const [size = 300] = options.sizes ?? []

@@ -9,17 +9,17 @@ import type { Options } from '../load/options.js'
 import { decimals, median, type Section } from '../report/section.js'
 
 const modes: readonly TranscriptMode[] = ['off', 'on', 'full']
-/** Characters of what is thought and said in a turn, and of what a tool gives back. */
+/** Characters of a thought and an answer of the model, and of the result of a tool. */
 const [thought, answer, result] = [1200, 800, 4000]
 const turnsARound = 40
 
 const words = (chars: number): string =>
   'the report of the tests says '.repeat(Math.ceil(chars / 29)).slice(0, chars)
 
-/** Prompts, thoughts and answers, and results that such a turn commits. */
+/** Commits of a turn to the transcript: prompts, thoughts and answers, and results. */
 const commits = 6
 
-/** Turns of a scripted model with a call of a tool: how long they take, with and without a transcript. */
+/** Measures turns of a scripted model with one tool call, with and without a transcript. */
 export async function transcript({ rounds }: Options): Promise<Section[]> {
   const folder = mkdtempSync(join(tmpdir(), 'meup-bench-'))
   await using space = await createTestSpace({

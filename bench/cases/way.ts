@@ -7,20 +7,25 @@ import { decimals, type Section } from '../report/section.js'
 
 /** Folders of the gateway in the order in which a frame passes them; files outside of them, such as those of `protocol`, come last. */
 const order = ['transport', 'host', 'core/admission', 'core/state', 'core', 'storage', 'log', 'core/delivery']
-/** The index of turns and what it parses with, which read after the delivery. */
+/** Files that read after the delivery: the index of turns, and the parsers that it uses. */
 const readsLater = [
   ...['packages/gateway/src/index/', 'packages/folds/'],
   ...['packages/gateway/src/core/parsed-rows.ts', 'protocol/src/exact-json.ts'],
 ]
-/** Milliseconds after which a new process has nothing else to do. */
+/** Milliseconds after which a new gateway process has finished its initial work. */
 const warmUpMs = 8000
-/** A file that is called less often than this for each message has other work to do. */
+/** Minimum calls per message of a file on the way. Files with fewer calls do other work. */
 const minCalls = 0.5
-/** Enough messages that what runs by the clock, such as heartbeats, is rare among them on a busy machine, too. */
+/**
+ * Minimum number of messages, so that functions called by timers, such as heartbeats, are rare in comparison,
+ * even on a busy machine.
+ */
 const minMessages = 1000
 const cell = { receivers: 1, senders: 1, size: 300, window: 1 } as const
 
-/** The files of this repository with functions that run between a frame's arrival and its delivery. */
+/**
+ * Lists the files of this repository with functions that run between the arrival of a frame and its delivery.
+ */
 export async function way({ only = ['sqlite'] }: Options): Promise<Section[]> {
   const [contender] = chosen(only)
   if (contender === undefined) throw new Error('nobody is to be looked into')

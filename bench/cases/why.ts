@@ -10,16 +10,20 @@ import { type FailedRun, readFailedRuns, replay } from '../support/failed-runs.j
 const parts = ['algorithm-generated', 'hand-crafted'] as const
 const usual = fileURLToPath(new URL('../../../shared/fixtures/attribution', import.meta.url))
 
-/** A run that was read by the ranks of `why`. */
+/** A recorded run, with the effort to find its decisive step by the ranks of `why`. */
 interface ReadRun {
   readonly run: FailedRun
-  /** Entries that a reader opens until one belongs to the decisive step; `undefined` = none does. */
+  /**
+   * Number of entries that a reader opens, by rank, until one belongs to the decisive step; `undefined` =
+   * none does.
+   */
   readonly looks: number | undefined
 }
 
 /**
- * A test of reading: failed runs of others' agents are replayed into spaces, and a reader opens the entries that `why` of the last
- * answer gives, by rank, until the step that decided the failure.
+ * Tests the ranks of `why` on recorded runs of agents that failed: replays each run into a space, and opens
+ * the entries that `why` gives for the last answer, by rank, until one belongs to the step that decided the
+ * failure.
  */
 export async function why({ data = usual }: Options): Promise<Section[]> {
   const missing = parts.find((part) => !existsSync(join(data, part)))
@@ -75,7 +79,7 @@ const median = (values: readonly number[]): number => {
 }
 const share = (all: readonly boolean[]): number => all.filter(Boolean).length / all.length
 
-/** Parts of a run that a reader has looked at. */
+/** Shares of a run's steps, for the curve of how many decisive steps are found within them. */
 const curve = [0.05, 0.1, 0.15, 0.2, 0.25, 0.33, 0.5, 0.75, 1]
 
 function summarize(part: string, read: readonly ReadRun[]): Section {
@@ -124,7 +128,7 @@ function summarize(part: string, read: readonly ReadRun[]): Section {
   }
 }
 
-/** How many runs each decisive step decides, the most frequent one first. */
+/** Counts, for each step number, the runs that it decides; the highest count first. */
 function countConstants(decisive: readonly number[]): number[] {
   const counts = new Map<number, number>()
   for (const each of decisive) counts.set(each, (counts.get(each) ?? 0) + 1)

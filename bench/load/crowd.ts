@@ -15,17 +15,17 @@ export interface CrowdOptions {
   readonly senders: number
   /** Bytes of the longest message. */
   readonly size: number
-  /** Texts of the messages; default `cut`, with which all have the same length. */
+  /** Kind of the messages' texts; default `cut`, of which all have the same length. */
   readonly texts?: TextKind
   /** Sends thoughts in one run per sender instead of chats. */
   readonly thoughts?: boolean
-  /** The number of the first message; default 0. A gateway takes no number twice. */
+  /** Number of the first message; default 0. It becomes part of the id, which a gateway accepts only once. */
   readonly first?: number
-  /** Reads the number of each message at each receiver, and fails if one is missing or out of order. */
+  /** Checks at each receiver that the messages of each sender are complete and in order. */
   readonly verify?: boolean
 }
 
-/** Around a message, what a server adds: `seq`, and what Socket.IO wraps it in. */
+/** Bytes that a server may add to a message: `seq`, and the frame of Socket.IO. */
 const slack = { least: 0, maximum: 20 }
 
 /** Senders and receivers that are connected to one server. */
@@ -58,7 +58,7 @@ export class Crowd {
   static async gather(server: Running, options: CrowdOptions): Promise<Crowd> {
     const { receivers: count, senders: many, size, thoughts = false, verify = false, first = 0 } = options
     const { texts = 'cut' } = options
-    // Counting starts once all connections are open.
+    // Counts nothing until all connections are open.
     const expected: Expected = { least: Number.POSITIVE_INFINITY, maximum: 0 }
     const names = [...fill(many, senderName), ...fill(count, receiverName)]
     const lines = await openSeats(server, names, expected)
@@ -66,7 +66,7 @@ export class Crowd {
       const context = thoughts ? `run-${index}-${freshName()}` : undefined
       const kind = thoughts ? Kind.reasoningThought : Kind.chat
       const said = { kind, texts, ...(context && { context }) }
-      // A context is there once it was begun; others do not know what that is.
+      // Opens the context on a gateway; the other servers do not know contexts.
       if (context !== undefined && server.dialect === meup) begin(line, context)
       return new Sender(index, line, new Template(messagesOf(index, size, said), line.wrapping), first)
     })
@@ -84,7 +84,8 @@ export class Crowd {
   }
 
   /**
-   * Lets every receiver get one message of each sender first: the messages about arrivals are over then. They may have any length.
+   * Sends one message from each sender to all receivers, of any length. Once they have arrived, no messages
+   * about joins are in flight.
    */
   async #settle(expected: Expected): Promise<void> {
     const templates = this.senders.map(({ template }) => template)
@@ -108,12 +109,12 @@ export class Crowd {
     for (const sender of this.senders) sender.echoed = sender.sent
   }
 
-  /** Messages that receivers have got, all of them together. */
+  /** Number of messages that all receivers together have got. */
   get delivered(): number {
     return this.receivers.reduce((sum, { reader }) => sum + reader.frames, 0)
   }
 
-  /** Messages that came back to their senders. */
+  /** Number of messages that have come back to their senders. */
   get echoed(): number {
     return this.senders.reduce((sum, sender) => sum + sender.echoed, 0)
   }
@@ -123,8 +124,8 @@ export class Crowd {
   }
 
   /**
-   * Stops sending, and waits until all receivers have everything. Fails if one has more or less, or the messages of a sender in
-   * another order than the others.
+   * Stops sending, and waits until all receivers have all messages. Fails if one has other messages, or the
+   * messages of a sender in another order than the other receivers.
    */
   async drain(): Promise<void> {
     this.keep(0)
@@ -143,7 +144,7 @@ export class Crowd {
     }
   }
 
-  /** Rejects when a connection fails before the work is done. */
+  /** Waits for `work`. Rejects if a connection fails before. */
   within<T>(work: Promise<T>): Promise<T> {
     return Promise.race([work, this.failed])
   }
@@ -156,7 +157,7 @@ export class Crowd {
 const fill = (count: number, name: (i: number) => string): string[] =>
   Array.from({ length: count }, (_, i) => name(i))
 
-/** Opens the run that all thoughts of a sender belong to. */
+/** Opens the run in which a sender sends all its thoughts. */
 function begin({ socket, wrapping }: Connection, id: string): void {
   const text = Buffer.from(
     JSON.stringify({ id, kind: Kind.reasoningStart, payload: { message: 'Looking.' } }),

@@ -1,26 +1,26 @@
 import type { Wrapping } from './template.js'
 
-/** The account of a connection. */
+/** The account with which a connection is opened. */
 export interface Account {
   readonly participant: string
   readonly token?: string
-  /** Added to the address, such as `?after=0&epoch=…`. */
+  /** Query string of the address, such as `?after=0&epoch=…`. */
   readonly query?: string
 }
 
-/** The reaction to a frame other than a message of the load. */
+/** How to react to a frame that is not a message of the load. */
 interface Reply {
   readonly ready?: boolean
   readonly send?: string
 }
 
-/** How one talks to a server of some kind over WebSocket. */
+/** The protocol of one kind of server over WebSocket. */
 export interface Dialect {
   path(seat: Account): string
   headers(seat: Account): Readonly<Record<string, string>>
-  /** Whether the connection is ready as soon as it is upgraded. */
+  /** Whether the server sends nothing that a client has to wait for after the upgrade. */
   readonly readyAtOnce: boolean
-  /** Throws where the frame says that something failed. */
+  /** Handles a frame that is not a message of the load. Throws if it reports an error. */
   other(text: string): Reply
   /** Text before and after the envelope in a frame. */
   readonly around: readonly [string, string]
@@ -36,7 +36,7 @@ export const relay: Dialect = {
   around: ['', ''],
 }
 
-/** A relay that has to know who connects. */
+/** The protocol of `ws-full.ts`, which authenticates connections. */
 export const fullPipeline: Dialect = {
   ...relay,
   headers: ({ token = '' }) => ({ authorization: `Bearer ${token}` }),

@@ -1,12 +1,12 @@
 import { MessageReader } from './message-reader.js'
 
-/** FIN and opcode 1. */
+/** First byte of a complete text frame: FIN, and opcode 1. */
 const textFrame = 0x81
 const longestHeader = 10
 
-/** Counts unmasked WebSocket frames. Those that are not as long as expected are handed on. */
+/** Counts unmasked WebSocket frames. Passes those of an unexpected length to `onOther`. */
 export class FrameReader extends MessageReader {
-  /** The beginning of a frame whose end has not come. */
+  /** The beginning of a frame that has not arrived completely. */
   #held = Buffer.alloc(4096)
   #heldLength = 0
 
@@ -28,7 +28,7 @@ export class FrameReader extends MessageReader {
     else this.handOn(bytes, from, at + size, (bytes[at] ?? 0) & 15)
   }
 
-  /** Gives where the next frame begins. */
+  /** Completes the held frame. Returns the offset of the next frame. */
   #finishHeld(chunk: Buffer, end: number): number {
     let at = 0
     while (at < end) {
@@ -62,7 +62,7 @@ const headerSize = (bytes: Buffer, at: number): number => {
   return short < 126 ? 2 : short === 126 ? 4 : longestHeader
 }
 
-/** Bytes of the frame at `at`, its header included; infinite where the header is cut off at `end`. */
+/** Returns the bytes of the frame at `at`, with its header; infinite if the header is cut off at `end`. */
 function frameSize(bytes: Buffer, at: number, end: number): number {
   if (at + 2 > end) return Number.POSITIVE_INFINITY
   const short = bytes[at + 1] ?? 0

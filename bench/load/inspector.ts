@@ -5,7 +5,7 @@ import { until } from './waiting.js'
 export interface CpuProfile {
   readonly nodes: readonly ProfileNode[]
   readonly samples: readonly number[]
-  /** Microseconds since the sample before. */
+  /** Microseconds since the previous sample, for each sample. */
   readonly timeDeltas: readonly number[]
 }
 
@@ -16,7 +16,7 @@ export interface ProfileNode {
 }
 
 export interface ThreadProfile {
-  /** `main`, or the file that a worker runs. */
+  /** Name of the thread: `main`, or the file that a worker runs. */
   readonly thread: string
   readonly profile: CpuProfile
 }
@@ -24,13 +24,16 @@ export interface ThreadProfile {
 type Answer = { id?: number; result?: unknown; error?: { message: string } }
 type Call = (method: string, params?: object) => Promise<unknown>
 
-/** Microseconds between two looks at a thread. */
+/** Microseconds between two samples of a thread. */
 const interval = 200
 
-/** For a server that was started so that it can be looked into. */
+/** Options of Node.js for a server that can be profiled. */
 export const inspectable = ['--inspect=127.0.0.1:0', '--inspect-publish-uid=stderr']
 
-/** Profiles all threads of a server while the work is done. `said` is what it wrote to its standard error. */
+/**
+ * Profiles all threads of a server during `work`. `said`: lines that the server has written to its standard
+ * error.
+ */
 export function profiled(said: readonly string[], work: () => Promise<void>): Promise<ThreadProfile[]> {
   return inspected(said, async (threads) => {
     for (const [, call] of threads) {
@@ -48,7 +51,7 @@ export function profiled(said: readonly string[], work: () => Promise<void>): Pr
   })
 }
 
-/** How often V8 has called each function of a script since it was asked last. */
+/** Calls of the functions of a script that V8 counted. */
 export interface ScriptCalls {
   readonly url: string
   readonly functions: readonly {
@@ -57,7 +60,7 @@ export interface ScriptCalls {
   }[]
 }
 
-/** The calls of all threads of a server during the work. */
+/** Counts the function calls in all threads of a server during `work`. */
 export function called(said: readonly string[], work: () => Promise<void>): Promise<ScriptCalls[]> {
   return inspected(said, async (threads) => {
     for (const [, call] of threads) {
@@ -89,7 +92,7 @@ async function inspected<Result>(
   }
 }
 
-/** A way to ask each thread. */
+/** Returns a function for each thread that calls methods of its inspector. */
 async function threadsOf(socket: WebSocket): Promise<[string, Call][]> {
   const main = asking((text) => socket.send(text))
   const workers = new Map<string, ReturnType<typeof asking>>()

@@ -3,10 +3,13 @@ import { senderName } from '../peers/space.js'
 import { openSeats } from './seats.js'
 import { until } from './waiting.js'
 
-/** Messages that are on their way at a time. */
+/** Maximum number of messages in flight. */
 const window = 256
 
-/** Sends this many envelopes from the first sender, each with its own id, until a gateway has accepted all. */
+/**
+ * Sends `count` envelopes as the first sender, each with its own id. Resolves when the gateway has accepted
+ * all.
+ */
 export async function letSay(server: Running, count: number, draft: (i: number) => object): Promise<void> {
   const [line] = await openSeats(server, [senderName(0)])
   if (line === undefined) throw new Error('the sender has no seat')

@@ -11,13 +11,13 @@ export interface Connection {
   readonly socket: Socket
   readonly reader: FrameReader | NatsReader
   readonly wrapping: Wrapping
-  /** The server's message on connection; empty = none. */
+  /** The server's first message on the connection; empty = none. */
   readonly greeting: string
-  /** Called after each piece that was read. */
+  /** Called after each piece of data that was read. */
   onRead: (() => void) | undefined
-  /** Called with each message that is not counted. */
+  /** Called with each message that is not counted, because of its length. */
   onText: ((text: string) => void) | undefined
-  /** Rejects when the connection fails or a server says that something is wrong. */
+  /** Rejects when the connection fails, or the server reports an error. */
   readonly failed: Promise<never>
   close(): Promise<void>
 }
@@ -31,15 +31,17 @@ interface Talk {
   readonly hello: Buffer
   readonly reader: FrameReader | NatsReader
   readonly wrapping: Wrapping
-  /** Gets what is read, until all of it is for the reader. */
+  /** Handles data until the server is ready. Returns the rest, which is for the reader. */
   readonly greet: (chunk: Buffer) => Buffer | undefined
 }
 
-/** Read by one connection after the other. */
+/** A buffer for reading that all connections share: each one finishes with it before the next one reads. */
 const shared = Buffer.alloc(256 * 1024)
 const opcodes = { text: 1, close: 8, ping: 9, pong: 10 }
 
-/** Opens a connection; resolves once the server has said that it is ready. `prepare` gets its reader before it reads. */
+/**
+ * Opens a connection; resolves once the server is ready. `prepare` is called with the reader before it reads.
+ */
 export function openLine(
   target: Target,
   seat: Account,
@@ -86,7 +88,7 @@ export function openLine(
       ...{ seat, socket, reader, wrapping, failed, greeting: '', onRead: undefined, onText: undefined },
       close: () => {
         isClosing = true
-        // A line that has failed is closed already.
+        // A connection that has failed is already closed.
         if (socket.closed) return Promise.resolve()
         return new Promise((closed) => {
           socket.once('close', () => closed())

@@ -1,20 +1,20 @@
-/** Receives a frame: `bytes` from `from` to `to` are only valid during the call. */
+/** Called with a frame: the bytes from `from` to `to`, which are only valid during the call. */
 export type OnFrame = (bytes: Buffer, from: number, to: number, opcode: number) => void
 
-/** Payload bytes of the messages that are counted; every other one is handed on. */
+/** Bounds of the payload bytes of messages that are counted. Other messages go to `onOther`. */
 export interface Expected {
   least: number
   maximum: number
 }
 
-/** Counts the messages that come from a socket, and looks at nothing of them but their length. */
+/** Counts messages that come from a socket. Looks only at their length, to be fast. */
 export abstract class MessageReader {
   frames = 0
   /** Payload bytes of the counted frames. */
   bytes = 0
-  /** A hash of their lengths in their order. */
+  /** A hash of the lengths of the counted frames, in their order. */
   order = 0
-  /** Called for each counted frame, too. */
+  /** Called with each counted frame. */
   watch: OnFrame | undefined
   readonly #expected: Expected
   readonly #onOther: OnFrame
@@ -24,10 +24,10 @@ export abstract class MessageReader {
     this.#onOther = onOther
   }
 
-  /** Bytes from 0 up to `end`. */
+  /** Reads the bytes of a chunk before `end`. */
   abstract feed(chunk: Buffer, end: number): void
 
-  /** Whether one with so much payload is counted. */
+  /** Whether a message with this many payload bytes is counted. */
   protected isExpected(payload: number): boolean {
     return payload >= this.#expected.least && payload <= this.#expected.maximum
   }

@@ -1,10 +1,10 @@
 import { MessageReader } from './message-reader.js'
 
 const lineEnd = 0x0a
-/** "M", with which `MSG` begins. */
+/** The character `M`, with which `MSG` begins. */
 const message = 0x4d
 
-/** Counts the messages of the NATS protocol. Every other line is handed on. */
+/** Counts messages of the NATS protocol. Passes every other line to `onOther`. */
 export class NatsReader extends MessageReader {
   #held: Buffer = Buffer.alloc(0)
 
@@ -20,7 +20,7 @@ export class NatsReader extends MessageReader {
     this.#held = at < last ? Buffer.from(bytes.subarray(at, last)) : Buffer.alloc(0)
   }
 
-  /** Returns the start of the next message; `at` if this one is incomplete. */
+  /** Reads one message or line. Returns the start of the next one, or `at` if this one is incomplete. */
   #one(bytes: Buffer, at: number, end: number): number {
     if (at >= end) return at
     const line = bytes.indexOf(lineEnd, at)
@@ -38,7 +38,7 @@ export class NatsReader extends MessageReader {
   }
 }
 
-/** The decimal number that ends before `end`. */
+/** Parses the decimal number before `end`. */
 function lengthBefore(bytes: Buffer, end: number): number {
   let [value, unit] = [0, 1]
   for (let at = end - 1; (bytes[at] ?? 0) >= 48; at--) {

@@ -8,22 +8,22 @@ export interface Options {
   readonly sizes: readonly number[] | undefined
   readonly windows: readonly number[] | undefined
   readonly only: readonly string[] | undefined
-  /** Texts of messages. */
+  /** Kinds of the messages' texts. */
   readonly texts: readonly TextKind[] | undefined
   readonly rounds: number
-  /** Milliseconds of one measurement, after as many of warming up as `warmMs`. */
+  /** Milliseconds of one measurement, after `warmMs` milliseconds of warm-up. */
   readonly ms: number
   readonly warmMs: number
   readonly minutes: number
-  /** The ten figures that are compared with the committed ones. */
+  /** Measures only the ten figures that are compared with committed ones. */
   readonly quick: boolean
-  /** All cells of all cases, which takes much longer. */
+  /** Measures all cells of all cases, which takes much longer. */
   readonly full: boolean
   readonly verify: boolean
-  /** Runs with minimal sizes, to check that it works without measuring. */
+  /** Runs with minimal sizes, to check that the benchmark works. */
   readonly smoke: boolean
   readonly write: boolean
-  /** The folder of the recorded runs for `why`. */
+  /** Folder of the recorded runs for the case `why`. */
   readonly data: string | undefined
 }
 

@@ -2,12 +2,12 @@ import type { Running } from '../peers/contenders.js'
 import { type Connection, openLine } from './line.js'
 import type { Expected } from './message-reader.js'
 
-/** How many connections are opened at a time: fewer than may wait at the door of a gateway. */
+/** Number of connections that are opened at once: fewer than a gateway allows to be unauthenticated. */
 const together = 16
-/** No payload has such a length, so no message is counted. */
+/** Bounds that no message has, so that none is counted. */
 const nothing: Expected = { least: Number.POSITIVE_INFINITY, maximum: 0 }
 
-/** Opens a connection for each name, in their order. */
+/** Opens a connection for each name, in this order. */
 export async function openSeats(
   server: Running,
   names: readonly string[],

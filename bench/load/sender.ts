@@ -3,16 +3,19 @@ import { mark, type Template } from './template.js'
 
 const digit = 48
 
-/** Keeps a window of messages in flight: sends as many as return, those of one read with one write. */
+/**
+ * Keeps a window of messages in flight: sends as many new messages as have come back, with one write for each
+ * read.
+ */
 export class Sender {
   readonly index: number
   readonly line: Connection
   template: Template
-  /** The number of its first message. */
+  /** Number of the first message. */
   readonly first: number
-  /** The number of the next one. */
+  /** Number of the next message. */
   sent: number
-  /** `sent` of the returned messages. */
+  /** Number of the next message that will come back. */
   echoed: number
   #window = 0
 
@@ -25,7 +28,7 @@ export class Sender {
     this.echoed = first
   }
 
-  /** Messages that have not come back. */
+  /** Number of messages in flight. */
   get underway(): number {
     return this.sent - this.echoed
   }
@@ -36,7 +39,7 @@ export class Sender {
     this.sent += count
   }
 
-  /** From now on as many as `window` are on their way; 0 = no new ones. */
+  /** Keeps `window` messages in flight from now on; 0 = sends no new ones. */
   keep(window: number): void {
     this.#window = window
     this.pump()
@@ -46,7 +49,7 @@ export class Sender {
     this.send(this.#window - this.underway)
   }
 
-  /** Looks for its own messages among those received. With a single sender, all are its own. */
+  /** Counts the sender's own messages among those received. With a single sender, all are its own. */
   watchOwn(senders: number): void {
     const { reader } = this.line
     if (senders === 1) {
@@ -68,7 +71,10 @@ export class Sender {
   }
 }
 
-/** The offset of the sender's digit in a message. Messages of equal length have it at the same distance from the end. */
+/**
+ * Returns the offset of the sender's digit in a message. In messages of equal length, it has the same
+ * distance from the end.
+ */
 export function placeOfSender(bytes: Buffer, from: number, to: number): number {
   const at = bytes.subarray(from, to).indexOf(mark)
   if (at < 0) throw new Error(`this is no message of the load: ${bytes.toString('utf8', from, to)}`)

@@ -1,30 +1,29 @@
 import { randomBytes } from 'node:crypto'
 import { type TextKind, textsOf } from './texts.js'
 
-/** Digits of the number in the id of a message. */
+/** Digits of a message's number in its id. */
 const digits = 9
 const hole = '#'.repeat(digits)
 
-/** Before the number of the sender, in the id of a message. */
+/** The text before the sender's number in the id of a message. */
 export const mark = '"id":"s'
 
-/** How a wire wraps what is sent. */
+/** The bytes that a protocol puts around a message. */
 export interface Wrapping {
   before(length: number): Buffer
   readonly after: Buffer
 }
 
 /**
- * Makes the messages of a sender, one text after the other and the first again behind the last: their bytes are built once, the
- * numbers put into copies.
+ * Makes the messages of a sender, with its texts in turn. Their bytes are built once; copies get the numbers.
  */
 export class Template {
-  /** Bytes of the shortest message and of the longest one, without what the wire adds. */
+  /** Bytes of the shortest and of the longest message, without `Wrapping`. */
   readonly minSize: number
   readonly maxSize: number
   readonly #messages: readonly { readonly bytes: Buffer; readonly hole: number }[]
 
-  /** Messages have one hole each, for their number. */
+  /** `messages`: texts with a placeholder (`hole`) for the number. */
   constructor(messages: readonly string[], { before, after }: Wrapping) {
     const payloads = messages.map((text) => Buffer.from(text))
     const sizes = payloads.map(({ length }) => length)
@@ -36,7 +35,7 @@ export class Template {
     })
   }
 
-  /** `count` messages, numbered from `first`. */
+  /** Makes `count` messages, numbered from `first`. */
   make(first: number, count: number): Buffer {
     let size = 0
     for (let i = 0; i < count; i++) size += this.#messageAt(first + i).bytes.length
@@ -72,17 +71,20 @@ export function numberAt(bytes: Buffer, at: number): number {
   return value
 }
 
-/** Distance of a message's number from its sender's, which is one digit. */
+/** Offset from the sender's number, which is one digit, to the message's number. */
 export const numberBehindSender = 2
 
-/** The content that a sender sends. */
+/** The content of a sender's messages. */
 interface Said {
   readonly kind: string
   readonly context?: string
   readonly texts: TextKind
 }
 
-/** Messages of a sender of at most `size` bytes, with all fields of a delivered one except `seq`. */
+/**
+ * Makes the messages of a sender, of at most `size` bytes. They have all fields of a delivered envelope
+ * except `seq`.
+ */
 export function messagesOf(sender: number, size: number, { kind, context, texts }: Said): string[] {
   const fields = {
     protocol: 'meup/v0.3',
@@ -98,5 +100,5 @@ export function messagesOf(sender: number, size: number, { kind, context, texts 
   return textsOf(texts, room).map(messageOf)
 }
 
-/** Part of ids that no other run has. */
+/** Makes a part of ids that no other run uses. */
 export const freshName = (): string => randomBytes(6).toString('hex')

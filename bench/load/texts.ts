@@ -6,30 +6,33 @@ import { snippetsOf } from '../../test/support/snippets.js'
 export const textKinds = ['prose', 'technical', 'mixture', 'cut'] as const
 
 /**
- * `prose`: sentences without code and numbers. `technical`: sentences with them. `mixture`: 40 % prose, 30 % technical, 20 % code
- * and output of programs, 10 % JSON. `cut`: the same few words, cut anywhere.
+ * The kind of a message's text. `prose`: sentences without code and numbers. `technical`: sentences with
+ * them. `mixture`: 40 % prose, 30 % technical, 20 % code and output of programs, 10 % JSON. `cut`: the same
+ * few words, cut anywhere.
  */
 export type TextKind = (typeof textKinds)[number]
 
 type PieceKind = 'prose' | 'technical' | 'code' | 'output' | 'JSON'
 
-/** Texts of each kind that differ: enough that nothing which is kept of one is of use for the next ones. */
+/**
+ * Number of different texts of each kind: so many that caches of earlier texts do not help with later ones.
+ */
 const maxTexts = 500
-/** A sentence, a line or a value with fewer characters says nothing by itself. */
+/** Minimum characters of a sentence, a line or a value that is used as a text. */
 const minPieceLength = 25
-/** Pieces that do not fit, until a text is complete. */
+/** Number of pieces that may be skipped because they do not fit, until a text is complete. */
 const maxSkipped = 8
 
 const words =
   'the report says that all tests pass but one in the module that reads tokens and the load test comes next '
 
-/** Ten texts of the mixture. */
+/** The kinds of ten consecutive texts of the mixture. */
 const mixture: readonly PieceKind[] = [
   ...(['prose', 'technical', 'prose', 'code', 'technical'] as const),
   ...(['prose', 'JSON', 'technical', 'prose', 'output'] as const),
 ]
 
-/** Texts of at most `bytes` bytes in a JSON string, in a fixed order. */
+/** Lists texts of at most `bytes` bytes in a JSON string, in a fixed order. */
 export function textsOf(kind: TextKind, bytes: number): string[] {
   if (kind === 'cut') return cutWords(bytes)
   if (kind !== 'mixture') return packed(kind, bytes)
@@ -44,7 +47,7 @@ export function textsOf(kind: TextKind, bytes: number): string[] {
   })
 }
 
-/** Texts that follow each other without a gap, until one begins with a word again. */
+/** Cuts the words into consecutive texts, until one begins at the start again. */
 function cutWords(bytes: number): string[] {
   const texts: string[] = []
   for (let at = 0; texts.length < maxTexts && (at > 0 || texts.length === 0); ) {
@@ -54,7 +57,7 @@ function cutWords(bytes: number): string[] {
   return texts
 }
 
-/** Texts that begin with different pieces, followed by the next ones that fit. */
+/** Makes texts of pieces: each begins with another piece, followed by the next pieces that fit. */
 function packed(kind: PieceKind, bytes: number): string[] {
   const { joint, pieces } = sources[kind]
   const all = pieces(bytes).map((text) => ({ text, size: jsonBytes(text) }))
@@ -80,13 +83,13 @@ function packed(kind: PieceKind, bytes: number): string[] {
 
 const jsonBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
 
-/** Picks this many items at equal distances. */
+/** Picks `count` items at equal distances. */
 const spread = <Item>(items: readonly Item[], count: number): Item[] =>
   items.filter(
     (_, i) => Math.floor((i * count) / items.length) !== Math.floor(((i - 1) * count) / items.length),
   )
 
-/** Pages that quote what the safety gate looks for: it would change the texts. */
+/** Pages with examples of secrets or markers, which the safety gate would change. */
 const quoting = ['docs/compatibility.md', 'docs/extract.md', 'docs/model-agent.md', 'docs/safety.md']
 const pages = [
   ...filesUnder('docs', '.md'),
@@ -96,7 +99,7 @@ const pages = [
   'README.md',
 ].filter((path) => !quoting.includes(path))
 
-/** `pieces` get the bytes that are there for a text. */
+/** The source of each kind of piece. `bytes`: maximum size of a text. */
 const sources: Readonly<Record<PieceKind, { readonly joint: string; pieces(bytes: number): string[] }>> = {
   prose: { joint: ' ', pieces: () => sentences().filter((each) => !isTechnical(each)) },
   technical: { joint: ' ', pieces: () => sentences().filter(isTechnical) },
@@ -124,7 +127,7 @@ const read = (path: string): string => readFileSync(join(repositoryRoot, path), 
 const linesOf = (texts: readonly string[]): string[] =>
   texts.flatMap((text) => text.split('\n')).filter((line) => line.trim().length > 0)
 
-/** The JSON of the largest objects and arrays in a value that fit. */
+/** Lists the largest objects and arrays in a value that fit, as JSON. */
 function largestIn(value: unknown, bytes: number): string[] {
   if (typeof value !== 'object' || value === null) return []
   const text = JSON.stringify(value)
@@ -134,7 +137,7 @@ function largestIn(value: unknown, bytes: number): string[] {
 
 const isTechnical = (sentence: string): boolean => /[`\d_/{}<>=]/.test(sentence)
 
-/** The sentences of the pages, each once, without marks of Markdown but those of code. */
+/** Lists the sentences of the pages, each once, without Markdown except that of code. */
 function sentences(): string[] {
   const found = pages.flatMap((path) =>
     read(path)

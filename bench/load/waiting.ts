@@ -6,7 +6,7 @@ const timeoutMs = 60_000
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Resolves once it is so. What makes it so comes over sockets, between two looks. */
+/** Resolves once the condition is true. Checks it every millisecond; incoming data makes it true. */
 export async function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
   const end = performance.now() + timeoutMs
   while (!isSo()) {
@@ -15,7 +15,10 @@ export async function until(isSo: () => boolean, what = isSo.toString()): Promis
   }
 }
 
-/** Fails at the first message that is not the next one of its sender; `next`: numbers by sender, updated. */
+/**
+ * Makes a reader throw at a message that is not the next one of its sender. `next`: the expected number by
+ * sender, updated.
+ */
 export function checkOrder(reader: Connection['reader'], reads: string, next: number[]): void {
   reader.watch = (bytes, from, to) => {
     const place = placeOfSender(bytes, from, to)

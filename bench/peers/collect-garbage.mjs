@@ -1,4 +1,4 @@
-/** Loaded into a server before its program: a signal collects the garbage and says in bytes what is left. */
+/** Loaded into a server before its program. On SIGUSR2, collects garbage and prints the bytes that remain. */
 process.on('SIGUSR2', () => {
   globalThis.gc()
   globalThis.gc()

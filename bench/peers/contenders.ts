@@ -8,10 +8,10 @@ import { type Dialect, fullPipeline, meup, relay, socketIo } from '../load/diale
 import { atExit, type ServerProcess, startServer } from './process.js'
 import { type SpaceOptions, type Storage, tokenOf, writeSpace } from './space.js'
 
-/** How many are to have a seat. */
+/** Numbers and kinds of participants for a measurement. */
 export type Seats = Omit<SpaceOptions, 'storage'>
 
-/** A compared server. */
+/** A server that is compared with others. */
 export interface Contender {
   readonly key: string
   readonly name: string
@@ -22,13 +22,13 @@ export interface Contender {
 export interface StartOptions {
   /** Called with the folder of a gateway before it starts. */
   readonly prepare?: (folder: string) => Promise<void>
-  /** Options of Node.js before the program. */
+  /** Options of Node.js, before the program. */
   readonly nodeArgs?: readonly string[]
 }
 
 export interface Running extends ServerProcess {
   readonly dialect: Dialect | 'nats'
-  /** The folder of its files; empty = none. */
+  /** Folder with the server's files; empty = none. */
   readonly folder: string
   tokenOf(participant: string): string
 }
@@ -102,7 +102,10 @@ const natsServer: Contender = {
   },
 }
 
-/** `meup gateway` in a folder with space.yaml; `program`: arguments of Node.js up to the program, by default the bundled one. */
+/**
+ * Starts `meup gateway` in a folder with space.yaml. `program`: arguments of Node.js up to the program;
+ * default: the bundled one.
+ */
 export function startGateway(
   folder: string,
   program: readonly string[] = [here('../../packages/cli/bin/meup.js')],
@@ -112,7 +115,7 @@ export function startGateway(
   return startServer({ command: process.execPath, args, cwd: folder, portOf })
 }
 
-/** `meup gateway` with a file, as an operator runs it. */
+/** The contender `meup gateway` with its configuration in a file, as an operator runs it. */
 function gateway(key: string, name: string, storage: Storage): Contender {
   return {
     ...{ key, name, dialect: meup },
@@ -120,7 +123,7 @@ function gateway(key: string, name: string, storage: Storage): Contender {
       const { folder, remove } = temporaryFolder()
       writeSpace(folder, { ...seats, storage })
       await prepare?.(folder)
-      // In one file for each module, so that a profile names them.
+      // Uses the build with one file per module, so that a profile shows the modules.
       const server = await startGateway(folder, [...nodeArgs, here('../../packages/cli/dist/main.js')])
       return running(removedAtStop(server, remove), meup, folder)
     },
@@ -138,7 +141,7 @@ const contenders: readonly Contender[] = [
   gateway('memory', 'MEUP, memory', { kind: 'memory' }),
 ]
 
-/** The named contenders, `ours` being the gateway on each of its stores; all if none are named. */
+/** Returns the named contenders; all if none are named. `ours`: the gateway with each of its stores. */
 export function chosen(keys: readonly string[] = []): Contender[] {
   const wanted = new Set(keys.flatMap((key) => (key === 'ours' ? ['sqlite', 'power', 'memory'] : [key])))
   const unknown = [...wanted].filter((key) => !contenders.some((each) => each.key === key))

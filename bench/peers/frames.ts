@@ -11,5 +11,5 @@ declare module 'ws' {
 
 const options = { fin: true, opcode: 1, mask: false, readOnly: true, rsv1: false }
 
-/** A text frame, as pieces to be written one after another. */
+/** Encodes a text frame, in pieces that must be written one after another. */
 export const frameOf = (data: Uint8Array): Uint8Array[] => Sender.frame(data, options)

@@ -1,19 +1,19 @@
 import { pause, until } from '../load/waiting.js'
 import type { ServerProcess } from './process.js'
 
-/** How long a server is left alone after its garbage was collected. */
+/** Milliseconds to wait after a garbage collection. */
 const restMs = 500
 
-/** For a server whose memory is to be read. */
+/** Options of Node.js for a server whose memory is measured. */
 export const collectable = ['--expose-gc', '--import', new URL('./collect-garbage.mjs', import.meta.url).href]
 
-/** Bytes: what the system counts as the process's, and what its main thread holds. */
+/** Memory in bytes: the resident set of the process, and the used heap of its main thread. */
 export interface Memory {
   readonly resident: number
   readonly used: number
 }
 
-/** Memory of a server after garbage collection. */
+/** Measures the memory of a server after garbage collection. */
 export async function memoryOf({ pid, said, rss }: ServerProcess): Promise<Memory> {
   const { length } = said
   process.kill(pid, 'SIGUSR2')

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-/** The least that answers over HTTP: as many bytes as the path says. */
+/** A minimal HTTP server: the path says how many bytes it answers. */
 const server = createServer(({ url = '/' }, response) => {
   response.setHeader('content-type', 'application/json')
   response.end('a'.repeat(Number(url.slice(1))))

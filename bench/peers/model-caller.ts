@@ -19,7 +19,7 @@ async function startAgent(): Promise<number> {
   return Number(new URL(url).port)
 }
 
-/** Answers each request with what the model says to it: the loop of the `ai` package, with tools of its own. */
+/** Answers each request with the model's answer: the loop of the `ai` package, with its own tools. */
 async function serveBare(): Promise<number> {
   const model = createOpenAICompatible({ name: 'bare', baseURL, includeUsage: true })('scripted')
   const own = Object.fromEntries(

@@ -3,17 +3,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { createInterface } from 'node:readline'
 
-/** A server in a process of its own. */
+/** A server in its own process. */
 export interface ServerProcess {
   readonly pid: number
   readonly port: number
-  /** Milliseconds of processor time that all its threads have had. */
+  /** Processor time of all threads, in milliseconds. */
   cpu(): number
-  /** CPU time of the first thread only. */
+  /** Processor time of the main thread, in milliseconds. */
   cpuOfMain(): number
-  /** Bytes of memory that it has at present. */
+  /** Resident memory in bytes. */
   rss(): number
-  /** The lines that it has written to its standard error. */
+  /** Lines that the server has written to its standard error. */
   readonly said: readonly string[]
   stop(): Promise<void>
 }
@@ -24,16 +24,16 @@ process.once('exit', () => {
   for (const clear of atExit) clear()
 })
 
-/** `MEUP_BENCH_PIN=0`: the machine does other things, and nothing is measured. */
+/** `MEUP_BENCH_PIN=0`: do not pin, because the machine also does other work and no time is measured. */
 const canPin =
   process.env.MEUP_BENCH_PIN !== '0' &&
   availableParallelism() > 1 &&
   spawnSync('taskset', ['-p', `${process.pid}`], { stdio: 'ignore' }).status === 0
 
-/** The cores that this process could use when it began, as `taskset` names them. */
+/** The cores that this process could use when it began, in the notation of `taskset`. */
 const everyCore = /^Cpus_allowed_list:\s+(\S+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0'
 
-/** The command of a program that may use all of them, though this process is pinned. */
+/** Returns the command that runs a program on all of these cores, even though this process is pinned. */
 export const onEveryCore = (command: string, args: readonly string[]): [command: string, args: string[]] =>
   canPin ? ['taskset', ['-c', everyCore, command, ...args]] : [command, [...args]]
 
@@ -51,12 +51,12 @@ export interface ServerCommand {
   readonly command: string
   readonly args: readonly string[]
   readonly cwd?: string
-  /** Gives the port of a line on its standard output; absent = `port` is known. */
+  /** Reads the port from a line of the server's standard output; absent = `port` is known. */
   readonly portOf?: (line: string) => number | undefined
   readonly port?: number
 }
 
-/** Starts a server on its core; resolves once it listens. */
+/** Starts a server, pinned to its core. Resolves once it listens. */
 export async function startServer({
   command,
   args,
@@ -100,7 +100,7 @@ export async function startServer({
   }
 }
 
-/** CPU time of all threads: those of a server live as long as it does. */
+/** Sums the processor time of all threads. Threads of a server do not end before it, so no time is lost. */
 const cpuOf = (pid: number): number =>
   readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + cpuOfThread(pid, thread), 0)
 

@@ -2,7 +2,10 @@ import type { AddressInfo, Socket } from 'node:net'
 import { WebSocketServer } from 'ws'
 import { frameOf } from './frames.js'
 
-/** The upper bound for sockets: each message is framed once, and everything of one event loop turn is one buffer for all. */
+/**
+ * A relay that is the upper bound for sockets: frames each message once, and writes all messages of one event
+ * loop turn as one buffer to all.
+ */
 const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false })
 const sockets = new Set<Socket>()
 let waiting: Uint8Array[] = []

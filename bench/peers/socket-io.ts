@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Server } from 'socket.io'
 
-/** One room with all connections, to which every message is sent. */
+/** A Socket.IO server with one room of all connections, to which it sends every message. */
 const http = createServer()
 const server = new Server(http, { transports: ['websocket'], serveClient: false })
 server.on('connection', (socket) => {

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { Kind, rateClasses } from '@meup/protocol'
 import { spaceName } from '../load/dialects.js'
 
-/** 20 capabilities with patterns for payloads; the last ones allow what the load sends. */
+/** 20 capabilities with patterns for payloads. Only the last ones allow the messages of the load. */
 const usual = [
   ...Array.from({ length: 17 }, (_, i) => ({
     kind: Kind.mcpRequest,
@@ -17,7 +17,7 @@ const usual = [
   { kind: Kind.chat, payload: { message: ['**', '!/sudo **'] } },
   'reasoning.*',
 ]
-/** Limits that are never reached, although every envelope is checked against them. */
+/** Rates that are never reached, although every envelope is checked against them. */
 const plenty = { perSecond: 1e12, burst: 1e12 }
 
 export type Storage =
@@ -28,11 +28,11 @@ export interface SpaceOptions {
   readonly storage: Storage
   readonly senders: number
   readonly receivers: number
-  /** Kind of senders; chats of agents count hops. Default `human`. */
+  /** Kind of the senders; default `human`. Chats of agents also count hops. */
   readonly senderKind?: 'human' | 'agent'
-  /** Capabilities of everyone, in addition to the usual ones. */
+  /** Capabilities of all participants, in addition to the usual ones. */
   readonly capabilities?: readonly string[]
-  /** Further spaces without activity. */
+  /** Number of further spaces in the gateway, without activity. */
   readonly otherSpaces?: number
 }
 
@@ -41,7 +41,7 @@ export const senderName = (i: number): string => `s${i}`
 export const receiverName = (i: number): string => `r${i}`
 export const tokenOf = (participant: string): string => `token-of-participant-${participant}`
 
-/** Writes what a gateway needs to start in a folder: everything is on that an operator gets without asking. */
+/** Writes the files of a gateway into a folder. All features are on that are on by default. */
 export function writeSpace(folder: string, options: SpaceOptions): void {
   const { storage, senders, receivers, senderKind = 'human', capabilities = [], otherSpaces } = options
   const names = [
@@ -75,7 +75,7 @@ function writeFolder(folder: string, config: object, tokens: readonly string[]):
     writeFileSync(join(folder, file), tokenOf(basename(file)), { mode: 0o600 })
   }
   const all = { version: 1, gateway: { listen: '127.0.0.1:0' }, ...config }
-  // JSON is YAML.
+  // JSON is valid YAML.
   writeFileSync(join(folder, 'space.yaml'), JSON.stringify(all, undefined, 1))
 }
 

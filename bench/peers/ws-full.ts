@@ -7,10 +7,10 @@ import { frameOf } from './frames.js'
 import { receiverName, senderName, tokenOf } from './space.js'
 
 /**
- * The least that does what a gateway has to do for a chat: parses and validates the envelope, checks its sender, its
- * capability and its rate, stores what came in one turn of the event loop in one transaction, and delivers it once it is
- * stored, framed once for all. The echo is the acknowledgement. It has no hash chain, known ids, resuming, addressees,
- * subscriptions or guard.
+ * The minimum of a gateway's work for a chat: parses and validates the envelope, checks its sender,
+ * capability and rate, stores the envelopes of one event loop turn in one transaction, and then delivers
+ * them, framed once for all. The echo is the acknowledgement. It has no hash chain, known ids, resuming,
+ * addressees, subscriptions or guard.
  */
 const [path = '', senders = '0', receivers = '0'] = process.argv.slice(2)
 
@@ -47,7 +47,7 @@ for (const name of names) {
 
 const db = new Database(path)
 db.pragma('journal_mode = WAL')
-// Survives a crash of the process, as `durability: process` of the gateway does.
+// Writes survive a crash of the process, as with `durability: process` of the gateway.
 db.pragma('synchronous = NORMAL')
 db.exec('CREATE TABLE envelopes (seq INTEGER PRIMARY KEY, sender TEXT, kind TEXT, body BLOB) STRICT')
 const insert = db.prepare<[number, string, string, Buffer]>('INSERT INTO envelopes VALUES (?, ?, ?, ?)')
@@ -62,7 +62,7 @@ interface Accepted {
   readonly body: Buffer
 }
 
-/** Bytes that may wait for one reader. */
+/** Maximum unsent bytes of one connection. */
 const maxWaitingBytes = 16 * 1024 * 1024
 const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false })
 const sockets = new Set<Socket>()

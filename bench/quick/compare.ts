@@ -1,32 +1,32 @@
 import { median } from '../report/section.js'
 
-/** Part of a committed ratio by which one may be lower: more is a fall. */
+/** Share by which a ratio may be lower than the committed one. A lower ratio counts as a fall. */
 export const maxFall = 0.15
 
-/** Ratios by the names of figures. */
+/** Ratios by the name of the figure. */
 type Ratios = Readonly<Record<string, number>>
-/** Ratios by the class of the machine on which they were measured. */
+/** Ratios by the class of the machine that measured them. */
 export type RatiosByClass = Readonly<Record<string, Ratios>>
 
-/** Machines whose ratios are comparable. */
+/** Returns the class of a machine. Ratios of machines of one class are comparable. */
 export const machineClass = (machine: { processor: string; cores: number; node: string }): string =>
   `${machine.processor}, ${machine.cores} cores, Node ${/\d+/.exec(machine.node)?.[0]}`
 
 export interface Comparison {
-  /** Median of the rounds. */
+  /** Median of the measured ratios. */
   readonly ratio: number
-  /** `undefined` = there is none for this class. */
+  /** The committed ratio; `undefined` = there is none for this class of machines. */
   readonly committed: number | undefined
   readonly hasFallen: boolean
 }
 
 export function compareRatio(rounds: readonly number[], committed: number | undefined): Comparison {
   const ratio = median(rounds)
-  // A ratio that is not a number counts as fallen.
+  // A ratio that is NaN counts as fallen.
   return { ratio, committed, hasFallen: committed !== undefined && !(ratio >= committed * (1 - maxFall)) }
 }
 
-/** Measures once more where the ratio has fallen, and compares the rounds of both measurements. */
+/** Measures a figure, and again if its ratio has fallen. Compares the rounds of both measurements. */
 export async function measureAndCompare(
   measure: () => Promise<readonly number[]>,
   committed: number | undefined,

@@ -12,7 +12,7 @@ const readers = 10
 const window = 256
 const load = { senders: 1, size: 300, texts: 'prose' } as const
 
-/** Messages to event streams of the gateway, and to the sockets of (e). */
+/** Measures messages to event streams of the gateway, relative to those to the sockets of contender (e). */
 export async function eventStream({ rounds, ms, warmMs, verify }: QuickOptions): Promise<number[]> {
   const [bare, gateway] = chosen(['e', 'sqlite'])
   if (bare === undefined || gateway === undefined) throw new Error('both contenders are needed')
@@ -47,7 +47,7 @@ export async function eventStream({ rounds, ms, warmMs, verify }: QuickOptions):
 
 const mark = 'event: envelope\n'
 
-/** Counts the envelopes of one stream. */
+/** Opens an event stream that counts its envelopes. */
 function openStream({ port, tokenOf }: Running, participant: string) {
   let [events, isOpen] = [0, false]
   let held = Buffer.alloc(0)

@@ -5,14 +5,14 @@ import { guardAlone } from './guard-alone.js'
 import { mcpCall } from './mcp-call.js'
 import { logInMemory, reading, start } from './processes.js'
 
-/** Rounds and their lengths. */
+/** Number of rounds, and their lengths. */
 export type QuickOptions = Pick<Options, 'rounds' | 'ms' | 'warmMs' | 'verify' | 'smoke'>
 
-/** A user-visible figure as a ratio to a reference measured alternately. Higher is better. */
+/** A figure that users notice, as a ratio to a reference that is measured alternately. Higher is better. */
 export interface QuickFigure {
   readonly about: string
   readonly reference: string
-  /** One ratio for each round. */
+  /** Measures one ratio per round. */
   measure(options: QuickOptions): Promise<number[]>
 }
 
@@ -20,7 +20,7 @@ const throughput =
   (cell: Pick<Cell, 'texts' | 'window' | 'thoughts'>) =>
   async (options: QuickOptions): Promise<number[]> => {
     const shape = { receivers: options.smoke ? 5 : 50, senders: 1, size: 300, ...cell }
-    // The first round warms up: V8 has not compiled everything yet.
+    // The first round warms up, because V8 has not compiled everything yet.
     const rounds = options.rounds + 1
     const measured = await measureRounds(shape, { ...options, rounds, only: ['e', 'sqlite'] })
     const of = (key: string) => measured.find(({ contender }) => contender.key === key)?.found ?? []

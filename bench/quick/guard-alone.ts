@@ -5,7 +5,10 @@ import type { QuickOptions } from './figures.js'
 
 const size = 300
 
-/** All texts of the mixture in one call, so that rare ones count as often as they come. */
+/**
+ * Measures the guard without a gateway. Each call guards all texts of the mixture, so that slow texts count
+ * as often as they occur.
+ */
 export async function guardAlone({ rounds, ms, warmMs }: QuickOptions): Promise<number[]> {
   const { guard } = compileSafety(defaultSafety)
   const envelopes = messagesOf(0, size, { kind: 'reasoning.thought', texts: 'mixture' })

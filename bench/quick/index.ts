@@ -69,7 +69,7 @@ function lineOf(
 }
 
 const percent = (part: number): string => `${part < 1 ? '−' : '+'}${decimals(Math.abs(part - 1) * 100, 0)} %`
-/** Three digits, however small a ratio is. */
+/** Formats a ratio with three significant digits. */
 const format = (ratio: number): string => String(rounded(ratio))
 const rounded = (ratio: number): number => Number(ratio.toPrecision(3))
 

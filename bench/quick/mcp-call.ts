@@ -15,7 +15,7 @@ const env = { PATH: process.env.PATH ?? '' }
 const server = { command: process.execPath, args: [program, 'stdio'], env }
 const echo = { message: 'the report of the tests' }
 
-/** How long a tool of a public server takes, called by its client and through a space, over sockets. */
+/** Compares calls of a public server's tool: by its own MCP client, and through a space, over sockets. */
 export async function mcpCall({ rounds, smoke }: QuickOptions): Promise<number[]> {
   const calls = smoke ? 5 : 100
   await using cleanup = new Cleanup()
@@ -47,7 +47,7 @@ export async function mcpCall({ rounds, smoke }: QuickOptions): Promise<number[]
   return ratios
 }
 
-/** Median milliseconds of this many calls. */
+/** Returns the median milliseconds of `count` calls. */
 async function timeOf(call: () => Promise<unknown>, count: number): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < count; i++) {

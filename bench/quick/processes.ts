@@ -29,10 +29,13 @@ const asked = [
   'the latest 100 steps of the audit',
   '100 envelopes from the middle',
 ]
-/** How often each is asked in a round. */
+/** Number of requests for each question in a round. */
 const repeatsIn = ({ smoke }: QuickOptions): number => (smoke ? 2 : 50)
 
-/** Processor time of the gateway for a response, and of a trivial server for one of equal size. */
+/**
+ * Compares the gateway's processor time for a response with that of a trivial server for a response of the
+ * same size.
+ */
 export async function reading(options: QuickOptions): Promise<number[]> {
   const [logged, repeats] = [loggedIn(options), repeatsIn(options)]
   const { folder, remove } = temporaryFolder()
@@ -71,7 +74,7 @@ async function cpuOf({ cpu }: Pick<ServerProcess, 'cpu'>, work: () => Promise<vo
   return cpu() - begin
 }
 
-/** From the start of a process until it listens. */
+/** Measures the time from the start of a process until it listens. */
 export async function start(options: QuickOptions): Promise<number[]> {
   const { folder, remove } = temporaryFolder()
   await using cleanup = new Cleanup()
@@ -99,7 +102,7 @@ async function timeOf(start: () => Promise<ServerProcess>): Promise<number> {
 
 const window = 256
 
-/** Bytes of envelopes, relative to the gateway's memory growth after logging them. */
+/** Divides the bytes of envelopes by the growth of the gateway's memory after logging them. */
 export async function logInMemory({ rounds, smoke }: QuickOptions): Promise<number[]> {
   const sentPerRound = smoke ? 2000 : 20_000
   const shape = { receivers: 0, senders: 1, size: 300, texts: 'prose' } as const

@@ -2,7 +2,7 @@ import type { CellFigures } from '../cases/measure.js'
 
 const [left, top, right] = [120, 60, 40]
 const [barHeight, groupGap, width] = [12, 14, 900]
-/** Ratios at the ends of the axis. */
+/** Ratios at the left and the right end of the axis. */
 const [least, maximum] = [0.1, 200]
 const colours: Readonly<Record<string, string>> = {
   a: '#9aa0a6',
@@ -20,7 +20,10 @@ const xOf = (ratio: number): number => {
   return left + part * (width - left - right)
 }
 
-/** Deliveries as ratios to (a), on a logarithmic scale: a group of bars for each number of receivers and senders. */
+/**
+ * Draws the deliveries as ratios to (a), on a logarithmic scale: a group of bars for each number of receivers
+ * and senders.
+ */
 export function draw(all: readonly CellFigures[]): string {
   const cells = all.filter(({ cell: { size, window } }) => size === 300 && window === 256)
   const legend = cells[0]?.figures ?? []

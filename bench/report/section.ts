@@ -2,11 +2,11 @@
 export interface Section {
   readonly id: string
   readonly title: string
-  /** Said below the title. */
+  /** Text below the title. */
   readonly about?: string
   readonly columns: readonly string[]
   readonly rows: readonly (readonly string[])[]
-  /** The same figures for programs, and for the picture. */
+  /** The figures of the table as JSON, for programs and the picture. */
   readonly figures: unknown
   /** The output of a program, if there is no table. */
   readonly text?: string

@@ -2,11 +2,11 @@ import type { CpuProfile, ProfileNode } from '../load/inspector.js'
 
 const outside = new Set(['(idle)', '(root)'])
 
-/** Microseconds by node, and the way from each node to the root. */
+/** Self time in microseconds by node, and the parent of each node. */
 export interface Times {
   readonly self: ReadonlyMap<ProfileNode, number>
   readonly parents: ReadonlyMap<ProfileNode, ProfileNode>
-  /** Microseconds that the thread was not idle. */
+  /** Microseconds in which the thread was not idle. */
   readonly busy: number
 }
 
@@ -33,11 +33,11 @@ export function timesOf({ nodes, samples, timeDeltas }: CpuProfile): Times {
 
 export interface SelfTime {
   readonly name: string
-  /** Share of the time that the thread was busy. */
+  /** Share of the time in which the thread was busy. */
   readonly part: number
 }
 
-/** The functions or files with the most self time. */
+/** Lists the functions or files with the most self time. */
 export function topOf({ self, busy }: Times, by: 'function' | 'file', maximum: number): SelfTime[] {
   const sums = new Map<string, number>()
   for (const [{ callFrame }, time] of self) {
@@ -55,7 +55,7 @@ export function topOf({ self, busy }: Times, by: 'function' | 'file', maximum: n
 
 const root = new URL('../..', import.meta.url).pathname
 
-/** The end of an address that still identifies it. */
+/** Shortens a URL to the end that still identifies it. */
 const shortUrl = (url: string): string =>
   url
     .replace(/^file:\/\//, '')

@@ -3,7 +3,7 @@ import { type Times, timesOf } from './self-times.js'
 
 const steps = 'identify|deduplicate|limit|authorize|guard|invite|sequence'
 
-/** The stage of each place in the code; for a sample, the innermost matching call decides. */
+/** Stages by the place in the code. The innermost call of a sample that matches a rule decides. */
 const rules: readonly (readonly [RegExp, string])[] = [
   [/gateway\/dist\/core\/admission\/rights\//, 'authorize'],
   [/gateway\/dist\/core\/admission\/validate\.js (decode|read|parse|checkSize)$/, 'decode'],
@@ -16,7 +16,7 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/gateway\/dist\//, 'the rest of the gateway'],
   [/ws\/lib\//, 'read frames'],
 ]
-/** Used if none of those match. */
+/** Stages of samples that match none of `rules`. */
 const runtime: readonly (readonly [RegExp, string])[] = [
   [/\(garbage collector\)/, 'collect garbage'],
   [/\(program\)/, 'kernel and event loop, outside JavaScript'],
@@ -26,20 +26,21 @@ const runtime: readonly (readonly [RegExp, string])[] = [
 export interface Stage {
   readonly thread: string
   readonly stage: string
-  /** The server's processor time per message. */
+  /** Processor time of the server per message in this stage. */
   readonly microseconds: number
 }
 
-/** The cost of a message for a server's processor. */
+/** Processor time of a server per message. */
 export interface Whole {
-  /** Microseconds a message of the main thread, and of all threads. */
+  /** Microseconds per message: of the main thread, and of all threads. */
   readonly main: number
   readonly all: number
 }
 
 /**
- * Divides what a message takes among the stages, by the parts that they have in the profiles: the sum is the whole. The
- * system says what the main thread takes and what all others do; the others share that by how busy each was.
+ * Divides the processor time of a message among the stages, by their shares of the profiles, so that they add
+ * up to the whole. The system measures the time of the main thread and that of all others together; the
+ * others share theirs by how busy each was.
  */
 export function stagesOf(profiles: readonly ThreadProfile[], { main, all }: Whole): Stage[] {
   const threads = profiles.map(({ thread, profile }) => ({ thread, times: timesOf(profile) }))
@@ -82,7 +83,7 @@ function stageOf(node: ProfileNode, parents: ReadonlyMap<ProfileNode, ProfileNod
   return 'else'
 }
 
-/** Every thread other than the main one has one task. */
+/** The task of each worker thread; every one has a single task. */
 const tasks: Readonly<Record<string, string>> = {
   'writer-worker.js': 'hashes, SQL, checkpoints of the log',
   'reader-worker.js': 'reading the log',

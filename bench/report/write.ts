@@ -13,7 +13,7 @@ export interface Circumstances {
   readonly cores: number
   readonly system: string
   readonly node: string
-  /** Load average of the minute before it began. */
+  /** Load average of the minute before the measurement began. */
   readonly load: number
   readonly pinning: string
   readonly command: string
@@ -24,9 +24,9 @@ interface Measured extends Section {
 }
 
 export interface Places {
-  /** For the figures and the picture. */
+  /** Folder for the figures and the picture. */
   readonly folder: string
-  /** The page with a block for each section. */
+  /** Path of the page with a block for each section. */
   readonly page: string
 }
 
@@ -52,11 +52,11 @@ function readSections({ folder }: Places): Record<string, Measured> {
 
 const fileIn = (folder: string): string => join(folder, 'figures.json')
 
-/** The last written section; `undefined` = none. */
+/** Reads the last written section; `undefined` = none. */
 export const readSection = (id: string, places: Places = inRepository): Section | undefined =>
   readSections(places)[id]
 
-/** Writes sections alongside earlier measurements: to the figures, the page and the picture. */
+/** Adds sections to the earlier measurements in the figures, the page and the picture. */
 export function write(
   sections: readonly Section[],
   about: Circumstances,
@@ -78,7 +78,7 @@ export function write(
 const begin = (id: string): string => `<!-- figures: ${id} -->`
 const end = '<!-- end of figures -->'
 
-/** The page with another content of one block. Throws where the page has none for it. */
+/** Replaces the block of a section in the page. Throws if the page has no such block. */
 function replaced(page: string, id: string, section: Measured): string {
   const from = page.indexOf(begin(id))
   const to = page.indexOf(end, from)

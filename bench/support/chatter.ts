@@ -6,22 +6,22 @@ interface Chatter {
   readonly url: string
   readonly space: string
   readonly agents: number
-  /** Envelopes of all of them together. */
+  /** Envelopes per second of all agents together. */
   readonly perSecond: number
   readonly seconds: number
 }
 
 /** Milliseconds between two bursts. */
 const every = 20
-/** Envelopes of one run. */
+/** Number of envelopes in one run. */
 const length = 10
 
-/** The last message. */
+/** Text of the last message. */
 export const theEnd = 'That was all.'
 
 /**
- * Agents that think and call tools without a pause; every tenth envelope is a message that says when it was sent, in
- * milliseconds since 1970. Gives the same of the last one.
+ * Runs agents that think and call tools without a pause. Every tenth envelope is a message with the time at
+ * which it was sent, in milliseconds since 1970. Returns that time for the last message.
  */
 export async function chatter({ url, space, agents, perSecond, seconds }: Chatter): Promise<number> {
   const speakers = await Promise.all(
@@ -32,13 +32,14 @@ export async function chatter({ url, space, agents, perSecond, seconds }: Chatte
   try {
     return await talk(speakers, perSecond * seconds, perSecond)
   } finally {
-    // Remaining clients would keep reconnecting to the stopped gateway, and keep this process alive.
+    // Close the clients; otherwise they would try to reconnect to the stopped gateway, and keep this process
+    // alive.
     await Promise.all(speakers.map((speaker) => speaker.close()))
   }
 }
 
 async function talk(speakers: readonly SpaceClient[], all: number, perSecond: number): Promise<number> {
-  // Receiving each other's messages would cost more than sending.
+  // The agents do not subscribe to reasoning: receiving each other's would cost more than sending.
   await Promise.all(speakers.map((speaker) => speaker.subscribe({ reasoning: 'none' })))
   const failures: unknown[] = []
   const start = performance.now()

@@ -1,18 +1,24 @@
 import type { DraftEntry } from '@meup/gateway'
 import { Kind, PROTOCOL } from '@meup/protocol'
 
-/** Ten envelopes a second, a million at most: what is in the past, and not so old that gateways prune it. */
+/**
+ * Time of the first envelope. With ten envelopes per second and at most a million of them, all are in the
+ * past, but not old enough to be pruned.
+ */
 const beginning = Date.now() - 2 * 24 * 60 * 60 * 1000
-/** Envelopes of one turn. */
+/** Number of envelopes in one turn. */
 const length = 10
 
 export interface Conversation {
   readonly agents: number
-  /** Minimum bytes of a tool result; default: those of its text. */
+  /** Minimum bytes of a tool result; default: the length of its text. */
   readonly resultBytes?: number
 }
 
-/** Envelopes of a long conversation: ana asks one agent after another, each calls two tools at once and answers. */
+/**
+ * Makes envelopes of a long conversation: ana asks one agent after another; each calls two tools at once and
+ * answers.
+ */
 export function conversation(first: number, count: number, how: Conversation): DraftEntry[] {
   return Array.from({ length: count }, (_, index) => draftOf(first + index, how))
 }

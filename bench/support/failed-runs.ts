@@ -1,25 +1,28 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** An envelope of a participant in a replayed run; `step`: the step of the recorded run that it belongs to. */
+/** An envelope of a replayed run. `step`: the index of the recorded step that it comes from. */
 export interface Sent {
   readonly from: string
   readonly step?: number
   readonly envelope: Readonly<Record<string, unknown>> & { readonly id: string }
 }
 
-/** A run of agents that failed, as it was recorded. */
+/** A recorded run of agents that failed. */
 export interface FailedRun {
   readonly file: string
   readonly question: string
   readonly steps: readonly Step[]
-  /** The step that decided that it fails, by its index. */
+  /** Index of the step that decided the failure. */
   readonly decisive: number
 }
 
 interface Step {
   readonly from: string
-  /** A thought, a hand-over to another agent, what a terminal prints, or what an agent says to all. */
+  /**
+   * The type of the step: a thought, a hand-over to another agent, the output of a terminal, or a message to
+   * all.
+   */
   readonly what: 'thought' | 'hand-over' | 'output' | 'message'
   readonly to?: string
   readonly text: string
@@ -31,7 +34,7 @@ interface Recorded {
   readonly history: readonly { readonly content: string; readonly name?: string; readonly role: string }[]
 }
 
-/** The runs of one part of the data, by number. */
+/** Reads the recorded runs of one part of the data, sorted by number. */
 export function readFailedRuns(folder: string): FailedRun[] {
   const files = readdirSync(folder).filter((file) => file.endsWith('.json'))
   files.sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10))
@@ -44,7 +47,10 @@ export function readFailedRuns(folder: string): FailedRun[] {
   })
 }
 
-/** In the recordings a role may say in brackets that it thinks, or to whom it speaks: `Planner (-> Coder)`. */
+/**
+ * Parses a step. In the recordings, a role may say in parentheses that it thinks, or to whom it speaks:
+ * `Planner (-> Coder)`.
+ */
 function readStep(role: string, text: string): Step {
   const [, name = role, note = ''] = /^(.*?) \((.*)\)$/.exec(role) ?? []
   const from = toId(name)
@@ -57,10 +63,10 @@ function readStep(role: string, text: string): Step {
 const toId = (name: string): string => name.replace(/[^A-Za-z0-9._-]/g, '-')
 
 const user = 'user'
-/** Parts of a message that are code, and the rest. */
+/** Matches a code block in a message. */
 const codeBlock = /```[^\n]*\n([\s\S]*?)(?:```|$)/g
 
-/** A run as its agents would have sent it into a space, the answer last. */
+/** Converts a run to the envelopes that its agents would have sent in a space; the answer is last. */
 export function replay({ question, steps }: FailedRun): readonly Sent[] {
   const replayed = new Replay(!steps.some(({ what }) => what === 'hand-over'))
   replayed.ask(question)
@@ -74,7 +80,7 @@ class Replay {
   readonly #isGroup: boolean
   /** Id of the envelope that the next message answers: the question, the previous message, or the last hand-over. */
   #about = 'question'
-  /** Runs that go on, by participant. */
+  /** Ids of open runs, by participant. */
   readonly #runs = new Map<string, string>()
   #call: string | undefined
   #last = user
@@ -94,7 +100,7 @@ class Replay {
       return
     }
     this.#last = from
-    // The recording begins with the question.
+    // The first step is the question, which was already sent.
     if (index === 0 && from === 'human') return
     if (what === 'thought') {
       this.#send(from, index, thought(`s${index}`, this.#openRun(from, index), text))
@@ -108,7 +114,7 @@ class Replay {
     else this.#say(from, `s${index}`, text, index, next === undefined)
   }
 
-  /** An agent whose message has code, or whom a terminal answers, thinks aloud and calls the terminal. */
+  /** Sends a step with code, or one that a terminal answers, as a thought and a call of the terminal. */
   #execute({ from, text }: Step, index: number, terminal: string): void {
     const context = this.#openRun(from, index)
     const code = [...text.matchAll(codeBlock)].map(([, each = '']) => each).join('\n')
@@ -142,7 +148,7 @@ class Replay {
     if (this.#isGroup) this.#handOn(caller, index)
   }
 
-  /** In a group, the next agent reads the terminal's output, and continues. */
+  /** Hands the question over, because in a group the next agent reads the terminal's output and continues. */
   #handOn(from: string, index: number): void {
     const id = `s${index}-next`
     const payload = { message: 'Please go on.', handOver: true }

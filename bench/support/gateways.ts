@@ -4,7 +4,7 @@ import { testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { startServer } from '../peers/process.js'
 import { conversation } from './conversation.js'
 
-/** Number of agents that ana asks, one after another. */
+/** Number of agents. ana asks them one after another. */
 export const agents = 50
 const config = testSpaceConfig({
   participants: Object.fromEntries(
@@ -14,20 +14,20 @@ const config = testSpaceConfig({
 export const space = config.name
 
 export interface Reading {
-  /** Milliseconds that its start took. */
+  /** Milliseconds that the gateway took to start. */
   readonly startMs: number
-  /** A path below the space, as ana unless another participant is named. */
+  /** Requests a path below the space, as ana unless `as` names another participant. */
   get(path: string, as?: string): Promise<Response>
-  /** Sends envelopes as ana. */
+  /** Posts envelopes as ana. */
   post(envelopes: readonly object[]): Promise<void>
-  /** Bytes of memory that it has. */
+  /** Resident memory in bytes. */
   rss(): number
-  /** Milliseconds of processor time, user and system, that all its threads have had. */
+  /** Processor time of all threads (user and system), in milliseconds. */
   cpu(): number
   close(): Promise<void>
 }
 
-/** Creates a log file of a space with this many envelopes. */
+/** Creates a log file of a space with `size` envelopes. */
 export async function fill(path: string, size: number, name = space, resultBytes = 0): Promise<void> {
   const store = await sqliteStore({ path })
   const log = await store.open(name)
@@ -37,7 +37,7 @@ export async function fill(path: string, size: number, name = space, resultBytes
   await store.close()
 }
 
-/** Serves the space of a file in this process. */
+/** Serves a log file in this process. */
 export async function serveFile(path: string): Promise<{ readonly url: string; close(): Promise<void> }> {
   const store = await sqliteStore({ path })
   const tokens = Object.fromEntries(Object.keys(config.participants).map((id) => [id, testToken(id)]))
@@ -48,7 +48,10 @@ export async function serveFile(path: string): Promise<{ readonly url: string; c
 
 const script = fileURLToPath(new URL('./history-gateway.ts', import.meta.url))
 
-/** Serves the space of a file in a process of its own, on a core of its own. `nodeArgs`: before the program. */
+/**
+ * Serves a log file in a separate process, on its own core. `nodeArgs`: options of Node.js before the
+ * program.
+ */
 export async function startOn(path: string, nodeArgs: readonly string[] = []): Promise<Reading> {
   let startMs = 0
   const server = await startServer({

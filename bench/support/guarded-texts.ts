@@ -9,13 +9,13 @@ const thought =
   'The change is small, and the test report decides: 212 tests pass and one fails, in the module that reads tokens. ' +
   'I look at that module first, then at the load test, because the last deployment failed for want of memory.'
 
-/** The keywords of all rules, in an order of its own: each has its rules look closer. */
+/** The keywords of all rules. Each occurrence makes its rules examine the text around it. */
 const keywords = [...new Set(builtInRules.flatMap(({ keywords = [] }) => keywords))]
 export const densestText = fill(
   keywords.toSorted((a, b) => a.length - b.length || (a < b ? 1 : -1)).join('="'),
 )
 
-/** The purpose of each rule, from its file. */
+/** Examples of secrets from the files of the rules. */
 const folder = new URL('../../packages/safety/src/rules/', import.meta.url)
 const secrets = readdirSync(folder).flatMap((name) =>
   (JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as { positives: string[] }[]).flatMap(
@@ -26,7 +26,7 @@ const secrets = readdirSync(folder).flatMap((name) =>
 const wide = (text: string): string =>
   text.replace(/[!-~]/g, (each) => String.fromCharCode(each.charCodeAt(0) + 0xfee0))
 
-/** Texts by their names. */
+/** Texts with their names. */
 type Texts = readonly (readonly [name: string, text: string])[]
 
 export const plainTexts: Texts = [
@@ -37,7 +37,7 @@ export const plainTexts: Texts = [
   ['16 KiB of prose', fill(`${thought}\n`)],
 ]
 
-/** The texts that take the gate longest. */
+/** The texts that take the guard longest. */
 export const worstTexts: Texts = [
   ['16 KB of keywords', fill('password token secret api_key bearer akia ghp_ sk- ')],
   ['16 KB of the keywords of all rules', densestText],

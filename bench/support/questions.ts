@@ -1,9 +1,9 @@
 import { agents, type Reading, space } from './gateways.js'
 
-/** Requests of each question in a measurement. */
+/** Number of requests for each question in a measurement. */
 export const rounds = 200
 
-/** The requests of one round for a log with `turns` turns. */
+/** The request path for each question. `turns`: number of turns in the log. */
 export const questions: Record<string, (round: number, turns: number) => string> = {
   'the latest 20 turns of a thread': (i) => `turns?thread_id=${space}/agent-${i % agents}`,
   '9 turns in the middle of a thread': (i, turns) =>
@@ -26,7 +26,7 @@ export const questions: Record<string, (round: number, turns: number) => string>
 
 const some = (round: number, turns: number): number => Math.floor((turns * (round + 0.5)) / rounds)
 
-/** The answer, when all of it is read. */
+/** Sends a request, and returns the complete response. */
 export async function ask({ get }: Pick<Reading, 'get'>, path: string, as?: string): Promise<string> {
   const answer = await get(path, as)
   const text = await answer.text()

@@ -11,20 +11,20 @@ interface TraceEvent {
   readonly args?: { readonly name?: string }
 }
 
-/** Tasks of the page's main thread, in milliseconds of processor time. */
+/** Tasks of the page's main thread, measured in milliseconds of processor time. */
 interface Traced {
   readonly longest: number
   readonly busy: number
 }
 
-/** Notes when the page shows its first line. */
+/** Code in the page that records when the first line is shown. */
 const noting = `new MutationObserver((_, observer) => {
   if (document.querySelector('article') === null) return
   observer.disconnect()
   requestAnimationFrame(() => setTimeout(() => { globalThis.firstLine = performance.now() }))
 }).observe(document, { childList: true, subtree: true })`
 
-/** Looks in the page itself how old the latest message is that says when it was sent. */
+/** Code in the page that samples the age of the latest message, by the time in its text. */
 const sampling = `globalThis.behind = []
 setInterval(() => {
   const sent = [...document.querySelectorAll('article')].map((row) => Number(/tick (\\d+)/.exec(row.textContent)?.[1] ?? 0))
@@ -35,7 +35,7 @@ setInterval(() => {
   }
 }, 250)`
 
-/** The page in a browser, and what it costs. */
+/** The page in a browser tab, with measurements of its cost. */
 export class Tab {
   readonly #browser: Browser
   readonly #call: Call
@@ -45,7 +45,7 @@ export class Tab {
     this.#call = call
   }
 
-  /** Signs in, and shows nothing yet. */
+  /** Opens a tab and signs in, without showing the space yet. */
   static async open(
     browser: Browser,
     { url, space, token }: { url: string; space: string; token: string },
@@ -67,20 +67,20 @@ export class Tab {
     return tab
   }
 
-  /** Milliseconds from the address to the first line that is painted. */
+  /** Measures the milliseconds from opening the address to the first painted line. */
   async firstLine(): Promise<number> {
     await this.#until('globalThis.firstLine !== undefined')
     return this.#evaluate('globalThis.firstLine')
   }
 
-  /** Milliseconds from the address until all of the log can be scrolled through. */
+  /** Measures the milliseconds from opening the address until the whole log can be scrolled. */
   async loaded(envelopes: number): Promise<number> {
     const rows = `Number(document.querySelector('article')?.getAttribute('aria-setsize'))`
     await this.#until(`${rows} > ${envelopes * 0.29}`)
     return this.#evaluate('performance.now()')
   }
 
-  /** Bytes, after what is not needed any more was taken away. */
+  /** Returns the bytes of the heap after garbage collection. */
   async heap(): Promise<number> {
     await this.#call('HeapProfiler.collectGarbage')
     const { metrics } = await this.#call<{ metrics: { name: string; value: number }[] }>(
@@ -89,7 +89,7 @@ export class Tab {
     return metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? Number.NaN
   }
 
-  /** The pid of the renderer process. */
+  /** Returns the pid of the renderer process. */
   async pid(): Promise<number> {
     const { processInfo } = await this.#browser.ask<{
       processInfo: { type: string; id: number; cpuTime: number }[]
@@ -110,13 +110,13 @@ export class Tab {
     await this.#settled()
   }
 
-  /** Clicks, and waits until all of the page shows what that means. */
+  /** Clicks an element, and waits until the whole page reflects it. */
   async choose(selector: string): Promise<void> {
     await this.#evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
     await this.#caughtUp()
   }
 
-  /** Milliseconds from a word to the first hits in the whole log. */
+  /** Measures the milliseconds from typing a word to the first hits in the whole log. */
   async search(text: string): Promise<number> {
     await this.press('/')
     await this.#evaluate(`document.querySelector('input[name=query]').focus()`)
@@ -129,7 +129,7 @@ export class Tab {
     return spent
   }
 
-  /** Takes time to this part of the log: from 0 to 1. */
+  /** Moves the time slider to a position in the log, from 0 to 1. */
   async scrub(part: number): Promise<void> {
     await this.#evaluate(`{
       const slider = document.querySelector('.scrubber input')
@@ -141,7 +141,7 @@ export class Tab {
     await this.#caughtUp()
   }
 
-  /** A long way up and down again, as with a wheel, and a jump to the middle. */
+  /** Scrolls a long way up and down as with a wheel, then jumps to some positions. */
   async scroll(): Promise<void> {
     const wheel = (deltaY: number): Promise<unknown> =>
       this.#call('Input.dispatchMouseEvent', { type: 'mouseWheel', x: 600, y: 400, deltaX: 0, deltaY })
@@ -155,7 +155,10 @@ export class Tab {
     }
   }
 
-  /** Milliseconds that the page was behind what was sent: in order of size, and at the end. `work` gives when it ended. */
+  /**
+   * Measures by how many milliseconds the page lags behind while `work` sends. `behind`: sorted samples;
+   * `last`: the lag at the end. `work` returns the time of the last message.
+   */
   async follow(work: () => Promise<number>): Promise<{ behind: readonly number[]; last: number }> {
     await this.press('.')
     await this.#evaluate(sampling)
@@ -190,14 +193,17 @@ export class Tab {
     return tasksOf(events, await this.pid())
   }
 
-  /** Resolves when the page has drawn what was chosen: the feed is no longer `aria-busy`, and two frames have passed since. */
+  /**
+   * Resolves when the page has drawn a selection: the feed is no longer `aria-busy`, and two frames have
+   * passed since.
+   */
   async #caughtUp(): Promise<void> {
     await this.#settled()
     await this.#until(`document.querySelector('[role=feed]')?.getAttribute('aria-busy') !== 'true'`)
     await this.#settled()
   }
 
-  /** Two frames later. */
+  /** Waits for two frames. */
   async #settled(): Promise<void> {
     await this.#evaluate(
       'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))',

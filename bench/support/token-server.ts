@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 
-/** A request to the model: the calls, one per step, followed by an answer with this many tokens. */
+/**
+ * What a request asks of the model: tool calls, one per step, followed by an answer with this many tokens.
+ */
 export interface Asked {
   readonly tokens: number
   readonly calls: number
@@ -21,7 +23,7 @@ interface Message {
   readonly content: unknown
 }
 
-/** The remaining calls and tokens of the last request. */
+/** Reads from the messages how many calls and tokens are still to come. */
 function readAsked(messages: readonly Message[]): Asked {
   const last = messages.findLastIndex(({ role }) => role === 'user')
   const [, calls, tokens] = /(\d+) calls, (\d+) tokens/.exec(JSON.stringify(messages[last])) ?? []
@@ -38,7 +40,7 @@ function* tokensOf({ calls, tokens }: Asked): Generator<object> {
   } else for (let i = 0; i < tokens; i++) yield { content: `word${i} ` }
 }
 
-/** A server as OpenAI's whose model writes 200 tokens a second, each an event of its own. */
+/** Starts a server with OpenAI's API whose model writes 200 tokens per second, each in its own event. */
 export async function serveTokens(): Promise<{ readonly baseURL: string; close(): void }> {
   const server = createServer(async (request, response) => {
     const { messages } = JSON.parse(await text(request)) as { readonly messages: readonly Message[] }

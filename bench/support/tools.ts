@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 
-/** Tools as many servers have them. */
+/** 50 tools like those of many MCP servers. */
 export const tools = Array.from({ length: 50 }, (_, i) => ({
   name: `tool_${i}`,
   description: `Reads lines of a file below folder ${i}, beginning at an offset`,
