@@ -1,4 +1,7 @@
-/** Three agents try to begin to reason, to add a thought, to conclude, and to chat. Ends with 1 if it goes otherwise. */
+/**
+ * Lets three agents try to begin to reason, to add a thought, to conclude, and to chat. Exits with 1 if an
+ * answer is not as expected.
+ */
 import { deepEqual } from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { connect } from '@meup/agent-sdk'
@@ -8,7 +11,7 @@ import { type Answers, kinds, tryAll } from './attempts.js'
 const yes = 'accepted'
 const no = 'capability_violation'
 
-/** The acts that space.yaml permits each of them. */
+/** The answers that each agent should get, by space.yaml. */
 const expected: Readonly<Record<string, Answers>> = {
   thinker: { 'reasoning.start': yes, 'reasoning.thought': yes, 'reasoning.conclusion': yes, chat: no },
   starter: { 'reasoning.start': yes, 'reasoning.thought': no, 'reasoning.conclusion': no, chat: no },

@@ -1,4 +1,4 @@
-/** A language model that reads what was changed, and says what it thinks of it. */
+/** An agent with a language model that reads a change and reviews it. */
 import { connect } from '@meup/agent-sdk'
 
 const { MODEL: model = '', MODEL_BASE_URL: baseURL = '', MODEL_API_KEY: apiKey = '' } = process.env

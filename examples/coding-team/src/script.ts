@@ -1,4 +1,7 @@
-/** Plays the model of both agents, for who has none at hand: a server as OpenAI's, with the answers of one story. */
+/**
+ * Plays the model of both agents, for users without a model: a server with OpenAI's API and the answers of
+ * one story.
+ */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -37,7 +40,7 @@ const reviewer: readonly Answer[] = [
   { text: 'The change is right: `sum` adds now, and the test covers it.' },
 ]
 
-/** Serves the script at an address that goes away with this process. */
+/** Starts a server for the script, which ends with this process. Returns its address. */
 export async function serveScript(repo: string): Promise<string> {
   const server = createServer((request, response) => {
     readJson(request)

@@ -1,4 +1,4 @@
-/** Runs the space of this example. With `--once`: a script plays ana, checks what came of it, and exits. */
+/** Runs the space of this example. With `--once`, a script plays ana, checks the results, and exits. */
 import { deepEqual, match } from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
@@ -54,7 +54,10 @@ Ctrl+C stops it.`)
   await untilSignal(running.close)
 }
 
-/** The agent as it is installed, or as npm has it: kept below node_modules, once. */
+/**
+ * Returns the command of the coding agent: the installed one, or one from npm that is kept below
+ * node_modules.
+ */
 function findCoder(): string {
   const folder = `${directory}/node_modules/.cache/opencode`
   const installed = `${folder}/node_modules/.bin/opencode`

@@ -4,7 +4,7 @@ import { admitIgnorance, type Verdict } from './verdict.js'
 
 const reportPath = 'reports/load-test.json'
 
-/** Answers whether the change is fast enough to deploy, and shows how it came to that. */
+/** Reviews whether the change is fast enough to deploy, and shows its reasoning. */
 export async function review(turn: Turn): Promise<void> {
   await using run = await turn.reason('What does this change do to performance?', {
     references: [reportPath],
@@ -20,7 +20,7 @@ async function judge(run: Reasoning): Promise<Verdict> {
   const measures = compare(parseLoadReport(report.text))
   for (const { figures, limit, isKept } of measures) {
     const judgement = isKept ? 'acceptable' : 'not acceptable'
-    // The phase is given, since the word "error" in the text would make it look like a failure.
+    // The phase is set, because the word "error" in the text would make the thought look like a failure.
     await run.thought(`${figures} is ${judgement}: ${limit} is allowed.`, { phase: 'thinking' })
   }
   const exceeded = measures.filter(({ isKept }) => !isKept)

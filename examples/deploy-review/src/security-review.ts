@@ -8,7 +8,7 @@ const readFile = 'files/read_text_file'
 const diffPath = 'changes/auth-token.diff'
 const testsPath = 'reports/security-tests.json'
 
-/** Answers whether the change in the repository is safe to deploy, and shows how it came to that. */
+/** Reviews whether the change in the repository is safe to deploy, and shows its reasoning. */
 export async function review(turn: Turn): Promise<void> {
   await using run = await turn.reason('What does this change do to security?', {
     references: [diffPath, testsPath],
@@ -31,7 +31,7 @@ async function judge(run: Reasoning): Promise<Verdict> {
     ({ place, code }) => `The expiry check \`${code}\` (${place}) is gone.`,
   )
   for (const objection of objections) await run.thought(objection)
-  // Tests that fail are a finding here, no error of this agent.
+  // Failed tests are a finding of the review, not an error of this agent.
   await run.thought(`${tests.failed.length} of ${tests.total} security tests failed.`, { phase: 'thinking' })
   if (tests.failed.length > 0) objections.push(summarize(tests), await explain(run, tests.failed, hunks))
   if (objections.length === 0) {
@@ -51,7 +51,7 @@ async function judge(run: Reasoning): Promise<Verdict> {
 const summarize = ({ total, failed }: TestReport): string =>
   `${failed.length} of ${total} security tests failed: ${failed.map(({ name }) => `"${name}"`).join(', ')}.`
 
-/** Looks, in a context of its own, for the changed lines that make the tests fail. */
+/** Looks for the changed lines that make the tests fail, in a nested context. */
 async function explain(
   run: Reasoning,
   failed: readonly FailedTest[],
@@ -73,7 +73,7 @@ async function explain(
   return cause
 }
 
-/** A rollback plan is useful, but does not help against access that was already gained. */
+/** Considers the rollback plan: it is useful, but does not undo access that an attacker already had. */
 async function weighRollback(run: Reasoning): Promise<string> {
   try {
     const plan = await run.call(readFile, { path: 'docs/rollback.md' }, { why: 'How fast could we go back?' })

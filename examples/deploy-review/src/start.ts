@@ -1,6 +1,6 @@
 /**
- * Runs the space of this example. With `--once "<question>"`: asks it, prints the conversation with the reasoning
- * that led to the answers, and ends.
+ * Runs the space of this example. With `--once "<question>"`: asks the question, prints the conversation with
+ * the reasoning that led to the answers, and exits.
  */
 import { fileURLToPath } from 'node:url'
 import { ConnectionError, connect, type SpaceClient } from '@meup/agent-sdk'
@@ -48,7 +48,7 @@ async function askOnce(config: Config, question: string): Promise<void> {
   }
 }
 
-/** In the space that runs here already, or else in one that runs for this question, at any free address. */
+/** Joins the space that already runs here, or else starts one for this question, on any free port. */
 async function takeSeat(config: Config): Promise<{ ana: SpaceClient; close(): Promise<void> }> {
   try {
     return { ana: await connect({ as: 'ana', directory: folder }), close: async () => {} }
@@ -59,7 +59,7 @@ async function takeSeat(config: Config): Promise<{ ana: SpaceClient; close(): Pr
   return { ana: await connect({ as: 'ana', directory: folder }), close: running.close }
 }
 
-/** Asks, and prints what everyone says and thinks until every agent has answered. */
+/** Asks, and prints all messages and thoughts until every agent has answered. */
 async function ask(space: SpaceClient, text: string): Promise<void> {
   await space.whenPresent(['files', ...agents], { timeoutMs: timeoutMs })
   const conversation = new Conversation()

@@ -3,7 +3,7 @@ import { ChatOpenAI } from '@langchain/openai'
 import { reviewerScript } from './script.js'
 import { ScriptedChatModel } from './scripted-chat-model.js'
 
-/** A model of OpenAI, MODEL if that is given. Without its key, a script plays the model. */
+/** Chooses an OpenAI model: MODEL, or a default. Without OPENAI_API_KEY, a script plays the model. */
 export function chooseModel(env: Readonly<Record<string, string | undefined>>): BaseChatModel {
   const { MODEL, OPENAI_API_KEY: apiKey } = env
   if (!apiKey) return new ScriptedChatModel(reviewerScript)

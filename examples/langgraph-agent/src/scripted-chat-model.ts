@@ -3,17 +3,17 @@ import { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { AIMessageChunk, type BaseMessage, ToolMessage } from '@langchain/core/messages'
 import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs'
 
-/** One answer of a scripted model: it thinks, then speaks, then calls tools. */
+/** One answer of a scripted model: a thought, then a text, then tool calls. */
 export interface Step {
   readonly thought?: string
   readonly text?: string
   readonly calls?: readonly { readonly name: string; readonly args: object }[]
 }
 
-/** Chooses the next step by what tools have answered since the question. */
+/** Chooses the next step by the results of tools since the question. */
 export type Script = (results: readonly string[], signal?: AbortSignal) => Step | Promise<Step>
 
-/** A chat model that answers by a script, in words. */
+/** A chat model that answers by a script, word by word. */
 export class ScriptedChatModel extends BaseChatModel {
   readonly #script: Script
 

@@ -6,13 +6,13 @@ import { reviewerScript } from './script.js'
 type Environment = Readonly<Record<string, string | undefined>>
 type ChosenModel = Pick<AgentOptions, 'model' | 'baseURL' | 'apiKey'>
 
-/** Tells `meup up` that another start does not help: `EX_CONFIG` of sysexits.h. */
+/** Exit code that tells `meup up` not to restart this program: `EX_CONFIG` of sysexits.h. */
 const wrongConfiguration = 78
 
 /**
- * The model that MODEL names, as `vendor/name`: with that vendor's own key, or through the AI Gateway, which has them all;
- * `openai-compatible/name` is at MODEL_BASE_URL. Without MODEL, a script plays the model. Ends the program with one line
- * where something is missing.
+ * Chooses the model that MODEL names, as `vendor/name`. It is used with the key of that vendor or through the
+ * AI Gateway, which has models of all vendors; `openai-compatible/name` is at MODEL_BASE_URL. Without MODEL,
+ * a script plays the model. Ends the program with one line if a variable is missing.
  */
 export function chooseModel(env: Environment): ChosenModel {
   const { MODEL, AI_GATEWAY_API_KEY } = env
@@ -31,7 +31,7 @@ export function chooseModel(env: Environment): ChosenModel {
 }
 
 interface Vendor {
-  /** The variable without which it cannot be used. */
+  /** The environment variable that the vendor requires. */
   readonly needs: string
   choose(name: string, value: string, env: Environment): ChosenModel
 }
@@ -50,5 +50,5 @@ const vendors: Readonly<Record<string, Vendor>> = {
   },
 }
 
-/** Used for all other vendors. */
+/** The AI Gateway, for all vendors that are not listed. */
 const gateway: Vendor = { needs: 'AI_GATEWAY_API_KEY', choose: (_, __, { MODEL = '' }) => ({ model: MODEL }) }

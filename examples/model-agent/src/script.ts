@@ -1,8 +1,8 @@
 import { type Deed, type ModelRequest, type ScriptedModel, scriptedModel } from '@meup/agent-sdk/ai'
 
-/** Plays a model that reviews: it looks what there is, reads the report, and answers by what it has read. */
+/** Plays a model that reviews: it lists the reports, reads one, and answers from its content. */
 export const reviewerScript = (): ScriptedModel =>
-  // Its reasoning is shown as that of a provider who summarises it.
+  // The provider is one that summarizes reasoning, so that the reasoning is shown.
   scriptedModel((request) => answer(resultsOf(request)), { provider: 'openai.script', modelId: 'script' })
 
 function answer([listing, report]: readonly string[]): readonly Deed[] {
@@ -25,7 +25,7 @@ function answer([listing, report]: readonly string[]): readonly Deed[] {
   ]
 }
 
-/** Tool results since the last question. */
+/** Lists the results of tools since the last question. */
 function resultsOf({ prompt }: ModelRequest): string[] {
   const since = prompt.slice(prompt.findLastIndex(({ role }) => role === 'user') + 1)
   return since.flatMap(({ role, content }) =>

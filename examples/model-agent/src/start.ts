@@ -1,4 +1,4 @@
-/** Runs the space of this example. With `--once`: asks the agent, checks what it did, and ends. */
+/** Runs the space of this example. With `--once`: asks the agent, checks its acts, and exits. */
 import { deepEqual, match } from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { connect } from '@meup/agent-sdk'
@@ -10,7 +10,7 @@ const timeoutMs = 120_000
 const directory = fileURLToPath(new URL('..', import.meta.url))
 const once = process.argv.includes('--once')
 const isScripted = !process.env.MODEL
-// Ends the program where a key is missing; the agent chooses for itself.
+// Ends the program if a key is missing. The model itself is chosen in the agent's process.
 chooseModel(process.env)
 
 const config = loadConfig(`${directory}/space.yaml`)

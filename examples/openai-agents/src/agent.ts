@@ -4,7 +4,7 @@ import { Agent, type FunctionTool, type Model, Runner, type RunStreamEvent, tool
 /** Parameters of a non-strict tool: any JSON Schema. */
 type Parameters = Extract<FunctionTool['parameters'], { additionalProperties: true }>
 
-/** Answers a turn with an agent that has the tools of the space. */
+/** Answers a turn with an agent of the OpenAI SDK that has the tools of the space. */
 export const answerWith = (model: string | Model, instructions: string) => (turn: Turn) =>
   runAgent(turn, (parts) => follow(createAgent(model, instructions, parts), parts), {
     metadata: { framework: 'openai-agents' },
@@ -23,7 +23,7 @@ function createAgent(model: string | Model, instructions: string, { tools }: Age
   })
 }
 
-// Otherwise, agents also send traces to OpenAI's dashboard.
+// By default, the runner also sends traces to OpenAI's dashboard.
 const runner = new Runner({ tracingDisabled: true })
 
 /** Yields the model's thoughts and text as they are generated. */

@@ -2,7 +2,7 @@ import type { Model } from '@openai/agents'
 import { reviewerScript } from './script.js'
 import { scriptedModel } from './scripted-model.js'
 
-/** The name of a model of OpenAI, MODEL if that is given. Without its key, a script plays the model. */
+/** Chooses an OpenAI model by name: MODEL, or a default. Without OPENAI_API_KEY, a script plays the model. */
 export function chooseModel(env: Readonly<Record<string, string | undefined>>): string | Model {
   const { MODEL, OPENAI_API_KEY: apiKey } = env
   if (!apiKey) return scriptedModel(reviewerScript)

@@ -1,6 +1,6 @@
 import type { Step } from './scripted-model.js'
 
-/** Plays a model that reviews: it looks what there is, reads the report, and answers by what it has read. */
+/** Plays a model that reviews: it lists the reports, reads one, and answers from its content. */
 export function reviewerScript([listing, report]: readonly string[]): Step {
   if (listing === undefined) {
     return {

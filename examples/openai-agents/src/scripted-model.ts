@@ -1,18 +1,18 @@
 import { type AgentInputItem, type Model, type ModelRequest, type StreamEvent, Usage } from '@openai/agents'
 
-/** One answer of a scripted model: it thinks, then speaks, then calls tools. */
+/** One answer of a scripted model: a thought, then a text, then tool calls. */
 export interface Step {
   readonly thought?: string
   readonly text?: string
   readonly calls?: readonly { readonly name: string; readonly args: object }[]
 }
 
-/** Chooses the next step by what tools have answered since the question. */
+/** Chooses the next step by the results of tools since the question. */
 export type Script = (results: readonly string[], signal?: AbortSignal) => Step | Promise<Step>
 
 type Done = Extract<StreamEvent, { type: 'response_done' }>['response']
 
-/** A model that answers by a script, in words. */
+/** A model that answers by a script, word by word. */
 export const scriptedModel = (script: Script): Model => ({
   getResponse: () => Promise.reject(new Error('a scripted model only streams')),
 

@@ -1,4 +1,4 @@
-/** Runs the space of this example. With `--once`: asks the agent, checks what it did, and ends. */
+/** Runs the space of this example. With `--once`: asks the agent, checks its acts, and exits. */
 import { deepEqual, match } from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { connect } from '@meup/agent-sdk'

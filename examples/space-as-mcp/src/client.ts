@@ -2,18 +2,18 @@ import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
-/** How long a person may take to decide, in milliseconds. */
+/** Milliseconds that a person may take to decide. */
 const timeoutMs = 300_000
 
 export interface SpaceClient extends AsyncDisposable {
-  /** Forms that were shown, in order. */
+  /** Texts of the forms that were shown, in order. */
   readonly forms: readonly string[]
   /** Asks a question; returns the answer, and the URI of the reasons for its tool calls. */
   ask(message: string, onThought: (thought: string) => void): Promise<{ answer: string; reasoning: string }>
   read(uri: string): Promise<string>
 }
 
-/** A client as any program for desktops has one: it starts `meup mcp serve` and knows nothing of spaces. */
+/** Starts `meup mcp serve` and connects as an ordinary MCP client, which does not know about spaces. */
 export async function openClient(
   directory: string,
   decide: (form: string) => 'approve' | 'reject',

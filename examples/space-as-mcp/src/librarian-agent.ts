@@ -4,7 +4,7 @@ import { connect, ProposalError, ToolError, type Turn } from '@meup/agent-sdk'
 await using space = await connect()
 await space.answer(serve)
 
-/** "… about <word>" searches; "… about <word> for <name>" also lends. */
+/** Answers a question. "… about <word>" searches for a book; "… about <word> for <name>" also lends it. */
 async function serve(turn: Turn): Promise<void> {
   const [, word = '', reader] = /about (\w+)(?: for (\w+))?/.exec(turn.text) ?? []
   await using run = await turn.reason(`Looking for a book about ${word}`)
@@ -14,7 +14,7 @@ async function serve(turn: Turn): Promise<void> {
   await run.conclude('That is all I can do')
   await turn.reply(answer)
 
-  /** It may not lend directly: this waits for an approval. */
+  /** Lends a book. The agent may not call the tool directly, so the call waits for an approval. */
   async function lend(title: string, to: string): Promise<string> {
     try {
       return (await run.call('shelf/lend', { title, to }, { why: `${to} wants to read it` })).text

@@ -1,4 +1,7 @@
-/** Runs the library, and uses it from a client that speaks nothing but MCP. Ends with 1 if anything goes otherwise. */
+/**
+ * Runs the library, and uses it from a client that knows only MCP. Exits with 1 if a result is not as
+ * expected.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { connect } from '@meup/agent-sdk'

@@ -31,11 +31,14 @@ async function archive(run: Reasoning, file: string, why: string): Promise<strin
   }
 }
 
-/** `call` works the same whether the gateway lets the agent call or only propose; the result says who approved it. */
+/**
+ * Names who approved a call. `call` works the same whether the gateway lets the agent call or only propose;
+ * the result has the approver.
+ */
 const leaveFor = ({ approvedBy }: ToolResult): string =>
   approvedBy === undefined ? '' : ` (with the leave of ${approvedBy})`
 
-/** The message of a rejected proposal or a failed tool. Other errors are rethrown and end the run. */
+/** Returns the message of a rejected proposal or a failed tool. Other errors are rethrown and end the run. */
 function getMessage(error: unknown): string {
   if (error instanceof ProposalError || error instanceof ToolError) return error.message
   throw error

@@ -28,12 +28,12 @@ export class Journal {
     return this.#acts
   }
 
-  /** The next proposal of the agent. Throws when it sends a chat message first. */
+  /** Waits for the next proposal of the agent. Throws if the agent sends a chat message first. */
   proposal(): Promise<EnvelopeOf<'mcp.proposal'>> {
     return this.#next('mcp.proposal')
   }
 
-  /** The next chat message of the agent. Throws when it sends a proposal first. */
+  /** Waits for the next chat message of the agent. Throws if the agent sends a proposal first. */
   async answer(): Promise<string> {
     return (await this.#next('chat')).payload.message
   }

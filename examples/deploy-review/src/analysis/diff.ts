@@ -2,12 +2,12 @@ import { Unreadable } from './unreadable.js'
 
 export interface DiffLine {
   readonly change: 'added' | 'removed' | 'kept'
-  /** Its number after the change; for a removed line, before it. */
+  /** Number of the line after the change; for a removed line, before it. */
   readonly number: number
   readonly text: string
 }
 
-/** A stretch of a file in which lines change. */
+/** A hunk of a diff: consecutive lines around a change. */
 export interface Hunk {
   readonly file: string
   readonly lines: readonly DiffLine[]
@@ -16,7 +16,9 @@ export interface Hunk {
 const fileName = /^(?:---|\+\+\+) (?:[ab]\/)?([^\t]+)/
 const hunkHeader = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
 
-/** Reads a unified diff, as `git diff` and `diff -u` write it. Throws `Unreadable` if it is none. */
+/**
+ * Parses a unified diff, as `git diff` and `diff -u` write it. Throws `Unreadable` if the text is not one.
+ */
 export function parseDiff(diff: string): Hunk[] {
   const hunks: Hunk[] = []
   const rows = diff.replace(/\n$/, '').split(/\r?\n/)
@@ -32,7 +34,9 @@ export function parseDiff(diff: string): Hunk[] {
   return hunks
 }
 
-/** Takes as many rows as the header says: inside a hunk, what looks like a file name is none. */
+/**
+ * Takes as many lines as the header of the hunk says, because a line in it may look like a header of a file.
+ */
 function takeLines(
   rows: string[],
   [, from, oldCount = '1', to, newCount = '1']: readonly string[],

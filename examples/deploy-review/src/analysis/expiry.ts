@@ -1,25 +1,27 @@
 import type { DiffLine, Hunk } from './diff.js'
 
-/** A relevant changed line, with its position as `file:line`. */
+/** A changed line that matters, with its position as `file:line`. */
 export interface Finding {
   readonly place: string
   readonly code: string
 }
 
-/** Whether a line compares an expiry with something, as `claims.exp <= now()` does. Arrows compare nothing. */
+/**
+ * Whether a line compares an expiry, as `claims.exp <= now()` does. The `>` of an arrow is not a comparison.
+ */
 const checksExpiry = ({ text }: DiffLine): boolean =>
   /\bexp(ir\w*)?\b/i.test(text) && /[<>]/.test(text.replaceAll('=>', ''))
 
 const leavesEarly = ({ text }: DiffLine): boolean => /\bif\b.*\breturn\b/.test(text)
 
-/** Expiry checks that the change takes away. What is only moved is still there. */
+/** Finds the expiry checks that a change removes. Moved checks do not count. */
 export function findRemovedChecks(hunks: readonly Hunk[]): Finding[] {
   const added = hunks.flatMap(({ lines }) => lines.filter(({ change }) => change === 'added'))
   const isStillThere = ({ text }: DiffLine): boolean => added.some((line) => line.text.trim() === text.trim())
   return find(hunks, (line) => line.change === 'removed' && checksExpiry(line) && !isStillThere(line))
 }
 
-/** New conditional returns above an expiry check, which they skip. */
+/** Finds new conditional returns above an expiry check, which skip it. */
 export function findWaysAround(hunks: readonly Hunk[]): Finding[] {
   return find(hunks, (line, { lines }) => {
     const check = lines.findLast((other) => other.change !== 'removed' && checksExpiry(other))

@@ -1,6 +1,8 @@
 import { Unreadable } from './unreadable.js'
 
-/** A place in a JSON document. Asking it for what is not there throws `Unreadable`, which says where. */
+/**
+ * A value in a JSON document, with its path. Reading a missing member throws `Unreadable`, which says where.
+ */
 export class Json {
   readonly #document: string
   readonly #path: readonly (string | number)[]
@@ -12,7 +14,7 @@ export class Json {
     this.#value = value
   }
 
-  /** `document` is what errors call it, such as `the load report`. */
+  /** `document`: name of the document in errors, such as `the load report`. */
   static parse(document: string, text: string): Json {
     try {
       return new Json(document, [], JSON.parse(text))

@@ -1,11 +1,11 @@
 import { Json } from './json.js'
 import { Unreadable } from './unreadable.js'
 
-/** How the service did under load. */
+/** Measurements of a service under load. */
 interface Load {
   /** Milliseconds within which 95 % of the requests were answered. */
   readonly p95: number
-  /** Share of the requests that failed, 0 to 1. */
+  /** Share of the requests that failed, from 0 to 1. */
   readonly errorRate: number
   /** Requests per second. */
   readonly throughput: number
@@ -17,16 +17,16 @@ export interface LoadReport {
 }
 
 export interface Measure {
-  /** The figures, such as `p95 latency 285 ms → 201 ms (-29 %)`. */
+  /** The figures in words, such as `p95 latency 285 ms → 201 ms (-29 %)`. */
   readonly figures: string
   readonly limit: string
   readonly isKept: boolean
 }
 
-/** Acceptable cost of a change as shares: 0.1 is 10 %. */
+/** Limits for the cost of a change, as shares: 0.1 is 10 %. */
 const limits = { slowdown: 0.1, errorRate: 0.01, throughputLoss: 0.05 }
 
-/** Reads two summaries of k6, `baseline` and `candidate`. Throws `Unreadable` if they are not there. */
+/** Parses two summaries of k6, `baseline` and `candidate`. Throws `Unreadable` if one is missing. */
 export function parseLoadReport(text: string): LoadReport {
   const report = Json.parse('the load report', text)
   const [before, after] = [readLoad(report.at('baseline')), readLoad(report.at('candidate'))]
@@ -43,7 +43,7 @@ function readLoad(run: Json): Load {
   }
 }
 
-/** Measures the change against the limits. */
+/** Compares the measurements of a change with the limits. */
 export function compare({ before, after }: LoadReport): Measure[] {
   const slowdown = after.p95 / before.p95 - 1
   const gain = after.throughput / before.throughput - 1

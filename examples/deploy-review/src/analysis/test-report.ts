@@ -3,17 +3,17 @@ import { Unreadable } from './unreadable.js'
 
 export interface FailedTest {
   readonly name: string
-  /** The expectation, and the location of the test. */
+  /** The failed expectation, and the location of the test. */
   readonly message: string
 }
 
 export interface TestReport {
-  /** How many tests ran; skipped ones show nothing. */
+  /** Number of tests that ran, without skipped ones. */
   readonly total: number
   readonly failed: readonly FailedTest[]
 }
 
-/** Reads the JSON report of vitest or jest. Throws `Unreadable` if it is none, or if no test ran. */
+/** Parses the JSON report of vitest or jest. Throws `Unreadable` if the text is not one, or no test ran. */
 export function parseTestReport(text: string): TestReport {
   const results = Json.parse('the test report', text).at('testResults').items.flatMap(readFile)
   const ran = results.filter(({ status }) => status === 'passed' || status === 'failed')
@@ -21,7 +21,10 @@ export function parseTestReport(text: string): TestReport {
   return { total: ran.length, failed: ran.filter(({ status }) => status === 'failed') }
 }
 
-/** The results in one test file. A file that could not be loaded has no tests, and counts as one that failed. */
+/**
+ * Reads the results of one test file. A file that could not be loaded has no tests, and counts as one failed
+ * test.
+ */
 function readFile(file: Json): (FailedTest & { status: string })[] {
   const tests = file.at('assertionResults').items
   if (tests.length === 0) {

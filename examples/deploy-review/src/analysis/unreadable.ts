@@ -1,4 +1,4 @@
-/** A file that was read, but does not hold what it should. */
+/** Thrown if a file does not have the expected content. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable'
 }
