@@ -15,7 +15,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const stamp = join(root, 'node_modules/.cache/meup/build.json')
 const manifests = ['package.json', 'pnpm-lock.yaml', 'tsconfig.base.json', 'tsconfig.json']
 const inPackage = ['package.json', 'tsconfig.json', 'vite.config.ts', 'index.html', 'src', 'scripts']
-/** Packages that become part of the page. */
+/** Matches paths in the packages that become part of the page. */
 const ofPage = /^(protocol|packages\/(folds|safety|agent-sdk|observer))\//
 
 const ownScript = /new URL\('([^']+\.js)', import\.meta\.url\)/g
@@ -55,7 +55,10 @@ function readInputs() {
   return inputs
 }
 
-/** Inputs that were added, edited or removed since the last complete build; all of them where an output is missing. */
+/**
+ * Lists the inputs that were added, edited or removed since the last complete build; all inputs if an output
+ * is missing.
+ */
 function changedInputs() {
   const inputs = readInputs()
   const isWhole = [
@@ -95,7 +98,10 @@ async function build(paths) {
   writeFileSync(stamp, JSON.stringify(inputs))
 }
 
-/** `meup` in few files, which load three times as fast. What runs in a thread or a process of its own lies beside it. */
+/**
+ * Bundles `meup` into few files, which load three times as fast. Programs of other threads and processes are
+ * separate files.
+ */
 async function bundleProgram() {
   const { build: bundle } = await import('esbuild')
   const modules = packages.flatMap((name) => {
@@ -118,7 +124,7 @@ async function bundleProgram() {
     bundle: true,
     splitting: true,
     platform: 'node',
-    // The CommonJS of jsonc-parser finds its parts at run time, which a bundle does not have.
+    // The CommonJS build of jsonc-parser loads its parts at run time, which a bundle cannot resolve.
     mainFields: ['module', 'main'],
     format: 'esm',
     target: 'node20',
@@ -132,13 +138,13 @@ async function bundleProgram() {
   writeFileSync(join(outdir, 'third-parties.txt'), licensesOf(Object.keys(metafile.inputs)))
 }
 
-/** `tsc -b` leaves the outputs of sources that were moved. */
+/** Whether the source of an output exists: `tsc -b` leaves the outputs of moved sources. */
 function hasSource(path) {
   const source = path.replace(/([\\/])dist([\\/].*)\.js$/, '$1src$2')
   return ['.ts', '.tsx'].some((extension) => existsSync(source + extension))
 }
 
-/** The licences of the packages that the files are from. */
+/** Collects the licences of the packages that the files belong to. */
 function licensesOf(files) {
   const folders = files.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path) ?? [])
   return [...new Set(folders)]
@@ -160,7 +166,10 @@ function besideProgram({ onLoad }) {
   }))
 }
 
-/** `tsc -b` compares times: it would miss a file whose time is older than its output (a clock set back, a copy). */
+/**
+ * Whether a file is not newer than its output. `tsc -b` compares times, so it would miss such a change (a
+ * clock set back, a copy).
+ */
 function isStale(folder, path) {
   if (!path.startsWith(`${folder}/`) || !existsSync(buildInfo(folder))) return false
   const input = statSync(join(root, path), { throwIfNoEntry: false })

@@ -2,7 +2,7 @@ import { Kind, OptionalKind, type TSchema } from '@sinclair/typebox'
 import { jsonOutputs, withoutJson } from '../packages/cli/src/json-outputs.js'
 import { markdownTable } from '../protocol/scripts/spec-tables.js'
 
-/** Outputs of commands with `--json`, and reasons of those that have none. */
+/** The table of commands with the output of `--json`, or the reason why a command has none. */
 export function jsonTable(): string {
   const outputs: readonly (readonly [string, { readonly prints: string; readonly schema: TSchema }])[] =
     Object.entries(jsonOutputs)
@@ -19,7 +19,7 @@ export function jsonTable(): string {
   )
 }
 
-/** `{"url": string, "spaces": [string], "pid"?: integer}` */
+/** Writes a schema in short: `{"url": string, "spaces": [string], "pid"?: integer}`. */
 function notation(schema: TSchema): string {
   if (typeof schema.$ref === 'string') return schema.$ref
   if (Array.isArray(schema.enum)) return schema.enum.map((each) => JSON.stringify(each)).join(' or ')

@@ -4,12 +4,15 @@ import { OneSpaceFile, SeveralSpacesFile } from '../packages/cli/src/config/sche
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Keywords that only this repository knows. */
+/** Keywords that are not part of JSON Schema. */
 const own = ['names', 'kinds', 'problemsIn']
-/** `${NAME}` may occur in any text. */
+/** Any text may contain `${NAME}`, a variable of the environment. */
 const variable = String.raw`\$\{`
 
-/** The JSON Schema of space.yaml for editors. It allows what only running finds out, such as a bad pattern. */
+/**
+ * Creates the JSON Schema of space.yaml for editors. It accepts errors that only `meup` itself can find, such
+ * as an invalid pattern.
+ */
 export function createSpaceSchema(): object {
   const body = {
     if: { required: ['spaces'] },
@@ -27,7 +30,9 @@ export function createSpaceSchema(): object {
   }
 }
 
-/** A schema of this repository as JSON Schema. `key`: of the property that it is for. */
+/**
+ * Converts a schema of this repository to JSON Schema. `key`: name of the property that the schema is for.
+ */
 function convert(schema: TSchema, key = ''): Json {
   if (schema[Kind] === 'meup.capabilities') return convert(Type.Array(Capability, { description: 'a list' }))
   if (schema[Kind] === 'meup.safety') return {}
@@ -46,7 +51,7 @@ function convertField(name: string, value: unknown): unknown {
     case 'pattern':
       return `${value}|${variable}`
     case 'properties': {
-      // Keys that are there to be refused with a reason are refused as any unknown one.
+      // Schemas list some keys only to refuse them with a reason; in the JSON Schema, they are unknown keys.
       const allowed = Object.entries(value as Record<string, TSchema>).filter(
         ([, each]) => each[Kind] !== 'Never',
       )
@@ -65,10 +70,10 @@ function convertField(name: string, value: unknown): unknown {
   return value
 }
 
-/** JSON of schemas that are worth a name. */
+/** Minimum characters of a schema as JSON that becomes a definition. */
 const minShared = 200
 
-/** Replaces schemas that are there more than once by references to definitions, named by their keys. Returns the definitions. */
+/** Replaces repeated schemas by references to definitions, named by their keys. Returns the definitions. */
 function hoist(body: object): Json {
   const counts = new Map<string, number>()
   visitProperties(body, (_, value) => {
@@ -93,7 +98,10 @@ function hoist(body: object): Json {
   return definitions
 }
 
-/** Calls back for the schema of each property, the outer ones first, and puts what it returns in its place. */
+/**
+ * Calls `visit` with the schema of each property, the outer ones first. Replaces the schema by the result, if
+ * there is one.
+ */
 function visitProperties(node: unknown, visit: (key: string, schema: object) => object | undefined): void {
   if (typeof node !== 'object' || node === null) return
   for (const [name, child] of Object.entries(node)) {

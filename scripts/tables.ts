@@ -1,6 +1,7 @@
 /**
- * Writes what the code determines: the tables of the docs, between `<!-- generated: name -->` and `<!-- end -->`, the JSON Schema of
- * space.yaml, and the lowered counts of `test/phrasing.json`. `pnpm lint` runs this after a build; CI fails if the result is not committed.
+ * Writes generated files: the tables of the docs, between `<!-- generated: name -->` and `<!-- end -->`, the
+ * JSON Schema of space.yaml, and the lowered counts of `test/phrasing.json`. `pnpm lint` runs this after a
+ * build; CI fails if the result is not committed.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type KnownAgent, knownAgents } from '@meup/acp/agents'
@@ -40,21 +41,21 @@ const routes: readonly Pick<Route, 'method' | 'path' | 'summary'>[] = [
   ...agUi.routes,
 ]
 
-/** Formats names of values as code, even within a command that is already code. */
+/** Formats placeholders such as `{name}` as code, even within a command that is already code. */
 const formatRemedy = (remedy: string): string =>
   remedy
     .split('`')
     .map((part, at) => part.replace(/\{(\w+)\}/g, at % 2 === 0 ? code('<$1>') : '<$1>'))
     .join('`')
 
-/** Inputs of a kind of program, and how they are handled. */
+/** The table of inputs that a kind of program sends, and how they are handled. */
 const habitTable = (who: string, habits: Readonly<Record<string, Habit>>) => (): string =>
   markdownTable(
     [`a ${who} sends`, 'what happens'],
     Object.values(habits).map(({ sends, here }) => [sends, here]),
   )
 
-/** Failures of one section: the message, its cause, and the next step. `<name>` is a value. */
+/** The table of failures in one section: the message, its cause, and the next step. `<name>` is a value. */
 const failureTable = (when: FailureRow['when']) => (): string =>
   markdownTable(
     ['message', 'cause', 'what to do'],
