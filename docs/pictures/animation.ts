@@ -1,8 +1,8 @@
 import { type Run, runsOf } from './cells.js'
 
-/** What a terminal showed, and for how many milliseconds it is to be seen. */
+/** A screen of a terminal in a recording; `ms`: milliseconds to show it. */
 export interface Frame {
-  /** Its rows, with colours as escape sequences. */
+  /** Rows of the screen, with colours as escape sequences. */
   readonly screen: string
   readonly cursor: { readonly column: number; readonly row: number }
   readonly ms: number
@@ -23,7 +23,9 @@ const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 const px = (value: number): string => `${Math.round(value * 10) / 10}`
 
-/** A recording as an SVG that plays by itself where motion is welcome, and shows its end elsewhere. */
+/**
+ * Draws a recording as an SVG that plays by itself. With `prefers-reduced-motion`, it shows the last screen.
+ */
 export function animate({ title, columns, rows, frames }: Recording): string {
   const [width, height] = [Math.ceil(columns * cell + 2 * margin), rows * line + bar + margin]
   const places = new Map<string, number>()

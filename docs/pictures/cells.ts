@@ -1,17 +1,17 @@
-/** Some text of a row of a terminal, and how it looks: `b` bold, `d` dim, `c31` red, … */
+/** A piece of text in a row of a terminal, with its style: `b` bold, `d` dim, `c31` red, … */
 export interface Run {
   readonly column: number
   readonly text: string
   readonly look: readonly string[]
 }
 
-/** Whether this sets the colour of what follows. */
+/** Whether the code of an escape sequence sets the colour of the text. */
 const isColour = (code: number): boolean => (code >= 30 && code <= 37) || (code >= 90 && code <= 97)
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it begins a change of colours
 const change = /\u001B\[([\d;]*)m/
 
-/** A screen as tmux tells it: text between changes of colours, which go on from one row to the next. */
+/** Splits a screen, as tmux prints it, into pieces of one style. A style continues in the next row. */
 export function runsOf(screen: string): Run[][] {
   const look = new Set<string>()
   return screen.split('\n').map((row) => {
@@ -20,7 +20,8 @@ export function runsOf(screen: string): Run[][] {
     for (const [at, part] of row.split(change).entries()) {
       if (at % 2 === 1) for (const code of (part || '0').split(';')) apply(Number(code), look)
       else {
-        // Signs may be wider or narrower than letters in the font that there is: what follows them begins anew.
+        // The font may draw other characters wider or narrower than letters, so the text after them is
+        // positioned separately.
         for (const text of part.match(/[\u0020-\u007E]+|[^\u0020-\u007E]+/g) ?? []) {
           if (text.trim() !== '') runs.push({ column, text, look: [...look].sort() })
           column += [...text].length

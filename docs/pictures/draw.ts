@@ -66,7 +66,7 @@ export async function drawPictures(chromium: string, folder: string): Promise<vo
   writeFileSync(join(folder, 'terminal.svg'), animate({ title, columns, rows, frames: terminal.frames }))
 }
 
-/** A tool call of a run, in place, with what it returned. */
+/** Opens a tool call of a run, with its result. */
 async function openCall(page: DrivenPage): Promise<void> {
   await page.click('.call-line', 'rollback.md')
   await page.shows('Tell the people on call')
@@ -80,7 +80,7 @@ async function theme(page: DrivenPage, wanted: string): Promise<void> {
   await page.evaluate(twoFrames)
 }
 
-/** What stands beside the view. */
+/** Draws the panels beside the conversation. */
 async function panels(
   page: DrivenPage,
   picture: (name: string, width: number, height: number) => Promise<void>,
@@ -109,7 +109,7 @@ async function panels(
   await page.click('dialog button', 'Close')
 }
 
-/** What has changed is drawn. */
+/** Waits until the page has drawn its changes. */
 const twoFrames = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))'
 
 async function enterPage(chromium: string, { url, token }: Review): Promise<DrivenPage> {
@@ -122,7 +122,7 @@ async function enterPage(chromium: string, { url, token }: Review): Promise<Driv
   return page
 }
 
-/** Both read and think; neither has come to an end. */
+/** Lets both agents read and think, but not finish. */
 async function think({ security, performance }: Review, terminal: Recorder): Promise<void> {
   security.go(1)
   await terminal.keep(500, 'security-agent ┄')
@@ -153,7 +153,7 @@ async function answer({ security, performance }: Review, terminal: Recorder): Pr
   await terminal.keep(3000, 'that is too risky')
 }
 
-/** At the terminal; the card on the page closes by itself. */
+/** Approves in the terminal. The card on the page closes by itself. */
 async function decide({ release }: Review, terminal: Recorder): Promise<void> {
   await terminal.type('y')
   terminal.pane.press('Enter')

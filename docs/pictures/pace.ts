@@ -1,9 +1,9 @@
-/** Steps that somebody else lets go ahead. */
+/** Makes the steps of an agent wait until `go` releases them. */
 export class Pace {
   #free = 0
   readonly #waiting: (() => void)[] = []
 
-  /** Lets so many steps go ahead. */
+  /** Releases this many steps. */
   go(steps: number): void {
     this.#free += steps
     while (this.#free > 0 && this.#waiting.length > 0) {
@@ -12,7 +12,7 @@ export class Pace {
     }
   }
 
-  /** Resolves when one may. */
+  /** Resolves when `go` releases a step. */
   async step(): Promise<void> {
     if (this.#free > 0) this.#free--
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
@@ -21,7 +21,7 @@ export class Pace {
 
 const steps = new Set<string | symbol>(['reason', 'thought', 'call', 'parallel', 'conclude', 'reply'])
 
-/** A turn, or a context in it, in which each thing that is said or done is a step. */
+/** Wraps a turn, or a context in it, so that each act (thought, call, reply…) waits for a step. */
 export const paced = <Target extends object>(target: Target, pace: Pace): Target =>
   new Proxy(target, {
     get(_, name) {

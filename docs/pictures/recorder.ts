@@ -4,10 +4,10 @@ import { commandLine } from '../../test/support/cli.js'
 import { openPane, type Pane } from '../../test/support/tmux.js'
 import type { Frame } from './animation.js'
 
-/** Milliseconds that some keys are seen for. */
+/** Milliseconds to show each group of typed keys. */
 const keysMs = 90
 
-/** A shell in a terminal, in which `meup` is a command, and what it showed. */
+/** A shell in a terminal that records its screens. `meup` is a command in it. */
 export class Recorder {
   readonly pane: Pane
   readonly frames: Frame[] = []
@@ -19,13 +19,13 @@ export class Recorder {
     this.pane = openPane(`${unset} bash --rcfile '${shell}' -i`, { cwd, columns, rows })
   }
 
-  /** Keeps what the terminal shows once it shows this, to be seen for so many milliseconds. */
+  /** Waits for `text`, and records the screen, to be shown for `ms` milliseconds. */
   async keep(ms: number, text?: string | RegExp): Promise<void> {
     if (text !== undefined) await this.pane.sees(text)
     this.frames.push({ screen: this.pane.coloured(), cursor: this.pane.cursor(), ms })
   }
 
-  /** Types, some keys at a time. */
+  /** Types a text, a few keys at a time. */
   async type(text: string): Promise<void> {
     const before = this.pane.cursor().column
     const parts = text.match(/.{1,3}/gu) ?? []

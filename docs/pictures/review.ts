@@ -13,7 +13,10 @@ import { Pace, paced } from './pace.js'
 
 const example = join(repositoryRoot, 'examples/deploy-review')
 
-/** The space of the example, at a free address; besides, somebody who has to ask, and whoever would do it. */
+/**
+ * The configuration of the example with a free port, and two more agents: one that has to ask for approval,
+ * and one that offers the tool.
+ */
 function config(): string {
   const { participants, ...rest } = parse(readFileSync(join(example, 'space.yaml'), 'utf8')) as {
     participants: Record<string, { capabilities?: unknown[] }>
@@ -43,19 +46,19 @@ function config(): string {
 }
 
 export interface Review {
-  /** Where `meup` finds its gateway. */
+  /** Folder in which `meup` finds the gateway. */
   readonly folder: string
   readonly url: string
   readonly token: string
   readonly security: Pace
   readonly performance: Pace
-  /** Asks for what it may not do itself. */
+  /** Steps of the agent that proposes a call which it may not make itself. */
   readonly release: Pace
 }
 
 /**
- * A gateway, the agents of the example, and the file server that they read with. Each waits before each step until its `Pace` lets
- * it go on.
+ * Starts a gateway, the agents of the example, and the file server that they read with. Each agent waits
+ * before each step until its `Pace` releases it.
  */
 export async function openReview(): Promise<Review> {
   const folder = temporaryFolder({ 'space.yaml': config() })
@@ -89,7 +92,7 @@ export async function openReview(): Promise<Review> {
   return { folder, url, token, security, performance, release }
 }
 
-/** It may revert nothing by itself, so that the call becomes a proposal. */
+/** Proposes to revert the change, because the agent may not call the tool itself. */
 async function revert(turn: Turn): Promise<void> {
   await using run = await turn.reason('What has to be undone?')
   await run.call(

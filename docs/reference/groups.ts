@@ -6,7 +6,7 @@ const groups = listExports(
   readFileSync(new URL('../../packages/agent-sdk/src/index.ts', import.meta.url), 'utf8'),
 )
 
-/** The main entry of the SDK is grouped as its file is. */
+/** Groups the exports of the SDK's main entry by the comments in its file. */
 export function load(app: Application): void {
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     if (project.packageName !== '@meup/agent-sdk') return
