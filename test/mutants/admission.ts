@@ -1,8 +1,8 @@
 import type { Mutant } from './mutant.js'
 
-/** Authentication, admission and rights to read. */
+/** Wrong edits of authentication, admission and rights to read. The comment of each says what goes wrong. */
 export const admission: readonly Mutant[] = [
-  // Any participant can ask the caller of a call.
+  // A participant can send an elicitation about a call that was not addressed to it.
   {
     package: 'packages/gateway',
     function: 'elicitationRights',
@@ -17,7 +17,7 @@ export const admission: readonly Mutant[] = [
     by: '',
     tests: ['test/conformance/sessions.test.ts', 'packages/gateway/test/deltas.test.ts'],
   },
-  // A delta of another gateway is delivered by the rights before a revocation that preceded it.
+  // A delta from another gateway is delivered to readers whose right to read was revoked before it.
   {
     package: 'packages/gateway',
     function: 'ClusterMember.#hold',
@@ -25,7 +25,8 @@ export const admission: readonly Mutant[] = [
     by: '0',
     tests: ['packages/gateway/test/followers.test.ts'],
   },
-  // A connection whose envelopes wait for their rate is read on, so that they pile up.
+  // The gateway reads on from a connection whose envelopes wait for their rate, so that they pile up in
+  // memory.
   {
     package: 'packages/gateway',
     function: 'openConnection',
@@ -41,7 +42,7 @@ export const admission: readonly Mutant[] = [
     by: 'audience !== null',
     tests: ['packages/gateway/test/ends.test.ts'],
   },
-  // Grants that ended with another one are reported as ended by themselves, if no one looked in between.
+  // If several grants expire between two checks, one that rested on another is reported as expired by itself.
   {
     package: 'packages/gateway',
     function: 'Trust.advance',
@@ -49,7 +50,7 @@ export const admission: readonly Mutant[] = [
     by: 'this.#end(now)',
     tests: ['packages/gateway/test/grant-chains.test.ts'],
   },
-  // Deltas make a reader too slow.
+  // Unsent deltas count as backlog, so that a reader is closed as too slow.
   {
     package: 'packages/gateway',
     function: 'Session.send',
@@ -57,7 +58,7 @@ export const admission: readonly Mutant[] = [
     by: '',
     tests: ['packages/gateway/test/deltas.test.ts'],
   },
-  // A kicked participant can act until its connections are closed.
+  // A kicked participant can still act until its connections are closed.
   {
     package: 'packages/gateway',
     function: 'limit',
@@ -65,7 +66,7 @@ export const admission: readonly Mutant[] = [
     by: '',
     tests: ['packages/gateway/test/kicks.test.ts'],
   },
-  // To pause one lets all others go on.
+  // Pausing one participant resumes all others.
   {
     package: 'packages/folds',
     function: 'Pauses.#shrink',
@@ -73,7 +74,7 @@ export const admission: readonly Mutant[] = [
     by: 'this.#paused.delete(id)',
     tests: ['packages/gateway/test/pauses.test.ts'],
   },
-  // Any participant can decline another one's grant, without a capability.
+  // A participant can decline a grant to another participant.
   {
     package: 'packages/gateway',
     function: 'answerRights',
@@ -81,7 +82,7 @@ export const admission: readonly Mutant[] = [
     by: 'false',
     tests: ['packages/gateway/test/grants.test.ts'],
   },
-  // A proposal is good for one call more than was approved.
+  // A proposal can be fulfilled once more than it allows.
   {
     package: 'packages/folds',
     function: 'Calls.#onRequest',
@@ -97,7 +98,7 @@ export const admission: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/gateway/test/delivery.test.ts'],
   },
-  // Starting a run under the name of a free path that others think in takes over the path.
+  // Starting a run with the name of a free path in which others think takes the path over.
   {
     package: 'packages/gateway',
     function: 'deduplicate',
@@ -105,7 +106,7 @@ export const admission: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/gateway/test/free-paths.test.ts'],
   },
-  // Any participant can report progress of another one's call.
+  // A participant can report progress of a call that was not addressed to it.
   {
     package: 'packages/gateway',
     function: 'notificationRights',
@@ -113,7 +114,7 @@ export const admission: readonly Mutant[] = [
     by: 'false',
     tests: ['packages/gateway/test/notifications.test.ts'],
   },
-  // A proposal is carried out after its proposer was removed.
+  // A proposal is carried out although its proposer was removed.
   {
     package: 'packages/gateway',
     function: 'Trust.forget',
@@ -121,7 +122,7 @@ export const admission: readonly Mutant[] = [
     by: '',
     tests: ['packages/gateway/test/call-fixtures.test.ts'],
   },
-  // Thoughts in nested contexts of a hidden run are shown.
+  // Thoughts in nested contexts of a hidden run are visible.
   {
     package: 'packages/gateway',
     function: 'HiddenRuns.withholds',
@@ -129,7 +130,7 @@ export const admission: readonly Mutant[] = [
     by: 'this.#hidden.get(context)',
     tests: ['packages/gateway/test/visibility.test.ts', 'packages/gateway/test/visibility-views.test.ts'],
   },
-  // The owner of a run hides what others think in it.
+  // If the owner of a run hides its own thoughts, thoughts of others in the run are hidden too.
   {
     package: 'protocol',
     function: 'withholds',
@@ -137,7 +138,7 @@ export const admission: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/gateway/test/visibility-views.test.ts'],
   },
-  // After a change of rights, a participant still gets the batches of participants with its former rights.
+  // After a change of its rights, a participant still gets the batches for its former rights.
   {
     package: 'packages/gateway',
     function: 'Session.updateRights',
@@ -145,7 +146,7 @@ export const admission: readonly Mutant[] = [
     by: '',
     tests: ['packages/gateway/test/reconfigure.test.ts', 'packages/gateway/test/grants.test.ts'],
   },
-  // Pages of `evil-gate.example` pass for those of `gate.example`.
+  // The origin check accepts pages of `evil-gate.example` for `gate.example`.
   {
     package: 'packages/gateway',
     function: 'isOwn',
@@ -153,7 +154,7 @@ export const admission: readonly Mutant[] = [
     by: 'new URL(origin).host.endsWith(host.toLowerCase())',
     tests: ['packages/gateway/test/origins.test.ts'],
   },
-  // The token of an invitation that was replaced opens what the new one does.
+  // The token of a replaced invitation gives the rights of the new one.
   {
     package: 'packages/gateway',
     function: 'Invitations.end',
@@ -161,7 +162,7 @@ export const admission: readonly Mutant[] = [
     by: 'this.#byHash.get(participant) === invitation.tokenSha256',
     tests: ['packages/gateway/test/invitation-tokens.test.ts', 'packages/gateway/test/invitations.test.ts'],
   },
-  // Slow connections of a busy address count on when they have gone: in the end it may have no more.
+  // Closed connections still count as slow, until a busy address may not open any more.
   {
     package: 'packages/gateway',
     function: 'leave',
@@ -169,7 +170,7 @@ export const admission: readonly Mutant[] = [
     by: '',
     tests: ['packages/gateway/test/pending-connections.test.ts'],
   },
-  // A secret that the end of a tool's name cuts in two is not recognised, and logged.
+  // A secret that is cut by the end of a long tool name is not recognized, and is logged.
   {
     package: 'packages/gateway',
     function: 'Decisions.#note',
@@ -177,7 +178,8 @@ export const admission: readonly Mutant[] = [
     by: 'this.#space.safety.guard(head(tool, maxToolChars)).text',
     tests: ['packages/gateway/test/decision-records.test.ts'],
   },
-  // Among many participants, one that is over one rate is forgotten because it is under another, and starts again.
+  // A participant that is over one rate is forgotten because it is under another one, and gets a full budget
+  // again.
   {
     package: 'packages/gateway',
     function: 'Rates.#forget',
@@ -185,7 +187,8 @@ export const admission: readonly Mutant[] = [
     by: '[...buckets.keys()].some(',
     tests: ['packages/gateway/test/rates.test.ts'],
   },
-  // A socket of a participant may send as much per turn of the event loop as the whole participant.
+  // One socket may send as many frames per turn of the event loop as are meant for all sockets of its
+  // participant.
   {
     package: 'packages/gateway',
     function: 'TurnShare.countFrame',
@@ -193,7 +196,7 @@ export const admission: readonly Mutant[] = [
     by: '',
     tests: ['packages/gateway/test/turn-share.test.ts'],
   },
-  // A page whose name is made to point to this machine is of the gateway's own origin.
+  // DNS rebinding: a page under a name that points to this machine counts as of the gateway's own origin.
   {
     package: 'packages/gateway',
     function: 'createHostCheck',
@@ -201,7 +204,7 @@ export const admission: readonly Mutant[] = [
     by: 'isLocal',
     tests: ['packages/gateway/test/origins.test.ts'],
   },
-  // One participant fills the disk.
+  // A single participant can fill the disk.
   {
     package: 'packages/gateway',
     function: 'limitLog',
@@ -209,7 +212,7 @@ export const admission: readonly Mutant[] = [
     by: "let refusal = checkRate(admission, space, 'log', 0)",
     tests: ['packages/gateway/test/log-rate.test.ts'],
   },
-  // Two gateways with different files decide differently.
+  // Two gateways with different configuration files decide differently.
   {
     package: 'packages/gateway',
     function: 'SpaceHost.#followConfiguration',
@@ -217,7 +220,7 @@ export const admission: readonly Mutant[] = [
     by: 'this.#own',
     tests: ['packages/gateway/test/followers.test.ts'],
   },
-  // A decision keeps the action of a refused call, which cannot be erased.
+  // A decision about a refused call cannot be erased, although it contains the arguments of the call.
   {
     package: 'protocol',
     function: 'isErasable',
@@ -225,7 +228,7 @@ export const admission: readonly Mutant[] = [
     by: "['chat', 'mcp'].includes(namespaceOf(kind))",
     tests: ['packages/gateway/test/erasing.test.ts'],
   },
-  // A proposal is approved by its id after it has expired.
+  // A proposal can be approved by its id after it has expired.
   {
     package: 'packages/gateway',
     function: 'fill',
@@ -233,7 +236,7 @@ export const admission: readonly Mutant[] = [
     by: '',
     tests: ['packages/gateway/test/approval-by-id.test.ts'],
   },
-  // A call that may only be proposed is proposed for ever.
+  // With `orPropose`, the proposal does not get the requested expiry, and stays open.
   {
     package: 'packages/gateway',
     function: 'proposeInstead',
@@ -241,7 +244,7 @@ export const admission: readonly Mutant[] = [
     by: 'const terms = {}',
     tests: ['packages/gateway/test/or-propose.test.ts'],
   },
-  // Consequences of a call in a private run are sent to everyone.
+  // Envelopes about a call in a private run are sent to everyone.
   {
     package: 'packages/gateway',
     function: 'privateAudience',
@@ -249,7 +252,7 @@ export const admission: readonly Mutant[] = [
     by: 'run === undefined',
     tests: ['packages/gateway/test/private-runs.test.ts'],
   },
-  // A private question is answered in public.
+  // The answer to a private question is sent to everyone.
   {
     package: 'packages/gateway',
     function: 'findAudience',
@@ -257,7 +260,7 @@ export const admission: readonly Mutant[] = [
     by: 'return undefined',
     tests: ['packages/gateway/test/private-runs.test.ts'],
   },
-  // The last one of several grants is named.
+  // If several grants allow a call, the right names the last one instead of the first.
   {
     package: 'packages/gateway',
     function: 'Holdings.rightFor',
@@ -265,7 +268,7 @@ export const admission: readonly Mutant[] = [
     by: 'matched <= end',
     tests: ['packages/gateway/test/allowed-by.test.ts'],
   },
-  // A call is said to have passed by what is configured now.
+  // The right of an earlier call is explained by the present configuration.
   {
     package: 'packages/gateway',
     function: 'LoggedRights.configurationAt',

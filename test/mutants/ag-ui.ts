@@ -2,8 +2,9 @@ import type { Mutant } from './mutant.js'
 
 const bridge = 'packages/ag-ui'
 
+/** Wrong edits of the AG-UI bridge. The comment of each says what goes wrong. */
 export const agUi: readonly Mutant[] = [
-  // A proposal that no interrupt shows in full can be approved.
+  // A proposal that is too long for an interrupt can be approved unseen.
   {
     package: bridge,
     function: 'checkAnswer',
@@ -11,7 +12,7 @@ export const agUi: readonly Mutant[] = [
     by: 'exactText(readCall(proposal)).isWhole',
     tests: ['packages/ag-ui/test/approvals.test.ts'],
   },
-  // A missing right to approve is only noticed after a question was sent and other proposals were approved.
+  // A missing right to approve is only noticed after other proposals of the same request were approved.
   {
     package: bridge,
     function: 'checkAnswer',
@@ -19,7 +20,7 @@ export const agUi: readonly Mutant[] = [
     by: 'false',
     tests: ['packages/ag-ui/test/approvals.test.ts'],
   },
-  // A client that shows the message of an interrupt shows only the reason.
+  // A client that shows only the message of an interrupt shows the reason without the call.
   {
     package: bridge,
     function: 'interruptFor',

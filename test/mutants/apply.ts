@@ -5,13 +5,16 @@ import { filesUnder, repositoryRoot } from '../support/files.js'
 import type { Mutant } from './mutant.js'
 
 export interface Edit {
-  /** Source file, relative to the repository. */
+  /** Path of the source file, relative to the repository. */
   readonly path: string
-  /** The whole file with the mistake in it. */
+  /** Text of the file with the mistake. */
   readonly source: string
 }
 
-/** Finds the place of a mutant. Throws if there are none or several: then the table needs another edit. */
+/**
+ * Finds the place of a mutant, and applies its edit. Throws if the place does not exist or is not unique:
+ * then the entry in the table is out of date.
+ */
 export function applyMutant(mutant: Mutant): Edit {
   const found = [
     ...filesUnder(`${mutant.package}/src`),
@@ -42,7 +45,7 @@ function placesIn(path: string, { function: name, replace, by }: Mutant): Edit[]
   }))
 }
 
-/** The name of a function or class; `Class.method` for members of a class. */
+/** Finds functions and classes by name; `Class.method` for members of a class. */
 function* functionsNamed(name: string, node: Node, owner = ''): Generator<Node> {
   const own = nameOf(node)
   if (own !== undefined && (own === name || `${owner}.${own}` === name)) yield node

@@ -1,8 +1,11 @@
 import type { Mutant } from './mutant.js'
 
-/** The meaning and coverage of capabilities, and the parsing of envelopes before decisions. */
+/**
+ * Wrong edits of capabilities (meaning and coverage), and of parsing before decisions. The comment of each
+ * says what goes wrong.
+ */
 export const capabilities: readonly Mutant[] = [
-  // The exclusion in `['read_*', '!read_secret*']` is lost.
+  // The exclusion in `['read_*', '!read_secret*']` is ignored.
   {
     package: 'protocol',
     function: 'framedQuestions',
@@ -10,7 +13,7 @@ export const capabilities: readonly Mutant[] = [
     by: '[taken]',
     tests: ['protocol/test/vectors.test.ts', 'protocol/test/capability-property.test.ts'],
   },
-  // A text that is too long to be decided on gets past whatever excludes it.
+  // A text that is too long to be matched passes an exclusion.
   {
     package: 'protocol',
     function: 'compileChoice',
@@ -18,7 +21,7 @@ export const capabilities: readonly Mutant[] = [
     by: 'compileString(node, false)',
     tests: ['protocol/test/capability-limits.test.ts'],
   },
-  // Globs with more than 32 tokens match what they should not: the carry has the wrong sign.
+  // Globs with more than 32 tokens match wrong texts, because the carry has the wrong sign.
   {
     package: 'protocol',
     function: 'advance',
@@ -26,7 +29,7 @@ export const capabilities: readonly Mutant[] = [
     by: 'carried = moved >> 31',
     tests: ['protocol/test/capability.test.ts', 'protocol/test/capability-property.test.ts'],
   },
-  // The right to write to one participant allows granting the right to write to everyone.
+  // A participant that may write to one addressee can grant the right to write to everyone.
   {
     package: 'protocol',
     function: 'included',
@@ -34,7 +37,7 @@ export const capabilities: readonly Mutant[] = [
     by: 'a === undefined || includes(h, a, work)',
     tests: ['protocol/test/capability-covers.test.ts', 'protocol/test/vectors.test.ts'],
   },
-  // One alternative outside an exclusion counts for all of them.
+  // One alternative outside of an exclusion proves all alternatives.
   {
     package: 'protocol',
     function: 'excluded',
@@ -42,7 +45,7 @@ export const capabilities: readonly Mutant[] = [
     by: 'some.some((other) => disjoint(other, node, work))',
     tests: ['protocol/test/capability-covers.test.ts'],
   },
-  // A check with a small budget decides which capabilities of a kind later checks consider.
+  // A check with a small budget decides which capabilities later checks of the kind consider.
   {
     package: 'protocol',
     function: 'candidatesFor',
@@ -50,7 +53,7 @@ export const capabilities: readonly Mutant[] = [
     by: 'tests[at]?.(wireKind, new StepBudget(1))',
     tests: ['protocol/test/capability-limits.test.ts'],
   },
-  // A misspelt condition is ignored: its holder may do more than intended.
+  // A misspelt condition is ignored, so that the capability allows more than intended.
   {
     package: 'protocol',
     function: 'parseEnvelope',
@@ -58,7 +61,8 @@ export const capabilities: readonly Mutant[] = [
     by: "field === ''",
     tests: ['protocol/test/capability-limits.test.ts', 'packages/gateway/test/grants.test.ts'],
   },
-  // A payload whose key is written with escapes is checked, but an empty one is logged and delivered.
+  // If the key `payload` is written with escapes, the payload is checked, but an empty one is logged and
+  // delivered.
   {
     package: 'protocol',
     function: 'isNamed',
@@ -66,7 +70,7 @@ export const capabilities: readonly Mutant[] = [
     by: 'return false',
     tests: ['protocol/test/canonical.test.ts', 'protocol/test/vectors.test.ts'],
   },
-  // Members under `_meta` in the arguments may differ from the approved proposal.
+  // A request may differ from the approved proposal in members of `_meta` in the arguments.
   {
     package: 'protocol',
     function: 'object',
@@ -74,7 +78,7 @@ export const capabilities: readonly Mutant[] = [
     by: 'value(next(), without)',
     tests: ['protocol/test/canonical.test.ts', 'packages/gateway/test/proposal-matching.test.ts'],
   },
-  // In a chat with both `message` and a different `text`, the second is silently lost.
+  // In a chat with both `message` and a different `text`, `text` is silently lost.
   {
     package: 'protocol',
     function: 'normalise',
@@ -82,7 +86,7 @@ export const capabilities: readonly Mutant[] = [
     by: 'typeof body[name] !== typeof body[alias]',
     tests: ['protocol/test/vectors.test.ts', 'packages/gateway/test/refusals.test.ts'],
   },
-  // `run-10` is taken for a part of `run-1`.
+  // The context `run-10` counts as nested in `run-1`.
   {
     package: 'protocol',
     function: 'isContextAncestor',
@@ -90,7 +94,7 @@ export const capabilities: readonly Mutant[] = [
     by: '',
     tests: ['protocol/test/vectors.test.ts', 'protocol/test/context.test.ts'],
   },
-  // Thoughts of other kinds need no context: they belong to no run, so they cannot be hidden.
+  // Thoughts of unknown kinds do not require a context, so they belong to no run and cannot be hidden.
   {
     package: 'protocol',
     function: 'getKindRule',

@@ -2,8 +2,9 @@ import type { Mutant } from './mutant.js'
 
 const acp = 'packages/acp'
 
+/** Wrong edits of the ACP bridge for coding agents. The comment of each says what goes wrong. */
 export const codingAgents: readonly Mutant[] = [
-  // A call that says it is one of the space's tools is allowed.
+  // A coding agent's call is allowed without a decision if it claims to be one of the space's tools.
   {
     package: acp,
     function: 'AgentPrompt.onPermission',
@@ -11,7 +12,7 @@ export const codingAgents: readonly Mutant[] = [
     by: "readToolUse(tracked.call) ? ({ state: 'allowed' } as Answer) : await this.#decide(tracked, once)",
     tests: ['packages/acp/test/permissions.test.ts'],
   },
-  // A call of a tool of the space hides every other call of that tool from the log.
+  // One call of a space's tool hides all other calls of that tool from the log.
   {
     package: acp,
     function: 'SpaceToolArrivals.take',
@@ -19,7 +20,7 @@ export const codingAgents: readonly Mutant[] = [
     by: 'each.tool === shown.tool',
     tests: ['packages/acp/test/permissions.test.ts'],
   },
-  // The first of several choices is taken for what was allowed.
+  // If a permission has several options to allow, the first one is chosen, though only one was decided on.
   {
     package: acp,
     function: 'AgentPrompt.#askSpace',
@@ -27,7 +28,7 @@ export const codingAgents: readonly Mutant[] = [
     by: 'once.length > 9',
     tests: ['packages/acp/test/permissions.test.ts'],
   },
-  // An update that cannot be read ends the agent.
+  // An unreadable update ends the coding agent.
   {
     package: acp,
     function: 'onUpdate',
@@ -35,7 +36,7 @@ export const codingAgents: readonly Mutant[] = [
     by: 'throw error',
     tests: ['packages/acp/test/messages.test.ts'],
   },
-  // Thoughts of an agent wait for the log without a bound.
+  // Without a bound, thoughts of an agent that wait for the log fill the memory.
   {
     package: acp,
     function: 'RunLog.#hasRoom',

@@ -2,8 +2,9 @@ import type { Mutant } from './mutant.js'
 
 const cli = 'packages/cli'
 
+/** Wrong edits of the command-line program. The comment of each says what goes wrong. */
 export const commands: readonly Mutant[] = [
-  // /reasoning prints nothing of the turn [I24].
+  // `/reasoning` does not print the turn [I24].
   {
     package: cli,
     function: 'CommandRunner.runCommand',
@@ -11,7 +12,7 @@ export const commands: readonly Mutant[] = [
     by: "return view.print(['nothing'])",
     tests: ['packages/cli/test/slash-commands.test.ts'],
   },
-  // Having seen a part is enough to approve the whole.
+  // A user who has seen a part of a proposal can approve the whole.
   {
     package: 'packages/mcp-bridge',
     function: 'ShownProposals.add',
@@ -19,7 +20,7 @@ export const commands: readonly Mutant[] = [
     by: '',
     tests: ['packages/mcp-bridge/test/serve-proposals.test.ts'],
   },
-  // An editor approves what it was not offered to approve.
+  // An editor can choose an option that it was not offered.
   {
     package: 'packages/acp',
     function: 'Permissions.#decide',
@@ -27,7 +28,7 @@ export const commands: readonly Mutant[] = [
     by: 'optionId === undefined',
     tests: ['packages/acp/test/serve/permissions.test.ts'],
   },
-  // A file with mistakes is used where its values have the right shape: a secret that is not set is empty.
+  // A file with errors is used if its values have the right types, so that a missing secret becomes empty.
   {
     package: cli,
     function: 'parseFile',
@@ -35,7 +36,7 @@ export const commands: readonly Mutant[] = [
     by: 'checked === undefined',
     tests: ['packages/cli/test/config-text.test.ts'],
   },
-  // A variable that is there but empty gets no default.
+  // An empty variable does not get its default.
   {
     package: cli,
     function: 'expandText',
@@ -43,7 +44,7 @@ export const commands: readonly Mutant[] = [
     by: 'return value ?? fallback',
     tests: ['packages/cli/test/config-text.test.ts'],
   },
-  // One of two participants with one token enters as the other.
+  // If two participants have one token, one enters as the other.
   {
     package: cli,
     function: 'ensureTokens',
@@ -51,7 +52,7 @@ export const commands: readonly Mutant[] = [
     by: '',
     tests: ['packages/cli/test/tokens.test.ts'],
   },
-  // A script that checks the log takes a damaged one for whole.
+  // `meup audit verify` exits with 0 for a damaged log.
   {
     package: cli,
     function: 'printVerdict',
@@ -59,7 +60,7 @@ export const commands: readonly Mutant[] = [
     by: '',
     tests: ['packages/cli/test/audit-verify.test.ts'],
   },
-  // An issuer that was removed from the file still lets people in, without a notice.
+  // An issuer that was removed from the file still admits participants, without a notice.
   {
     package: cli,
     function: 'selectApplicable',
@@ -75,7 +76,7 @@ export const commands: readonly Mutant[] = [
     by: 'return first',
     tests: ['packages/cli/test/terms.test.ts'],
   },
-  // A recording in which a line is twice is played as if it were whole.
+  // A recording with a repeated line is replayed as if it were correct.
   {
     package: cli,
     function: 'readEnvelopes',
@@ -83,7 +84,7 @@ export const commands: readonly Mutant[] = [
     by: 'seq < last',
     tests: ['packages/cli/test/replay-recordings.test.ts'],
   },
-  // A gateway that takes nothing is fine, as long as it answers.
+  // A gateway that is not ready counts as healthy if it answers at all.
   {
     package: cli,
     function: 'readinessCheck',
@@ -91,7 +92,7 @@ export const commands: readonly Mutant[] = [
     by: 'ready.status > 0',
     tests: ['packages/cli/test/checks.test.ts'],
   },
-  // A program that fails for ever is tried for ever.
+  // A program that always fails is restarted without end.
   {
     package: cli,
     function: 'RestartDecider.#choose',
@@ -99,7 +100,7 @@ export const commands: readonly Mutant[] = [
     by: '',
     tests: ['packages/cli/test/keep-running.test.ts'],
   },
-  // A program that was kicked for good comes back as often as it is refused.
+  // A program that was kicked permanently is restarted each time it is refused.
   {
     package: cli,
     function: 'KeptProgram.#onEnded',
@@ -107,7 +108,7 @@ export const commands: readonly Mutant[] = [
     by: 'if (kick?.until !== undefined) {',
     tests: ['packages/cli/test/keep-running.test.ts'],
   },
-  // Programs that have joined are not reported while another one is late.
+  // A program that ends while others start is not removed from the report, which waits for it.
   {
     package: cli,
     function: 'StartReport.onEvent',
@@ -115,7 +116,7 @@ export const commands: readonly Mutant[] = [
     by: "if (type === 'joined') this.#pending.delete(label)",
     tests: ['packages/cli/test/start-report.test.ts'],
   },
-  // If one of several names is wrong, the others are restarted.
+  // If one of several names is wrong, the other programs are restarted.
   {
     package: cli,
     function: 'createControlRequests',
@@ -127,7 +128,7 @@ export const commands: readonly Mutant[] = [
       })`,
     tests: ['packages/cli/test/up-programs.test.ts'],
   },
-  // The evidence for an explanation takes along what it does not name.
+  // The evidence for an explanation includes envelopes that the explanation does not name.
   {
     package: cli,
     function: 'exportEvidence',
@@ -135,7 +136,7 @@ export const commands: readonly Mutant[] = [
     by: "'body' in record && seqs.size === 0",
     tests: ['packages/cli/test/why.test.ts'],
   },
-  // A word is taken for the beginning of an id.
+  // A short word counts as the beginning of an id.
   {
     package: cli,
     function: 'findById',

@@ -2,9 +2,9 @@ import type { Mutant } from './mutant.js'
 
 const views = 'packages/folds'
 
-/** Views of a log show what happened, as far as the reader may see it. */
+/** Wrong edits of views of a log. The comment of each says what goes wrong. */
 export const folds: readonly Mutant[] = [
-  // The thought that another one answers is not shown [M15].
+  // A reply does not show which thought it answers [M15].
   {
     package: 'packages/folds',
     function: 'Thinkers.findAnswered',
@@ -12,7 +12,7 @@ export const folds: readonly Mutant[] = [
     by: 'return undefined',
     tests: ['test/conformance/adr-replays.test.ts'],
   },
-  // Answers to work in a free path are not connected to anything.
+  // Answers to work in a free path are not connected to its turn.
   {
     package: 'packages/folds',
     function: 'Assigner.#findAnsweringTurn',
@@ -20,7 +20,7 @@ export const folds: readonly Mutant[] = [
     by: '',
     tests: ['packages/folds/test/free-paths.test.ts'],
   },
-  // An addressed question is shown to everyone, as if it was about work in a free path.
+  // A question to certain addressees appears as the question of public work in a free path.
   {
     package: 'packages/folds',
     function: 'FreeQuestions.apply',
@@ -28,7 +28,7 @@ export const folds: readonly Mutant[] = [
     by: 'from === GATEWAY',
     tests: ['packages/folds/test/free-paths.test.ts'],
   },
-  // A field after a list is drawn into its last item [M29].
+  // A field after a list is displayed as part of its last item [M29].
   {
     package: 'packages/folds',
     function: 'joinFields',
@@ -45,7 +45,7 @@ export const folds: readonly Mutant[] = [
 
     tests: ['packages/folds/test/exact-proposal.test.ts'],
   },
-  // A letter that looks like another one hides in a word.
+  // A letter that looks like a Latin one is not escaped within a Latin word.
   {
     package: 'packages/folds',
     function: 'spellOut',
@@ -54,7 +54,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/exact-json.test.ts'],
   },
   {
-    // A temporary pause seems permanent.
+    // An expired pause is shown as active.
     package: views,
     function: 'Pauses.get',
     replace: 'pause !== undefined && isOver(pause, now) ? undefined : pause',
@@ -65,7 +65,7 @@ export const folds: readonly Mutant[] = [
     ],
   },
   {
-    // Any participant seems to end what another one thinks about.
+    // A cancel by another participant closes a context, though it is only a request.
     package: views,
     function: 'ContextStates.#close',
     replace: ' || (from !== outermost.owner && from !== GATEWAY)',
@@ -81,7 +81,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/context-fixtures.test.ts'],
   },
   {
-    // A hidden run stays hidden when it is over.
+    // The thoughts of a hidden run stay hidden after its end.
     package: views,
     function: 'ContextStates.#close',
     replace: 'outermost.hiddenBy && opened',
@@ -89,7 +89,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/context-fixtures.test.ts'],
   },
   {
-    // Turns are shown in full to readers that may only read parts.
+    // A reader that may read only a part of a turn gets all of it.
     package: 'packages/gateway',
     function: 'selectVisible',
     replace: 'envelopes.filter(({ source }) => mayRead(source))',
@@ -97,7 +97,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/gateway/test/visibility-views.test.ts', 'packages/gateway/test/http-turns.test.ts'],
   },
   {
-    // The proposer's work on a fulfilment seems to be another turn.
+    // If an approver calls the proposer, the proposer's work on the call appears as another turn.
     package: views,
     function: 'Assigner.#request',
     replace: 'if (isBack) this.#causes.renew(toKey(proposer, id), data.home)',
@@ -105,7 +105,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/assign.test.ts', 'packages/folds/test/proposed-calls.test.ts'],
   },
   {
-    // A batch is reported when its first call ends, and the results of the others never are.
+    // A batch of calls is reported when its first call ends, and the results of the others are missing.
     package: views,
     function: 'TurnDecisions.settle',
     replace: 'decision.isReported || members.some(isPending)',
@@ -113,7 +113,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/batches.test.ts', 'packages/gateway/test/reasoning-events.test.ts'],
   },
   {
-    // A proposal that was approved and carried out is shown as expired.
+    // A proposal that was already fulfilled is shown as expired.
     package: views,
     function: 'Calls.#onPresence',
     replace: " && expired.state === 'open'",
@@ -121,7 +121,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/call-fixtures.test.ts'],
   },
   {
-    // A proposal that one participant has rejected is offered to no one.
+    // A proposal that one participant has rejected is not offered to the others.
     package: views,
     function: 'ProposalViews.#reduce',
     replace: 'change.by === this.#viewer()',
@@ -129,7 +129,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/ag-ui/test/approvals.test.ts', 'packages/folds/test/proposals.test.ts'],
   },
   {
-    // Any participant can end another one's call.
+    // A participant can cancel a call of another participant.
     package: views,
     function: 'Calls.findCancelled',
     replace: 'call?.from === from',
@@ -137,7 +137,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/call-fixtures.test.ts'],
   },
   {
-    // The answer of a participant that was not asked counts.
+    // The response of a participant that was not an addressee counts as the answer.
     package: views,
     function: 'Calls.#onResponse',
     replace: ' || call.to?.includes(by) === false',
@@ -145,7 +145,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/call-fixtures.test.ts'],
   },
   {
-    // A question stays open whose call is over.
+    // An elicitation stays open after its call was answered.
     package: views,
     function: 'Calls.#onResponse',
     replace: 'this.#endElicitations(by, answered, envelope)',
@@ -153,7 +153,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/call-fixtures.test.ts', 'packages/observer/test/elicitations.test.ts'],
   },
   {
-    // An approver is not warned that no one waits.
+    // An approver is not warned that the program of the proposer has ended.
     package: views,
     function: 'Calls.#onPresence',
     replace: 'call.session === session',
@@ -161,7 +161,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/call-fixtures.test.ts'],
   },
   {
-    // Revoking one's own grants seems to revoke those of others.
+    // A participant that revokes its own grants also revokes those of others.
     package: views,
     function: 'GrantLog.#revoke',
     replace: 'grant.grantor === from && ',
@@ -169,7 +169,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/grant-fixtures.test.ts'],
   },
   {
-    // Grants that another grant depends on may be dropped.
+    // A grant stays in force after the grant that it rests on has ended.
     package: views,
     function: 'Grants.fall',
     replace: 'doubtful.add(recipient)',
@@ -177,7 +177,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/grant-fixtures.test.ts', 'packages/gateway/test/grant-chains.test.ts'],
   },
   {
-    // The answer to another question is taken for the cause.
+    // A run about another question counts as a cause of an answer.
     package: views,
     function: 'Search.#isAnswering',
     replace: 'if (!isAsked) return false',
@@ -185,7 +185,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/why.test.ts'],
   },
   {
-    // An explanation seems whole where what was answered is missing.
+    // An explanation with a missing cause is shown as complete.
     package: views,
     function: 'Search.#add',
     replace: 'if (cause === undefined) this.#lose()',
@@ -193,7 +193,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/why.test.ts'],
   },
   {
-    // A header's secret is shown.
+    // The value of a header with a secret name is shown.
     package: views,
     function: 'isSecretField',
     replace: " || (field === 'value' && isSecretPair(object))",
@@ -201,7 +201,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/redact.test.ts'],
   },
   {
-    // A search finds the secret that views do not show.
+    // A search finds secrets that views mask.
     package: views,
     function: 'listTexts',
     replace: 'isSecretField(value, name) || ',
@@ -209,7 +209,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/search.test.ts'],
   },
   {
-    // The second line of a thought can forge a step or a turn of the audit.
+    // In an export, the second line of a thought can look like a step or a turn.
     package: views,
     function: 'quoteFurtherLines',
     replace: 'replace(/\\n/g,',
@@ -217,7 +217,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/turn-markdown.test.ts', 'packages/folds/test/context-markdown.test.ts'],
   },
   {
-    // The end of a pause ends the one that has replaced it.
+    // The end of a replaced pause ends the pause that has replaced it.
     package: views,
     function: 'Pauses.#end',
     replace: ' && ended.id === ref',
@@ -225,7 +225,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/participant-fixtures.test.ts'],
   },
   {
-    // Invited participants seem to have left when the operator changes something.
+    // When the operator changes the configuration, invited participants appear to have left.
     package: views,
     function: 'Participants.#invite',
     replace: "belongs: 'admitted', ",
@@ -233,7 +233,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/participant-fixtures.test.ts'],
   },
   {
-    // A participant that leaves is forgotten, though the operator configured it.
+    // A configured participant is forgotten when it leaves.
     package: views,
     function: 'Participants.#onPresence',
     replace: "event === 'leave' && belongs === 'visiting'",
@@ -249,7 +249,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/parse-thinking.test.ts'],
   },
   {
-    // If the clock was put back, later steps precede earlier ones.
+    // If the clock was put back, later steps have earlier times.
     package: views,
     function: 'Assigner.assign',
     replace: 'if (ts > this.#latest) this.#latest = ts',

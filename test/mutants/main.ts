@@ -15,7 +15,7 @@ import { applyMutant, type Edit } from './apply.js'
 import type { Mutant } from './mutant.js'
 import { mutants } from './table.js'
 
-/** A test that hangs has noticed, too. */
+/** Milliseconds after which a hanging test counts as failed: it has noticed the mutant. */
 const HANG_MS = 300_000
 const MOST_SURVIVORS = 4
 
@@ -82,7 +82,7 @@ async function work(target: string): Promise<void> {
   }
 }
 
-/** The first test that fails, if one does. */
+/** Returns the first test that fails, or `undefined` if all succeed. */
 async function noticedBy(target: string, args: readonly string[]): Promise<string | undefined> {
   const { code, errors } = await vitest(target, [...args, '--bail=1'])
   if (errors.includes('No test files found')) throw new Error(`no test file is ${args.join(' ')}`)

@@ -2,8 +2,9 @@ import type { Mutant } from './mutant.js'
 
 const observer = 'packages/observer'
 
+/** Wrong edits of the page. The comment of each says what goes wrong. */
 export const page: readonly Mutant[] = [
-  // Content below the edge of a box counts as seen.
+  // A user can approve without having scrolled to the end of every box.
   {
     package: observer,
     function: 'SeenParts.hasAll',
@@ -11,7 +12,7 @@ export const page: readonly Mutant[] = [
     by: 'parts.some(',
     tests: ['packages/observer/test/card-content.test.ts'],
   },
-  // A name of a tool that is not what it seems passes for plain.
+  // A tool name with invisible or lookalike characters is shown as plain text.
   {
     package: observer,
     function: 'summarizeProposal',
@@ -27,7 +28,7 @@ export const page: readonly Mutant[] = [
     by: '.every((id) => from.includes(id))',
     tests: ['packages/observer/test/filter.test.ts'],
   },
-  // A tool that says nothing of what it does passes for one that only reads.
+  // A tool with an unknown effect is treated like one that only reads.
   {
     package: observer,
     function: 'judge',
@@ -35,7 +36,7 @@ export const page: readonly Mutant[] = [
     by: "risk.level === 'destructive'",
     tests: ['packages/observer/test/inbox.test.ts'],
   },
-  // A tool that says that it only reads passes for harmless, whatever it is asked to run.
+  // A tool that declares itself as read-only is treated as harmless, even if its arguments are destructive.
   {
     package: 'packages/folds',
     function: 'assessRisk',
@@ -43,7 +44,7 @@ export const page: readonly Mutant[] = [
     by: "if (found !== undefined && effect !== 'reads') return { level: 'destructive', reason: found }",
     tests: ['packages/folds/test/risk.test.ts'],
   },
-  // A past state that the reader looks at closes.
+  // A context that ends closes while the reader looks at a past state.
   {
     package: observer,
     function: 'Folding.onEnded',
@@ -51,7 +52,7 @@ export const page: readonly Mutant[] = [
     by: 'return this.#live.delete(context)',
     tests: ['packages/observer/test/model.test.ts'],
   },
-  // A changed log with a recomputed chain gets its tick.
+  // The page confirms a log that was changed together with its chain.
   {
     package: observer,
     function: 'ChainCheck.#compare',
@@ -67,7 +68,7 @@ export const page: readonly Mutant[] = [
     by: '',
     tests: ['packages/observer/test/past.test.ts'],
   },
-  // Envelopes after a conclusion in a free context count as late.
+  // Envelopes after a conclusion in a free path count as late.
   {
     package: 'packages/folds',
     function: 'isLate',

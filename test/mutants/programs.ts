@@ -3,8 +3,9 @@ import type { Mutant } from './mutant.js'
 const gateway = 'packages/gateway'
 const tests = ['packages/gateway/test/programs.test.ts', 'packages/gateway/test/program-histories.test.ts']
 
+/** Wrong edits of programs and their ends. The comment of each says what goes wrong. */
 export const programs: readonly Mutant[] = [
-  // A program that is connected to another gateway counts as gone.
+  // A program that is connected to another gateway counts as ended.
   {
     package: gateway,
     function: 'Presence.isConnected',
@@ -12,7 +13,7 @@ export const programs: readonly Mutant[] = [
     by: '',
     tests,
   },
-  // The runs of all programs of a participant end with one of them.
+  // If one program of a participant ends, the runs of its other programs end too.
   {
     package: gateway,
     function: 'OpenWork.endOf',
@@ -20,7 +21,7 @@ export const programs: readonly Mutant[] = [
     by: 'left.session !== undefined',
     tests,
   },
-  // Calls end though another program of the participant may answer them.
+  // Open calls end although another program of the participant may answer them.
   {
     package: gateway,
     function: 'OpenWork.endOf',
@@ -28,7 +29,7 @@ export const programs: readonly Mutant[] = [
     by: 'false',
     tests,
   },
-  // A replaced program comes again, and replaces its successor.
+  // A replaced program reconnects, and replaces its successor.
   {
     package: gateway,
     function: 'Presence.#takesOver',
@@ -36,7 +37,7 @@ export const programs: readonly Mutant[] = [
     by: '',
     tests,
   },
-  // A run over HTTP ends while its owner thinks on.
+  // A run that was begun over HTTP ends although its owner is still thinking.
   {
     package: gateway,
     function: 'OpenWork.#abandon',
@@ -44,7 +45,7 @@ export const programs: readonly Mutant[] = [
     by: '0',
     tests: ['packages/gateway/test/programs.test.ts'],
   },
-  // A question to two participants is given up when the program of one has ended.
+  // A question to two participants is given up when the program of one of them has ended.
   {
     package: 'packages/agent-sdk',
     function: 'Askees.apply',
@@ -52,7 +53,7 @@ export const programs: readonly Mutant[] = [
     by: '?.some(',
     tests: ['packages/agent-sdk/test/programs.test.ts'],
   },
-  // The end of an earlier program ends what its successor was asked.
+  // The end of an earlier program ends questions to its successor.
   {
     package: 'packages/agent-sdk',
     function: 'Askees.apply',
@@ -60,7 +61,7 @@ export const programs: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/programs.test.ts'],
   },
-  // Envelopes that an earlier version left open stay open forever.
+  // Runs and calls that an earlier version left open stay open forever.
   {
     package: gateway,
     function: 'isOfEarlierVersion',

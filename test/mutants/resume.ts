@@ -2,10 +2,10 @@ import type { Mutant } from './mutant.js'
 
 const gateway = 'packages/gateway'
 
-/** Nothing is lost and nothing comes twice: for who comes back, who reads too little, who pages and who posts. */
+/** Wrong edits of resuming, slow readers, paging and posting. The comment of each says what goes wrong. */
 export const resume: readonly Mutant[] = [
   {
-    // A client whose line is not read for a while hears no ping, and gives the line up.
+    // A client that the gateway does not read for a while gets no ping, and closes the connection.
     package: gateway,
     function: 'WsServer.#ping',
     replace: 'if (peer.reader.isHeld) peer.missed = 0',
@@ -21,7 +21,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/backfill.test.ts', 'packages/gateway/test/resume.test.ts'],
   },
   {
-    // A place in a log that was lost is taken for one in the log that follows it.
+    // A position in a lost log is used in the log that replaced it.
     package: gateway,
     function: 'SpaceHost.#resolveStart',
     replace: 'isForeign || !isKept ?',
@@ -29,7 +29,8 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/resume.test.ts', 'packages/gateway/test/http-events.test.ts'],
   },
   {
-    // A subscription cuts its reader's own echo: it never learns that it was accepted.
+    // A subscription filters out the sender's own echo, so that it does not learn that its envelope was
+    // accepted.
     package: gateway,
     function: 'cutFor',
     replace: '[entry.from, ...(entry.to ?? [])]',
@@ -37,7 +38,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/subscription.test.ts'],
   },
   {
-    // A slow reader misses envelopes, and its connection stays as if nothing had happened.
+    // A slow reader misses envelopes, and its connection stays open.
     package: gateway,
     function: 'Session.send',
     replace: 'this.close(closeCodes.tooSlow,',
@@ -49,7 +50,8 @@ export const resume: readonly Mutant[] = [
     ],
   },
   {
-    // A browser that comes back begins again where its URL says, and gets everything twice.
+    // A browser that reconnects its event stream starts again at the position in the URL, and gets all
+    // envelopes twice.
     package: gateway,
     function: 'getEvents',
     replace: '...omitUndefined({ after }), ...lastSeen,',
@@ -57,7 +59,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/http-events.test.ts'],
   },
   {
-    // Between two pages one envelope is left out.
+    // One envelope is missing between two pages.
     package: gateway,
     function: 'readHistory',
     replace: 'last = row.seq',
@@ -65,7 +67,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/http-history.test.ts', 'packages/gateway/test/http-bounds.test.ts'],
   },
   {
-    // An unreadable envelope is returned to anyone who asks for it.
+    // An envelope is returned to readers that may not read it.
     package: gateway,
     function: 'LogReads.headings',
     replace: 'this.#mayRead(reader, row) && matches(filter, row)',
@@ -73,7 +75,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/http-history.test.ts', 'packages/gateway/test/silent-reading.test.ts'],
   },
   {
-    // An unreadable envelope costs its reader as much as its size.
+    // A reader pays for the size of envelopes that it may not read.
     package: gateway,
     function: 'LogReads.#readOpen',
     replace: 'if (mayAllRead(rights, audience)) all.push(row)',
@@ -81,7 +83,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/private-reading.test.ts'],
   },
   {
-    // A turn is read in full for readers that may only read a part.
+    // A reader that may read only a part of a turn gets all of it.
     package: gateway,
     function: 'FoldedTurns.look',
     replace: '|| !(await this.#mayReadWhole(index, beginning, reader))',
@@ -89,7 +91,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/private-reading.test.ts'],
   },
   {
-    // Reading continues without a reader.
+    // The gateway reads on after the reader has gone.
     package: gateway,
     function: 'LogReads.waitForBudget',
     replace: '!reader.isGone()',
@@ -97,7 +99,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/bounded-reading.test.ts'],
   },
   {
-    // A place is taken for one in another log.
+    // A position is used without checking which log it belongs to.
     package: gateway,
     function: 'checkResume',
     replace: 'after === 0 || epoch !== undefined',
@@ -105,7 +107,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/resume.test.ts', 'packages/gateway/test/http-events.test.ts'],
   },
   {
-    // A participant that was cut off by a crash stays present forever.
+    // After a crash of the gateway, a participant that has gone stays present forever.
     package: gateway,
     function: 'Presence.reconcile',
     replace: 'for (const id of present) if (!this.isThere(id)) this.#space.tryEmit(left(id))',
@@ -113,7 +115,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/presence.test.ts', 'packages/gateway/test/failure.test.ts'],
   },
   {
-    // A program fails forever, though its gateway has gone.
+    // A program is shown as failing forever, although its gateway has stopped.
     package: gateway,
     function: 'Presence.reconcile',
     replace: 'this.recordPrograms()',
@@ -121,7 +123,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/presence.test.ts'],
   },
   {
-    // A program's state is mistaken for new capabilities, which are then not announced.
+    // A change of a program's state counts as an announcement, so that new capabilities are not announced.
     package: gateway,
     function: 'presence',
     replace: 'if (participant.capabilities !== undefined) trust.markNotified(id)',
@@ -129,7 +131,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/presence.test.ts'],
   },
   {
-    // Envelopes after a refused one in the same post are logged nevertheless.
+    // Envelopes after a refused one in the same post are logged.
     package: gateway,
     function: 'postEnvelopes',
     replace: 'break',
@@ -137,7 +139,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/http.test.ts'],
   },
   {
-    // A private question is found by its seq.
+    // A private question can be found by its seq.
     package: gateway,
     function: 'resolveEnvelope',
     replace: 'if (mayBeRead(row)) return row',

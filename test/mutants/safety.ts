@@ -2,8 +2,9 @@ import type { Mutant } from './mutant.js'
 
 const safetyPackage = 'packages/safety'
 
+/** Wrong edits of the safety guard. The comment of each says what goes wrong. */
 export const safety: readonly Mutant[] = [
-  // The end of a long secret that contains a shorter one stays visible.
+  // If a long secret contains a shorter one, its end stays visible.
   {
     package: safetyPackage,
     function: 'merge',
@@ -11,7 +12,7 @@ export const safety: readonly Mutant[] = [
     by: 'secret.end',
     tests: ['packages/safety/test/disguise.test.ts'],
   },
-  // A policy is escaped by letters that only look different.
+  // Lookalike letters circumvent a policy.
   {
     package: safetyPackage,
     function: 'compilePolicy',
@@ -19,7 +20,7 @@ export const safety: readonly Mutant[] = [
     by: 'pattern.test(text)',
     tests: ['packages/safety/test/stages.test.ts'],
   },
-  // `[INST]` alone is taken for harmless.
+  // `[INST]` in a text without other markers is not sanitized.
   {
     package: safetyPackage,
     function: 'sanitize',
@@ -27,7 +28,7 @@ export const safety: readonly Mutant[] = [
     by: "!hasTags && !seen.includes(':')",
     tests: ['packages/safety/test/injection.test.ts'],
   },
-  // Half a secret is shown where the reading of a long text ended in it, if marks made the text shorter.
+  // If marks make a long text shorter, half a secret at the end of the scanned part is shown.
   {
     package: safetyPackage,
     function: 'clampReadable',
@@ -35,7 +36,7 @@ export const safety: readonly Mutant[] = [
     by: 'text.length',
     tests: ['packages/safety/test/long-texts.test.ts'],
   },
-  // A secret that another participant completes, or that continues elsewhere, stays visible.
+  // A secret that another participant completes, or that continues in another place, stays visible.
   {
     package: 'protocol',
     function: 'getPrecedingTexts',
@@ -51,7 +52,7 @@ export const safety: readonly Mutant[] = [
     by: '',
     tests: ['packages/safety/test/stages.test.ts'],
   },
-  // The word for a password is taken for one, in every example.
+  // The word `password` is masked as a password in every example.
   {
     package: safetyPackage,
     function: 'mayBePassword',
@@ -67,7 +68,7 @@ export const safety: readonly Mutant[] = [
     by: '> blankAt',
     tests: ['packages/safety/test/first-looks.test.ts'],
   },
-  // A label in prose is taken for one without a value, though the part that is looked at ends in a number.
+  // A label in prose is ignored although the examined part ends in a number, which may be the value.
   {
     package: safetyPackage,
     function: 'joinsProse',
@@ -75,7 +76,7 @@ export const safety: readonly Mutant[] = [
     by: 'return true',
     tests: ['packages/safety/test/prose.test.ts'],
   },
-  // A rule whose secret needs a digit seems to match prose.
+  // A rule whose secrets need a digit is classified as matching prose.
   {
     package: safetyPackage,
     function: 'advance',
@@ -83,7 +84,7 @@ export const safety: readonly Mutant[] = [
     by: 'return states',
     tests: ['packages/safety/test/prose.test.ts'],
   },
-  // Text before a private key, or raw thinking, seems finished.
+  // The text before an unfinished private key, or before raw thinking, is dropped from the tail.
   {
     package: safetyPackage,
     function: 'tailOf',
@@ -91,7 +92,7 @@ export const safety: readonly Mutant[] = [
     by: 'start > 0',
     tests: ['packages/safety/test/split.test.ts'],
   },
-  // Texts under keys that are numbers are counted in another order than they are rewritten.
+  // Texts under numeric keys are scanned in another order than they are rewritten in.
   {
     package: 'protocol',
     function: 'collectTexts',

@@ -2,8 +2,9 @@ import type { Mutant } from './mutant.js'
 
 const agentSdk = 'packages/agent-sdk'
 
+/** Wrong edits of the agent SDK. The comment of each says what goes wrong. */
 export const sdk: readonly Mutant[] = [
-  // A client that extracts no reasoning is warned of [T09].
+  // A warning is logged for a client from which no reasoning can be extracted [T09].
   {
     package: agentSdk,
     function: 'reasoningBy',
@@ -14,7 +15,7 @@ export const sdk: readonly Mutant[] = [
       'packages/agent-sdk/test/transcript/generate.test.ts',
     ],
   },
-  // A proposal that one participant has rejected is offered to no one.
+  // A proposal that one participant has rejected is not offered to the others.
   {
     package: agentSdk,
     function: 'Proposals.#onChange',
@@ -25,7 +26,8 @@ export const sdk: readonly Mutant[] = [
       'packages/mcp-bridge/test/serve-proposals.test.ts',
     ],
   },
-  // Pings and small pieces of a large frame do not keep a line: it is cut every 50 seconds.
+  // Pings and parts of a large frame do not count as signs of life, so that the connection is closed every 50
+  // seconds.
   {
     package: agentSdk,
     function: 'watchSilence',
@@ -33,7 +35,7 @@ export const sdk: readonly Mutant[] = [
     by: 'now < heardAt',
     tests: ['packages/agent-sdk/test/silence.test.ts'],
   },
-  // Envelopes of a dead line are shown along with those of its successor.
+  // Envelopes of a closed connection are delivered along with those of the next one.
   {
     package: agentSdk,
     function: 'ClientConnection.#endLine',
@@ -49,7 +51,7 @@ export const sdk: readonly Mutant[] = [
     by: '!isRestarted',
     tests: ['packages/agent-sdk/test/away.test.ts'],
   },
-  // Questions from before the handler was set are lost.
+  // Questions that came before the handler was set are lost.
   {
     package: agentSdk,
     function: 'Arrivals.#passKept',
@@ -57,7 +59,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/arrivals.test.ts'],
   },
-  // A question that was answered while its agent was away is answered again.
+  // A question that was answered before is answered again after a replay.
   {
     package: agentSdk,
     function: 'Arrivals.#onMessage',
@@ -73,7 +75,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/private-runs.test.ts'],
   },
-  // A gateway that wants to be left alone is dialled again at once.
+  // The client ignores `Retry-After`, and reconnects at once.
   {
     package: agentSdk,
     function: 'ClientConnection.#retry',
@@ -81,7 +83,7 @@ export const sdk: readonly Mutant[] = [
     by: 'backoffMs',
     tests: ['test/conformance/client-kit.test.ts'],
   },
-  // The JSON-RPC id 1.0 comes back as 1.
+  // The JSON-RPC id 1.0 is returned as 1.
   {
     package: agentSdk,
     function: 'createResponse',
@@ -89,7 +91,7 @@ export const sdk: readonly Mutant[] = [
     by: "{ jsonrpc: '2.0', id: payload.id ?? id, ...outcome }",
     tests: ['test/conformance/client-kit.test.ts'],
   },
-  // After a change of the log, nothing is delivered until it is as long as the old one.
+  // After the log was replaced, nothing is delivered until it is as long as the old one.
   {
     package: agentSdk,
     function: 'ClientConnection.#onWelcome',
@@ -97,7 +99,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/link.test.ts'],
   },
-  // Any participant can retract another one's question.
+  // A participant can retract a question of another participant.
   {
     package: agentSdk,
     function: 'Turns.#onCancel',
@@ -105,7 +107,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/turns.test.ts'],
   },
-  // Interrupting one run interrupts all.
+  // Interrupting one run interrupts all runs.
   {
     package: agentSdk,
     function: 'ReasoningContext.#onCancel',
@@ -113,7 +115,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/reasoning.test.ts'],
   },
-  // A call that was given up before it was made is made nevertheless.
+  // A call that was aborted before it was sent is sent nevertheless.
   {
     package: agentSdk,
     function: 'OwnRequests.make',
@@ -121,7 +123,7 @@ export const sdk: readonly Mutant[] = [
     by: 'false',
     tests: ['packages/agent-sdk/test/request.test.ts'],
   },
-  // A tool begins though its call was cancelled while the arguments were checked.
+  // A tool runs although its call was cancelled while the arguments were validated.
   {
     package: agentSdk,
     function: 'Tools.#run',
@@ -129,7 +131,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/request.test.ts'],
   },
-  // Always allowing a proposed call allows every tool of its target.
+  // `allowAlways` for a proposed call allows every tool of its addressee.
   {
     package: agentSdk,
     function: 'getAlwaysCapability',
@@ -137,7 +139,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/trust.test.ts'],
   },
-  // A line of one speaker is mistaken for another one's.
+  // In a prompt, a further line of one participant can look like a message of another.
   {
     package: agentSdk,
     function: 'quoteForPrompt',
@@ -145,7 +147,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/model/framing.test.ts'],
   },
-  // A result passes for what the agent itself says of the call.
+  // In a prompt, a tool result can look like a remark of the agent itself.
   {
     package: agentSdk,
     function: 'frameResult',
@@ -153,7 +155,7 @@ export const sdk: readonly Mutant[] = [
     by: 'false',
     tests: ['packages/agent-sdk/test/model/framing.test.ts'],
   },
-  // Tools of any participant reach a model if none were chosen.
+  // If no tools were chosen, the model gets tools of all participants.
   {
     package: agentSdk,
     function: 'compileChoices',
@@ -161,7 +163,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/model/strangers.test.ts'],
   },
-  // One that never answers is waited for every ten seconds.
+  // A participant that never answers is asked for its tools every ten seconds.
   {
     package: agentSdk,
     function: 'backOff',
@@ -169,7 +171,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/answers.test.ts'],
   },
-  // A call without the text of a name is allowed for every tool.
+  // `allowAlways` for a call without a tool name allows every tool.
   {
     package: agentSdk,
     function: 'getAlwaysCapability',
@@ -185,7 +187,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/pause.test.ts'],
   },
-  // Private messages are recalled in an answer to everyone.
+  // Private messages are part of the prompt for a public answer.
   {
     package: agentSdk,
     function: 'ConversationLog.before',
@@ -193,7 +195,7 @@ export const sdk: readonly Mutant[] = [
     by: 'audience?.every((id) => from === id || to.includes(id)) !== false',
     tests: ['packages/agent-sdk/test/model/memory.test.ts'],
   },
-  // Thoughts in a call that a model only mentioned are shown.
+  // Thoughts are shown in a call that the model only mentioned.
   {
     package: agentSdk,
     function: 'TagReader.#readInCall',
@@ -201,7 +203,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/extract/tags.test.ts', 'packages/agent-sdk/test/model/habits.test.ts'],
   },
-  // A thought that its template begins is shown while it is written.
+  // Raw thinking whose opening tag is in the model's template is shown while it is streamed.
   {
     package: agentSdk,
     function: 'Liveness.constructor',
@@ -209,7 +211,7 @@ export const sdk: readonly Mutant[] = [
     by: 'live ?? true',
     tests: ['packages/agent-sdk/test/model/unseen-thoughts.test.ts'],
   },
-  // An answer that shows a call of a tool makes it.
+  // An answer with an example of a tool call makes the call.
   {
     package: agentSdk,
     function: 'findWritten',
@@ -217,7 +219,7 @@ export const sdk: readonly Mutant[] = [
     by: 'true ?',
     tests: ['packages/agent-sdk/test/model/habits.test.ts'],
   },
-  // A name that may be two tools is one of them.
+  // An ambiguous tool name is resolved to the first match.
   {
     package: agentSdk,
     function: 'findAlike',
@@ -225,7 +227,7 @@ export const sdk: readonly Mutant[] = [
     by: 'alike.length > 0',
     tests: ['packages/agent-sdk/test/model/habits.test.ts'],
   },
-  // A long number is rounded on its way from a model to a tool.
+  // A long number in a model's arguments is rounded before it reaches the tool.
   {
     package: agentSdk,
     function: 'splitRationale',
@@ -233,7 +235,7 @@ export const sdk: readonly Mutant[] = [
     by: 'args',
     tests: ['packages/agent-sdk/test/model/exact-numbers.test.ts'],
   },
-  // Signed thoughts are lost, without which the provider refuses the next request.
+  // Signed thoughts are lost, so that the provider refuses the next request.
   {
     package: agentSdk,
     function: 'endBlock',
@@ -244,7 +246,7 @@ export const sdk: readonly Mutant[] = [
       'packages/agent-sdk/test/extract/requirements.test.ts',
     ],
   },
-  // A transcript whose end was cut off is whole.
+  // A transcript whose end was cut off is verified as complete.
   {
     package: agentSdk,
     function: 'verifyCommits',
@@ -253,7 +255,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/transcript/chain.test.ts'],
   },
-  // When a prompt is too long, messages are dropped before results of tools.
+  // If a prompt is too long, messages are dropped before results of tools.
   {
     package: agentSdk,
     function: 'leastFirst',
@@ -261,7 +263,7 @@ export const sdk: readonly Mutant[] = [
     by: 'b.compression_priority - a.compression_priority',
     tests: ['packages/agent-sdk/test/transcript/compile.test.ts'],
   },
-  // Prompts are kept without being asked for.
+  // The transcript keeps complete prompts in every mode.
   {
     package: agentSdk,
     function: 'TurnRecorder.#toPrompt',
@@ -269,7 +271,7 @@ export const sdk: readonly Mutant[] = [
     by: 'const isFull = true',
     tests: ['packages/agent-sdk/test/model/transcript.test.ts'],
   },
-  // A tool's result is kept with its secrets.
+  // The transcript keeps secrets in a tool's result.
   {
     package: agentSdk,
     function: 'TurnRecorder.results',
@@ -277,7 +279,7 @@ export const sdk: readonly Mutant[] = [
     by: 'text',
     tests: ['packages/agent-sdk/test/model/transcript.test.ts'],
   },
-  // A commit that was taken out is not missed.
+  // A removed commit of a transcript is not noticed.
   {
     package: agentSdk,
     function: 'findProblem',
@@ -285,7 +287,7 @@ export const sdk: readonly Mutant[] = [
     by: 'if (row.number < number)',
     tests: ['packages/agent-sdk/test/model/transcript.test.ts'],
   },
-  // A transcript is as long as its agent lives.
+  // A transcript is never pruned.
   {
     package: agentSdk,
     function: 'TranscriptFile.#prune',
@@ -293,7 +295,7 @@ export const sdk: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/agent-sdk/test/model/transcript.test.ts'],
   },
-  // A replay gives a call the result of another.
+  // A replay gives a call the result of another call.
   {
     package: agentSdk,
     function: 'KeptResults.take',
@@ -301,7 +303,7 @@ export const sdk: readonly Mutant[] = [
     by: 'call !== undefined',
     tests: ['packages/agent-sdk/test/model/transcript.test.ts'],
   },
-  // Askers of an agent without the right to reason wait forever.
+  // An agent without the right to reason does not answer, so that askers wait forever.
   {
     package: agentSdk,
     function: 'openThinkingRun',
@@ -309,7 +311,7 @@ export const sdk: readonly Mutant[] = [
     by: 'throw error',
     tests: ['packages/agent-sdk/test/model/capture.test.ts'],
   },
-  // Every program of a participant makes the calls of the others.
+  // Every program of a participant executes calls to its other programs.
   {
     package: agentSdk,
     function: 'Tools.#mayConcern',
@@ -317,7 +319,7 @@ export const sdk: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/agent-sdk/test/own-calls.test.ts'],
   },
-  // The answer of a read-only tool arrives before its call, and even if that is refused.
+  // The response of a read-only tool may precede its call in the log, even if the call is refused.
   {
     package: agentSdk,
     function: 'Tools.#answer',
@@ -325,7 +327,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/own-calls.test.ts'],
   },
-  // An agent's data for programs is not checked.
+  // The structured output of an agent is not validated.
   {
     package: agentSdk,
     function: 'readOutput',

@@ -2,7 +2,7 @@ import type { Mutant } from './mutant.js'
 
 const gateway = 'packages/gateway'
 
-/** Acknowledged envelopes are kept, once, in a chain that shows damage; pruning is complete and visible. */
+/** Wrong edits of storing, pruning and erasing. The comment of each says what goes wrong. */
 export const storage: readonly Mutant[] = [
   {
     // An envelope that the disk refused is acknowledged.
@@ -13,7 +13,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/sqlite-recovery.test.ts'],
   },
   {
-    // The end of a chain changes with the next row of any space.
+    // The stored head of a chain changes with the next row of any space.
     package: gateway,
     function: 'ChainWriter.#insertAll',
     replace: 'return { seq, hash: Buffer.from(hash) }',
@@ -21,7 +21,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/log.test.ts', 'packages/gateway/test/short-way.test.ts'],
   },
   {
-    // The chain cannot be verified by the specification.
+    // The chain cannot be verified as the specification says.
     package: gateway,
     function: 'putLink',
     replace: 'linked.writeUInt32BE(seq % 2 ** 32,',
@@ -29,7 +29,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/log.test.ts', 'packages/gateway/test/verify-export.test.ts'],
   },
   {
-    // A row that was changed together with its leaf is said to hold.
+    // A row that was changed together with its leaf is verified.
     package: gateway,
     function: 'ChainVerifier.add',
     replace: 'Buffer.compare(leaf, row.leaf) !== 0 || !expected.equals(row.hash)',
@@ -37,7 +37,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/audit-verify.test.ts'],
   },
   {
-    // A start goes by a damaged state: others may do what they should not.
+    // A gateway starts from a damaged checkpoint, so that participants may have wrong rights.
     package: gateway,
     function: 'readCheckpoint',
     replace: 'hashCheckpoint(stored, stored).equals(digest)',
@@ -45,7 +45,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/checkpoints.test.ts'],
   },
   {
-    // Rows are gone, and no record in the log says so.
+    // Rows are pruned although the record about them was not committed.
     package: gateway,
     function: 'Retention.#prune',
     replace: '!(await this.#space.committed(seq))',
@@ -53,7 +53,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/retention.test.ts'],
   },
   {
-    // Pruned envelopes are still found, and answer senders that reuse their ids.
+    // Pruned envelopes are still found, so that a sender that reuses an id gets an old envelope.
     package: gateway,
     function: 'prune',
     replace: 'space.ids.delete(row.id)',
@@ -61,7 +61,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/log.test.ts', 'packages/gateway/test/retention.test.ts'],
   },
   {
-    // Senders behind a failed batch never get an answer.
+    // Senders in the batches after a failed one never get an answer.
     package: gateway,
     function: 'GroupCommit.#run',
     replace: 'const lost = [...batch, ...this.#waiting]',
@@ -69,7 +69,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/failure.test.ts', 'packages/gateway/test/recovery.test.ts'],
   },
   {
-    // An envelope refused as unavailable counts as known when it is sent again, and is never logged.
+    // An envelope that was refused as unavailable counts as known when it is sent again, and is never logged.
     package: gateway,
     function: 'Space.#recover',
     replace: 'this.ids.settle(lost)',
@@ -77,7 +77,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/failure.test.ts', 'packages/gateway/test/recovery.test.ts'],
   },
   {
-    // Using another sender's id returns that sender's envelope, as if it was one's own.
+    // A participant that uses the id of another sender's envelope gets that envelope.
     package: gateway,
     function: 'KnownIds.find',
     replace: 'heading.from === from ? this.#log.find(id) : undefined',
@@ -93,7 +93,8 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/parsed-rows.test.ts'],
   },
   {
-    // The write-ahead log grows without limit: a batch that arrived in the meantime counts as folded.
+    // The write-ahead log grows without limit, because a batch that arrived during a checkpoint counts as
+    // part of it.
     package: gateway,
     function: 'InlineWriter.#foldSome',
     replace: 'isWhole && commits === this.#commits',
@@ -124,7 +125,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/erasing.test.ts'],
   },
   {
-    // Anyone who can write the file can remove envelopes, and the log verifies.
+    // Anyone who can write the file can remove envelopes, and the log is verified nevertheless.
     package: gateway,
     function: 'ChainVerifier.add',
     replace: 'if (isBlank) this.#unrecorded.set(row.seq, this.hash)',
@@ -132,7 +133,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/erasing.test.ts'],
   },
   {
-    // An open proposal that no one can read can be fulfilled.
+    // A proposal that was erased stays open and can be fulfilled.
     package: 'packages/folds',
     function: 'Calls.#onSpace',
     replace: 'id === erased',
@@ -140,7 +141,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/folds/test/call-fixtures.test.ts', 'packages/gateway/test/erasing.test.ts'],
   },
   {
-    // A backup with forged rights is taken at its word.
+    // A restored backup keeps its checkpoint, which may contain forged rights.
     package: gateway,
     function: 'restoreLogs',
     replace: "db.exec('DELETE FROM checkpoints')",
@@ -155,7 +156,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/backup.test.ts'],
   },
   {
-    // The duration of a search reveals messages of others.
+    // The duration of a search reveals messages that the reader may not read.
     package: gateway,
     function: 'findBlocks',
     replace: ' && mayRead(view.getUint16(at + 4))',
@@ -163,7 +164,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/private-reading.test.ts'],
   },
   {
-    // The words of an erased envelope stay in the index.
+    // The words of an erased envelope stay in the search index.
     package: gateway,
     function: 'WordIndex.prepare',
     replace: 'if (erasure !== undefined) segments.add(segmentOf(erasure.seq))',
@@ -171,7 +172,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/words.test.ts'],
   },
   {
-    // A search passes over words that are written otherwise.
+    // A search does not find words in other spellings, such as with other case.
     package: gateway,
     function: 'fold',
     replace: 'asOne(character.toUpperCase(), character)',
@@ -179,7 +180,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/word-tokens.test.ts', 'packages/gateway/test/words.test.ts'],
   },
   {
-    // An envelope of another is among the matches of a beginning.
+    // The beginning of an id matches envelopes that the reader may not read.
     package: gateway,
     function: 'resolveEnvelope',
     replace: '...page.filter(mayBeRead)',

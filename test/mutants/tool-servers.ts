@@ -2,8 +2,9 @@ import type { Mutant } from './mutant.js'
 
 const mcpBridge = 'packages/mcp-bridge'
 
+/** Wrong edits of the MCP bridge. The comment of each says what goes wrong. */
 export const toolServers: readonly Mutant[] = [
-  // An `error: null` next to a result stays, so readers take the result for an error.
+  // An `error: null` next to a result is passed on, so that readers take the result for an error.
   {
     package: mcpBridge,
     function: 'readResponse',
@@ -11,7 +12,7 @@ export const toolServers: readonly Mutant[] = [
     by: '',
     tests: ['packages/mcp-bridge/test/read-message.test.ts'],
   },
-  // A log of a server in JSON, with the id of a call, is its answer.
+  // A JSON log line of a server with the id of a call counts as its response.
   {
     package: mcpBridge,
     function: 'readResponse',
@@ -19,7 +20,7 @@ export const toolServers: readonly Mutant[] = [
     by: 'false',
     tests: ['packages/mcp-bridge/test/read-message.test.ts'],
   },
-  // A request of the server that is too large fails the call of the same id.
+  // A request of the server that is too large fails the call with the same id.
   {
     package: mcpBridge,
     function: 'readDropped',
@@ -27,7 +28,7 @@ export const toolServers: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/mcp-bridge/test/read-message.test.ts'],
   },
-  // A server that knows its session, but not the method, loses the session.
+  // An error about an unknown method counts as a lost session.
   {
     package: mcpBridge,
     function: 'hasLostSession',
@@ -35,7 +36,7 @@ export const toolServers: readonly Mutant[] = [
     by: 'isOwn',
     tests: ['packages/mcp-bridge/test/http-sessions.test.ts'],
   },
-  // A call that is refused for its session again is repeated again.
+  // A call that is refused a second time because of its session is repeated again.
   {
     package: mcpBridge,
     function: 'isSessionError',
