@@ -11,7 +11,7 @@ const defined = new Set(
   ),
 )
 
-/** Every clause or section that a text cites: `3` or `3.2`. */
+/** Lists the clauses and sections that a text cites: `3` or `3.2`. */
 const citedIn = (text: string): string[] =>
   [...text.matchAll(/MEUP-(\d+(?:\.\d+)?)/g)].map(([, clause = '']) => clause)
 const missing = (paths: readonly string[]): string[] =>

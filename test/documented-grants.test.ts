@@ -18,7 +18,7 @@ const written = [
     snippetsOf(path).flatMap(({ language, text }) => (language === 'yaml' ? [{ path, text }] : [])),
   ),
 ]
-/** Capabilities of all participants in the space files of examples and docs. */
+/** The capabilities of all participants in the space files of examples and docs. */
 const grants = written.flatMap(({ path, text }) =>
   Object.entries((parse(text) as SpaceFile | null)?.participants ?? {}).map(
     ([id, { capabilities = [] }]) => ({ path, id, capabilities }),
@@ -42,7 +42,7 @@ describe('what docs and examples let people give', () => {
     to: 'files',
     payload: { method: 'tools/call', params: { name } },
   })
-  /** Grants in the words of a page; `--always` and `allowAlways` give the narrowest capability. */
+  /** Grants as a page writes them; `--always` and `allowAlways` give the narrowest capability. */
   test.each<[string, string, string, Capability]>([
     ['docs/trust.md', 'guard', 'proposals.allowAlways(', call('write_file')],
     [

@@ -6,7 +6,7 @@ const open = { calls: { c: { state: 'open' } } }
 const fixture = (expect: object, envelopes: readonly object[] = [call]): string =>
   JSON.stringify({ description: 'A call is open.', envelopes, expect })
 
-/** Loads files with these texts, by name. */
+/** Loads fixtures from texts, by file name. */
 const load = (files: Readonly<Record<string, string>>) =>
   loadFoldFixtures(Object.keys(files), (name) => files[name] ?? '')
 

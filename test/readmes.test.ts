@@ -34,7 +34,7 @@ test.for(folders.filter((folder) => !/^(examples|bench)\b/.test(folder)))(
 describe('links', () => {
   const withoutCode = (page: string): string => readText(page).replace(/^```[\s\S]*?^```$/gm, '')
 
-  /** Anchors of headings. */
+  /** Lists the anchors of a page's headings. */
   const anchorsOf = (page: string): string[] =>
     [...withoutCode(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
       heading

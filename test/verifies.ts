@@ -4,7 +4,7 @@ import type { RequirementId } from './requirements.js'
 type Body = (context: TestContext) => unknown
 
 interface Options {
-  /** Milliseconds. */
+  /** Milliseconds after which the test fails. */
   readonly timeout?: number
 }
 
@@ -23,8 +23,8 @@ export function verifies(
 }
 
 /**
- * For tests that use something outside the repository. `find` returns it, or `undefined` or `false` if this machine
- * lacks it; the test then says so and is skipped, or fails if MEUP_REQUIRE_ALL=1.
+ * For tests that need something outside of the repository. `find` returns it, or `undefined` or `false` if
+ * this machine does not have it. Then the test is skipped with a message, or fails if MEUP_REQUIRE_ALL=1.
  *
  *     const withNats = needing('a NATS server named by NATS_URL', () => process.env.NATS_URL)
  *     test('two gateways agree', withNats(async (url) => …))

@@ -11,7 +11,7 @@ const sources = [
   ...filesUnder('docs', '.md'),
 ].filter((path) => !/^test\/vocabulary/.test(path))
 
-/** Finds a pattern as a separate word, with its replacement. */
+/** Finds words of the table in a text, with their replacements. */
 const find = (table: typeof identifiers, text: string): string[] =>
   table.flatMap(([pattern, instead]) =>
     [...text.matchAll(new RegExp(`(?<![\\w$-])#?(?:${pattern})(?![\\w$-])`, 'g'))].map(
@@ -32,14 +32,14 @@ test('comments and pages use plain phrases', () => {
   expect(found).toEqual([])
 })
 
-/** Exported names with several definitions that mean the same. The list may only shrink. */
+/** Exported names that are defined several times with the same meaning. The list may only shrink. */
 const variants = [
-  // For a module of which browsers or small clients load another variant.
+  // Modules of which browsers or small clients load another variant.
   ...['compileJsonSchema', 'connect', 'describeZod', 'getEngine', 'getGuards', 'guardText', 'isCompilable'],
   ...['loadGuards', 'makeCompilable', 'openModels', 'readEnvironment', 'runModelAgent'],
-  // A command and the MCP tool that does the same.
+  // A command, and the MCP tool that does the same.
   ...['addAsk', 'addProposals', 'addWhy'],
-  // A type of the gateway, and the same in packages that do not depend on it.
+  // A type of the gateway, and its copy in packages that do not depend on the gateway.
   ...['AuditQuery', 'AuditStep', 'Clock', 'ContextNode', 'JsonSchema', 'ParticipantList', 'Tail', 'Turn'],
   ...['noTail', 'systemClock'],
 ]

@@ -21,7 +21,10 @@ const participants = {
 const key = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
-/** 17 lists of 61 globs, each two of which only differ at their ends: comparing them takes 250,000 comparisons. */
+/**
+ * 17 lists of 61 globs that differ only in the last one. Comparing two of them takes 250,000 comparisons of
+ * globs.
+ */
 const globs = range(1, 60).map((count) => `*${count.toString(36)}?`)
 const lists = range(1, 17).map((count) => ({ kind: 'chat', payload: { message: [...globs, `?x${count}*`] } }))
 
@@ -128,7 +131,7 @@ test('what was refused is charged: whoever owes work posts nothing until it is p
     clock.advance(Number(owed.at(-1)))
     expect(await post('eve', chat)).toMatchObject({ status: 201 })
   }
-  // Units are counted, and no time: the same again costs the same.
+  // Work is counted in units, not in time: the same envelope costs the same again.
   expect(owed[1]).toBe(owed[0])
 })
 

@@ -12,7 +12,7 @@ const participants = {
 }
 const rounds = 50
 const roundMs = 100
-/** Exactly one for each round, and nothing in store. */
+/** One token per round, and none saved up. */
 const rate = { perSecond: 1000 / roundMs, burst: 1 }
 const perRound = 10
 
@@ -30,7 +30,7 @@ const rates = {
 }
 const chat: Sent = { kind: 'chat', payload: { message: 'hello' } }
 
-/** Whether it was accepted. */
+/** Sends a chat. Returns whether it was accepted. */
 async function say(client: Client): Promise<boolean> {
   const id = freshId()
   client.send({ ...chat, id })
@@ -38,7 +38,7 @@ async function say(client: Client): Promise<boolean> {
   return answer.kind === 'chat'
 }
 
-/** Sends all at once, and gives the codes of what was refused. */
+/** Sends a frame many times at once. Returns the codes of the refusals. */
 async function flood(client: Client, frame: Sent | string): Promise<string[]> {
   for (const _ of range(1, perRound)) client.send(frame)
   const codes: string[] = []
@@ -70,7 +70,10 @@ test.for<[what: string, frame: Sent | string]>([
     connect('flooder', { space: 'elsewhere' }),
   ])
 
-  /** How many of the others' messages were accepted, and what the flooder was refused. */
+  /**
+   * Counts the messages of the other participants that were accepted, and collects the refusals of the
+   * flooder.
+   */
   const play = async (isFlooded: boolean) => {
     let accepted = 0
     const refused: string[] = []
@@ -93,7 +96,7 @@ test.for<[what: string, frame: Sent | string]>([
   const heard = viewer.frames.filter(({ kind, from }) => kind === 'chat' && names.includes(from))
   expect(heard.length).toBeGreaterThanOrEqual(0.95 * 2 * names.length * rounds)
 
-  // Nothing of it is lost from the record, and the record does not grow with it.
+  // All refusals are in the record, but its size does not grow with the flood.
   const records = viewer.frames
     .filter(ofKind('system.decision'))
     .map(({ payload }) => payload as DecisionPayload)

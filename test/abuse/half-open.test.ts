@@ -8,12 +8,15 @@ import { expectNoGap } from '../support/crowd.js'
 import { proxy } from '../support/proxy.js'
 import { times } from '../support/soak.js'
 
-/** How often the line is cut. */
+/** Number of times that the connection is cut. */
 const rounds = times(1, 20)
 const perRound = 20
 const patient = { timeout: 30_000 }
 
-/** A participant until the test is over, with the numbers of all that it got, and who has left. */
+/**
+ * Connects a participant until the test is over, with the seqs of the envelopes that it received, and the
+ * participants that left.
+ */
 async function enter(participant: string, url: string) {
   const space = await SpaceClient.open(dialWs, { url, space: 'test', token: testToken(participant) })
   onTestFinished(() => void space.close())
@@ -44,7 +47,7 @@ test(
     for (let round = 1; round <= rounds; round++) {
       accepted.push(await far.space.chat(`round ${round}`))
       const reset = line.stop()
-      // No one receives it on the dead line, and it does not count as accepted.
+      // Messages on the silent connection reach no one, and are not acknowledged.
       const unheard = Array.from({ length: perRound }, (_, number) => far.space.chat(`unheard ${number}`))
       accepted.push(
         ...(await Promise.all(Array.from({ length: perRound }, () => near.space.chat('meanwhile')))),

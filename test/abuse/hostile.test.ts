@@ -23,7 +23,7 @@ async function start() {
   return { url: new URL(served.url), enter, bob: await enter('bob') }
 }
 
-/** A socket opened by hand, to do with it what no library does. */
+/** Opens a TCP socket and writes the handshake by hand, to send bytes that a WebSocket library would not. */
 function rawSocket(url: URL, headers: readonly string[] = []) {
   const socket = tcp({ host: url.hostname, port: Number(url.port) })
   onTestFinished(() => void socket.destroy())
@@ -46,7 +46,7 @@ function rawSocket(url: URL, headers: readonly string[] = []) {
   return { socket, answer, closed }
 }
 
-/** All other participants keep working. */
+/** Checks that other participants can still use the space. */
 const unharmed = async (bob: SpaceClient): Promise<void> =>
   expect((await bob.chat('still here')).seq).toBeGreaterThan(0)
 

@@ -33,7 +33,7 @@ const inserted = [
 ]
 const splices = inserted.map((text) => Buffer.from(text))
 
-/** A small generator with a seed, so that a failure can be repeated (mulberry32). */
+/** A random generator with a seed, so that a failure can be repeated (mulberry32). */
 function randomFrom(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -63,20 +63,23 @@ function mutate(frame: Buffer, random: (below: number) => number): Buffer {
   }
 }
 
-/** A denial shows up twice: as the answer, and as a record that follows some time later. */
+/** Whether a frame is a record of a refusal. It comes in addition to the answer, some time later. */
 const isRecord = (bytes: Buffer): boolean =>
   (JSON.parse(bytes.toString()) as Envelope).kind === 'system.decision'
 
-/** The guard drops invisible characters from texts; then the bytes differ. */
+/** Matches invisible characters. The guard removes them from texts, so the bytes of those payloads differ. */
 const invisible = /\\u00[0189]|\\[bf]|[\u007f-\u009f]|\p{Default_Ignorable_Code_Point}/iu
 
 const name = Buffer.from('"payload":')
 
-/** The bytes of the payload within a frame of the gateway's: the last member. */
+/** Returns the bytes of the payload in a delivered frame: its last member. */
 const payloadOf = (delivered: Buffer): Buffer =>
   delivered.subarray(delivered.indexOf(name) + name.length, delivered.length - 1)
 
-/** The expected payload of an accepted frame, aliases resolved, and whether its bytes must be those sent. */
+/**
+ * Returns the expected payload of an accepted frame, with aliases resolved, and whether its bytes must be
+ * exactly those sent.
+ */
 function expectedOf(frame: Buffer, kind: string): { value: Record<string, unknown>; isVerbatim: boolean } {
   const { payload } = JSON.parse(frame.toString()) as { payload?: Record<string, unknown> }
   if (payload === undefined) return { value: {}, isVerbatim: false }

@@ -3,7 +3,7 @@ import { Crowd, type CrowdOptions } from '../../bench/load/crowd.js'
 import type { Connection } from '../../bench/load/line.js'
 import { chosen, type Running } from '../../bench/peers/contenders.js'
 
-/** Faulty deliveries of two consecutive messages. */
+/** Faults in the delivery of two consecutive messages. */
 const faults = {
   none: (one: Buffer, other: Buffer) => [one, other],
   lost: (_: Buffer, other: Buffer) => [other],
@@ -19,11 +19,11 @@ beforeAll(async () => {
 })
 afterAll(() => relay?.stop())
 
-/** Messages of the load have a header with a length of two bytes. */
+/** Bytes of a frame's header. Messages of the load have a length of two bytes. */
 const headerBytes = 4
 const faultyNumber = 20
 
-/** The frames that a relay sends reach the reader with a fault in them. */
+/** Changes the frames between the relay and the reader by a fault. */
 function disturb({ reader }: Connection, fault: Fault): void {
   const feed = reader.feed.bind(reader)
   let rest = Buffer.alloc(0)
@@ -50,7 +50,7 @@ function disturb({ reader }: Connection, fault: Fault): void {
   }
 }
 
-/** One sender says something 40 times. The first of three receivers gets it with a fault. */
+/** Sends 40 messages to three receivers, with a fault for the first one. */
 async function deliver(fault: Fault, options: Pick<CrowdOptions, 'texts' | 'verify'>): Promise<void> {
   if (relay === undefined) throw new Error('there is no relay')
   const crowd = await Crowd.gather(relay, { receivers: 3, senders: 1, size: 300, ...options })

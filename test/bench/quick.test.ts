@@ -38,7 +38,7 @@ test('a class is cores, processor and the major version of Node.js', () => {
   }
 })
 
-/** Runs `--quick` with one figure, with pages of its own. */
+/** Runs `--quick` with one figure, and writes to a temporary page and folder. */
 function stage() {
   const folder = mkdtempSync(join(tmpdir(), 'meup-quick-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))

@@ -16,7 +16,7 @@ const frameOf = (text: string, first = 0x81): Buffer => {
   return Buffer.concat([Buffer.from([first, ...length]), data])
 }
 
-/** Feeds pieces of this many bytes, which share one memory like reads from a socket. */
+/** Feeds bytes in pieces of this size. The pieces share one buffer, like reads from a socket. */
 function feed(reader: FrameReader | NatsReader, bytes: Buffer, step: number): void {
   const shared = Buffer.alloc(step)
   for (let at = 0; at < bytes.length; at += step) {

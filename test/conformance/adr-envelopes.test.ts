@@ -19,12 +19,12 @@ import { verifies } from '../verifies.js'
 const participants = ['user', 'agent', 'security-agent', 'perf-agent', 'agent-a', 'agent-b']
 type Example = Partial<Envelope> & Pick<Envelope, 'kind'>
 
-/** The complete examples of "ADR-T8K: Reasoning transparency", one a line, without their comments. */
+/** The complete examples of "ADR-T8K: Reasoning transparency", one per line, without their comments. */
 const examples = readFileSync(join(repositoryRoot, 'test/conformance/adr-examples.jsonl'), 'utf8')
   .trim()
   .split('\n')
 
-/** The problem that a gateway would find in an example, without any additions. */
+/** Returns the problem that a gateway would find in an example, without adding anything to it. */
 function problemOf(text: string): unknown {
   const bytes = new TextEncoder().encode(text)
   const object = readObject(bytes)
@@ -36,7 +36,10 @@ function problemOf(text: string): unknown {
   return checkSubmission(normalised.value) ?? checkPayload(kind, payload) ?? (legal ? undefined : context)
 }
 
-/** Sends all of them, each from the participant it names; gives back what each participant was delivered. */
+/**
+ * Sends all examples, each as the participant that it names. Returns the envelopes that each participant
+ * received.
+ */
 async function relay(examples: readonly Example[]): Promise<Envelope[][]> {
   await using space = await createTestSpace({
     participants: Object.fromEntries(participants.map((name) => [name, ['*']])),

@@ -13,7 +13,7 @@ const rich = (kind: string, payload: object): Example => ({
   payload,
 })
 
-/** The extended example of the document's Option 4: more kinds, and payloads of their own. */
+/** The extended example of the document's Option 4: more kinds, with payloads of their own. */
 const extended: Example[] = [
   chat('user', 'Should we deploy this code change that modifies the authentication system?'),
   rich('start', {
@@ -103,7 +103,10 @@ verifies('M30', 'a proposal may be based on reasoning, and is approved like any 
   }
 })
 
-/** A user asks two questions and listens to answers only; what the agent does before is its own affair. */
+/**
+ * Runs a conversation of a user that asks two questions and reads only the answers. `thinks`: whether the
+ * agent reasons before.
+ */
 async function converse(thinks: boolean): Promise<unknown[]> {
   await using space = await createTestSpace({ participants: { user: ['chat'], agent: ['*'], tools: ['*'] } })
   const [user, agent, tools] = await Promise.all(['user', 'agent', 'tools'].map((name) => space.join(name)))

@@ -13,7 +13,10 @@ const question = 'Should we deploy this auth change?'
 const answer =
   'I recommend against deploying. The security tests are failing and auth issues are too risky even with a rollback plan.'
 
-/** The agent of the single-agent flow. The document's requests leave out `to`; here they are addressed to `tools`. */
+/**
+ * Plays the agent of the single-agent flow. The document's requests have no `to`; here they are addressed to
+ * `tools`.
+ */
 async function reviewDeployment(turn: Turn): Promise<void> {
   await using run = await turn.reason('Analyzing deployment safety...')
   await run.thought('Need to check test results')
@@ -25,7 +28,7 @@ async function reviewDeployment(turn: Turn): Promise<void> {
   await turn.reply(answer)
 }
 
-/** Asks the agent, in a space with its tools; gives back what an observer was shown until the answer. */
+/** Asks the agent, in a space with its tools. Returns what an observer received, through the answer. */
 async function ask(work: (turn: Turn) => Promise<void>): Promise<AnyEnvelope[]> {
   await using space = await createTestSpace({ participants: anything })
   const [user, agent, tools] = await Promise.all(['user', 'agent', 'tools'].map((name) => space.join(name)))
@@ -126,7 +129,7 @@ verifies('M31', 'the start is seen by others before the model has said a word', 
   expect(gist(reply)).toBe('No.')
 })
 
-/** Two agents of the multi-agent flow, and what each says in its six steps. */
+/** The two agents of the multi-agent flow, and the texts of their six steps. */
 const views = {
   'security-agent': {
     start: 'Checking security implications...',
@@ -162,7 +165,7 @@ function reviewInTurns(agent: SpaceClient, name: Name, baton: Baton): void {
   })
 }
 
-/** Asks both; what they do is interleaved as `order` says. */
+/** Asks both agents. `order` determines how their steps interleave. */
 async function askBoth(order: readonly string[]): Promise<AnyEnvelope[]> {
   const participants = Object.fromEntries(
     ['user', 'observer', 'tools', ...names].map((name) => [name, ['*']]),

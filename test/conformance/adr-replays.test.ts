@@ -18,7 +18,7 @@ const inside = (all: readonly AnyEnvelope[], root: string): AnyEnvelope[] =>
 
 const withoutPlace = ({ seq: _, ts: __, protocol: ___, ...envelope }: AnyEnvelope) => envelope
 
-/** The first flow of the document. */
+/** The run of the document's first flow. */
 const context = 'msg-101'
 const single: Example[] = [
   chat('user', 'Should we deploy this auth change?', { id: 'msg-100' }),
@@ -36,7 +36,7 @@ const sides = [
   { agent: 'security-agent', context: 'msg-201', answer: 'msg-210', tool: 'security_scan' },
   { agent: 'perf-agent', context: 'msg-202', answer: 'msg-211', tool: 'load_test' },
 ] as const
-/** The second flow. */
+/** The envelopes of the document's second flow. */
 const several: Example[] = [
   chat('user', 'Should we deploy this auth change?', { id: 'msg-200' }),
   ...sides.map(({ agent, context: id }) => start(agent, 'Looking...', { id, correlationId: 'msg-200' })),
@@ -185,7 +185,7 @@ verifies('M15', 'others think along in a context: one tree, two authors, one thr
     ['msg-504', 'agent-a'],
     ['msg-505', 'agent-a'],
   ])
-  // The thread as people read it: in an export, and in a terminal.
+  // The discussion as people read it: in an export, and in a terminal.
   expect(contextMarkdown('msg-501', tree).split('\n\n').slice(1)).toEqual([
     'agent-a [思考] I think we should check performance first',
     'agent-b [思考] to agent-a: Have you considered the cache?',

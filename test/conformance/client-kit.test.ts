@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'meup-client-'))
 installDocumented(folder)
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Plays every variant, each with a gateway and a client of its own. */
+/** Plays every variant of a case, each with its own gateway and client. */
 async function play({ variants }: CaseKind, start: StartClient): Promise<void> {
   await Promise.all(
     Object.entries(variants).map(async ([name, act]) => {

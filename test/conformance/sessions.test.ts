@@ -14,10 +14,10 @@ import {
 } from '../../protocol/test/sessions.js'
 import { vectors } from '../../protocol/test/vectors.js'
 
-/** Kinds that a space sends in addition to the requested ones. */
+/** Kinds that a space also sends on its own. A vector does not have to list them. */
 const passedOver = new Set(['system.decision', 'system.presence', 'system.space'])
 
-/** One connection of a session, and how far its frames have been compared. */
+/** A connection of a session. `next`: index of the frame to compare next. */
 interface Peer {
   readonly client: Client
   next: number
@@ -68,7 +68,9 @@ class Player {
     expect({ status, code: body.code }).toEqual(refused)
   }
 
-  /** Parts of the request that belong neither to the path nor to a header are sent as a query. */
+  /**
+   * Converts parameters to a request. Those that are neither in the path nor in a header go into the query.
+   */
   #dialled(opening: Opening) {
     const { space, token, protocols, ...query } = filledIn(opening, this.#bindings) as Opening
     return {
@@ -91,7 +93,7 @@ class Player {
     seat.highest = Math.max(seat.highest, frame.seq)
   }
 
-  /** The next frame that counts: of what happens besides, the first that fits. */
+  /** Returns the next frame that has to be compared. Skips frames of `passedOver` kinds that do not match. */
   async #frame(seat: Peer, receive: NonNullable<Step['receive']>): Promise<Envelope> {
     for (;;) {
       await expect.poll(() => seat.client.frames.length, { interval: 1 }).toBeGreaterThan(seat.next)

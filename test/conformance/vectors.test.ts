@@ -11,11 +11,11 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { vectors } from '../../protocol/test/vectors.js'
 
-/** The participants of the vectors besides `ana`, who sends and may do everything. */
+/** The participants in the vectors besides `ana`, who sends and may do everything. */
 const others = ['a', 'b.2', 'calc', ...Array.from({ length: 64 }, (_, index) => `p${index + 1}`)]
 const rate = { perSecond: 1e6, burst: 1e6 }
 
-/** Values of required fields. */
+/** Values for fields that a kind requires. */
 const filledIn = { to: ['calc'], correlationId: 'q', context: 'free' }
 
 describe('the gateway answers as the vectors say', () => {
@@ -37,7 +37,7 @@ describe('the gateway answers as the vectors say', () => {
   })
   afterAll(() => close())
 
-  /** The answer to one frame: the error, or the echo. */
+  /** Sends a frame. Returns the error, or the echo. */
   async function answerTo(frame: string): Promise<{ error?: ErrorPayload; echo?: string }> {
     heard.length = 0
     const id = `fence-${fences++}`
@@ -97,7 +97,7 @@ describe('the gateway answers as the vectors say', () => {
 const read = (text: string): Envelope => JSON.parse(text) as Envelope
 
 describe('the gateway decides as the vectors say', () => {
-  /** The code that one participant's envelope is refused with. */
+  /** Sends an envelope as a participant. Returns the code of the refusal; `undefined` = accepted. */
   async function refusalOf(capabilities: Capability[], draft: Draft): Promise<string | undefined> {
     const addressees = Object.fromEntries((draft.to ?? []).map((id) => [id, []]))
     await using space = await createTestSpace({ participants: { ...addressees, ana: capabilities } })
@@ -107,7 +107,8 @@ describe('the gateway decides as the vectors say', () => {
       (error: ProtocolError) => error.code,
     )
     if (!getKindRule(draft.kind)?.live) return await code
-    // It is not acknowledged: it was accepted if what is sent after it is answered first.
+    // A live envelope is not acknowledged. It was accepted if the answer to the next frame comes without an
+    // error before it.
     return await Promise.race([code, ana.subscribe({}).then(() => undefined)])
   }
 

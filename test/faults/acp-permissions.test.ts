@@ -44,7 +44,7 @@ test(`${prompts * permissionsEach} permissions end once each, while the gateway 
   onTestFinished(() => ana.close())
   const log: AnyEnvelope[] = []
   ana.on('envelope', (envelope) => log.push(envelope))
-  // Decisions during an outage of the gateway take effect when it is back, or never.
+  // A decision that is made while the gateway is away takes effect when it is back, or never.
   let turn = 0
   ana.proposals.on('proposal', ({ id }) => {
     const choice = turn++ % 10
@@ -68,7 +68,10 @@ test(`${prompts * permissionsEach} permissions end once each, while the gateway 
   let coder = await joinCoder()
   onTestFinished(() => coder.close())
 
-  /** Some one after another, some at once; some that the agent may do without asking. */
+  /**
+   * Makes the acts of the coding agent for a prompt: permissions that it requests one after another or at
+   * once, some of which need no decision.
+   */
   const script = (prompt: number): string => {
     const ids = Array.from({ length: permissionsEach }, (_, each) => `p${prompt}-${each}`)
     const ask = (id: string, at: number): unknown[] => [
@@ -114,7 +117,7 @@ test(`${prompts * permissionsEach} permissions end once each, while the gateway 
       expect(ends(request.id, [Kind.mcpResponse]), `the answers of ${request.id}`).toHaveLength(1)
     }
   }
-  // The agent was only allowed what the space allowed, with the same arguments.
+  // The agent was allowed only the calls that the space allowed, with the same arguments.
   const allowed = new Set(
     all
       .filter((each) => each.kind === Kind.mcpRequest && each.to?.includes('coder'))

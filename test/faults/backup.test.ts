@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { verifiedIds } from '../support/chain.js'
 import { meup, runMeup, startMeup, temporaryFolder } from '../support/cli.js'
 
-/** Envelopes in each burst, and milliseconds between bursts: 1,000 a second. */
+/** Envelopes in a burst, and milliseconds between bursts: 1,000 envelopes per second. */
 const [burst, gap] = [10, 10]
 
 const plenty = '{ perSecond: 100000, burst: 100000 }'

@@ -5,7 +5,7 @@ import { type Accepted, crowdConfig, enterAs, expectInLog, expectNoGap } from '.
 import { shiftClock } from '../support/shifted-clock.js'
 
 const [hour, day] = [3_600_000, 86_400_000]
-/** Milliseconds by which the clock is put each time; the last jump happens again at a start. */
+/** Milliseconds by which the clock jumps; the test also starts the gateway after a jump. */
 const jumps = [hour, -2 * hour, 30 * day, -31 * day, -1000]
 
 test('the clock of a gateway is put forward and back: while it runs its time never goes back, and nothing acknowledged is lost', {
@@ -45,7 +45,7 @@ test('the clock of a gateway is put forward and back: while it runs its time nev
   expect(times).toEqual(times.toSorted((one, other) => one - other))
   expect(times.at(-1)).toBeGreaterThan(Date.now() + 29 * day)
 
-  // It starts with a clock far behind what the log says.
+  // Start with a clock far behind the last time in the log.
   expect(await gateway.stop('SIGTERM')).toBe(0)
   setOffset(-40 * day)
   gateway = await startMeup('gateway', folder, [], through)

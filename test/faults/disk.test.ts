@@ -12,7 +12,7 @@ import { needing } from '../verifies.js'
 const onSmallDisk = needing('the right to mount a disk in memory (root)', () => mountSmallDisk(3))
 const withStrace = needing('strace, and the right to trace', hasStrace)
 
-/** A fault may be tried again after ten seconds. */
+/** Allows for a pause of up to ten seconds before the gateway retries. */
 const patient = { timeout: 40_000 }
 const plenty = '{ perSecond: 100000, burst: 100000 }'
 const config = (path: string, durability: string) => `
@@ -27,7 +27,7 @@ participants:
   late: { kind: agent, capabilities: [] }
 `
 
-/** A running gateway with a sender and a listener. */
+/** Starts a gateway with a sender and a listener. */
 async function running(
   options: { durability?: string; database?: string; through?: (folder: string) => string[] } = {},
 ) {
@@ -51,7 +51,7 @@ async function running(
   const accepted: { id: string; seq: number }[] = []
   const refused: string[] = []
   let sent = 0
-  /** Says something and tells whether it was accepted; anything but that or `unavailable` is a failure of the test. */
+  /** Sends a chat. Returns whether it was accepted; any error except `unavailable` fails the test. */
   const say = async (): Promise<boolean> => {
     const id = `said${++sent}`
     try {
@@ -71,7 +71,7 @@ async function says(say: () => Promise<boolean>, times: number): Promise<void> {
   for (let i = 0; i < times; i++) expect(await say()).toBe(true)
 }
 
-/** Says one thing after the other until one of them ends like this. */
+/** Sends chats until one is accepted, or refused. */
 async function saysUntil(say: () => Promise<boolean>, isAccepted: boolean): Promise<void> {
   for (const end = performance.now() + 30_000; (await say()) !== isAccepted; ) {
     if (performance.now() > end)
@@ -80,7 +80,10 @@ async function saysUntil(say: () => Promise<boolean>, isAccepted: boolean): Prom
   }
 }
 
-/** Acknowledged envelopes are in the log, in their places, and refused ones are not. */
+/**
+ * Checks the log after the gateway has ended: acknowledged envelopes are in it at their seqs, and refused
+ * ones are not.
+ */
 async function expectKept(
   gateway: RunningSpace,
   path: string,
@@ -110,7 +113,7 @@ test(
     expect(ben.seen.at(-1)?.seq).toBe(last)
 
     disk.clear()
-    // The log has a join that happened during the fault, though no one sends: the gateway retries by itself.
+    // The gateway retries on its own: although no one sends, it logs a join that happened during the fault.
     await expect.poll(() => ben.seen.at(-1)?.seq, patient).toBeGreaterThan(last)
     await says(say, 20)
     for (const { seen } of [ben, late]) {
@@ -158,7 +161,7 @@ for (const [name, calls, durability, fault] of faults) {
       await saysUntil(say, true)
       let before = tracedCalls(join(folder, 'trace'))
       expect(before.filter(({ injected }) => injected).length, 'attempts that failed').toBeGreaterThan(1)
-      // Threads count their own calls, so another call may follow the failing ones.
+      // strace counts the calls of each thread, so further calls may fail: wait for 20 successes in a row.
       for (let inRow = 0; inRow < 20; inRow++) {
         if (inRow === 0) before = tracedCalls(join(folder, 'trace'))
         if (!(await say())) inRow = -1

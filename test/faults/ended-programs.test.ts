@@ -23,7 +23,7 @@ participants:
   bot: { kind: agent, capabilities: [chat, "reasoning.*"] }
 `
 
-/** Thinks about each question until a file says that it may answer. */
+/** An agent that thinks about each question until a file exists, which lets it answer. */
 const agent = `
 import { existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -37,7 +37,9 @@ await space.answer(async (turn) => {
 })
 `
 
-/** A gateway and an agent, each in a process of its own, and a question that the agent thinks about. */
+/**
+ * Starts a gateway and an agent, each in its own process, and asks a question that the agent thinks about.
+ */
 async function stage(abandonAfter = '3s') {
   const folder = temporaryFolder({ 'space.yaml': config(await freePort(), abandonAfter), 'bot.mjs': agent })
   const { through, setOffset } = shiftClock(folder)
@@ -104,7 +106,7 @@ test.for([
 test('kill -9 of the gateway alone: the run goes on, and is answered', {
   timeout,
 }, async () => {
-  // However long the machine takes until the agent has come back.
+  // Long enough for the agent to come back, even on a busy machine.
   const { answer, states, mayAnswer, kill, restart } = await stage('60s')
   await kill.gateway()
   await restart()

@@ -15,11 +15,11 @@ import { repositoryRoot } from '../support/files.js'
 import { saying, serveModel } from '../support/model-server.js'
 import { times } from '../support/soak.js'
 
-/** How often each kind of participant starts. */
+/** Number of starts of each kind of participant. */
 const starts = times(6, 500)
-/** Starts that go on at once. */
+/** Number of starts at the same time. */
 const together = 8
-/** Milliseconds after its join within which it is asked. */
+/** Maximum milliseconds between the join of a participant and its first question. */
 const maxDelayMs = 500
 
 interface Started {
@@ -32,9 +32,9 @@ interface Kit {
 }
 
 interface ParticipantKind {
-  /** Starts it as a participant; resolves when that is done, which may be after its join. */
+  /** Starts the participant. Resolves when the start has finished, which may be after the join. */
   start(id: string, kit: Kit): Promise<Started>
-  /** Asks or calls it; rejects if nothing comes of that. */
+  /** Asks or calls the participant; rejects if it does not answer. */
   ask(id: string, asker: SpaceClient, url: string): Promise<unknown>
 }
 
@@ -44,7 +44,7 @@ const ask = (id: string, asker: SpaceClient, text = 'well?') =>
 const call = (id: string, asker: SpaceClient) =>
   asker.call(`${id}/echo`, { text: 'well?' }, { timeoutMs: 60_000 })
 
-/** An agent that has something to do before it answers. */
+/** An agent that needs some time before it answers. */
 const sdkAgent: ParticipantKind = {
   async start(id, { connect }) {
     const space = await connect(id)
@@ -143,7 +143,7 @@ for (const [name, createKind] of Object.entries(kinds)) {
       const kind = await createKind()
       const failures: string[] = []
 
-      /** Resolves when a participant joins, or leaves. */
+      /** Resolves when the participant joins, or leaves. */
       const next = (event: 'join' | 'leave', id: string): Promise<void> =>
         new Promise((resolve) => {
           const look = ({ kind, payload }: AnyEnvelope): void => {

@@ -7,10 +7,10 @@ import { verifiedIds } from '../support/chain.js'
 import { startMeup, temporaryFolder } from '../support/cli.js'
 import { times } from '../support/soak.js'
 
-/** How often the gateway is killed. */
+/** Number of times that the gateway is killed. */
 const rounds = times(2, 50)
 const readers = 20
-/** Envelopes in each burst, and milliseconds between bursts: 1,000 a second. */
+/** Envelopes in a burst, and milliseconds between bursts: 1,000 envelopes per second. */
 const [burst, gap, roundMs] = [10, 10, 1000]
 
 const plenty = '{ perSecond: 100000, burst: 100000 }'
@@ -26,7 +26,7 @@ participants:
   reader: { kind: agent, capabilities: [] }
 `
 
-/** A reader whose line breaks at times; what it has seen must not show it. */
+/** A reader whose connection breaks now and again; it must not miss or repeat an envelope. */
 async function unsteadyReader(url: string, token: string) {
   let line: Transport | undefined
   const dial: Dial = async (request, events) => {

@@ -49,7 +49,7 @@ test(
     expect(hashOf(first ?? [])).toBe(hashOf(second ?? []))
     expect(first).toEqual(second)
 
-    // Refusals, known ids and subscriptions are answered by the participant's own gateway.
+    // Refusals, known ids and subscriptions are handled by the gateway that the participant is connected to.
     await expect(
       bob.send({ kind: 'space.kick', payload: { participantId: 'reader' } }),
     ).rejects.toMatchObject({
@@ -59,10 +59,10 @@ test(
     expect(again.seq).toBe(receipt?.seq)
     const { line, others } = await wireOf(two.url, 'bob')
     line.send(JSON.stringify({ kind: 'observe.subscribe', payload: { reasoning: 'none' } }))
-    // The end of the log is announced again after its replay.
+    // Only after the replay, the gateway confirms the subscription.
     await expect.poll(() => others.filter((text) => text.includes('"reasoning":"none"'))).not.toEqual([])
 
-    // Both show who is present, and no participant that is connected to the other gateway has left.
+    // Both gateways list the same present participants. None that is connected to the other gateway has left.
     const present = async (url: string): Promise<string[]> => {
       const response = await fetch(`${url}/spaces/demo/participants`, {
         headers: { authorization: `Bearer ${tokenOf('ana')}` },
@@ -90,7 +90,8 @@ for (const [what, end] of [
       let sent = 0
       for (let round = 0; round < rounds; round++) {
         const [ana, reader] = await Promise.all([seat(other.url, 'ana'), wireOf(other.url, 'reader')])
-        // A participant of a stopped gateway has sent something that the gateway has not read, or not forwarded.
+        // A participant of the stopped gateway sends envelopes that the gateway has not read, or not
+        // forwarded, when it stops.
         const bob = what === 'killed' ? undefined : await seat(leader.url, 'bob')
         const sending: ReturnType<typeof retry>[] = []
         const stopped: ReturnType<typeof retry>[] = []
@@ -118,7 +119,7 @@ for (const [what, end] of [
         if (what === 'killed') {
           other = await startSharing(servers, 1)
         } else {
-          // It wakes up, is refused, and follows with the same bytes.
+          // The stopped gateway continues, is no longer the leader, and follows with the same bytes.
           before.process.kill('SIGCONT')
           other = before
           accepted.push(...(await Promise.all(stopped)))

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { startMeup, temporaryFolder } from '../support/cli.js'
 import { type Accepted, crowdConfig, enterAs, expectInLog, expectNoGap } from '../support/crowd.js'
 
-/** The tests start several processes. */
+/** Allows for the start of several processes. */
 const patient = { timeout: 180_000 }
 
 test(
@@ -20,7 +20,7 @@ test(
     await expect(second).rejects.toThrow(/ended with [1-9].*(?:another|already)/s)
     accepted.push(...(await Promise.all(burst)), await ana.space.chat('after'))
     expectNoGap(ana.seen)
-    // Once the first has ended, even so that it cannot tidy up, the file is free.
+    // After the first gateway was killed, without cleaning up, another one can open the file.
     await gateway.stop('SIGKILL')
     const third = await startMeup('gateway', folder)
     const back = await enterAs(folder, 'ben', third.url)
@@ -30,10 +30,10 @@ test(
   },
 )
 
-/** The offset at which SQLite keeps the `user_version` of a file. */
+/** Offset of `user_version` in a SQLite file. */
 const versionAt = 60
 
-/** Gives the file of a gateway that has ended another version of its schema, and tells which it had. */
+/** Writes another schema version into the file of a stopped gateway. Returns the original version. */
 function remark(folder: string, version: number): number {
   const file = openSync(join(folder, '.meup/space.db'), 'r+')
   try {

@@ -14,7 +14,10 @@ import { disguises, needlesIn, type Sample, samples } from '../support/secrets.j
 import { isSoak } from '../support/soak.js'
 import { verifies } from '../verifies.js'
 
-/** A text in every place that is guarded, with what ends a run. Each is in a context of its own: none knows of another. */
+/**
+ * Makes runs with a text in every place that is guarded, including the ends of runs. Each run has its own
+ * context, so that texts of one do not affect another.
+ */
 function plantings(text: string): Draft[][] {
   const thought = (kind: string, payload: object): Draft => ({
     id: freshId(),
@@ -53,14 +56,17 @@ function plantings(text: string): Draft[][] {
   ]
 }
 
-/** A text to plant, and what of it must be nowhere. */
+/** A text with a secret that is sent. `needles`: parts of the secret that must not appear anywhere. */
 interface Plant {
   readonly text: string
   readonly needles: readonly string[]
   readonly drafts: readonly Draft[]
 }
 
-/** A sample as it is, in every third place; and in one of the disguises, here and there; at night in each everywhere. */
+/**
+ * Chooses variants of a sample, and the places for them: the plain text in every third place, and one
+ * disguise in every sixth; at night all variants in all places.
+ */
 function plantsOf({ text, secrets }: Sample, turn: number): Plant[] {
   const [asItIs, ...disguised] = disguises(text, secrets.flatMap(needlesIn))
   const chosen = isSoak ? disguised : [disguised[turn % disguised.length]]
@@ -131,7 +137,7 @@ verifies(
   { timeout },
 )
 
-/** Split positions: everywhere, or alternately at the very end and at one other place. */
+/** Positions at which a secret is split: at night all, otherwise the last one and another one in turn. */
 function offsetsIn({ length }: string, turn: number): number[] {
   const all = Array.from({ length: length - 1 }, (_, index) => index + 1)
   return isSoak ? all : all.filter((at) => at === length - 1 || at === 1 + (turn % (length - 1)))

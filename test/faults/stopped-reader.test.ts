@@ -3,9 +3,9 @@ import { spawnMeup, startMeup, temporaryFolder } from '../support/cli.js'
 import { type Accepted, crowdConfig, enterAs, expectInLog, expectNoGap, metricOf } from '../support/crowd.js'
 import { times } from '../support/soak.js'
 
-/** How often the reader is stopped. */
+/** Number of times that the reader is stopped. */
 const rounds = times(1, 20)
-/** More than the socket's buffers and the gateway's hold. */
+/** Mebibytes that exceed the buffers of the socket and of the gateway. */
 const maxMebibytes = 64
 const message = 'x'.repeat(32 * 1024)
 const perMebibyte = 32
@@ -40,7 +40,7 @@ test(
         await Promise.all(Array.from({ length: perMebibyte }, () => say(message)))
       }
       expect(await cuts()).toBe(round)
-      // The other one has had all of it while that one stood still.
+      // The other reader received everything while the first one was stopped.
       const last = await say('behind it')
       await expect.poll(() => ben.seen.at(-1) ?? 0, { timeout: 30_000 }).toBeGreaterThanOrEqual(last)
       watcher.process.kill('SIGCONT')

@@ -6,12 +6,15 @@ import { type Accepted, crowdConfig, enterAs, expectInLog, expectNoGap } from '.
 
 const strangers = 5000
 const together = 500
-/** Their address: pending connections are limited per address, and they use up the limit of theirs. */
+/**
+ * Address of the unauthenticated clients. The limit of pending connections is per address, so they use up
+ * only their own.
+ */
 const theirs = '127.0.0.2'
-/** Maximum cost while they are connected: 10 KB each. */
+/** Maximum memory for their connections: 10 KB each. */
 const maxBytes = strangers * 10_240
 
-/** Openings without a token. */
+/** Beginnings of handshakes without a token. */
 const openings = [
   '',
   'GET /spaces/demo HTTP/1.1\r\n',
@@ -21,7 +24,7 @@ const openings = [
   `GET / HTTP/1.1\r\nX-Filler: ${'x'.repeat(4096)}`,
 ]
 
-/** Bytes that a process holds in memory. */
+/** Resident memory of a process in bytes. */
 const heldBy = (pid: number | undefined): number =>
   1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 
@@ -54,7 +57,7 @@ test(`${strangers} connections without a token: who has one is served all along,
           socket.write(openings[number % openings.length] ?? '')
           resolve()
         })
-        // It may be cut at once, or while it writes.
+        // The gateway may close the connection at once, or while the client writes.
         socket.on('error', () => resolve())
         socket.on('close', () => sockets.delete(socket))
         socket.resume()
@@ -69,7 +72,7 @@ test(`${strangers} connections without a token: who has one is served all along,
   }
   expect(arrived).toBe(strangers)
   expect(maximum - before).toBeLessThan(maxBytes + 64 * 1024 * 1024)
-  // Connections without a token end, whatever they do; those with one stay.
+  // Connections without a token are closed, whatever they sent; those with a token stay open.
   await expect.poll(() => sockets.size, { timeout: 60_000 }).toBeLessThanOrEqual(32)
   accepted.push(await ana.space.chat('after'))
   const last = accepted.at(-1)?.seq ?? 0

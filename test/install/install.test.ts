@@ -9,13 +9,13 @@ type Client = 'npm' | 'pnpm'
 const clients: readonly Client[] = ['npm', 'pnpm']
 const majors = ['20', '22', '24']
 
-/** A folder in which programs run with this `PATH`. */
+/** A folder, with the environment of the programs that run in it. */
 interface Place {
   readonly cwd: string
   readonly env: Record<string, string>
 }
 
-/** Runs a program to its end. */
+/** Runs a program, and waits for its end. */
 function run({ cwd, env }: Place, program: string, ...args: string[]): Promise<Outcome> {
   const options = { cwd, env: environment(env), maxBuffer: 64 * 1024 * 1024 }
   return new Promise((resolve) =>
@@ -31,10 +31,12 @@ const succeeding = async (...given: Parameters<typeof run>): Promise<string> => 
   return stdout
 }
 
-/** Tools of this repository are not in the `PATH` of others. */
+/** This machine's `PATH` without the tools of this repository. */
 const ownPath = (process.env.PATH ?? '').split(delimiter).filter((each) => !each.includes('node_modules'))
 
-/** An empty folder, in which this major version of Node.js comes first. */
+/**
+ * Makes an empty folder, with an environment in which this major version of Node.js comes first in `PATH`.
+ */
 async function placeWith(major: string, path: readonly string[] = ownPath): Promise<Place> {
   const { bin, headers } = await installNode(major)
   const env = {
@@ -46,17 +48,17 @@ async function placeWith(major: string, path: readonly string[] = ownPath): Prom
   return { cwd: temporaryFolder(), env }
 }
 
-/** The environment for scripts of packages, without a compiler. */
+/** A `PATH` with what install scripts of packages need, but without a compiler. */
 function withoutCompiler(): string[] {
   const folder = temporaryFolder()
   for (const name of ['sh', 'sed', 'dirname', 'uname']) symlinkSync(pathOf(name), join(folder, name))
   return [folder]
 }
 
-/** Neither downloads what is compiled, nor takes it from an earlier installation. */
+/** Settings that make npm and pnpm compile addons instead of downloading them or reusing an earlier build. */
 const fromSource = { npm_config_build_from_source: 'true', npm_config_side_effects_cache: 'false' }
 
-/** Installs every package from its tarball. */
+/** Installs all our packages from their tarballs. */
 async function install(client: Client, place: Place): Promise<void> {
   const folder = await packsOf()
   const tarballs = readdirSync(folder).map((name) => join(folder, name))
@@ -65,20 +67,23 @@ async function install(client: Client, place: Place): Promise<void> {
   else await succeeding(place, 'npx', '-y', 'pnpm@10', 'install')
 }
 
-/** A folder like that of a user who installs the packages. pnpm would look for packages of packages in the registry. */
+/**
+ * Makes the package.json of a user who installs the packages. With pnpm, overrides are needed because it
+ * would look for our packages in the registry.
+ */
 function manifestOf(client: Client, tarballs: readonly string[]) {
   const files = Object.fromEntries(tarballs.map((path) => [nameOf(path), `file:${path}`]))
   const pnpm = { overrides: files, onlyBuiltDependencies: ['better-sqlite3', 'esbuild'] }
   return { private: true, dependencies: files, ...(client === 'pnpm' && { pnpm }) }
 }
 
-/** `meup-agent-sdk-0.1.0.tgz` is that of `@meup/agent-sdk`. */
+/** The package name of a tarball: `meup-agent-sdk-0.1.0.tgz` contains `@meup/agent-sdk`. */
 function nameOf(path: string): string {
   const [, name = ''] = /([^/]+)-\d+\.\d+\.\d+\.tgz$/.exec(path) ?? []
   return name.replace(/^meup-/, '@meup/')
 }
 
-/** Runs `npx meup up` until the test is over. Resolves when it prints this. */
+/** Runs `npx meup up` until the test is over. Resolves when it prints `text`. */
 async function up(place: Place, text: RegExp): Promise<void> {
   const child = spawn('npx', ['meup', 'up'], {
     cwd: place.cwd,
@@ -102,7 +107,7 @@ async function up(place: Place, text: RegExp): Promise<void> {
   })
 }
 
-/** Seconds that a task takes are printed. */
+/** Runs a task, and prints how many seconds it took. */
 async function timed<Result>(what: string, task: () => Promise<Result>): Promise<Result> {
   const began = performance.now()
   const result = await task()
@@ -121,7 +126,7 @@ test('every package has its licence, and nothing of its tests', { timeout: 300_0
   }
 })
 
-/** A space in a file, with an agent. */
+/** The files of a space with an agent. */
 const space = (storage = 'sqlite'): Record<string, string> => ({
   'space.yaml': `version: 1
 space: demo
@@ -137,7 +142,7 @@ await space.answer((turn) => turn.reply(\`\${turn.text} Not yet.\`))
 `,
 })
 
-/** Imports all that the packages export. */
+/** A program that imports everything that the packages export. */
 const importAll = `
 import { readFileSync } from 'node:fs'
 const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -157,7 +162,7 @@ function write({ cwd }: Place, files: Record<string, string>): void {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text)
 }
 
-/** Runs the space, and asks its agent. */
+/** Starts the space, and asks its agent. */
 async function ask(place: Place): Promise<void> {
   await up(place, /reviewer is up/)
   const answer = await succeeding(place, 'npx', 'meup', 'ask', 'reviewer', 'Can we deploy?')

@@ -16,7 +16,10 @@ const codingAgent = join(repositoryRoot, 'packages/acp/test/fixtures/scripted-ag
 const lines: string[] = []
 afterAll(() => void process.stdout.write(`${lines.join('\n')}\n`))
 
-/** The installation by npm with one version of Node.js, in an empty folder with this version first in `PATH`. */
+/**
+ * Makes an empty folder for a user, with an environment in which one version of Node.js comes first in
+ * `PATH`.
+ */
 async function placeWith(major: string): Promise<{ newcomer: Newcomer; env: Record<string, string> }> {
   const { bin, headers } = await installNode(major)
   const folder = temporaryFolder()
@@ -39,7 +42,7 @@ const scriptOfCoder = JSON.stringify({
   ],
 })
 
-/** Makes the space that a template is for, with packages from files, and installs them. */
+/** Creates a space from a template, with our packages from tarballs, and installs them. */
 async function create(
   template: TemplateName,
   { major, client }: { readonly major: string; readonly client: 'npm' | 'pnpm' },
@@ -56,7 +59,7 @@ async function create(
   return { newcomer, env, folder: newcomer.folder }
 }
 
-/** The expected answer to the first question of each template. */
+/** The command that asks the first question for each template, and the expected answer. */
 const questions: Readonly<Record<TemplateName, readonly [command: string, answer: RegExp]>> = {
   hello: ["npx meup ask reviewer 'Can we deploy?'", /I recommend against deploying: FAIL 2/],
   model: ["npx meup ask reviewer 'Can we deploy?'", /Do not deploy: the token expires/],
@@ -93,7 +96,7 @@ test.for(matrix)(
   },
 )
 
-/** As a program that reads .mcp.json. */
+/** Asks like an MCP client: starts the server that .mcp.json configures. */
 async function askAsClient(cwd: string, env: Record<string, string>): Promise<string> {
   const { mcpServers } = JSON.parse(readFileSync(join(cwd, '.mcp.json'), 'utf8'))
   const [server] = Object.values(mcpServers) as [{ command: string; args: string[] }]

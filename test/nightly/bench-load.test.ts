@@ -8,7 +8,7 @@ import { chosen } from '../../bench/peers/contenders.js'
 const hasNats = spawnSync('nats-server', ['--version']).status === 0
 const everybody = chosen().filter(({ key }) => key !== 'd' || hasNats)
 
-/** Every receiver reads the number in each message; `drain` fails unless all have all of them. */
+/** `drain` fails unless every receiver has read all messages, in order. */
 test.for(everybody)('$name gives everybody everything, in order', { timeout: 120_000 }, async (contender) => {
   const shape = { receivers: 3, senders: 2, size: 300, verify: true }
   const server = await contender.start(shape)

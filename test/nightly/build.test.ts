@@ -27,7 +27,7 @@ console.log('${word}', process.argv.slice(2).join(' '))
 export {}
 `
 
-/** A small repository that is laid out as this one, with the same tools. */
+/** A small repository with the layout and tools of this one. */
 const root = mkdtempSync(join(tmpdir(), 'meup-build-'))
 afterAll(() => rmSync(root, { recursive: true }))
 beforeAll(() => {

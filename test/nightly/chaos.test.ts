@@ -21,11 +21,14 @@ import { openPane } from '../support/tmux.js'
 const runMs = times(40, 1800) * 1000
 const faultEveryMs = 2000
 const seed = 20_261_127
-/** After a fault of the gateway or its disk, acknowledgements may take longer. */
+/** Milliseconds after a fault of the gateway or its disk in which acknowledgements may take longer. */
 const calmAfterMs = 10_000
-/** Every request is settled by then. */
+/** Maximum milliseconds until a request is answered or refused. */
 const settledMs = 45_000
-/** Allowed ends of one kind of program within ten minutes: after ten ends a program stays down until it is restarted. */
+/**
+ * Maximum ends of one kind of program in ten minutes: after ten, a program would stay down until someone
+ * restarts it.
+ */
 const [maxEndings, endingsMs] = [8, 600_000]
 
 test(
@@ -48,7 +51,7 @@ test(
     upEnded.catch(() => {}) // Raced below.
     const port = Number(new URL(up.url).port)
 
-    // The people: a page and a terminal behind a line that can die, and a frontend.
+    // Human users: a page and a terminal behind a proxy that fails, and a frontend for AG-UI.
     await using line = await proxy(port)
     const page = await drivePage(chromium)
     await page.goTo(`${line.url}/#/s/chaos`)
@@ -77,7 +80,7 @@ test(
     const ask = (agent: string, text: string) => ping.ask(text, { to: [agent], timeoutMs: 30_000 })
     const call = (tool: string, args: object, timeoutMs = 20_000) => ping.call(tool, args, { timeoutMs })
 
-    /** Repeats a request until the run is over, one at a time. */
+    /** Repeats a request, one at a time, until the run is over. */
     const load = async (pauseMs: number, request: (index: number) => Promise<unknown>): Promise<void> => {
       for (let index = 0; !isOver; index++) {
         await request(index)
@@ -115,7 +118,7 @@ test(
     const disturb = (): void => {
       disturbedUntil = performance.now() + calmAfterMs
     }
-    /** Stops a process for a while. */
+    /** Stops a process with SIGSTOP, and lets it continue after `ms` milliseconds. */
     const pause = async (pid: number, ms: number): Promise<void> => {
       process.kill(pid, 'SIGSTOP')
       await sleep(ms)
@@ -169,7 +172,7 @@ test(
     const known = faults.map(({ of, name }) => `${of} ${name}`)
     expect(Object.keys(inject).sort()).toEqual([...known].sort())
 
-    /** When programs of each kind were ended. */
+    /** Times at which programs of each kind were ended. */
     const endings = new Map<string, readonly number[]>()
     const troubles: Promise<unknown>[] = []
     const began = performance.now()
@@ -183,7 +186,7 @@ test(
       if (!isSpared) {
         if ('ends' in fault) endings.set(fault.of, [...ended, now])
         injected.push(name)
-        // A program that is away just now has nothing to be stopped.
+        // The fault has no effect if the program is not running at the moment.
         troubles.push(
           Promise.resolve()
             .then(inject[name])
@@ -211,7 +214,7 @@ test(
     expect(up.process.exitCode).toBeNull()
     expect(await metricOf(up.url, 'meup_unhandled_rejections_total')).toBe(0)
 
-    // All programs are back without help.
+    // All programs come back without help.
     await ping.whenPresent([...programs, 'ana', 'ben'], { timeoutMs: 120_000 })
     expect((await ask('flaky', 'well?')).text).toBe('pong well?')
     expect((await ask('thinker', 'well?')).text).toBe('I think so.')
@@ -219,7 +222,7 @@ test(
     for (const each of ['files', 'desk', 'remote'])
       expect((await call(`${each}/echo`, { text: 'well' })).text).toBe('well')
     await ping.chat('the storm is over')
-    // A line that fell silent just before is noticed within a minute.
+    // A connection that has just fallen silent is noticed within a minute.
     await expect.poll(page.text, { timeout: 90_000 }).toContain('the storm is over')
     await terminal.sees('the storm is over', 90_000)
     expect(await frontend.run('pong', 'well?')).toContain('RUN_FINISHED')
@@ -254,7 +257,7 @@ const oddUpdates = JSON.stringify([
 const sqlite = createRequire(new URL('../../packages/gateway/package.json', import.meta.url)).resolve(
   'better-sqlite3',
 )
-/** Holds a database for some milliseconds, and waits for it until it can. */
+/** A program that locks a SQLite database for some milliseconds, after waiting for the lock. */
 const locker = `
   const [sqlite, file, ms] = process.argv.slice(1)
   const other = new (require(sqlite))(file, { timeout: 60000 })
@@ -262,12 +265,12 @@ const locker = `
   setTimeout(() => other.close(), Number(ms))
 `
 
-/** Another program that holds the log, as a browser for SQLite does. */
+/** Locks the log like another program, such as a SQLite browser. */
 const lockLog = async (file: string, ms: number): Promise<void> => {
   await promisify(execFile)(process.execPath, ['-e', locker, sqlite, file, String(ms)])
 }
 
-/** A frontend that speaks AG-UI. */
+/** Makes a frontend that uses AG-UI. */
 function createFrontend(url: string, token: string) {
   let runs = 0
   const post = (agent: string, text: string, signal?: AbortSignal): Promise<Response> => {
@@ -288,14 +291,14 @@ function createFrontend(url: string, token: string) {
     })
   }
   return {
-    /** The events of a run. */
+    /** Runs an agent, and returns the events as text. */
     async run(agent: string, text: string): Promise<string> {
       const response = await post(agent, text, AbortSignal.timeout(settledMs))
       const body = await response.text()
       if (!response.ok) throw new ToolError(body, response.status)
       return body
     },
-    /** Hangs up in the middle, and posts what makes no sense. */
+    /** Closes the connection during a run, and posts an invalid body. */
     async leave(agent: string): Promise<void> {
       const abort = new AbortController()
       const leaving = post(agent, 'never mind', abort.signal).then((response) => response.text())

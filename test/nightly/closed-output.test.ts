@@ -18,13 +18,16 @@ participants:
   ben: { kind: agent }
 `
 
-/** 128 + SIGPIPE, as a shell reports it of other programs. */
+/** Exit code after SIGPIPE, in the shell's notation: 128 + 13. */
 const brokenPipe = 141
 
-/** For `pipe`: a reader that is gone before `meup` starts. */
+/** Value of `reader` for `pipe`: the reader has closed the pipe before `meup` starts. */
 const gone = 'gone'
 
-/** Pipes `meup` into another program; resolves with the exit code of `meup` and what both print. */
+/**
+ * Pipes the output of `meup` into another program. Resolves with the exit code of `meup`, and the output of
+ * both.
+ */
 function pipe(args: string, reader: string, cwd: string) {
   const program = commandLine(args)
   const line =
@@ -87,7 +90,7 @@ test('a reader that has seen enough ends watch', async () => {
   void watching.then(() => {
     over = true
   })
-  // It only notices with another line that no one reads any more.
+  // `meup watch` notices the closed pipe only when it prints another line.
   await vi.waitFor(async () => {
     await ana.chat('anybody?')
     expect(over).toBe(true)

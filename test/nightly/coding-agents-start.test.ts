@@ -19,12 +19,12 @@ import { edit, type ModelRule, mcp, read, shell, write } from '../support/coding
 interface Options {
   readonly model: readonly ModelRule[]
   readonly cwd: string
-  /** The kind of the option that answers every permission. */
+  /** Kind of the option with which the test answers all permission requests. */
   readonly answer: 'allow_once' | 'reject_once'
   readonly mcpServers?: McpServer[]
 }
 
-/** Starts an agent and returns the events of one prompt. */
+/** Starts an agent, sends one prompt, and returns its events. */
 async function prompt(name: AgentName, { model, cwd, answer, mcpServers = [] }: Options) {
   const { command, args, env, mode } = await codingAgent(name, { model, home: temporaryFolder(), cwd })
   const child = spawn(command, args, {
@@ -35,7 +35,7 @@ async function prompt(name: AgentName, { model, cwd, answer, mcpServers = [] }: 
   })
   const closed = new Promise((resolve) => child.on('close', resolve))
   onTestFinished(async () => {
-    // The process group includes its children.
+    // Kills the process group, which includes child processes of the agent.
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
     await closed
   })

@@ -11,7 +11,7 @@ import { codingAgent, withAgent } from '../support/coding-agents/agents.js'
 import { type AgentName, testedAgents } from '../support/coding-agents/install.js'
 import { edit, type ModelRule, read, shell } from '../support/coding-agents/script.js'
 
-/** The shell tool of each agent, and its argument with the command. */
+/** Name of the shell tool of each agent, and of its argument with the command. */
 const shells: Record<AgentName, readonly [tool: string, field: string]> = {
   opencode: ['bash', 'command'],
   gemini: ['run_shell_command', 'title'],
@@ -20,7 +20,7 @@ const shells: Record<AgentName, readonly [tool: string, field: string]> = {
   copilot: ['execute', 'command'],
 }
 
-/** Tasks; each agent runs one command per task. */
+/** Names of the tasks. Each agent runs one command per task. */
 const things = ['allowed', 'approved', 'rejected', 'expired', 'taken-back']
 const model: ModelRule[] = [
   ...things.map((thing) => ({
@@ -33,7 +33,7 @@ const model: ModelRule[] = [
   { when: () => true, text: 'That is all.' },
 ]
 
-/** A space with ana, who may do and read anything, and a coder that may do this. */
+/** Opens a space with ana, who may do and read everything, and a coder with these capabilities. */
 async function openSpace(coder: readonly Capability[]) {
   const config = testSpaceConfig({ participants: { ana: ['*', 'observe.targeted'], coder } })
   const tokens = { ana: testToken('ana'), coder: testToken('coder') }

@@ -17,7 +17,7 @@ participants:
   ana: { kind: human, capabilities: ["*"] }
 `
 
-/** The output of `meup doctor` about the servers and their streams. */
+/** Runs `meup doctor`. Returns its results about the servers and their streams. */
 async function examine(cwd: string) {
   const { code, stdout } = await meup(['doctor', '--json'], { cwd })
   const { checks } = JSON.parse(stdout) as {
@@ -98,7 +98,7 @@ test(
     expect(code).toBe(1)
     expect(streams).toMatchObject([{ ok: false, detail: expect.stringMatching('num_replicas is 3') }])
 
-    // The first line of a server of that version, which is enough to detect it.
+    // The greeting of a NATS server of an old version, by which `doctor` detects it.
     const info = { server_id: 'old', version: '2.8.4', proto: 1, jetstream: true, headers: true }
     const old = createServer((socket) => {
       socket.write(`INFO ${JSON.stringify({ ...info, max_payload: 1024 })}\r\n`)

@@ -15,7 +15,7 @@ const config = `${demoInMemory}participants:
   everything: { kind: mcp, command: node, args: [${JSON.stringify(program)}, stdio] }
 `
 
-/** Arguments for each tool; other tools take none. */
+/** Arguments for the tools that need some. */
 const argumentsOf: Readonly<Record<string, object>> = {
   echo: { message: 'Hello, "space" ✓' },
   'get-annotated-message': { messageType: 'error', includeImage: true },
@@ -31,7 +31,7 @@ const argumentsOf: Readonly<Record<string, object>> = {
 /** The caller's answer to an elicitation. */
 const fillIn = () => ({ action: 'accept' as const, content: { name: 'Ada' } })
 
-/** The tools of the server, as a direct client sees them. */
+/** Lists the tools of the server with a direct client. */
 async function direct() {
   const capabilities = { elicitation: { form: {} } }
   const client = new Client(
@@ -46,7 +46,7 @@ async function direct() {
   return client
 }
 
-/** A resource says when it was made, which is when it is asked for; a space says whose it is. */
+/** Removes times from a result, and the name of the server that a space puts into URIs. */
 const timeless = (result: unknown): unknown =>
   JSON.parse(
     JSON.stringify(result)
@@ -74,14 +74,14 @@ test('every tool of the official "everything" server is called through a space, 
     const expected = await client.callTool({ name, arguments: given })
     const found = await desktop.call(`everything__${name}`, given)
     if (name === 'simulate-research-query') {
-      // It runs as a task alone: a client without tasks is refused, and the space waits for the task.
+      // The tool only runs as a task. A client without tasks is refused, while the space waits for the task.
       expect([expected.isError, found.isError]).toEqual([true, undefined])
       expect(found.content[0]?.text).toContain('# Research Report: spaces')
       continue
     }
     expect(found.isError).toBe(expected.isError)
     if (name === 'get-env') {
-      // It is started with less in its environment.
+      // The directly started server gets other variables, so compare only PATH.
       const { PATH } = JSON.parse(found.content[0]?.text ?? '')
       expect(PATH).toBe(process.env.PATH)
     } else expect([name, timeless(found)]).toEqual([name, timeless(expected)])

@@ -13,7 +13,7 @@ vi.setConfig({ testTimeout: 180_000 })
 
 const numbers = '{"id":9007199254740993,"price":0.1000,"in":[2047948614742839297]}'
 
-/** A server that gives back the text of the arguments that it gets, and the same as JSON. */
+/** A server that returns its arguments, as text and as JSON, with the exact digits. */
 const server = `
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method } = JSON.parse(line)
@@ -33,7 +33,10 @@ const space = await connect()
 await space.agent({ model: 'm', baseURL: '${baseURL}', tools: ['desk/*'] })
 `
 
-/** A client of `meup mcp serve` that writes JSON itself, `"@"` as the numbers, and reads the line with the answer. */
+/**
+ * Runs `meup mcp serve` with a client that writes JSON itself: replaces `"@"` by the numbers, and reads the
+ * answer as a line.
+ */
 async function serveOverStdio(cwd: string) {
   const child = spawn(
     process.execPath,

@@ -11,7 +11,7 @@ import { verifies } from '../verifies.js'
 
 vi.setConfig({ testTimeout: 90_000 }) // A test runs whole spaces with all participants.
 
-/** A copy of an example, at any free address; `edit` changes its space.yaml. */
+/** Copies an example, with a free port. `edit` changes its space.yaml. */
 function copyOf(name: string, edit: (config: string) => string = (config) => config): string {
   const [example, folder] = [join(repositoryRoot, 'examples', name), temporaryFolder()]
   const notCopied = ['node_modules', '.meup', 'run']
@@ -22,7 +22,7 @@ function copyOf(name: string, edit: (config: string) => string = (config) => con
   return folder
 }
 
-/** Replaces what must be there. */
+/** Replaces a part of a text, which must exist. */
 const replacing = (part: string, by: string) => (text: string) => {
   expect(text).toContain(part)
   return text.replace(part, by)
@@ -32,7 +32,7 @@ interface Program {
   readonly said: { stdout: string; stderr: string }
   readonly ended: Promise<number | null>
   kill(signal: NodeJS.Signals): void
-  /** Resolves when it has printed this. */
+  /** Resolves when the program has printed this text. */
   saying(text: string): Promise<void>
 }
 
@@ -71,7 +71,7 @@ async function runToEnd(folder: string, ...args: readonly string[]): Promise<Out
   return { code, ...said }
 }
 
-/** Everything in the log that ana may read, by a gateway that runs on the log of one that has ended. */
+/** Reads everything in a log that ana may read. Starts a gateway on the log of a stopped one. */
 async function logOf(folder: string): Promise<AnyEnvelope[]> {
   await startMeup('gateway', folder)
   const { stdout } = await meup(['watch', '--from', '1', '--no-follow', '--json'], { cwd: folder })
@@ -79,7 +79,7 @@ async function logOf(folder: string): Promise<AnyEnvelope[]> {
   return lines.map((line) => JSON.parse(line) as AnyEnvelope)
 }
 
-/** The next envelope that is so. */
+/** Waits for the next envelope that matches. */
 const next = (space: SpaceClient, isIt: (envelope: AnyEnvelope) => boolean): Promise<AnyEnvelope> =>
   new Promise((resolve) => {
     const listen = (envelope: AnyEnvelope): void => {
@@ -109,7 +109,7 @@ describe('three capabilities for reasoning', () => {
       [''],
     ])
     const log = await logOf(folder)
-    // The run of who only starts ends when that leaves.
+    // The agent that only starts a run leaves, which ends the run; skip the gateway's envelope about it.
     const said = log.filter(({ kind, from }) => /^(reasoning\.|chat)/.test(kind) && from !== GATEWAY)
     const [thinkers, , , starters] = said.map(({ id }) => id)
     expect(said.map(({ from, kind, context }) => [from, kind, context])).toEqual([
@@ -140,11 +140,11 @@ const titles = [
 ]
 const look = { method: 'tools/call', params: { name: 'list_directory' } }
 
-/** The first question: one proposal is approved, the other rejected. Nothing of it is hidden from who asked. */
+/** Checks the first question: one proposal is approved, the other rejected, and the asker sees all of it. */
 function expectEverythingSeen(log: readonly AnyEnvelope[]): void {
   const asked = log.findIndex(({ kind }) => kind === Kind.chat)
   const answered = log.findIndex(({ kind, from }) => kind === Kind.chat && from === 'clerk')
-  // States of programs are announced whenever they are known.
+  // Presence of programs may come at any time.
   const seen = log.slice(asked, answered + 1).filter(({ kind }) => kind !== Kind.systemPresence)
   expect(seen.map(({ from, kind }) => `${from} ${kind}`)).toEqual([
     'ana chat',
@@ -168,7 +168,10 @@ function expectEverythingSeen(log: readonly AnyEnvelope[]): void {
   ])
 }
 
-/** Ana's requests fulfil proposals, to the letter; the clerk's own, made while it had the grant, fulfils none. */
+/**
+ * Checks that ana's requests fulfil proposals exactly, and that the clerk's own request, made while it had a
+ * grant, fulfils none.
+ */
 function expectProgressiveTrust(log: readonly AnyEnvelope[]): void {
   const proposals = ofKind(log, Kind.mcpProposal)
   const [march, , firstLook, april, lastLook] = proposals
@@ -249,7 +252,7 @@ describe('a supervised agent', () => {
     onTestFinished(() => ana.close())
     await ana.whenPresent(['clerk', 'files'], { timeoutMs: 15_000 })
     const run = (...args: string[]): Promise<Outcome> => meup(args, { cwd: folder })
-    /** Asks; gives back the proposal that this leads to, and the answer. */
+    /** Asks a question. Returns promises of the proposal that the agent makes, and of its answer. */
     const ask = (question: string) => {
       const answer = next(ana, (each) => each.kind === Kind.chat && each.from === 'clerk')
       const proposal = next(ana, ({ kind }) => kind === Kind.mcpProposal)

@@ -16,7 +16,7 @@ async function openSpace() {
   return space
 }
 
-/** A client that ends with the test. */
+/** Opens a client that is closed at the end of the test. */
 async function client(...args: Parameters<typeof openClient>) {
   const opened = await openClient(...args)
   onTestFinished(() => opened.close())
@@ -71,7 +71,7 @@ describe('a client that goes in the middle of a call', () => {
       await vi.waitFor(() => {
         expect(space.takenBack).toHaveLength(1)
         expect(space.givenUp).toHaveLength(1)
-        // Over HTTP the server stays, for others.
+        // An HTTP server keeps running for other clients.
         const status = way.endsWith('http') ? 'present' : 'away'
         expect(ana.participants).toContainEqual(expect.objectContaining({ id: 'desktop', status }))
       }, within)
@@ -144,7 +144,7 @@ describe('over HTTP', () => {
   })
 
   type Sent = { readonly path?: string; readonly body?: string }
-  /** A request by a program that may send any header. */
+  /** Sends a request with any headers, as a program can. */
   const send = (headers: Headers, { path = '/mcp', body = hello }: Sent = {}) =>
     new Promise<IncomingMessage>((resolve, reject) => {
       const sent = { 'content-type': 'application/json', accept, ...headers }

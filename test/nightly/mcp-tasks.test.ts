@@ -23,7 +23,7 @@ type FillIn = (
   message: string,
 ) => { action: 'accept'; content: Record<string, string> } | { action: 'decline' }
 
-/** A client that declares tasks, on the SDK that has them. */
+/** Opens a client that declares tasks, with the version of the SDK that supports them. */
 async function openClient(space: McpSpace, as: string, over: 'stdio' | 'http' = 'stdio', fillIn?: FillIn) {
   const capabilities = { tasks: {}, ...(fillIn && { elicitation: { form: {} } }) }
   const client = new Client({ name: 'test', version: '1' }, { capabilities })
@@ -44,7 +44,7 @@ async function openClient(space: McpSpace, as: string, over: 'stdio' | 'http' = 
   })
   await client.listTools()
   const { tasks } = client.experimental
-  /** Begins a task; resolves with its id. */
+  /** Begins a task. Resolves with its id. */
   const begin = async (name: string, args: Record<string, unknown> = {}, ttl?: number): Promise<string> => {
     const stream = tasks.callToolStream({ name, arguments: args }, CallToolResultSchema, { task: { ttl } })
     const { value } = await stream.next()

@@ -23,13 +23,13 @@ import { needing } from '../verifies.js'
 
 /** A newcomer's mistake, with the expected output. */
 interface Mistake {
-  /** The row of the table of failures that it leads to; absent = it is in no row. */
+  /** Name of the row in the table of failures that the mistake leads to; absent = none. */
   readonly row?: FailureName
-  /** Makes everything ready; what it returns is the mistake. */
+  /** Prepares everything. Returns the action with the mistake. */
   readonly prepare: () => Action | Promise<Action>
-  /** The exit code of the program, or what it would have been. */
+  /** The expected exit code. */
   readonly code: number
-  /** The printed cause and next step. */
+  /** Patterns of the printed cause, and of the next step. */
   readonly cause: RegExp
   readonly next: RegExp
 }
@@ -45,7 +45,7 @@ participants:
   reviewer: { kind: agent, capabilities: [chat] }
 ${more}`
 
-/** A folder with this space, and `meup` in it. */
+/** Makes a folder with a space, in which `meup` can be run. */
 function inFolder(
   files: Record<string, string> = { 'space.yaml': config() },
   env: Record<string, string> = {},
@@ -60,12 +60,12 @@ function inFolder(
   }
 }
 
-/** `meup` with these arguments in a folder with these files. */
+/** The action of running `meup` with these arguments in a folder with these files. */
 const running =
   (args: readonly string[], files?: Record<string, string>, env?: Record<string, string>) => (): Action =>
     inFolder(files, env).run(...args)
 
-/** Starts the space, then runs `meup` in the same folder. */
+/** Starts the space, and returns the action of running `meup` in the same folder. */
 const nextTo =
   (
     args: readonly string[],
@@ -78,7 +78,7 @@ const nextTo =
     return () => meup([...args, ...place], { cwd: elsewhere ? temporaryFolder() : cwd, env })
   }
 
-/** `meup up` with this participant, until it prints this; it is stopped then. */
+/** The action of running `meup up` with this participant until it prints `text`. */
 const upPrinting =
   (text: RegExp, participant = '', env: Record<string, string> = {}) =>
   (): Action =>
@@ -89,7 +89,7 @@ const exampleAgent = JSON.stringify(join(repositoryRoot, 'examples/model-agent/d
 const modelAgent = (env: Record<string, string>): string =>
   `  bot: { kind: process, command: node, args: [${exampleAgent}], capabilities: [chat, reasoning.*], env: ${JSON.stringify(env)} }`
 
-/** Asks an agent whose model is at this address. */
+/** Prepares a space whose agent has a model at this address. Returns the action of asking it. */
 async function askModel(baseURL: string): Promise<Action> {
   const env = { MODEL: 'openai-compatible/qwen3', MODEL_BASE_URL: baseURL, MODEL_API_KEY: 'k' }
   const { cwd, run } = inFolder({ 'space.yaml': config(modelAgent(env)) })
@@ -97,7 +97,7 @@ async function askModel(baseURL: string): Promise<Action> {
   return run('ask', 'bot', 'Can we deploy?')
 }
 
-/** Runs a program to its end, as a user other than root. */
+/** Runs a program to its end, as a user without root's rights. */
 function runAsNobody(args: readonly string[], cwd: string): Promise<Outcome> {
   const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
   return collect(
@@ -116,7 +116,7 @@ function collect(child: ReturnType<typeof spawn>): Promise<Outcome> {
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, ...said })))
 }
 
-/** A module that `node` loads before a program. */
+/** The environment variables with which `node` loads a module before a program. */
 function preload(code: string): Record<string, string> {
   const folder = temporaryFolder({ 'preload.mjs': code })
   return { NODE_OPTIONS: `--import=${join(folder, 'preload.mjs')}` }
@@ -131,7 +131,7 @@ globalThis.Date = class extends Real {
 const asNode18 = `
 Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.4' } })`
 
-/** A log whose file says that it has another format. */
+/** Prepares a log file of another format version. */
 async function logOfAnotherVersion(): Promise<Action> {
   const { cwd, run } = inFolder()
   const gateway = await startMeup('gateway', cwd)
@@ -142,7 +142,7 @@ async function logOfAnotherVersion(): Promise<Action> {
   return run('up')
 }
 
-/** A proposal, and a participant without the right to approve it. */
+/** Prepares a proposal, and a participant without the right to approve it. */
 async function proposal(): Promise<Action> {
   const { cwd } = inFolder()
   await startMeup('gateway', cwd)
@@ -472,7 +472,8 @@ const mistakes: Readonly<Record<string, Mistake>> = {
         await run('kick', 'bot')()
         await expect.poll(() => said.stderr).toContain('was kicked')
         process.kill('SIGTERM')
-        // The program may print a stack, as any that does not expect it.
+        // Ignores output of the program itself: it may print a stack, because it does not expect to be
+        // kicked.
         const stderr = said.stderr.replace(/^bot {4}\|.*\n/gm, '')
         return { code: await ended, stdout: said.stdout, stderr }
       }
@@ -629,7 +630,7 @@ for (const [name, { row, prepare, code, cause, next }] of Object.entries(mistake
   )
 }
 
-/** A pattern of a row, with any text for its values. */
+/** Converts the message of a row to a pattern, with any text in the places of values. */
 const toPattern = (says: string): RegExp =>
   new RegExp(
     says

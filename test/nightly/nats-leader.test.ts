@@ -11,10 +11,10 @@ import { natsServer, startNats } from '../support/nats.js'
 import { times } from '../support/soak.js'
 import { needing } from '../verifies.js'
 
-/** How often the leader is killed. */
+/** Number of times that the leader is killed. */
 const rounds = times(1, 10)
 const withNats = needing('nats-server in the PATH, or NATS_SERVER_BIN', natsServer)
-/** Envelopes in each burst, and milliseconds between bursts: 500 a second. */
+/** Envelopes in a burst, and milliseconds between bursts: 500 envelopes per second. */
 const [burst, gap, loadMs] = [5, 10, 1000]
 
 const plenty = '{ perSecond: 100000, burst: 100000 }'
@@ -48,7 +48,7 @@ test(
     reader.on('envelope', ({ seq }) => seq !== undefined && seen.push(seq))
 
     let sent = 0
-    /** The same envelope again and again, until it is in the log. */
+    /** Sends the same envelope again and again, until it is in the log. */
     const deliver = async (): Promise<{ id: string; seq?: number }> => {
       const envelope = { id: `m${sent++}`, kind: 'chat', payload: { message: `${sent}` } }
       for (;;) {

@@ -9,10 +9,10 @@ import { natsServer, startNats } from '../support/nats.js'
 import { times } from '../support/soak.js'
 import { needing } from '../verifies.js'
 
-/** How often the leader is killed. */
+/** Number of times that the leader is killed. */
 const rounds = times(1, 10)
 const withNats = needing('nats-server in the PATH, or NATS_SERVER_BIN', natsServer)
-/** The stream of the space `demo`. */
+/** Name of the stream that has the log of the space `demo`. */
 const stream = 'MEUP_2'
 /** Envelopes of each sender in a burst, and milliseconds between bursts. */
 const [burst, gap, loadMs] = [2, 10, 1000]

@@ -14,7 +14,7 @@ const patience = { timeout: 60_000 }
 const thought = 'The change is small; the test report decides'
 const answer = 'I recommend against deploying: FAIL 2 token expires'
 
-/** The number of times that the conversation shows this, without the announcements for screen readers. */
+/** Counts how often the conversation shows a text, without announcements for screen readers. */
 const times = async (page: DrivenPage, text: string): Promise<number> =>
   (await page.evaluate<string>("document.querySelector('.view').innerText")).split(text).length - 1
 
@@ -29,7 +29,7 @@ async function ask(page: DrivenPage, question: string): Promise<void> {
   await page.evaluate('document.activeElement.blur()') // Keys are for lines again.
 }
 
-/** Whether the page shows this participant as present. */
+/** Whether the page lists this participant as present. */
 const isHere = (page: DrivenPage, id: string): Promise<boolean> =>
   page.evaluate(
     `[...document.querySelectorAll('.people li:not(.away)')].some((each) => each.textContent.includes('${id}'))`,
@@ -44,7 +44,7 @@ const scenario = (chromium: string) =>
     const space = openPane(`${go} && ${up} --watch`, { cwd, columns: 100, ...quietly })
     await space.sees('listening on http://127.0.0.1:', 90_000)
 
-    // The link signs in and then leaves the address; it works only once.
+    // The link signs the user in, and is removed from the address bar; it works only once.
     const terminal = openPane(`${go} && npx meup open --no-browser`, { cwd, columns: 100, ...quietly })
     await terminal.sees('ended 0', 90_000)
     const [, link = '', code = ''] = /(http:\/\/\S+#\/open\/(\S+))/.exec(terminal.all()) ?? []
@@ -60,7 +60,7 @@ const scenario = (chromium: string) =>
     await expect.poll(() => isHere(page, 'reviewer'), patience).toBe(true)
     await expect.poll(() => isHere(page, 'files'), patience).toBe(true)
 
-    // Answering, watched.
+    // Ask a question, and watch the agent answer.
     await ask(page, 'Can we deploy?')
     await sees(page, answer)
     await page.shows(/Thought [\d.]+ m?s · (?:1 tool|read 1 file|ran 1 command)/)
@@ -69,7 +69,7 @@ const scenario = (chromium: string) =>
     await page.shows('what fails decides')
     await page.screenshot(pictures('newcomer-watched'))
 
-    // Hidden: what is there already, and what is thought from now on is not even sent.
+    // Hide the thoughts: earlier ones disappear, and later ones are not even sent.
     await page.click('button', 'Hide the thoughts of reviewer')
     await page.hides(thought)
     await page.shows(/thoughts? of reviewer\s+by you/)
@@ -88,7 +88,7 @@ const scenario = (chromium: string) =>
     await page.key(']')
     await expect.poll(() => times(page, thought), patience).toBe(2)
 
-    // Denied.
+    // Take away the agent's right to call a tool, so that its call is denied.
     const file = join(cwd, 'my-space/space.yaml')
     const yaml = readFileSync(file, 'utf8')
     const may = ', { kind: mcp.request, to: files }]'
@@ -97,7 +97,7 @@ const scenario = (chromium: string) =>
     await space.sees('reviewer has other capabilities')
     await ask(page, 'And now?')
     await sees(page, /is not allowed to send/)
-    // The owner reads what was refused, and gets a form that allows it.
+    // The owner sees the refusal, and gets a form that allows the call.
     await sees(page, /mcp\.request read_text_file denied: it lacks \{"tool":"files\/read_text_file"\}/)
     await page.click('.line.problem button', 'Allow…')
     const form = "document.querySelector('form.grant textarea[name=capabilities]')?.value"
@@ -105,7 +105,8 @@ const scenario = (chromium: string) =>
     await page.click('.inspector.person header button', 'Close')
     await page.screenshot(pictures('newcomer-denied'))
 
-    // Approved. The agent's program ended with the error, and is started again.
+    // Let the agent propose calls, and approve one. The agent's program ended with the error, and is
+    // restarted.
     writeFileSync(file, yaml.replace(may, ', mcp.proposal, mcp.withdraw]'))
     const changes = () => space.all().split('reviewer has other capabilities').length - 1
     await expect.poll(changes, patience).toBe(2)

@@ -38,7 +38,7 @@ test(
     await page.shows('sum.txt, 1 line')
     await page.shows('a + b')
     expect(readFileSync(join(cwd, 'sum.txt'), 'utf8')).toBe('a - b\n')
-    // The call is longer than its box, so it has to be scrolled to its end first.
+    // The call is longer than its box, so the user has to scroll to its end first.
     await page.evaluate(
       `{ const box = document.querySelector('.inbox .exact'); box.scrollTop = box.scrollHeight }`,
     )

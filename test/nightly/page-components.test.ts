@@ -35,7 +35,7 @@ test(
     const page = await drivePage(chromium)
     await page.resize(1440, 900)
     await page.goTo(`${url}/components`)
-    // Vite prepares what the page imports when it is asked for the first time.
+    // Vite compiles the page's imports at the first request, which takes a while.
     await expect.poll(() => page.text(), { timeout: 120_000 }).toContain('What I found')
     await page.shows('Side by side')
     const empty = `[...document.querySelectorAll('section.specimen')].filter((state) => state.innerText.trim().split('\\n').length < 2).map(({ id }) => id)`

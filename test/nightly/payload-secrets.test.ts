@@ -20,7 +20,10 @@ type Said = readonly [from: 'ana' | 'ben', draft: Draft]
 
 const text = (said: string): object => ({ content: [{ type: 'text', text: said }] })
 
-/** A turn of ana in which tools receive and return a secret in every way, and one asks for it. */
+/**
+ * Makes a turn of ana in which tools receive and return a secret in every possible place, and one tool asks
+ * for it.
+ */
 function turnAbout(secret: string): Said[] {
   const [question, run] = [freshId(), freshId()]
   const called: Said[] = []
@@ -73,14 +76,14 @@ function turnAbout(secret: string): Said[] {
   ]
 }
 
-/** Some samples, alternately plain and disguised; all of them if there is time. */
+/** Chooses a variant of some samples, alternately plain and disguised; at night of all samples. */
 function plantsOf({ text: said, secrets }: Sample, turn: number) {
   const ways = disguises(said, secrets.flatMap(needlesIn))
   const step = isSoak ? 1 : 8
   return turn % step === 0 ? [ways[(turn / step) % ways.length]].filter((way) => way !== undefined) : []
 }
 
-/** Participants send their parts in order: an answer follows its question. */
+/** Sends the envelopes of a turn in order, so that an answer follows its question. */
 async function tellAll(
   said: readonly Said[],
   lines: Readonly<Record<'ana' | 'ben', Connection>>,
@@ -96,7 +99,7 @@ verifies(
     const plants = samples().flatMap(plantsOf)
     const find = finderOf(plants.flatMap(({ needles }) => needles))
     const lines = { ana: await enter('ana'), ben: await enter('ben') }
-    // A participant that joins by the CLI answers by itself that it offers no tools.
+    // `meup join` answers requests for its tools by itself, with an empty list.
     const joined = spawnMeup(['join', '--as', 'cas'], folder)
     await expect.poll(() => joined.said.stderr, { timeout: 30_000 }).toContain('you are cas')
     const events = await get('events?after=0')
@@ -150,7 +153,7 @@ async function allPages(get: (before: string) => Promise<Response>): Promise<str
   for (let before = ''; ; ) {
     const response = await get(before)
     const page = await response.text()
-    // Reading is charged by the time that it takes: on a busy machine a reader has to wait.
+    // Reading is charged by its time, so on a busy machine a reader may have to wait.
     if (response.status === 429 || response.status === 503) {
       await setTimeout(1000 * Number(response.headers.get('retry-after') ?? 1))
       continue

@@ -8,7 +8,10 @@ import { repositoryRoot } from '../support/files.js'
 import { fits, kindOf, picturesFolder, picturesIn } from '../support/pictures.js'
 import { inTmux } from '../support/tmux.js'
 
-/** `pnpm pictures` has them drawn where the pages show them, others just see whether they still can be. */
+/**
+ * Draws the pictures: with `pnpm pictures` into docs, otherwise into a temporary folder to check that it
+ * works.
+ */
 const draw = (chromium: string) =>
   inTmux(async () => {
     const { MEUP_PICTURES: given } = process.env
@@ -23,7 +26,7 @@ const draw = (chromium: string) =>
     const recording = readFileSync(join(folder, 'terminal.svg'), 'utf8')
     expect(recording).toContain('prefers-reduced-motion:no-preference')
     expect(recording).not.toMatch(/<script|[^\P{Cc}\n]|https?:\/\/(?!www\.w3\.org)/u)
-    // The final image, as people without motion see it.
+    // The last screen, as users see it who prefer reduced motion.
     const ending = recording.replace(/<[^>]+>/g, '')
     expect(ending).toContain('release-agent: Done: reverted auth-token as 7c1e0d4')
   })

@@ -13,7 +13,7 @@ const snippets = snippetsOf('docs/proxy.md')
 const nginxLines = snippets.find(({ language }) => language === 'nginx')?.text ?? ''
 const withNginx = needing('nginx and openssl', () => findProgram('openssl') && findProgram('nginx'))
 
-/** The gateway and the nginx of the page, at addresses of this machine. */
+/** Starts the gateway and the nginx of the page "proxy", at addresses of this machine. */
 async function start(nginx: string) {
   const cwd = temporaryFolder()
   writeSnippets(snippets, cwd)
@@ -40,7 +40,7 @@ function makeCertificate(cwd: string): string {
   return readFileSync(certificate, 'utf8')
 }
 
-/** Runs the nginx of the page until the test is over; resolves when it listens. */
+/** Runs the page's nginx configuration until the test is over. Resolves when nginx listens. */
 async function startNginx(program: string, cwd: string, here: Record<string, string>): Promise<void> {
   const lines = Object.entries(here).reduce((text, [page, place]) => text.replaceAll(page, place), nginxLines)
   const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(

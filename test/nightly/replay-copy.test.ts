@@ -87,7 +87,7 @@ test('a space needs all envelopes, proven or not', async () => {
   expect(JSON.parse(made.stdout).epoch).not.toBe(JSON.parse(await ask(url, cwd, 'audit/verify')).epoch)
 }, 120_000)
 
-/** Runs lines of a page in a shell, and returns their output. Rejects if one of them fails. */
+/** Runs commands of a page in a shell. Returns their output; rejects if one of them fails. */
 async function shell(lines: string, cwd: string): Promise<string> {
   const script = `set -euo pipefail\nmeup() { ${commandLine('"$@"')}; }\n${lines}`
   const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd, env: environment({}) })
@@ -97,7 +97,7 @@ async function shell(lines: string, cwd: string): Promise<string> {
 test('the page "Replay" does what it says', async () => {
   const { cwd, url } = await recordedSpace()
   const [terminal = '', space = ''] = snippetsOf('docs/replay.md').map(({ text }) => text)
-  // All but the part from 2 to 4.
+  // Each replay prints the message, except the one of seqs 2 to 4.
   expect((await shell(terminal, cwd)).match(/between us/g)).toHaveLength(6)
 
   const lines = space.trimEnd().split('\n')

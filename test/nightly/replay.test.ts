@@ -5,7 +5,7 @@ import { commandLine, meup, spawnMeup, temporaryFolder } from '../support/cli.js
 import { alone, recordedSpace } from '../support/recorded.js'
 import { inTmux, openPane } from '../support/tmux.js'
 
-/** The part of a text after its beginning. */
+/** Returns a text without its beginning, which must be this one. */
 function behind(beginning: string, text: string): string {
   expect(text.slice(0, beginning.length)).toBe(beginning)
   return text.slice(beginning.length)
@@ -103,7 +103,7 @@ describe('at a terminal', () => {
   }, 120_000)
 })
 
-/** Envelopes of a run, an hour from one to the next. */
+/** Writes a recording of a run in which each envelope comes an hour after the previous one. */
 function slowly(): string {
   const kinds = ['reasoning.start', ...Array.from({ length: 30 }, () => 'reasoning.thought')]
   const lines = kinds.map((kind, i) => {

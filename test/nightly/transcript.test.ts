@@ -12,7 +12,7 @@ import { verifies } from '../verifies.js'
 
 vi.setConfig({ testTimeout: 180_000 })
 
-/** A copy of the example of a model agent; `edit` changes its space.yaml. */
+/** Copies the example of a model agent. `edit` changes its space.yaml. */
 function copyOfExample(edit: (config: string) => string = (config) => config): string {
   const [example, folder] = [join(repositoryRoot, 'examples/model-agent'), temporaryFolder()]
   const filter = (path: string): boolean => !['node_modules', '.meup'].includes(basename(path))
@@ -23,14 +23,14 @@ function copyOfExample(edit: (config: string) => string = (config) => config): s
   return folder
 }
 
-/** Runs the space until the test is over; then its agent ends with it. */
+/** Runs the space until the test is over, together with its agent. */
 async function startSpace(cwd: string): Promise<RunningSpace> {
   const running = await startMeup('up', cwd)
   onTestFinished(async () => void (await running.stop('SIGTERM')))
   return running
 }
 
-/** Asks the reviewer; gives the envelope of its answer. */
+/** Asks the reviewer. Returns the id of its answer. */
 async function ask(cwd: string, question: string): Promise<{ id: string; correlationId: string }> {
   const { stdout } = await meup(['ask', 'reviewer', question, '--json'], { cwd })
   return JSON.parse(stdout)
@@ -42,7 +42,7 @@ const transcript = async (cwd: string, ...args: string[]): Promise<string> => {
   return stdout
 }
 
-/** Ends a program and all that it has started, at once. */
+/** Kills a program and all its child processes. */
 function killAll(pid: number): void {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
   process.kill(pid, 'SIGKILL')
@@ -102,7 +102,7 @@ verifies(
     const [one = { id: '' }, two = { id: '' }] = answers
     expect(await transcript(cwd, 'diff', one.id, two.id, '--json')).toContain('"prompt"')
     const difference = await transcript(cwd, 'diff', one.id, two.id)
-    // The prompts differ: there is more to remember. What was thought and done is the same.
+    // The two prompts differ, because the second has more history. Reasoning, answer and tools are the same.
     expect(difference).toMatch(/^\+ {3}assistant, \d+ characters/m)
     expect(difference).not.toMatch(/^[-+] \[(reasoning|assistant|tool)\]/m)
     expect(await transcript(cwd, 'verify')).toMatch(

@@ -31,7 +31,7 @@ test('a command that needs SQLite says which packages are missing', async () => 
   expectSentence(await run('up'))
   expectSentence(await run('gateway'))
   expectSentence(await run('doctor'))
-  // Another installation wrote the log that these commands read.
+  // A complete installation writes the log that these commands read.
   const gateway = await startMeup('gateway', cwd)
   await meup(['send', 'Hello', '--as', 'ana'], { cwd })
   expectSentence(await run('audit', 'export', '--format', 'sqlite', '--to', 'audit.db', '--as', 'ana'))

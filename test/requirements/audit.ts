@@ -1,6 +1,6 @@
 import type { Requirement } from './requirement.js'
 
-/** The append-only record of reasoning steps and what can be asked of it. */
+/** Requirements of the append-only record of reasoning steps, and of queries on it. */
 export const auditRequirements = {
   A01: {
     source: 'audit-log §Schema',

@@ -1,6 +1,7 @@
 /**
- * Fails unless each requirement was shown by a test that ran: reads what `pnpm test`, `pnpm test:integration` and
- * `pnpm test:system` wrote. A requirement whose test failed or was skipped is not shown, whatever its other tests did.
+ * Fails unless each requirement has a test that ran and succeeded. Reads the results of `pnpm test`, `pnpm
+ * test:integration` and `pnpm test:system`. If a test of a requirement failed or was skipped, the requirement
+ * counts as not shown, even if other tests of it succeeded.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ import { knownFailures } from '../known-failures.js'
 import { isRequirementId, requirements } from '../requirements.js'
 import { outcomesFolder, type RequirementOutcome } from '../support/reporter.js'
 
-/** A line for each requirement that is not shown, and each known failure that is. */
+/** Lists the requirements that are not shown, and the known failures that are, one per line. */
 export function unshown(
   outcomes: readonly RequirementOutcome[],
   excused: Readonly<Record<string, string>>,

@@ -1,6 +1,9 @@
 import type { Requirement } from './requirement.js'
 
-/** Reasoning that a model provider returns: found, committed, left out of prompts. */
+/**
+ * Requirements of reasoning that a model provider returns: extracting, committing, and omitting it from
+ * prompts.
+ */
 export const modelRequirements = {
   T01: {
     source: 'trace-handling Design Decisions, §Commit Flow',

@@ -1,6 +1,6 @@
 import type { Requirement } from './requirement.js'
 
-/** Rules of the wire: envelopes, contexts, the three reasoning kinds, capabilities, rates. */
+/** Requirements of the wire format: envelopes, contexts, the three reasoning kinds, capabilities, rates. */
 export const protocolRequirements = {
   M01: {
     source: 'meup-adr-t8k all examples',

@@ -1,5 +1,5 @@
 export interface Requirement {
-  /** Document and section that asks for it. */
+  /** Document and section with the requirement. */
   readonly source: string
   readonly text: string
 }

@@ -1,6 +1,9 @@
 import type { Requirement } from './requirement.js'
 
-/** Turns and rationales: why each tool was called, kept, guarded and shown. */
+/**
+ * Requirements of turns and rationales: why each tool was called, and how that is stored, guarded and
+ * displayed.
+ */
 export const summaryRequirements = {
   I01: {
     source: 'reasoning-summary §2.1, §12',

@@ -1,6 +1,6 @@
 import type { Requirement } from './requirement.js'
 
-/** The run-wide switch that hides and shows the thoughts of a running turn. */
+/** Requirements of hiding and showing the thoughts of a running turn. */
 export const visibilityRequirements = {
   O01: {
     source: 'visibility-toggle Part 1',

@@ -14,14 +14,14 @@ export interface PublicClient {
   readonly version: string
   readonly builtWith: string
   readonly program: string
-  /** Its command line for a request; `program` is the path of its program. */
+  /** Arguments of the command line for a request. `program`: path of the client. */
   readonly arguments: (address: Address, request: Request) => readonly string[]
   readonly speaks: readonly ('stdio' | 'http')[]
 }
 
 const both = ['stdio', 'http'] as const
 
-/** A version of the official SDK, which has no program of its own. */
+/** A client for a version of the official SDK, which has no program of its own. */
 const sdk = (version: string, speaks: PublicClient['speaks'] = both) =>
   ({
     package: '@modelcontextprotocol/sdk',

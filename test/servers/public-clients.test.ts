@@ -7,7 +7,7 @@ import { runClient } from './run-client.js'
 
 vi.setConfig({ testTimeout: 600_000 })
 
-/** Requests, with a part of the client's output. */
+/** Requests that each client sends, with a part of the expected output. */
 const requests = {
   'lists tools': [{}, 'shop__price'],
   'calls a tool': [{ name: 'shop__price', arguments: {} }, 'two coins'],

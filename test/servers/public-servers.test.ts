@@ -26,7 +26,7 @@ function findServer(name: string): ServerName {
 /** A variable that marks the processes of a server and its programs. */
 const mark = 'PUBLIC_SERVER_FOLDER'
 
-/** Processes that still run with this in their environment. */
+/** Lists the processes with this entry in their environment. */
 const runningWith = (entry: string): string[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -37,12 +37,12 @@ function readProcess(pid: string, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
   } catch {
-    // It has just ended, or is another user's.
+    // The process has just ended, or belongs to another user.
     return ''
   }
 }
 
-/** A folder with the files of a server and a space in which it is a participant. */
+/** Makes a folder with the files of a server, and a space in which the server is a participant. */
 async function prepare(name: ServerName, chromium: string) {
   const folder = temporaryFolder()
   const filled = JSON.parse(

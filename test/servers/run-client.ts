@@ -7,7 +7,7 @@ import { install } from './install.js'
 
 const sdkClient = fileURLToPath(new URL('sdk-client.mjs', import.meta.url))
 
-/** Sends one request by a client, to its end. */
+/** Sends one request with a client program, and waits for its end. */
 export async function runClient(
   name: ClientName,
   address: Address,

@@ -1,17 +1,17 @@
-/** A public MCP server, as npm has it, and what it must do in a space. */
+/** A public MCP server from npm, with its expected behaviour in a space. */
 export interface PublicServer {
   readonly package: string
   readonly version: string
-  /** The library it speaks MCP with. */
+  /** Name of the MCP library that it uses. */
   readonly builtWith: string
   readonly program: string
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Files of its folder, which it is started in, by path. */
+  /** Files of the folder that it is started in, by path. */
   readonly files?: Readonly<Record<string, string>>
-  /** A call that needs no network, and a part of the text of its answer, or of its error. */
+  /** A call that works without network, and a part of the expected answer or error. */
   readonly call: ToolCall & ({ readonly answer: string } | { readonly error: string })
-  /** A call with wrong arguments, and a part of the error that says why. */
+  /** A call with invalid arguments, and a part of the error that explains them. */
   readonly wrong: ToolCall & { readonly error: string }
 }
 
@@ -26,8 +26,9 @@ const kubeconfig = `{ apiVersion: v1, kind: Config, current-context: here,
   contexts: [{ name: here, context: { cluster: here, user: ada } }] }`
 
 /**
- * Servers by the name of their participant. `$FOLDER` is the folder that one is started in, `$CHROMIUM` the path of a browser.
- * Servers that need a service get an address without a listener, and answer with that error.
+ * Servers by the name of their participant. `$FOLDER` is the folder in which the server is started,
+ * `$CHROMIUM` the path of a browser. Servers that need a service get an address without a listener, and
+ * answer with that error.
  */
 export const publicServers = {
   everything: {
