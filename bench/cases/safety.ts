@@ -145,7 +145,7 @@ async function costOfEnvelopes({ ms, warmMs, smoke }: Options): Promise<Section>
     const payload = { message, metadata: { parts } }
     const bytes = Buffer.from(JSON.stringify(payload))
     const thought = { kind: Kind.reasoningThought, from: 'bot', id: 'one', payload }
-    // Each call is in a new run, so that there is no previous text.
+    // Every call is in a new run, so that there is no previous text.
     const guard = (): unknown =>
       envelopes.guard({ ...thought, context: `run ${runs++}` }, bytes, new WorkMeter(defaultLimits.work))
     return [name.replace(/^16 Ki?B of /, ''), guard] as const

@@ -15,7 +15,8 @@ export type TextKind = (typeof textKinds)[number]
 type PieceKind = 'prose' | 'technical' | 'code' | 'output' | 'JSON'
 
 /**
- * Number of different texts of each kind: so many that caches of earlier texts do not help with later ones.
+ * Number of different texts of each kind. Large enough that caches of earlier texts do not help with later
+ * ones.
  */
 const maxTexts = 500
 /** Minimum characters of a sentence, a line or a value that is used as a text. */

@@ -5,7 +5,8 @@ import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 
 /**
- * What a request asks of the model: tool calls, one per step, followed by an answer with this many tokens.
+ * The content of a question to the model: tool calls, one per step, followed by an answer with this many
+ * tokens.
  */
 export interface Asked {
   readonly tokens: number

@@ -9,7 +9,10 @@ const question = 'Should we deploy this auth change?'
 const request = 'Then take it out again, please.'
 const [columns, rows] = [96, 24]
 
-/** Draws what README and the pages show into a folder: one story, on a page and at a terminal at the same time. */
+/**
+ * Draws the pictures of README and the pages into a folder. They show one story, on the page and in a
+ * terminal at the same time.
+ */
 export async function drawPictures(chromium: string, folder: string): Promise<void> {
   const review = await openReview()
   const page = await enterPage(chromium, review)
@@ -80,7 +83,7 @@ async function theme(page: DrivenPage, wanted: string): Promise<void> {
   await page.evaluate(twoFrames)
 }
 
-/** Draws the panels beside the conversation. */
+/** Draws the panels next to the conversation. */
 async function panels(
   page: DrivenPage,
   picture: (name: string, width: number, height: number) => Promise<void>,

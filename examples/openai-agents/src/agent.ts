@@ -23,7 +23,7 @@ function createAgent(model: string | Model, instructions: string, { tools }: Age
   })
 }
 
-// By default, the runner also sends traces to OpenAI's dashboard.
+// The runner would also send traces to OpenAI's dashboard.
 const runner = new Runner({ tracingDisabled: true })
 
 /** Yields the model's thoughts and text as they are generated. */
