@@ -49,7 +49,7 @@ test(`${2 * half} programs that crash at once are back without help, and a pair 
   ana.on('envelope', ({ kind, payload }) => {
     if (kind === 'system.presence' && payload.event === 'join') joins++
   })
-  // Each program writes its pid to a file once it has joined.
+  // Programs write their pid to a file once they have joined.
   const pidOf = (name: string) => Number(readFileSync(join(cwd, `${name}.pid`), 'utf8'))
   await expect.poll(() => all.map(pidOf).every(Boolean)).toBe(true)
   const pids = all.map(pidOf)

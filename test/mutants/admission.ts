@@ -236,7 +236,7 @@ export const admission: readonly Mutant[] = [
     by: '',
     tests: ['packages/gateway/test/approval-by-id.test.ts'],
   },
-  // With `orPropose`, the proposal does not get the requested expiry, and stays open.
+  // The proposal that `orPropose` makes does not get the requested expiry, and stays open.
   {
     package: 'packages/gateway',
     function: 'proposeInstead',

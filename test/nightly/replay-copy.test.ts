@@ -97,7 +97,7 @@ async function shell(lines: string, cwd: string): Promise<string> {
 test('the page "Replay" does what it says', async () => {
   const { cwd, url } = await recordedSpace()
   const [terminal = '', space = ''] = snippetsOf('docs/replay.md').map(({ text }) => text)
-  // Each replay prints the message, except the one of seqs 2 to 4.
+  // Every replay prints the message, except the one of seqs 2 to 4.
   expect((await shell(terminal, cwd)).match(/between us/g)).toHaveLength(6)
 
   const lines = space.trimEnd().split('\n')

@@ -18,7 +18,7 @@ participants:
   shop: { kind: agent, capabilities: [mcp.response] }
 `
 
-/** A space with an agent that may only propose to buy what it is asked for, and a shop. */
+/** Opens a space with a shop, and an agent that buys on request, but may only propose the purchase. */
 async function openSpace() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   const { url } = await startMeup('gateway', cwd)
@@ -50,7 +50,7 @@ async function openSpace() {
   return { cwd, url }
 }
 
-/** Runs a program to its end. */
+/** Runs a program, and waits for its end. */
 function run(file: string, cwd: string, env: Record<string, string>): Promise<string> {
   const program = spawn(process.execPath, [file], { cwd, env: environment(env) })
   const said: Buffer[] = []

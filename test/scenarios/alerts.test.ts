@@ -25,7 +25,7 @@ test(
   }),
 )
 
-/** Metrics that a rule names; `up` is of Prometheus itself. */
+/** Lists the metrics in a rule. `up` is one of Prometheus itself. */
 const namesIn = (expr: string): string[] =>
   [...expr.matchAll(/\b(?:up|(?:meup|process|nodejs)_\w+)\b/g)].map(([name]) => name)
 

@@ -14,14 +14,14 @@ import { inTmux } from '../support/tmux.js'
 const timeout = 60_000
 const within = { timeout: 30_000, interval: 20 }
 
-/** Params as their proposer wrote them: no other writer of JSON would write them so. */
+/** Params in an unusual notation: a program that parses and rewrites the JSON would change the bytes. */
 const params = (text: string): string =>
   `{"name":"act",  "arguments":{"id":12345678901234567890,"rate":1.0,"\\u00e9":"\\u0061\\/b","text":"${text}"}}`
 const short = params('short')
-/** 200 KiB, for clients that show it in parts, or let the user approve it by id. */
+/** Params of 200 KiB, which clients show in parts, or let the user approve by id. */
 const long = params('x'.repeat(200 * 1024))
 
-/** The space with one proposal, `p1`. */
+/** Opens a space with one proposal, `p1`. */
 async function proposed(params: string): Promise<ProposalSpace> {
   const scene = await openProposals()
   await scene.propose('p1', params)
@@ -30,7 +30,10 @@ async function proposed(params: string): Promise<ProposalSpace> {
 
 const approvalOf = (proposal: string) => ({ kind: 'mcp.request', correlationId: proposal })
 
-/** The log has one request with the bytes of the proposal, and what was sent for it was the id of the proposal and no more. */
+/**
+ * Checks that the log has one request with the bytes of the proposal, although only the id of the proposal
+ * was sent for it.
+ */
 async function expectApproved(
   { post, requests }: ProposalSpace,
   raw: string,
@@ -40,13 +43,13 @@ async function expectApproved(
   const [line = ''] = await requests(proposal)
   expect(line.includes(`"params":${raw}`)).toBe(true)
   const { id, seq } = JSON.parse(line) as { id: string; seq: number }
-  // A retry is the same content [MEUP-1.10].
+  // A retry with the same content returns the same envelope [MEUP-1.10].
   const retry = await post('ana', JSON.stringify({ id, ...approvalOf(proposal) }))
   expect([retry.status, await retry.json()]).toMatchObject([201, [{ id, seq }]])
   expect(await requests(proposal)).toEqual([line])
 }
 
-/** Over its socket a client has sent one envelope about each proposal, and nothing large. */
+/** Checks that the client sent one short envelope for each proposal over its socket. */
 function expectSentShort({ tap }: ProposalSpace, proposals: readonly string[] = ['p1']): void {
   const sent = tap.sent()
   const about = sent.filter((text) => proposals.some((id) => text.includes(id)))
@@ -142,7 +145,7 @@ test('a client of MCP sends the id of a proposal', async () => {
 test('an editor that speaks ACP sends the id of a proposal', async () => {
   const scene = await proposed(short)
   const coder = await scene.enter('coder')
-  // A prompt that ends withdraws what its user has not decided yet.
+  // The agent must not reply earlier: when its prompt ends, a proposal that is still undecided is withdrawn.
   void coder.answer(async (turn) => {
     await expect.poll(async () => (await scene.requests('p1')).length, within).toBe(1)
     await turn.reply('done')

@@ -5,7 +5,7 @@ import { runSpace } from '../support/space.js'
 import { inTmux, openPane, type Pane } from '../support/tmux.js'
 import { verifies } from '../verifies.js'
 
-/** Badges are secrets in this space alone. */
+/** The configuration of a space with a rule of its own: badge numbers are secrets. */
 const config = `
 version: 1
 space: demo
@@ -55,7 +55,7 @@ verifies(
     await ana.sees('params: { "with": "[redacted:badge]" }')
     await ana.sees('→ success (27 chars)')
     await ana.sees('"it is locked for [redacted:badge]"')
-    // The line of a call has what was sent, as it came to this participant: MCP is not changed by the gateway.
+    // The line of the call shows the unmasked badge once, because the gateway relays MCP payloads unchanged.
     expect(ana.all().split(badge)).toHaveLength(2)
     expect(ana.all()).toContain(`● open ${badge} — it is locked for [redacted:badge] ✓`)
   }),

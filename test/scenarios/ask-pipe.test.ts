@@ -17,7 +17,7 @@ participants:
   bot: { kind: agent, capabilities: [chat, "reasoning.*"] }
 `
 
-/** A space whose agent answers with what it was asked. */
+/** Opens a space whose agent answers with the text of the question. */
 async function openSpace(answer = (text: string): string => text) {
   const cwd = temporaryFolder({ 'space.yaml': config })
   await runSpace(cwd)

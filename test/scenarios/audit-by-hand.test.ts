@@ -17,7 +17,7 @@ const gives = (id: string, text: string, isError = false) => ({
   payload: { result: { content: [{ type: 'text', text }], isError } },
 })
 
-/** Two turns of ana, one after the other, and something that eve may not do: who says what, in order. */
+/** The session: two turns of ana, one after the other, and a call that eve may not make. */
 const session: readonly [from: string, envelope: object][] = [
   ['ben', { id: 'q1', kind: 'chat', ...says('Is it ready?') }],
   ['ana', { id: 'r1', kind: 'reasoning.start', correlationId: 'q1', ...says('Looking') }],
@@ -37,7 +37,7 @@ const session: readonly [from: string, envelope: object][] = [
   ['ana', { kind: 'chat', correlationId: 'q2', ...says('I could not.') }],
 ]
 
-/** Written by hand: what of it is in the audit, for a reader who may not read what was refused to eve. */
+/** The expected audit, written by hand, for a reader that may not read the refusal to eve. */
 const steps = [
   'ana turn 1, asked by ben  plan: 1. Read the report 2. Decide',
   'ana turn 1, asked by ben  execute: read -> two tests fail · with {} — the report decides (tool_call: c1)',
@@ -62,7 +62,7 @@ verifies(
       return lines.map((line) => line.replace(/^\d{4}-\d\d-\d\dT[\d:.]+Z {2}/, ''))
     }
     expect(await trailAs('cas')).toEqual(steps)
-    // Refusals are readable by their sender, and by participants that may restrict her.
+    // A refusal is readable by its sender, and by participants that may restrict the sender.
     for (const reader of ['eve', 'ben']) {
       const [plan, refusal, ...rest] = await trailAs(reader)
       expect([plan, ...rest]).toEqual(steps)

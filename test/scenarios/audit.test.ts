@@ -20,13 +20,13 @@ participants:
   cleo: { kind: human, capabilities: [chat] }
 `
 
-/** A folder with a running space in which something was said, and what Ben can export of it. */
+/** Makes a folder with a running space and some messages, and exports the log as Ben. */
 async function exported() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   const { url } = await runSpace(cwd)
   await meup(['send', 'hello, é 😀'], { cwd })
   await meup(['send', 'between us', '--to', 'cleo'], { cwd })
-  // The gateway logs that a sender has left after its command has ended.
+  // After a command has ended, the gateway logs that its sender has left.
   const history = ['watch', '--no-follow', '--kind', 'system.presence', '--json', '--as', 'ben']
   const leaves = async () => (await meup(history, { cwd })).stdout.match(/"event":"leave"/g)?.length
   await expect.poll(leaves).toBe(2)
@@ -38,7 +38,7 @@ async function exported() {
 
 const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
 
-/** Ways to change an export so that it is still JSON, line by line. */
+/** Manipulations of an export after which each line is still JSON. */
 const tamperings: [what: string, tamper: (text: string) => string][] = [
   ['a word', (text) => text.replace('hello', 'hallo')],
   ['a salt', (text) => text.replace(/(?<="salt":").{32}/, '0'.repeat(32))],
@@ -132,7 +132,7 @@ describe('an export', () => {
   })
 })
 
-/** The result of the page's script for a file. */
+/** Verifies a file with the script on the page. */
 function script(path: string): Promise<{ code: number | null; stdout: string }> {
   const snippet = snippetsOf('docs/audit.md').find(({ file }) => file === 'verify.mjs')
   const folder = temporaryFolder({ 'verify.mjs': snippet?.text ?? '' })
@@ -186,7 +186,7 @@ describe('meup audit', () => {
   })
 })
 
-/** The address of something that answers in a gateway's place. */
+/** Starts a server that answers in place of a gateway. Returns its address. */
 async function gatewayThat(answer: RequestListener): Promise<string> {
   const server = createServer(answer)
   onTestFinished(() => void server.close())

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openPage, servePage, withChromium } from '../support/chromium.js'
 import { repositoryRoot } from '../support/files.js'
 
-/** The SDK as a bundler makes it for browsers. */
+/** Bundles a script with the SDK for browsers. */
 async function bundle(script: string): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: script, resolveDir: repositoryRoot, loader: 'ts' },

@@ -8,7 +8,7 @@ import { snippetsOf, writeSnippets } from '../support/snippets.js'
 
 const within = { timeout: 40_000, interval: 20 }
 
-/** The space of "Trust", in a folder that replaces the clone. */
+/** Makes a folder with the space of the page "Trust", below a folder that represents the clone. */
 function guardedFolder(): string {
   const clone = temporaryFolder()
   symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))
@@ -20,7 +20,7 @@ function guardedFolder(): string {
   return join(clone, 'guarded')
 }
 
-/** A terminal of the page: commands with their output. */
+/** Reads a terminal session on the page: commands with their output. */
 function terminal(name: string): { command: string; output: string }[] {
   const snippet = snippetsOf('docs/commands.md').find(
     (each) => each.language === 'console' && each.file === name,
@@ -37,11 +37,11 @@ function terminal(name: string): { command: string; output: string }[] {
 const id = /(?<![\w-])[\w-]{21}(?![\w-])/g
 const time = /20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
 
-/** Ids of the page with their counterparts here, in order of appearance. */
+/** Maps ids on the page to ids of this run, in order of appearance. */
 class Names {
   readonly #here = new Map<string, string>()
 
-  /** Replaces ids of the page by those of this run, and times. */
+  /** Replaces ids on the page by those of this run, and times by `<time>`. */
   translate(page: string, here: string): string {
     const found = [...new Set(here.match(id) ?? [])].filter(
       (each) => ![...this.#here.values()].includes(each),
@@ -52,7 +52,7 @@ class Names {
     return page.replace(id, (each) => this.#here.get(each) ?? each).replace(time, '<time>')
   }
 
-  /** A command that names some of them, or how they begin. */
+  /** Replaces ids, or beginnings of ids, in a command. */
   shorten(command: string): string {
     return command.replace(/(?<= )\S+/g, (word) => {
       const known = [...this.#here].find(([each]) => word.length > 3 && each.startsWith(word))
@@ -61,7 +61,7 @@ class Names {
   }
 }
 
-/** Types a command into a shell of this folder; what it says comes as on a terminal. */
+/** Runs a command in a shell in this folder. The output has stdout and stderr, like a terminal. */
 function type(command: string, cwd: string) {
   const line = commandLine(command.replace(/^meup /, ''))
   const child = spawn('sh', ['-c', `exec 2>&1; exec ${line}`], { cwd, stdio: ['ignore', 'pipe', 'inherit'] })

@@ -24,7 +24,7 @@ const diffPath = 'changes/auth-token.diff'
 const testsPath = 'reports/security-tests.json'
 const loadPath = 'reports/load-test.json'
 
-/** Everyone may do here what the example's space.yaml lets them do. */
+/** Participants have the capabilities of the example's space.yaml. */
 const { participants } = parse(readFileSync(join(example, 'space.yaml'), 'utf8')) as {
   participants: Record<string, { capabilities?: Capability[] }>
 }
@@ -32,7 +32,7 @@ const capabilities = Object.fromEntries(
   Object.entries(participants).map(([id, each]) => [id, each.capabilities ?? [Kind.mcpResponse]]),
 )
 
-/** The real file server, as the participant `files`. */
+/** Connects the real file server as the participant `files`. */
 const serveFiles = (test: TestSpace, folder: string): Promise<Bridge> =>
   bridgeMcpServer({
     connect: () => test.join('files'),
@@ -45,12 +45,12 @@ const serveFiles = (test: TestSpace, folder: string): Promise<Bridge> =>
 interface Conversation {
   readonly question: AnyEnvelope
   readonly envelopes: readonly AnyEnvelope[]
-  /** The answer of each agent. */
+  /** The answers of the two agents. */
   readonly security: string
   readonly performance: string
 }
 
-/** Asks both agents about the repository in the folder, and listens until both have answered. */
+/** Asks both agents about the repository in the folder, and waits until both have answered. */
 async function ask(folder: string): Promise<Conversation> {
   await using test = await createTestSpace({ participants: capabilities })
   const ana = await test.join('ana')

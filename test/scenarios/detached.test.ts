@@ -17,7 +17,7 @@ participants:
   bot: { kind: process, command: node, args: [bot.mjs], startTimeout: 300ms }
 `
 
-/** A folder with a space, and a list of running spaces of its own. */
+/** Makes a folder with a space. Its list of running spaces is separate from that of the user. */
 function makeSpace(files: Record<string, string> = {}) {
   const cwd = temporaryFolder({ 'space.yaml': config, 'bot.mjs': talker, ...files })
   const runtime = join(cwd, 'runtime')

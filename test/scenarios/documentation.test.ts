@@ -13,7 +13,7 @@ async function ana(url: string, folder: string) {
   return space
 }
 
-/** Saves the agent's file, and waits until the agent is back. */
+/** Saves the agent's file, and waits until the agent has restarted. */
 async function save(space: SpaceClient, folder: string, code: string): Promise<void> {
   const envelopes = space.envelopes()
   writeFileSync(join(folder, 'agent.ts'), code)
@@ -22,7 +22,7 @@ async function save(space: SpaceClient, folder: string, code: string): Promise<v
       return
 }
 
-/** It starts one program after the other. */
+/** Allows for several programs that are started one after the other. */
 const lengthy = { timeout: 120_000 }
 
 test('"Your first agent" leads to an answer, to another one, and to a refusal', lengthy, async () => {
@@ -43,7 +43,7 @@ test('"Your first agent" leads to an answer, to another one, and to a refusal', 
     'reviewer → files/read_text_file {"path":"report.txt"}  — what fails decides',
   )
   expect(watched.stdout).toContain('reviewer ∎ 1 tests fail')
-  // A beginning between a call and its result names the tool, too.
+  // If the output begins between a call and its result, the line of the result names the tool.
   const tails = await Promise.all(
     Array.from({ length: 12 }, (_, at) =>
       meup(['watch', '--tail', `${at + 1}`, '--no-follow'], { cwd: folder }),
@@ -77,7 +77,7 @@ test.for(['README.md', 'docs/working-together.md'])('the program of %s prints wh
   const outputs = snippetsOf(page).filter(({ language, file }) => language === 'text' && file !== undefined)
   expect(outputs).toHaveLength(1)
   for (const { file = '', text } of outputs) {
-    // The folder has what the program prints, too: both name its file.
+    // Write the programs without the expected output, which names the same file.
     writeSnippets(
       snippetsOf(page).filter(({ language }) => language === 'ts'),
       join(folder, 'programs'),

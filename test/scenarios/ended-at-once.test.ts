@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { spawnMeup, temporaryFolder } from '../support/cli.js'
 import { crowdConfig } from '../support/crowd.js'
 
-/** A program to load first, which ends its process as soon as the line is out that others wait for. */
+/** A module to load first. It ends the process as soon as it prints the line that other programs wait for. */
 const endAtLine = `data:text/javascript,${encodeURIComponent(`
   const write = process.stdout.write.bind(process.stdout)
   process.stdout.write = (chunk, ...rest) => {

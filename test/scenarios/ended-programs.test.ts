@@ -18,7 +18,7 @@ const config = `${demoInMemory}participants:
 
 const sdk = JSON.stringify(join(repositoryRoot, 'packages/agent-sdk/dist/index.js'))
 
-/** Thinks about each question; with words it comes to an answer. */
+/** The source of an agent that thinks about each question, and gives `answer` if there is one. */
 const agent = (answer?: string): string => `
 import { connect } from ${sdk}
 const space = await connect()
@@ -31,7 +31,7 @@ await space.answer(async (turn) => {
 
 const endText = 'bot stopped: its program ended'
 
-/** A space whose agent thinks for ever, until its file is saved with something better. */
+/** Opens a space whose agent thinks forever, until a test saves another version of it. */
 async function stage() {
   const folder = temporaryFolder({ 'space.yaml': config, 'bot.mjs': agent() })
   const { url } = await startMeup('up', folder)

@@ -31,7 +31,7 @@ interface Stage {
   ask(): Promise<string>
 }
 
-/** Ana, an agent of a framework, and a desk that adds. */
+/** Opens a space with ana, an agent of a framework, and a desk with a tool that adds. */
 async function stage(answer: (turn: Turn) => Promise<void>, more: Capability[]): Promise<Stage> {
   const bot = ['chat', 'reasoning.*', { kind: 'mcp.request', payload: { method: 'tools/list' } }, ...more]
   const desk = { kind: 'mcp', capabilities: ['*'] } as const
@@ -54,7 +54,10 @@ const add = (a: number, b: number, _rationale?: string) => ({
   args: { ...(_rationale && { _rationale }), a, b },
 })
 
-/** Two steps with tools, one of which calls two at once, and an answer. Results may say who approved them. */
+/**
+ * The model's script: two steps with tools, the second with two calls at once, and an answer. A result may
+ * also say who approved the call.
+ */
 function adding(results: readonly string[]): Step {
   const [first, second, third] = results.map((result) => Number(result.replace('Approved by ana.', '')))
   if (first === undefined)
@@ -68,7 +71,7 @@ const textOf = ({ payload, rationale }: AnyEnvelope): string => {
   return message || reason || (rationale ?? '')
 }
 
-/** The actions of the agent, without deltas and lists of tools. */
+/** Lists the acts of the agent, without deltas and requests for lists of tools. */
 const storyOf = (heard: readonly AnyEnvelope[]): string[] =>
   heard
     .filter(({ from, kind, payload }) => {
@@ -86,7 +89,7 @@ describe.for(frameworks)('%s', ([name, answer]) => {
   test('thoughts, calls with their reasons, and the answer as it is written are seen', async () => {
     const { heard, errors, ask } = await stage(answer(adding), [{ tool: 'desk/add' }])
     expect(await ask()).toBe('It is **9**.')
-    // A busy machine publishes the sentences of a thought one by one.
+    // On a busy machine, the sentences of a thought are published one by one: join them.
     const story = storyOf(heard)
       .join('\n')
       .replace(/(reasoning\.thought .*)\nreasoning\.thought /g, '$1 ')

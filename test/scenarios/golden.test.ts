@@ -37,14 +37,14 @@ async function open(path: string, clock: FakeClock, visibility: Visibility = 'ev
 const asker = (url: string, participant: string): Asker => ({ url, space, token: testToken(participant) })
 
 /**
- * Readers: `reader` may read envelopes to others, `ana` is an addressee, `passerby` may read what is for everyone, and
- * `security` sees its own thoughts in a hidden run.
+ * Readers with different rights. `reader` may read envelopes to others, `ana` is an addressee, `passerby` may
+ * read only envelopes to everyone, and `security` sees its own thoughts in a hidden run.
  */
 const onlookers = ['ana', 'passerby', 'security'] as const
 
 type Views = Record<string, string>
 
-/** Views by the path of their golden file. */
+/** Reads all views of the story, by the path of their golden file. */
 async function viewsOf(url: string, last: number): Promise<Views> {
   const views = await allViews(asker(url, 'reader'), last)
   const others = await Promise.all(onlookers.map((id) => httpViews(asker(url, id), last)))
@@ -81,13 +81,14 @@ test('turns, events, terminal, Markdown and JSONL are the same live, after a res
   const streams = await Promise.all(
     all.map(async (id) => new EventStream(await get(asker(live.url, id), 'events?after=0'))),
   )
-  // From here on they are live: what is hidden then is not what they read of the log later.
+  // From here on the streams are live: they do not get hidden thoughts, which readers of the log may get
+  // later.
   for (const stream of streams) await stream.reached(head)
-  // Waiting for turns depends on the clock that the story advances.
+  // After each step, waits until the views have caught up, before the story advances the clock.
   let proposals = 0
   const cards = () => terminal.said.stdout.match(/ asks whether .*\n {4}\S/g)?.length ?? 0
   const caughtUp = async ({ kind }: { readonly kind: string }) => {
-    // A proposal is printed while it is undecided.
+    // Wait until the terminal has printed the proposal, while it is undecided.
     if (kind === 'mcp.proposal') await expect.poll(cards, patience).toBe(++proposals)
     return textOf(asker(live.url, 'reader'), 'audit?limit=1')
   }
@@ -100,13 +101,14 @@ test('turns, events, terminal, Markdown and JSONL are the same live, after a res
   }
   await expect.poll(() => terminal.said.stdout, patience).toContain('ana left')
 
-  // The gap is too short for anyone to count as away.
+  // The gateway is away for 20 s, which is too short for participants to count as away.
   await live.close()
   const later = new FakeClock(clock.now() + 20_000)
   const restarted = await open(path, later)
   expect(await viewsOf(restarted.url, last)).toEqual(atOnce)
 
-  // While a run is hidden, no one gets the complete log to replay.
+  // As long as a run is hidden, an export does not have all envelopes, so it cannot be replayed exactly: end
+  // the run first.
   const end = await notify({ url: restarted.url, space, tokenOf: testToken }, later, ending)
   const inTheEnd = await viewsOf(restarted.url, end)
   const file = join(folder, 'story.jsonl')

@@ -12,7 +12,7 @@ const filesystem = join(repositoryRoot, 'node_modules/@modelcontextprotocol/serv
 const fixture = join(repositoryRoot, 'packages/mcp-bridge/test/fixtures/raw-server.mjs')
 const secret = 'hush-this-is-a-secret'
 
-/** As Claude Desktop has it. */
+/** A configuration as in Claude Desktop's file. */
 const desktopFile = JSON.stringify({
   globalShortcut: '',
   mcpServers: {
@@ -66,7 +66,7 @@ test('a file that sends a variable of the environment to an address needs --yes 
   expect(agreed.stderr).toContain('evil is at https://evil.example/mcp; it gets ANTHROPIC_API_KEY')
 })
 
-/** As VS Code has it in .vscode/mcp.json. */
+/** A configuration as in VS Code's .vscode/mcp.json. */
 const workspaceFile = `{
   "inputs": [
     { "type": "promptString", "id": "raw-key", "description": "Key of the raw server", "password": true },

@@ -15,7 +15,10 @@ participants:
   raw: { kind: mcp, command: node, args: [${JSON.stringify(fixture)}] }
 `
 
-/** A space with an agent that thinks until its question is taken back, and a tool server that does not answer. */
+/**
+ * Opens a space with an agent that thinks until its question is retracted, and a tool server that does not
+ * answer.
+ */
 async function openSpace() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   const { process: gateway } = await startMeup('up', cwd)
@@ -52,7 +55,7 @@ const signals = [
   ['SIGTERM', 143],
   ['SIGHUP', 129],
 ] as const
-/** A question and a call are taken back by the same code: each signal is tried with one of them. */
+/** The same code retracts a question and cancels a call, so each signal is tested with only one of them. */
 const [asking, calling] = isSoak ? [signals, signals] : [signals.slice(0, 2), signals.slice(2)]
 
 test.for(asking)('%s takes a question back: the run of the agent ends', async ([signal, code]) => {

@@ -44,7 +44,7 @@ async function start(jwks: string, files: Record<string, string> = {}) {
     ana,
     enter,
     running,
-    /** Has it reload, and gives what it says. */
+    /** Makes the gateway reload its configuration. Returns its report. */
     async reload() {
       stdout = ''
       running.process.kill('SIGHUP')

@@ -15,7 +15,10 @@ import { firstDelta, placeOf, words, writeAnswers } from '../support/writing.js'
 /** Maximum milliseconds until the first text. The machine may be busy, so the best of several answers counts. */
 const [withinMs, tries] = [100, 10]
 
-/** Notes in the page when it shows a text, and how often it does not any more. The frame after that is seen for certain. */
+/**
+ * Code in the page that records when a text is first shown, and how often it disappears again. The time is
+ * that of the following frame, when the text is certainly visible.
+ */
 const watchFor = (text: string): string => `{
   const seen = globalThis.seen = { at: undefined, lost: 0 }
   const look = () => {
@@ -83,7 +86,7 @@ test(
   }),
 )
 
-/** Writes into a file when it first reads a text from a terminal. */
+/** A program that writes a file when it first reads a text from a terminal. */
 const noteWhen = `
 const { writeFileSync } = require('node:fs')
 const [, , text, file] = process.argv
@@ -140,7 +143,7 @@ test(
     pane.resize(80, 30)
     await pane.shows((screen) => expect(screen).toMatch(/> half a line$/))
     expect(pane.screen()).not.toContain('I look')
-    // It flows while it is written.
+    // The answer is printed while it is being written.
     expect(scrollback(pane.all()).join('\n')).toContain('word0 ')
     planner.answer('long', words.join(''))
     await pane.shows(() => expect(scrollback(pane.all()).join('\n')).toContain('word79.'))

@@ -17,7 +17,7 @@ const config = `${demoInMemory}participants:
 `
 const page = (number: string) => `meup://demo/resources/library/book://moby/${number}`
 
-/** `mcp-serve.test.ts` tries every way with what the space itself offers. */
+/** Only two ways here: `mcp-serve.test.ts` tests all ways, with the offers of the space itself. */
 const tried: readonly Way[] = isSoak ? ways : ['first SDK, http', 'modern, stdio']
 
 test.for(tried)('what an MCP server in a space offers: %s', async (way) => {

@@ -5,7 +5,7 @@ import { type McpSpace, openMcpSpace } from '../support/mcp-space.js'
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 const within = { timeout: 40_000, interval: 20 }
 
-/** The user's reaction to forms: declines, unless a test sets another one. */
+/** The user's reaction to forms: declines, unless a test sets another reaction. */
 const ignore: FillIn = () => ({ action: 'decline' })
 
 let space: McpSpace
@@ -31,7 +31,7 @@ describe.each(ways)('a client: %s', (way) => {
   })
   afterAll(() => client.close())
 
-  /** The proposal that waits. */
+  /** Waits for an undecided proposal, and returns it. */
   const proposed = (): Promise<Listed> =>
     vi.waitFor(async () => {
       const { structuredContent } = await client.call('list_proposals')
@@ -48,7 +48,7 @@ describe.each(ways)('a client: %s', (way) => {
       { message: 'What is a cake?', to: ['ben'] },
       {
         onprogress({ progress, message }) {
-          // The client of the library also logs its own rounds.
+          // Ignore progress that the client library reports about its own requests.
           if (message?.startsWith('Fulfilling')) return
           if (thoughts.push([progress, message]) === 3) release()
         },
@@ -108,7 +108,7 @@ describe.each(ways)('a client: %s', (way) => {
       you: 'desktop',
       participants: expect.arrayContaining([expect.objectContaining({ id: 'shop', status: 'present' })]),
     })
-    // This participant may use neither ben's tools nor those of people.
+    // This participant may use the tools of the shop, but not those of ben or of people.
     expect((await client.tools()).filter((name) => name.includes('__'))).toEqual(
       ['price', 'buy', 'slow', 'fail', 'odd', 'sly', 'never'].map((name) => `shop__${name}`),
     )

@@ -28,7 +28,7 @@ const [overStdio, overHttp] = texts('json').map(
   (text) => (JSON.parse(text) as { mcpServers: { demo: Entry } }).mcpServers.demo,
 )
 
-/** The space of the page, in a folder that replaces the clone. */
+/** Starts the space of the page, below a folder that represents the clone. */
 async function start(): Promise<string> {
   const clone = temporaryFolder()
   symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))
@@ -38,7 +38,7 @@ async function start(): Promise<string> {
   return clone
 }
 
-/** The words of a line of the page, as they are run here. */
+/** Converts a command of the page to the command that runs here. */
 const commandOf = (words: readonly string[]): string[] => {
   expect(words[0]).toBe('meup')
   return meupCommand(words.slice(1))
@@ -51,7 +51,7 @@ async function connected(transport: Parameters<Client['connect']>[0]): Promise<C
   return client
 }
 
-/** The first cells of the rows of a table. */
+/** Reads the first cells of a table's rows. */
 const rowsUnder = (heading: string): string[] => {
   const section = page.slice(page.indexOf(`## ${heading}`)).split('\n## ')[0] ?? ''
   return [...section.matchAll(/^\| `([^`]+)`/gm)].map(([, cell = '']) => cell)

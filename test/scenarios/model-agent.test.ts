@@ -21,7 +21,7 @@ const participants = { ana: ['*'], bot: ['chat', 'reasoning.*', 'mcp.*'], files:
 const name = 'reviews'
 const page = snippetsOf('docs/model-agent.md')
 
-/** A real gateway on a socket, and its participants by name. */
+/** Starts a real gateway on a socket; `join` connects a participant. */
 async function openSpace(): Promise<{ url: string; join(id: string): Promise<SpaceClient> }> {
   const tokens = Object.fromEntries(Object.keys(participants).map((id) => [id, testToken(id)]))
   const gateway = await createGateway({
@@ -66,7 +66,7 @@ const model = () =>
     { provider: 'openai.responses', modelId: 'gpt' },
   )
 
-/** Ids differ from one run to the next. */
+/** Replaces ids and times, which differ between runs. */
 function settled(value: unknown): string {
   const names = new Map<string, string>()
   const json = JSON.stringify(value, null, 2).replace(/"ms": \d+/g, '"ms": 0')
@@ -78,7 +78,7 @@ function settled(value: unknown): string {
   })
 }
 
-/** Without what the file server says of its tools, which fills pages. */
+/** Whether an envelope is part of the story. Lists of tools are not, because they would fill pages. */
 const isOfTheStory = ({ kind, payload }: AnyEnvelope): boolean =>
   kind !== Kind.systemPresence &&
   kind !== Kind.systemSpace &&
@@ -121,7 +121,7 @@ test('envelopes, turns and prompts of a loop of two steps with a real file serve
   expect(JSON.stringify(story)).toContain(thought)
 })
 
-/** Programs are started, which takes its time on a busy machine. */
+/** Allows for the start of programs on a busy machine. */
 const lengthy = { timeout: 120_000 }
 
 const run = (example: string, env: Record<string, string> = {}) =>
@@ -199,7 +199,7 @@ test('the example of a first agent does what it says, and is the one of the READ
   expect(snippetsOf('README.md').map(({ text }) => text)).toContain(agent)
 })
 
-/** The folder of the page, with the packages that it imports. */
+/** Makes the folder of the page, with the packages that its programs import. */
 function pageFolder(): string {
   const clone = temporaryFolder({ 'package.json': '{"type":"module"}' })
   mkdirSync(join(clone, 'node_modules'))

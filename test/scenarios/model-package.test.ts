@@ -11,12 +11,12 @@ import { scan } from '../support/source.js'
 
 type Sdk = typeof import('@meup/agent-sdk/internal')
 
-/** Packages that only users of models install. */
+/** Packages that only users of models have installed. */
 const external = ['ai', '@ai-sdk/openai-compatible']
 const common = { bundle: true, platform: 'node', target: 'node20', logLevel: 'silent' } as const
 const sdk = { contents: `export { SpaceClient } from '@meup/agent-sdk/internal'`, resolveDir: repositoryRoot }
 
-/** The SDK as a bundler makes it, in a folder where no package is installed. */
+/** Bundles the SDK in a folder without installed packages. */
 async function sdkAlone(conditions: string[]): Promise<Sdk> {
   const outfile = `${temporaryFolder()}/sdk.cjs`
   await build({ ...common, stdin: sdk, format: 'cjs', conditions, external, outfile })

@@ -14,7 +14,7 @@ function enter(pane: Pane, line: string): void {
   pane.press('Enter')
 }
 
-/** The number of times that this is in the terminal. */
+/** Counts how often a text is in the terminal. */
 const count = (pane: Pane, text: string): number => pane.all().split(text).length - 1
 
 test(
@@ -46,7 +46,8 @@ test(
       '?? tsconfig.json',
     ])
 
-    // The commands as they were printed, in two terminals; the space follows its file.
+    // Run the commands that `meup init` has printed, in two terminals. The space reloads its file when it
+    // changes.
     const space = openPane(`${go} && ${up} --watch`, { cwd, columns: 100, ...quietly })
     await space.sees('listening on http://127.0.0.1:', 90_000)
     await space.sees('another terminal: npx meup join · see it: npx meup open')
@@ -63,20 +64,20 @@ test(
       )
       .toMatch(/● {2}reviewer[\s\S]*● {2}files|● {2}files[\s\S]*● {2}reviewer/)
 
-    // Answering, watched.
+    // Ask a question, and watch the agent answer.
     enter(ana, 'Can we deploy?')
     await ana.sees('reviewer: I recommend against deploying: FAIL 2 token expires')
     await ana.sees('reviewer  · The change is small; the test report decides')
     await ana.sees(/reviewer {2}● read_text_file report\.txt — what fails decides ✓ \d+ B/)
 
-    // Hidden.
+    // Hide the thoughts.
     ana.press('C-t')
     await ana.sees('thinking hidden')
     await ana.shows((screen) => expect(screen).toMatch(/── ana in my-space · thinking hidden/))
     ana.press('C-t')
     await ana.sees('thinking visible')
 
-    // Denied.
+    // Take away the agent's right to call a tool, so that its call is denied.
     const file = join(folder, 'space.yaml')
     const yaml = readFileSync(file, 'utf8')
     const may = ', { kind: mcp.request, to: files }]'
@@ -86,7 +87,7 @@ test(
     enter(ana, 'And now?')
     await ana.sees(/reviewer ✗ stops thinking: [\s\S]*not\s[\s\S]*allowed to send/)
     await ana.sees('reviewer: I could not answer: "reviewer" is not allowed')
-    // The owner reads what was refused, and is offered to allow it.
+    // The owner sees the refusal, and gets an offer to allow the call.
     const refused =
       /reviewer: mcp\.request read_text_file denied: it lacks\s+\{"tool":"files\/read_text_file"\}[\s\S]*\/allow \d+/
     await ana.sees(refused)
@@ -111,7 +112,7 @@ test(
     expect(await read('why', 'capability_violation')).toMatch(
       /^ {2}lacks +\{"tool":"files\/read_text_file"\} · \/allow \d+/m,
     )
-    // If several acts match the words, a terminal asks which one.
+    // If the words match several envelopes, a terminal asks which one is meant.
     const asking = openPane(`${go} && ${enterIt.replace('join', 'why read_text_file')}`, {
       cwd,
       columns: 100,
@@ -131,7 +132,7 @@ test(
     await ana.sees('reviewer may call read_text_file of files without asking:')
     ana.press('Escape')
 
-    // Approved.
+    // Let the agent propose calls, and approve one.
     writeFileSync(file, yaml.replace(may, ', mcp.proposal, mcp.withdraw]'))
     await expect.poll(() => count(space, 'reviewer has other capabilities'), { timeout: 60_000 }).toBe(2)
     enter(ana, 'And with my leave?')

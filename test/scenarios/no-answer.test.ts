@@ -7,10 +7,10 @@ import { onPage } from '../support/page.js'
 import { terminalSpace } from '../support/terminal.js'
 import { inTmux } from '../support/tmux.js'
 
-/** How long an asker may wait to read why there is no answer. */
+/** Maximum milliseconds until the asker reads why there is no answer. */
 const within = 2000
 
-/** An agent's reaction to a question, with the text for its asker. */
+/** Ways in which an agent fails to answer a question, with the text that the asker reads. */
 const failures: Readonly<Record<string, string>> = {
   throw: 'I could not answer: out of paper',
   refused: 'I could not answer: "planner" is not allowed to send "capability.grant"',
@@ -23,7 +23,7 @@ async function* halfAnAnswer(): AsyncGenerator<string> {
   throw new Error('the model is gone')
 }
 
-/** An agent that answers none of these questions; the log of its operator is for another test. */
+/** Starts an agent that fails to answer all these questions. Its error log is not tested here. */
 function fail(agent: SpaceClient, ana: SpaceClient): void {
   void agent.answer(
     async (turn) => {
@@ -84,7 +84,7 @@ test(
       })
       const run = await fetch(`${url}/spaces/demo/ag-ui?agent=planner`, { method: 'POST', headers, body })
       const events = await run.text()
-      // A run that is cancelled ends there, with the reason.
+      // An AG-UI run ends when the turn is cancelled, with the reason.
       const reason = JSON.stringify(answer.replace(/^I (could not answer|was stopped): /, '')).slice(1, -1)
       expect(events).toContain(reason)
       expect(events).toMatch(/RUN_(FINISHED|ERROR)/)

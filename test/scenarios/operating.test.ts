@@ -29,7 +29,7 @@ async function running() {
   return { cwd, start, gateway, run, say }
 }
 
-/** Files below a folder in whose bytes the needle is. */
+/** Lists the files in a folder that contain the needle. */
 const filesWithNeedle = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => {
     const file = join(folder, name)
@@ -110,7 +110,9 @@ test('all that a participant sent is erased, and nothing else', async () => {
   for (const wrong of [[], ['1', '--from', 'ben']]) expect(await erase(...wrong)).toMatchObject({ code: 2 })
 })
 
-/** Reads a log for as long as it runs, as a backup does, and says when a row in it was emptied. */
+/**
+ * A program that keeps a read transaction on the log open, as a backup does, and prints when a row is erased.
+ */
 const reader = `
   const [file, seq] = process.argv.slice(1)
   const [held, looks] = [1, 2].map(() => require('better-sqlite3')(file, { readonly: true }))

@@ -4,7 +4,10 @@ import { connect } from '@meup/agent-sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { meup, startMeup, temporaryFolder } from '../support/cli.js'
 
-/** Writes down that it was started, as whom and with which token, and stays; takes its time to leave. */
+/**
+ * A program that records its start with its participant and token, keeps running, and delays its end after
+ * SIGTERM.
+ */
 const worker = `
   const { appendFileSync } = require('node:fs')
   const { MEUP_PARTICIPANT, MEUP_TOKEN, MODE = '' } = process.env
@@ -32,7 +35,7 @@ interface Start {
   readonly who: string
   readonly token: string
   readonly pid: number
-  /** Milliseconds since the epoch. */
+  /** Time of the start, in milliseconds since the epoch. */
   readonly at: number
 }
 
@@ -62,7 +65,7 @@ function isAlive({ pid }: Start): boolean {
 async function started(lines: readonly string[], args: readonly string[] = []) {
   const cwd = temporaryFolder({ 'space.yaml': config(lines), 'worker.cjs': worker })
   const running = await startMeup('up', cwd, args)
-  /** Running programs in the order of names; each has been started only once unless `starts` differs. */
+  /** Lists the running programs by name. Checks that each was started once, or as often as `starts` says. */
   const alive = (): string[] =>
     startsIn(cwd)
       .filter(isAlive)

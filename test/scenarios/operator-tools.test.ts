@@ -16,7 +16,7 @@ participants:
   ben: { kind: agent }
 `
 
-/** Runs a line of bash to its end. */
+/** Runs a line of bash, and waits for its end. */
 function bash(line: string, cwd: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn('bash', ['-c', line], { cwd })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -195,7 +195,7 @@ test.runIf(existsSync('/usr/bin/script'))('up ends with the terminal that it was
 })
 
 test('every command explains itself', async () => {
-  // Completion offers the tree of commands, each with the first words of its help.
+  // The completion for fish lists all commands, each with the beginning of its help.
   const { stdout } = await meup(['completion', 'fish'])
   const commands = [...stdout.matchAll(/__meup_at "meup ?(.*?)"' -f -a '(.+?)' -d '(.*)'$/gm)]
     .map(([, group = '', name = '', about = '']) => ({ path: `${group} ${name}`.trim(), about }))

@@ -23,7 +23,7 @@ interface Reloaded {
   readonly problems: string[]
 }
 
-/** The running gateway's reports of its reloads. */
+/** Collects the reports of the running gateway about its reloads. */
 function reportsOf({ process }: RunningSpace) {
   let text = ''
   process.stdout?.on('data', (chunk: Buffer) => {
@@ -61,7 +61,7 @@ async function start(command: 'up' | 'gateway' = 'gateway', args: string[] = [],
   }
 }
 
-/** A seat whose story is written down. */
+/** Connects a participant, and records its envelopes, welcomes and the end of its connection. */
 async function enter(options: Parameters<typeof connect>[0]) {
   const space = await connect(options)
   onTestFinished(() => space.close())
@@ -75,13 +75,13 @@ async function enter(options: Parameters<typeof connect>[0]) {
   return { space, closed, heard, welcomes, lost }
 }
 
-/** Whether one hears what the other says. */
+/** Checks that one participant receives a message of the other. */
 async function hears(listener: Awaited<ReturnType<typeof enter>>, speaker: SpaceClient): Promise<void> {
   const { id } = await speaker.chat('do you hear me?')
   await vi.waitFor(() => expect(listener.heard.map((envelope) => envelope.id)).toContain(id), within)
 }
 
-/** Fails unless it happens in less than a second. */
+/** Rejects unless the promise resolves within a second. */
 const soon = <Value>(promise: Promise<Value>): Promise<Value> =>
   Promise.race([
     promise,

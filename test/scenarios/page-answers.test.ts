@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { DrivenPage } from '../support/driven-page.js'
 import { crew, onPage, pictures } from '../support/page.js'
 
-/** Numbered paragraphs, about as many characters in all, with Markdown in each. */
+/** Makes an answer of about this length, in numbered paragraphs with Markdown. */
 const answer = (chars: number): string => {
   const parts: string[] = []
   for (let sum = 0; sum < chars; sum += (parts.at(-1)?.length ?? 0) + 2)
@@ -12,7 +12,10 @@ const answer = (chars: number): string => {
   return `${parts.join('\n\n')}\n\nThat is *all* of it.`
 }
 
-/** Scrolls through all of the view. Gives the numbers of the points that were seen as they should be. */
+/**
+ * Code in the page that scrolls through the whole view, and collects the numbers of the paragraphs that were
+ * displayed correctly.
+ */
 const collect = `(async () => {
   const box = document.querySelector('.scroller')
   const seen = new Set()
@@ -58,7 +61,10 @@ const wide = [
   `> - ${'quoted and nested '.repeat(40)}\n>   - \`${'deep'.repeat(200)}\``,
 ].join('\n\n')
 
-/** Parts that are wider than their row, except those that scroll by themselves, and the sideways scroll range of the list. */
+/**
+ * Code in the page that finds elements wider than their row, except those with a scrollbar of their own, and
+ * measures by how much the list scrolls sideways.
+ */
 const tooWide = `(async () => {
   const found = new Set()
   const kinds = new Set()

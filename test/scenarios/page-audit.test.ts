@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { DrivenPage } from '../support/driven-page.js'
 import { enterAs, onPage, type openPageGateway, pictures } from '../support/page.js'
 
-/** An attacker who may write the log's file: changes a text of an envelope, and nothing else. */
+/** Changes the text of one envelope in the log, as an attacker with access to the file could. */
 function tamper(gateway: Awaited<ReturnType<typeof openPageGateway>>, seq: number): void {
   const row = gateway.spaces.get('demo')?.rows[seq - 1]
   if (row === undefined) throw new Error(`there is no envelope ${seq}`)
@@ -80,7 +80,7 @@ test(
     for (let count = 0; count < 10; count++) await planner.chat(`message ${count}.`)
     const { rows } = gateway.spaces.get('demo') ?? { rows: [] }
     const row = rows[6]
-    // The gateway finds that the log has a gap there, and breaks the export off.
+    // Makes a gap in the log. The gateway notices it, and aborts the export there.
     rows.splice(6, 1, { ...row, seq: 99 })
     await enter()
     await says(page, 'audit ✗ wrong from #7')

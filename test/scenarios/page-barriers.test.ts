@@ -15,7 +15,7 @@ test(
   onPage(async ({ gateway, page, enter }) => {
     let states = 0
     const isClear = async (state: string): Promise<void> => {
-      // One size by turns: at night each state is looked at in all of them.
+      // Tests each state at one size in turn; at night at all sizes.
       const turn = states++ % sizes.length
       for (const [width, height] of isSoak ? sizes : sizes.slice(turn, turn + 1)) {
         await page.resize(width, height)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { onPage, pictures } from '../support/page.js'
 
 const timeout = 60_000
-/** The smallest image that a browser draws. */
+/** The smallest image that a browser displays. */
 const pixel =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
@@ -36,7 +36,7 @@ test(
     await run.call('repo/config', { path: 'src/config.ts' }, { why: 'the default' })
     await run.call('repo/shot', {}, { why: 'how it looks' })
 
-    // One action reads a whole result that is not long; two, one that is.
+    // A short result is readable after one click, a long one after two.
     await page.click('.call-line', 'report.txt')
     await page.shows('line 3 of the report')
     await page.hides('line 399 of the report')
@@ -91,7 +91,7 @@ test(
     await expect.poll(() => page.evaluate(lines)).toEqual([[''], ['41'], ['42', '80'], ['42', '8080']])
     const gutter = `getComputedStyle(document.querySelector('.diff > span'), '::before').width`
     expect(await page.evaluate(gutter)).toBe('40px')
-    // Code in it is highlighted, also where words of it are marked.
+    // Code in the diff is highlighted, even where single words are marked as changed.
     await expect
       .poll(() =>
         page.evaluate(

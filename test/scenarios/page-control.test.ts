@@ -80,14 +80,14 @@ test(
     await page.shows('delete everything')
     expect(await page.evaluate(isOff)).toBe(true)
     await page.evaluate(`{ const box = document.querySelector('.exact'); box.scrollTop = box.scrollHeight }`)
-    // A call that is too long to be assessed may be destructive.
+    // A call that is too long to be assessed is treated as destructive, so there is a second question.
     await page.click('button', 'Approve anyway…')
     await page.click('button', 'Yes, approve it')
     await page.shows('approved by ana')
   }),
 )
 
-/** Pixels from the top of the lines. */
+/** Scrolls the lines to this position, in pixels. */
 const scrollTo = (page: DrivenPage, top: number): Promise<void> =>
   page.evaluate(`{ document.querySelector('.scroller').scrollTop = ${top} }`)
 
@@ -95,12 +95,13 @@ test(
   'what is drawn before the browser has told of a scroll does not put the reader back',
   { timeout: 60_000 },
   onPage(async ({ gateway, page, enter }) => {
-    // Messages of one author would be closer together.
+    // Two authors, because consecutive messages of one author are drawn closer together.
     const authors = [await gateway.enter('planner'), await gateway.enter('security')]
     for (let count = 0; count < 200; count++) await authors[count % 2]?.chat(`message ${count}.`)
     await enter()
     await page.shows('message 199.')
-    // The page is redrawn in the same task, long before its next frame.
+    // Scrolls, and makes the page redraw in the same task, before its next frame. Returns the position
+    // afterwards.
     const scrolled = (top: number): Promise<number> =>
       page.evaluate(`{
         const box = document.querySelector('.scroller')
@@ -144,7 +145,7 @@ test(
     await page.shows('↓ live')
     const top = `[...document.querySelectorAll('article')].find((row) => row.getBoundingClientRect().bottom > document.querySelector('.scroller').getBoundingClientRect().top + 12)?.textContent ?? ""`
     await page.hides('message 199.')
-    // Rows are drawn, and then measured: by then it shows the same twice.
+    // Rows are drawn first and measured later: wait until the page shows the same row twice.
     let before = ''
     await expect
       .poll(async () => {

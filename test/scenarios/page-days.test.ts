@@ -6,7 +6,7 @@ import { enterAs, openPageGateway, pictures } from '../support/page.js'
 
 const dayMs = 86_400_000
 
-/** Texts of the elements of this selector. */
+/** Reads the texts of all elements that match the selector. */
 const texts = (page: DrivenPage, selector: string): Promise<string[]> =>
   page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map((each) => each.textContent)`)
 
@@ -17,7 +17,7 @@ test(
     const clock = new FakeClock(Date.UTC(2026, 10, 23, 12))
     const gateway = await openPageGateway({ clock })
     for (let day = 0; day < 4; day++) {
-      // Connections do not outlive a day without a sign of life.
+      // Reconnect each day, because a connection does not survive a day without a sign of life.
       const eve = await gateway.enter('eve')
       await eve.chat(`said on day ${day}.`)
       await eve.chat(`and a bit more on day ${day}.`)
@@ -51,7 +51,7 @@ test(
   }),
 )
 
-/** Whether the page counts as one that is looked at. */
+/** Makes the page count as visible or hidden. */
 const turn = (page: DrivenPage, state: 'visible' | 'hidden'): Promise<void> =>
   page.evaluate(`{
     Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => '${state}' })
@@ -82,7 +82,7 @@ test(
     await page.key('Escape')
     await page.hides('mark read')
 
-    // A page that is opened again remembers the position of the last reading.
+    // A reloaded page knows the position up to which the user has read.
     await expect
       .poll(() => page.evaluate(`JSON.parse(localStorage['meup-read:demo:ana']).seq`))
       .toBeGreaterThanOrEqual(seq)

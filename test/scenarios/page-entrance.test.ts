@@ -25,7 +25,7 @@ spaces:
   second: { guest: { capabilities: [chat] }, participants: { ana: { kind: human, capabilities: ["*"] } } }
 `
 
-/** A link that \`meup open\` prints. */
+/** Returns a link that `meup open` prints. */
 async function linkIn(cwd: string, ...args: string[]): Promise<string> {
   const { code, stdout } = await meup(['open', '--json', ...args], { cwd })
   expect(code).toBe(0)
@@ -56,7 +56,7 @@ test(
     expect(await page.evaluate(`sessionStorage['meup-token:demo']`)).toBe(token)
     expect(await stored(page)).not.toContain(code)
 
-    // A bookmark opens the space from now on, until the user signs out.
+    // From now on a bookmark is enough to open the space, until the user signs out.
     await page.evaluate('sessionStorage.clear()')
     await page.reload()
     await page.shows('live')

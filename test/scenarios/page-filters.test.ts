@@ -162,6 +162,6 @@ test(
   }),
 )
 
-/** The text of the line that the keys are for. */
+/** The text of the line that keys act on. */
 const current = (page: DrivenPage): Promise<string> =>
   page.evaluate(`document.querySelector('[aria-current=true]')?.textContent ?? ''`)

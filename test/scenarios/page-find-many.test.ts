@@ -27,7 +27,7 @@ test(
     const page = await drivePage(chromium)
     await enterAs(page, url, 'ana', config.name)
     await page.shows('live')
-    // Others may keep the machine busy, so one try in time is enough.
+    // The machine may be busy, so one search in time is enough.
     const waits: number[] = []
     for (let at = 1; at <= tries && !waits.some((each) => each < withinMs); at++) {
       await page.evaluate(`globalThis.hit = new Promise((resolve) => {

@@ -34,14 +34,14 @@ test(
       .poll(async () => (await places()).filter((place) => !place.startsWith('alone')))
       .toEqual(['start @planner' + 'What can you do?', 'middle There is a release', 'end I plan releases.'])
 
-    // One click shows why an answer says what it says.
+    // One click on an answer shows what led to it.
     await page.click('.said-aloud .why-button')
     await page.shows(
       /What can you do\?[\s\S]*calls read_diff[\s\S]*three files changed|What can you do\?[\s\S]*There is a release/,
     )
     await page.key('Escape')
 
-    // Answers after another question lead back to their own question.
+    // An answer that does not follow its question directly has a link to it.
     const question = await security.chat('Is it safe?')
     await planner.chat('Who wants to know?')
     await security.chat('It is.', { correlationId: question.id })
@@ -50,7 +50,9 @@ test(
   }),
 )
 
-/** Pixels: the head of the page, and the smallest side of what is pressed. */
+/**
+ * Code in the page that measures the height of its head, and the smallest side of its controls, in pixels.
+ */
 const measures = `(() => {
   const bottom = document.querySelector('.view-tabs').getBoundingClientRect().bottom
   const pressed = [...document.querySelectorAll(
@@ -137,7 +139,7 @@ test(
   }),
 )
 
-/** Keeps what would be saved as files. */
+/** Code in the page that collects files instead of saving them. */
 const keepSaved = `globalThis.saved = []
 URL.createObjectURL = (blob) => { saved.push(blob); return 'about:blank' }
 URL.revokeObjectURL = () => {}

@@ -8,7 +8,7 @@ import { isSoak } from '../support/soak.js'
 
 type Draft = Readonly<Record<string, unknown>>
 
-/** This text wherever one participant can put it before others. */
+/** Makes envelopes with this text in every place in which one participant can show it to others. */
 function everywhere(text: string, at: number): readonly (readonly [from: string, draft: Draft])[] {
   const id = (name: string): string => `${name}-${at}`
   const run = id('run')
@@ -92,7 +92,7 @@ function everywhere(text: string, at: number): readonly (readonly [from: string,
   ]
 }
 
-/** Says all of it, in order; what the space refuses is left out. Gives how many envelopes it took. */
+/** Sends the envelopes in order, and skips those that the space refuses. Returns how many were accepted. */
 async function say(url: string, lines: readonly (readonly [from: string, draft: Draft])[]): Promise<number> {
   let taken = 0
   for (let rest = [...lines]; rest.length > 0; ) {
@@ -111,7 +111,7 @@ async function say(url: string, lines: readonly (readonly [from: string, draft: 
   return taken
 }
 
-/** Elements that must not be in the page; texts that must. */
+/** Code in the page that finds elements which must not exist, and texts that are missing. */
 const found = `(() => {
   const bad = []
   const inert = 'script, img, svg, iframe, object, embed, video, audio, math, style, link, meta, base, template, marquee, noscript, track, source'
@@ -137,7 +137,10 @@ const found = `(() => {
   return [...new Set(bad)].slice(0, 10)
 })()`
 
-/** Looks at all of a view, from its top to its end. Gives what is wrong in it, and how many pieces were looked at. */
+/**
+ * Code in the page that scrolls through a whole view. Returns the faults that it found, and the number of
+ * elements that it examined.
+ */
 const throughout = `(async () => {
   let box = null
   for (; box === null; await new Promise(requestAnimationFrame)) box = document.querySelector('.scroller')
@@ -159,7 +162,7 @@ async function isInert(page: DrivenPage, url: string): Promise<void> {
   await page.key(']')
   for (const view of ['1', '2', '3']) {
     await page.key(view)
-    // Envelopes may still arrive while the view is looked at.
+    // Repeat until the result is stable, because envelopes may still arrive during the scan.
     const problems: string[] = []
     const look = async (): Promise<number> => {
       const { bad, pieces } = await page.evaluate<{ bad: string[]; pieces: number }>(throughout)

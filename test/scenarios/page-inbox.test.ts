@@ -14,7 +14,7 @@ const files = {
   ],
 }
 
-/** Tools that say what they do, and an agent that has asked for them. */
+/** Connects the participant `deploy`, whose tools declare their effects. */
 async function filesOf(enter: (id: string) => Promise<SpaceClient>) {
   const deploy = await enter('deploy')
   deploy.serve(async ({ payload }) => ({
@@ -23,7 +23,7 @@ async function filesOf(enter: (id: string) => Promise<SpaceClient>) {
   return deploy
 }
 
-/** The groups of the queue, and the risk and target of each line. */
+/** Reads the groups of the queue, with the risk and target of each line. */
 const queue = (page: DrivenPage): Promise<[title: string, lines: string[]][]> =>
   page.evaluate(`[...document.querySelectorAll('.queue section')].map((group) => [group.getAttribute('aria-label'),
     [...group.querySelectorAll('.entry')].map((line) =>
@@ -80,7 +80,7 @@ test(
     await page.shows('A text of repo')
     await page.screenshot(pictures('inbox'))
 
-    // One is decided with its change in view, and gives way to the next.
+    // Decide one proposal, with its change in view. The next one follows.
     await page.shows('Its server says that the tool may delete or overwrite.')
     await page.click('.review .decision button', 'Approve anyway')
     await page.click('.review .decision button', 'Yes, approve it')
@@ -88,7 +88,7 @@ test(
     await page.shows('report1')
     expect((await queue(page))[0]?.[1]).toHaveLength(2)
 
-    // Both of a destructive group ask for their number; a rejection needs none.
+    // To approve a group of destructive proposals, the user has to type their number; to reject it, not.
     await page.click('.queue button', 'Decide all 2')
     expect(await isDisabled(page, 'Approve 2')).toBe(true)
     await page.type('.group-review .number', '2')
@@ -142,7 +142,7 @@ test(
     await decideAll()
     await page.shows('Undo')
 
-    // Another participant decides one of them in the meantime.
+    // Meanwhile another participant decides one of the proposals.
     const [open] = rex.proposals.list()
     await rex.proposals.approve(open?.id ?? '')
     await page.shows('19 delete_file approved; 1 had been decided by others')
@@ -171,7 +171,7 @@ test(
     await page.click('.review .decision button', 'Approve')
     await page.shows('Nothing waits for your decision.')
 
-    // Eve may only chat.
+    // Eve may only chat, so she cannot decide.
     await propose(planner, run.context, 'note', 'docs/c')
     await page.shows('1 pending')
     await page.click('button', 'sign out')
@@ -321,7 +321,7 @@ test(
     const planner = await gateway.enter('planner')
     const page = await drivePage(chromium)
     await enterAs(page, gateway.url, 'boss')
-    // Two actions pause an agent.
+    // A user can pause an agent with two actions.
     await page.click('.who', 'planner')
     await page.click('button', 'Pause')
     await page.shows('paused by boss')
@@ -334,7 +334,7 @@ test(
     await page.click('button', 'Resume')
     await expect.poll(() => planner.paused).toBeUndefined()
 
-    // Three participants can invite.
+    // A user can invite a participant with three actions.
     await page.click('button', 'Invite')
     await page.shows('Invite a participant')
     await page.type('input[name=participant]', 'helper')
@@ -351,7 +351,7 @@ test(
     await page.click('.control .bad', 'Remove')
     await guest.shows('kicked')
 
-    // Two show why an agent was refused.
+    // A user can see with two actions why an agent was refused.
     const run = await planner.reason('Releasing')
     await run.thought('It is time to release.')
     await planner

@@ -8,10 +8,10 @@ import { times } from '../support/soak.js'
 const [messages, jumps] = [times(1000, 3000), times(50, 200)]
 const words = 'words of a message that is as long as it happens to be and has **some** Markdown in it. '
 
-/** A number from 0 to 1, the same in each run. */
+/** Returns a number from 0 to 1 that depends only on the seed. */
 const random = (seed: number): number => (Math.imul(seed + 1, 0x9e3779b1) >>> 0) / 2 ** 32
 
-/** Sends this many messages of all lengths, as `m-0` and so on. */
+/** Sends messages of various lengths, as `m-0` and so on. */
 const fill = (url: string): Promise<void> =>
   sendMany(
     url,
@@ -28,14 +28,17 @@ const fill = (url: string): Promise<void> =>
 
 interface Landing {
   readonly id: string
-  /** Pixels from the top of the view to the row; absent: it is not drawn. */
+  /** Pixels from the top of the view to the row; absent = the row is not drawn. */
   readonly top?: number
   readonly height: number
-  /** Whether it could be nowhere else: the list begins or ends there. */
+  /** Whether the row cannot be at another position, because the list begins or ends there. */
   readonly isAtEdge: boolean
 }
 
-/** Goes to rows one after the other, and says where each is when nothing moves any more. `go`: an expression of `id` and `seq`. */
+/**
+ * Code in the page that jumps to rows one after the other, and measures the position of each when it no
+ * longer moves. `go`: JavaScript that jumps to `id` and `seq`.
+ */
 const jump = (targets: readonly (readonly [id: string, seq: number])[], go: string): string => `(async () => {
   const frames = async (count) => { while (count-- > 0) await new Promise((drawn) => requestAnimationFrame(drawn)) }
   const landings = []
@@ -57,7 +60,7 @@ const jump = (targets: readonly (readonly [id: string, seq: number])[], go: stri
   return landings
 })()`
 
-/** Rows that are not a third of the way down, or not in view. */
+/** Lists the jumps after which the row is not a third of the way down, or not in view. */
 const missed = (landings: readonly Landing[]): readonly Landing[] =>
   landings.filter(({ top, height, isAtEdge }) => {
     if (top === undefined || top < 0 || top > height - 40) return true
@@ -194,7 +197,7 @@ test(
     await fill(gateway.url)
     await sendMany(gateway.url, 'planner', [{ kind: 'chat', payload: { message: 'the last one' } }])
     const page = await drivePage(chromium)
-    // Earlier envelopes come when the test lets them.
+    // The page gets earlier envelopes only when the test releases the request.
     await page.prepare(`globalThis.held = []
       const load = fetch
       globalThis.fetch = async (input, init) => {

@@ -134,7 +134,7 @@ test(
     await page.shows('first')
     await expect.poll(() => page.evaluate(`document.querySelectorAll('.outgoing').length`)).toBe(0)
     await page.type('.message-box textarea', 'under way')
-    // Nothing comes back on the connections of this page.
+    // The connections of the page fall silent, so that there is no acknowledgement.
     const drop = line.stop()
     const shown = await page.evaluate(`new Promise((resolve) => {
       ${field}.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }))

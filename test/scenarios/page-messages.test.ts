@@ -6,7 +6,7 @@ import { crew, enterAs, onPage, openPageGateway, pictures, sendMany } from '../s
 const evaluateAll = <Value>(page: DrivenPage, selector: string, expression: string): Promise<Value[]> =>
   page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map((each) => ${expression})`)
 
-/** Positions and sizes of the rows. */
+/** Code in the page that measures the positions and sizes of the rows. */
 const places = `[...document.querySelectorAll('.scroller .row')].map((row) => {
   const { top, height } = row.getBoundingClientRect()
   return [row.dataset.key, Math.round(top), Math.round(height)]

@@ -4,7 +4,7 @@ import { crew, onPage } from '../support/page.js'
 
 const timeout = 90_000
 
-/** Has the page count as hidden, and keeps what it would notify of. */
+/** Makes the page count as hidden, and collects its notifications. */
 const hide = (page: DrivenPage): Promise<void> =>
   page.prepare(`globalThis.notified = []
     globalThis.Notification = class {
@@ -38,7 +38,7 @@ test(
     expect((await notified(page))[1]).toMatch(
       /^demo: 2 to decide\nplanner proposes delete_file\. Destructive: /,
     )
-    // The proposal that it is about, though another is older.
+    // A click on a notification opens the proposal that it is about, even if there is an older one.
     await page.evaluate('notified[0].press()')
     const shown = `document.querySelector('.review .card')?.getAttribute('aria-label')`
     await expect.poll(() => page.evaluate(shown)).toBe('planner proposes release')

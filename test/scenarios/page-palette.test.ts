@@ -154,7 +154,7 @@ test(
     await expect.poll(() => heard).toEqual([[said.id, { message: 'Today?', mentions: ['planner'] }]])
     await expect.poll(() => page.evaluate(`document.querySelector('.replied')`)).toBeNull()
 
-    // The menu has what is seldom wanted, and closes by Escape.
+    // Rarely used actions are in the menu, which Escape closes.
     await page.click('.said-aloud .toolbar button', 'reply')
     await page.key('Escape')
     await expect.poll(() => page.evaluate(`document.querySelector('.replied')`)).toBeNull()
@@ -245,12 +245,13 @@ test(
       }`)
     await enter()
     await expect.poll(() => page.evaluate('idle.length')).toBe(1)
-    // Effects wait for a frame: the palette is drawn, and does not wait for its code yet.
+    // From now on animation frames are held, as in a slow browser: the palette is drawn, but the effect that
+    // loads its code does not run yet.
     await page.evaluate('globalThis.isHeld = true')
     await page.key('k', { isCtrl: true })
     await page.evaluate('idle[0]()')
     const loaded = `performance.getEntriesByType('resource').map(({ name }) => name).join()`
-    // The settings are loaded after the palette.
+    // The code of the settings is loaded after that of the palette.
     await expect.poll(() => page.evaluate(loaded)).toContain('settings-dialog')
     await page.evaluate(`{ isHeld = false; held.splice(0).forEach((go) => go()) }`)
     await page.shows('what waits for a decision')

@@ -31,7 +31,7 @@ const form = {
   },
 }
 
-/** A tool of `teller` that asks its caller, with the answers that it got. */
+/** Offers a tool of `teller` that asks its caller, and collects the answers. */
 function asking(teller: SpaceClient) {
   const answers: unknown[] = []
   const taken = new AbortController()
@@ -49,7 +49,7 @@ function asking(teller: SpaceClient) {
   return { answers, takeBack: () => taken.abort('too late') }
 }
 
-/** Ana on the page, and planner, who proposes what asks her as it is done. */
+/** Opens the page as ana, and lets planner propose a call of a tool that asks her a question. */
 async function scene(chromium: string) {
   const more = { teller: ['mcp.request', 'mcp.response'] }
   const gateway = await openPageGateway({ more })
@@ -95,7 +95,7 @@ test(
     await page.click('.question button', 'Answer')
     await page.shows('Nights is 1 or more')
 
-    // The call continues when the page is opened again, and the question is also in the inbox.
+    // The call survives a reload of the page, and the question is also in the inbox.
     await page.reload()
     await page.shows(/teller\s+asks you/)
     await page.click('.inbox-button')

@@ -6,7 +6,7 @@ import { verifies } from '../verifies.js'
 
 const timeout = 60_000
 
-/** The rows that have this text, each with its texts on one line; times and signs are left out. */
+/** Reads the rows that contain a text, each on one line, without times and symbols. */
 const rowsWith = async (page: DrivenPage, text: string): Promise<string[]> => {
   const rows = await page.evaluate<string[]>(
     `[...document.querySelectorAll('article')].map((row) => row.querySelector('.content').innerText)`,
@@ -22,7 +22,7 @@ const rowsWith = async (page: DrivenPage, text: string): Promise<string[]> => {
     .filter((row) => row.includes(text))
 }
 
-/** Hidden text of every heading, for readers who do not see its arrow. */
+/** Text in every heading of a run for screen readers, in place of the arrow. */
 const folding = 'what planner thinks:'
 
 verifies(

@@ -7,7 +7,7 @@ const timeout = 240_000
 const wide = [1280, 800] as const
 const narrow = [320, 800] as const
 
-/** Sixteen thousand characters at most: as much as a card shows at once. */
+/** Arguments of at most sixteen thousand characters, which a card shows at once. */
 const long = { comment: Array.from({ length: 300 }, (_, at) => `note ${at}`), command: 'rm -rf ~' }
 const oldText = 'a'
 const change = {
@@ -26,7 +26,7 @@ const propose = (by: SpaceClient, name: string, args: object) =>
 const approve = '.review .decision button'
 const always = `[...document.querySelectorAll('.inbox .decision button')].find((each) => /Always/.test(each.textContent))`
 
-/** Whether the last line of a box is on the screen. */
+/** Code in the page that checks whether the last line of a box is visible. */
 const endIsInView = (box: string) => `(() => {
   const element = document.querySelector(${JSON.stringify(box)})
   const range = document.createRange()
@@ -36,7 +36,7 @@ const endIsInView = (box: string) => `(() => {
   return end.bottom <= Math.min(bottom, innerHeight) + 1 && end.top >= top - 1
 })()`
 
-/** Opens the inbox, whose code comes when it is asked for. */
+/** Opens the inbox, whose code is loaded on demand. */
 async function openInbox(page: DrivenPage): Promise<void> {
   await page.key('i')
   await expect.poll(() => page.evaluate(`document.querySelector('.inbox .decision') !== null`)).toBe(true)
@@ -66,13 +66,13 @@ test.for([
       expect(await page.evaluate(endIsInView(box))).toBe(false)
       const below = `document.querySelector('.review .diff-box button')?.textContent`
       if (name === 'edit_file') await expect.poll(() => page.evaluate(below)).toMatch(/^\d+ more lines ↓$/)
-      // There is nothing next to the box: long texts continue on further lines.
+      // Long lines wrap, so that there is nothing to scroll to sideways.
       expect(
         await page.evaluate(
           `(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('${box}'))`,
         ),
       ).toBe(true)
-      // A key does not approve it either; that it does nothing shows when the card is still there.
+      // The key must not approve yet: the card is still there afterwards.
       await page.evaluate(`document.querySelector('${box}').focus()`)
       await page.key('y')
       expect(await isOff()).toBe(true)
@@ -83,7 +83,7 @@ test.for([
       await page.screenshot(pictures(`seen-${name}-${width}`))
       await page.key('y')
       if (name === 'run') {
-        // Deletions are approved by two clicks, and by no key.
+        // A deletion is approved by two clicks; keys do not work.
         await page.click(approve, 'Approve anyway')
         await page.shows('rm deletes files.')
         await page.key('y')

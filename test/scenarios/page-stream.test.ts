@@ -2,12 +2,15 @@ import { testToken } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
 import { crew, onPage } from '../support/page.js'
 
-/** Pixels from the top of the window to each line that is drawn, by its text. */
+/**
+ * Code in the page that measures how far each drawn line is from the top of the window, in pixels, by the
+ * text of the line.
+ */
 const tops = `Object.fromEntries([...document.querySelectorAll('article')].map(
   (row) => [(row.querySelector('.message-text') ?? row).textContent, Math.round(row.getBoundingClientRect().top)],
 ))`
 
-/** History waits in the page until it is let through. */
+/** Code in the page that holds back history until the test releases it. */
 const holdHistory = `{
   const ask = globalThis.fetch
   const held = new Promise((resolve) => { globalThis.letHistoryThrough = resolve })
@@ -44,7 +47,7 @@ test(
     await page.click('.newer')
     await page.shows(`message ${length + 6}.`)
 
-    // Earlier messages are loaded automatically, and the reader's position stays the same.
+    // Earlier messages are loaded automatically when the reader scrolls to the top.
     const toTheTop = `document.querySelector('.scroller').scrollTop = 0, document.body.innerText`
     await expect.poll(() => page.evaluate(toTheTop), { timeout: 20_000 }).toContain('message 0.')
     await page.shows('the space was opened')

@@ -5,7 +5,7 @@ import { crew, enterAs, openPageGateway, pictures } from '../support/page.js'
 
 const slider = `document.querySelector('.scrubber input')`
 
-/** Opens the time bar if it is closed, and drags its slider to this seq. */
+/** Opens the time bar if it is closed, and moves its slider to this seq. */
 async function scrubTo(page: DrivenPage, seq: number): Promise<void> {
   if (await page.evaluate(`${slider} === null`)) await page.click('button', 'Look back in time')
   await expect.poll(() => page.evaluate(`${slider} !== null`)).toBe(true)
@@ -19,7 +19,7 @@ const present = (page: DrivenPage): Promise<string[]> =>
     `[...document.querySelectorAll('.people li:not(.away) .name')].map((each) => each.textContent)`,
   )
 
-/** A release that ana has to agree to. Gives the seqs of some of its moments. */
+/** Plays a release that ana has to approve. Returns the seqs of some of its moments. */
 async function release() {
   const gateway = await openPageGateway()
   const { planner, security } = await crew(gateway)
@@ -120,7 +120,7 @@ test(
     await page.hides('after the restart')
     await page.click('button', 'LIVE')
     await page.shows('after the restart')
-    // The gateway may stop while the page reads from it.
+    // The gateway may stop while the page loads something, so ignore network errors.
     expect(page.problems.filter((problem) => !problem.includes('net::ERR_'))).toEqual([])
   }),
 )

@@ -9,7 +9,10 @@ const texts = (page: DrivenPage, selector: string): Promise<string[]> =>
 
 const questions = '.question-line:not(.head) .question-text'
 
-/** Three questions: one that takes a call, one that takes more tokens and a call that fails, one that is still running. */
+/**
+ * Asks three questions: one answered with a call, one answered with more tokens and a failed call, and one
+ * that is still open.
+ */
 async function askThree(gateway: PageGateway) {
   const { planner } = await crew(gateway)
   const ana = await gateway.enter('ana')
@@ -67,7 +70,7 @@ test(
       'Is it clean?',
       'What does the diff change?',
     ])
-    // Sorted by what is largest; the one that fails most comes first.
+    // Sort by tokens, largest first. That question also has the failed call.
     await page.click('.question-line.head button', 'Tokens')
     await expect
       .poll(() => texts(page, questions))
@@ -85,7 +88,8 @@ test(
       /model\s+large-2[\s\S]*tokens in\s+1,000[\s\S]*cached\s+300[\s\S]*cost\s+\$0.0200/,
     )
 
-    // Steps are open to their calls, whatever is folded in the stream; bars are by kind, thoughts are ticks.
+    // The trace shows all steps down to calls, even those that are folded in the conversation. Bars have a
+    // class by kind, and thoughts are ticks.
     expect(await texts(page, '.fall .what')).toMatchObject([
       expect.stringContaining('planner'),
       expect.stringContaining('read_diff'),
@@ -180,7 +184,10 @@ test(
   }),
 )
 
-/** Milliseconds that the main thread takes to do something and to draw it, at best: others may keep the machine busy. */
+/**
+ * Code in the page that measures how many milliseconds the main thread takes for an action and for drawing
+ * it. Takes the best of several tries, because the machine may be busy.
+ */
 const timeOf = (act: string, undo: string): string => `(async () => {
   const settle = async () => { for (let turns = 0; turns < 10; turns++) await Promise.resolve() }
   const times = []

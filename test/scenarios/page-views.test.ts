@@ -15,7 +15,7 @@ import { approveByKey, crew, enterAs, onPage, openPageGateway, pictures } from '
 
 const example = join(repositoryRoot, 'examples/deploy-review')
 
-/** The participants of the example with the capabilities of its space.yaml; the page's reader asks them. */
+/** The agents of the example, with the capabilities of its space.yaml. The user of the page asks them. */
 function cast(): Record<string, Capability[]> {
   const { participants } = parse(readFileSync(join(example, 'space.yaml'), 'utf8')) as {
     participants: Record<string, { capabilities?: Capability[] }>
@@ -26,7 +26,10 @@ function cast(): Record<string, Capability[]> {
   )
 }
 
-/** The agents of the example, and the real file server that they read with. Gives how to signal that server. */
+/**
+ * Starts the agents of the example, and the real file server that they read with. Returns a function that
+ * sends a signal to that server.
+ */
 async function reviewers(
   enter: (id: string) => Promise<SpaceClient>,
 ): Promise<(signal: NodeJS.Signals) => void> {
@@ -53,7 +56,7 @@ writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`
   return (signal) => void process.kill(pid, signal)
 }
 
-/** Elements that show running work. */
+/** Selector of elements that show running work. */
 const live = '.heading.live, .times .bar.live'
 
 const drawn = (page: DrivenPage, selector: string): Promise<number> =>

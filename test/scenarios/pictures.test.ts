@@ -5,7 +5,7 @@ import { runsOf } from '../../docs/pictures/cells.js'
 import { repositoryRoot } from '../support/files.js'
 import { fits, picturesFolder, picturesIn } from '../support/pictures.js'
 
-/** The pages for people, from the root of the repository. */
+/** Paths of the pages of documentation, relative to the root of the repository. */
 const pages = [
   'README.md',
   ...readdirSync(join(repositoryRoot, 'docs')).flatMap((file) =>
@@ -13,7 +13,7 @@ const pages = [
   ),
 ]
 
-/** Pictures of a page, relative to the root of the repository. */
+/** Lists the pictures of a page, relative to the root of the repository. */
 function shownOn(page: string): string[] {
   const text = readFileSync(join(repositoryRoot, page), 'utf8')
   const links = [...text.matchAll(/!\[[^\]]+\]\(([^)\s]+)\)|<(?:img|source)[^>]* src(?:set)?="([^"]+)"/g)]

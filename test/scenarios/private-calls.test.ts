@@ -21,7 +21,7 @@ participants:
   camera: { kind: mcp, command: node, args: [${JSON.stringify(camera)}] }
 `
 
-/** Everything that a participant is sent, to the letter. */
+/** Connects a participant, and records everything that it receives, byte by byte. */
 async function record(url: string, token: string) {
   let frames = ''
   const message = (text: string): void => {
@@ -60,7 +60,7 @@ test('a third participant receives no byte of private calls to real servers, not
   expect(logged).toEqual([1, 2, 3].map((n) => `loading private-page: ${n} of 3`))
   expect(progress).toContain('painting private-page')
 
-  // A client of MCP that has the space as its server gets the same.
+  // An MCP client that uses the space as its server gets the same.
   const desktop = await openClient('legacy, stdio', cwd, 'desktop')
   onTestFinished(() => desktop.close())
   const call = { page: 'desk-page', bytes: 3_000_000 }
@@ -69,7 +69,7 @@ test('a third participant receives no byte of private calls to real servers, not
   const relayed = await desktop.call('camera__capture', call, options)
   expect(relayed.content[0]).toMatchObject({ type: 'image', data: 'A'.repeat(3_000_000) })
   expect(reports).toContain('painting desk-page')
-  // The error names the limit of the space, instead of a lost result.
+  // The error names the limit of the space; without it, the result would just be missing.
   const refused = await desktop.call('camera__capture', { ...call, bytes: 5_000_000 })
   expect(refused.isError).toBe(true)
   expect(refused.content[0]?.text).toMatch(

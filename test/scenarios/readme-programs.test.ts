@@ -14,7 +14,7 @@ const readmes = packages.map(({ directory }) => ({
 }))
 const withPrograms = readmes.filter(({ snippets }) => snippets.some(({ language }) => language === 'ts'))
 
-/** A folder that replaces the clone, with a folder for the programs of each README. */
+/** Makes a folder that represents the clone, with the programs of each README in its own folder. */
 function clone(): string {
   const root = temporaryFolder({
     'package.json': '{"type":"module"}',

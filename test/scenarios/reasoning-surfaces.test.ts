@@ -29,7 +29,7 @@ const gives = (correlationId: string, result: object) => ({
   payload: { result },
 })
 
-/** A turn with two tools, and one without. */
+/** The story: a turn with two tools, and one without. */
 const story: readonly [from: string, envelope: object][] = [
   ['ana', { id: 'q1', kind: 'chat', payload: { message: 'what is new?' } }],
   ['bot', { id: 'run', kind: 'reasoning.start', correlationId: 'q1' }],
@@ -61,7 +61,7 @@ async function firstEvents(response: Response, count: number): Promise<Record<st
   return events
 }
 
-// Everything that is expected was written by hand.
+// The expected texts were written by hand.
 const decisions = [
   {
     tool_name: 'memory_search',

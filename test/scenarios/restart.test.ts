@@ -8,7 +8,7 @@ import { repositoryRoot } from '../support/files.js'
 
 const sdk = join(repositoryRoot, 'packages/agent-sdk/dist/index.js')
 
-/** A program that joins by itself, thinks about every question and answers with its process id. */
+/** The source of an agent that thinks about every question, and answers with its process id. */
 const agent = `
 import { connect } from ${JSON.stringify(sdk)}
 const space = await connect()
@@ -87,7 +87,7 @@ test('after kill -9 and a restart the conversation is there, and the agents come
     'bot chat',
   ]
   expect(said).toEqual([...turn, ...turn])
-  // The crash cut both off; the log says so before they come back.
+  // The crash ended both connections; the log has that before the agent joins again.
   const presence = log.filter((envelope) => envelope.kind === 'system.presence')
   const ofBot = presence
     .filter(({ payload }) => payload.participant.id === 'bot')

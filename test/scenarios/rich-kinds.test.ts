@@ -7,7 +7,7 @@ import { verifies } from '../verifies.js'
 const context = 'reason-123'
 const rich = (kind: string, payload: object) => ({ kind: `reasoning.${kind}`, context, payload })
 
-/** From the document, in short. */
+/** The document's example, shortened. */
 const flow = [
   rich('start', { goal: 'Evaluate deployment safety', approach: 'security-first analysis' }),
   rich('question', { questions: ['Which auth components are modified?', 'Is there a rollback plan?'] }),
@@ -80,7 +80,7 @@ verifies(
       'hypothesis\nA regression in token expiration\nconfidence: 0.85\nevidence: test_failures, oauth2_changes',
     ])
     await page.shows('Evaluate deployment safety approach: security-first analysis')
-    // The field after a list is not part of its last item.
+    // A field after a list is displayed outside of its last item.
     const items = `[...document.querySelectorAll('.view li')].map((item) => item.innerText.trim())`
     await expect.poll(() => page.evaluate(items)).toContain('Token expiration regression')
     await page.shows('recommendation: Fix token expiration first')

@@ -7,7 +7,7 @@ import { meup, startMeup, temporaryFolder } from '../support/cli.js'
 
 const within = { timeout: 40_000, interval: 25 }
 
-/** Prints and writes down what it was given, and stays. */
+/** A program that prints and saves its environment, and keeps running. */
 const curious = `
   const { writeFileSync } = require('node:fs')
   console.log(JSON.stringify(process.env))
@@ -41,7 +41,7 @@ async function start() {
   return { cwd, running, tokenOf, seenBy, said: () => stdout + running.stderr }
 }
 
-/** Requests a socket, and returns the refusal; also resolves if it is accepted. */
+/** Requests a WebSocket, and returns the refusal as text; also resolves if the request is accepted. */
 function upgrade(url: string, path: string, headers: Record<string, string>): Promise<string> {
   return new Promise((resolve, reject) => {
     const asked = request(new URL(path, url), {

@@ -13,7 +13,7 @@ const textOf = (language: string): string[] =>
   snippets.filter((snippet) => snippet.language === language).map(({ text }) => text)
 const [asStranger = '', tokens = ''] = textOf('sh')
 
-/** The gateway of the page, on a free port, and the key of its issuer. */
+/** Starts the gateway of the page, on a free port, with a key of the issuer that it trusts. */
 async function start() {
   const cwd = temporaryFolder()
   const key = await newKey('issuer')
@@ -30,7 +30,7 @@ async function start() {
   }
 }
 
-/** Runs lines of the page as a shell would; `prelude` says what its commands are here. */
+/** Runs commands of the page in a shell. `prelude`: shell functions that replace some of its commands. */
 function shell(lines: string, cwd: string, prelude = ''): Promise<{ code: number | null; output: string }> {
   const script = `set -e\nmeup() { ${commandLine('"$@"')}; }\n${prelude}\n${lines}`
   const child = spawn('bash', ['-c', script], { cwd })
@@ -44,10 +44,10 @@ function shell(lines: string, cwd: string, prelude = ''): Promise<{ code: number
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })))
 }
 
-/** A user without any rights, as there is one on every machine of this kind. */
+/** Id of the user `nobody`, without any rights. It exists on all Linux systems. */
 const nobody = 65_534
 
-/** Says what it could read of others, then speaks in the space. */
+/** A program that tries to read a file of another user, and sends the result to the space. */
 const agent = `
   const { readFileSync } = require('node:fs')
   const { MEUP_URL, MEUP_SPACE, MEUP_TOKEN } = process.env
@@ -72,7 +72,7 @@ test(
     const ana = await connect({ as: 'ana', directory: cwd })
     onTestFinished(() => ana.close())
     const said = ana.envelopes()
-    // The token is there already: the gateway has made it when it started.
+    // Do not run the first line: the gateway has already created the token.
     const [create = '', ...others] = asStranger.trim().split('\n')
     expect(create).toBe('meup token create stranger')
     const lines = others

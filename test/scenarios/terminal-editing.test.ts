@@ -120,7 +120,7 @@ test(
     const { pane, heard } = await openJoin()
     const text = Array.from({ length: 200 }, (_, at) => `line ${at} of what was pasted`).join('\n')
     pane.type(text.replaceAll('\n', '\r'))
-    // A busy machine may read it in two parts.
+    // On a busy machine, the paste may arrive in two parts.
     await pane.sees(/> (\[pasted \d+ lines\])+$/m)
     expect(heard).toEqual([])
     pane.type(' explain')

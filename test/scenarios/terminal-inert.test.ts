@@ -6,7 +6,7 @@ import { inTmux } from '../support/tmux.js'
 
 const timeout = 120_000
 const marked = (text: string, at: number): string => `<${at}>${text}<${at}/>`
-/** Anything but what a line is made of. */
+/** Matches control characters other than line feeds. */
 const harmful = /[^\P{C}\n]/u
 
 test('there are enough of them, each once', () => {

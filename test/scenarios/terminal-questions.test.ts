@@ -23,7 +23,7 @@ const form = {
   },
 }
 
-/** A space in which coder proposes what asks ana as it is done. */
+/** Opens a space in which coder proposes a call of a tool that asks ana a question. */
 async function asking() {
   const { cwd, seats, open } = await terminalSpace(['coder', 'files'], { columns: 100 })
   const { coder, files } = seats
@@ -57,7 +57,8 @@ test(
     await pane.sees('? files asks: Where to?')
     await pane.sees('everyone here can read what you answer')
     await pane.sees('Folder? · Esc: decline')
-    // A command is not an answer, and a path is not a command.
+    // A line that is a command is not taken as the answer, and an answer that is a path is not taken as a
+    // command.
     enter(pane, '/pending')
     await pane.sees('no proposal waits for a decision')
     enter(pane, '/srv/notes')
@@ -89,7 +90,7 @@ test(
     await pane.sees('✓ approved: done: decline')
     expect(answers).toMatchObject([{ action: 'decline' }])
 
-    // The line is begun before the question comes.
+    // The user has begun a line before the question arrives.
     const heard = files.envelopes()
     await approve(pane, propose)
     pane.type('as I was sayi')

@@ -8,11 +8,11 @@ interface Shown {
   readonly rows?: number
   readonly colours?: boolean
   readonly args?: string
-  /** The screen after a tool has reported progress. */
+  /** A text on the screen by which to recognize that the tool has reported progress. */
   readonly atWork?: string
 }
 
-/** The conversation for every terminal: nesting, wide characters, a running tool, a pending proposal. */
+/** Shows a conversation in a terminal: nesting, wide characters, a running tool, a pending proposal. */
 async function conversation({ colours, args, atWork = '30 %', ...size }: Shown): Promise<Pane> {
   const { seats, open } = await terminalSpace(['planner', 'coder', 'files'], size, args)
   const { planner, coder, files } = seats
@@ -67,7 +67,7 @@ async function conversation({ colours, args, atWork = '30 %', ...size }: Shown):
   return pane
 }
 
-/** Columns and rows of terminals that people have. */
+/** Columns and rows of common terminals. */
 const sizes = [
   [80, 24],
   [100, 30],
@@ -144,12 +144,12 @@ verifies(
     const shown = { columns: 80, rows: 40, colours: true, args: '--screen-reader' }
     const pane = await conversation({ ...shown, atWork: 'planner calls search' })
     expect(pane.coloured()).not.toContain('\u001B')
-    // Whole lines, as they are read out, wherever the terminal breaks them.
+    // Lines as a screen reader reads them, without the line breaks of the terminal.
     const lines = pane.all()
     await expect(settled(lines)).toMatchFileSnapshot('../golden/terminal-reader.txt')
     pane.press('Enter')
     await pane.sees('ana says: half a line')
-    // Earlier lines are unchanged; nothing was drawn over them.
+    // Earlier lines are unchanged, because nothing was drawn over them.
     expect(pane.all()).toBe(`${lines}\nana says: half a line`)
   }),
   { timeout: 120_000 },

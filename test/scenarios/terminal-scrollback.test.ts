@@ -19,7 +19,7 @@ test(
       payload: { jsonrpc: '2.0', id: '1', method: 'tools/call', params: { name: 'search', arguments: {} } },
     })
     await pane.sees(/planner {2}○ search.* \d/)
-    // Bytes with all colours and spaces.
+    // Reads the scrollback with its escape sequences and trailing spaces.
     const bytes = (): string => scrollback(pane.stored()).join('\n')
     const before = bytes()
     expect(before.split('\n').length).toBeGreaterThan(40)
@@ -89,7 +89,7 @@ test(
     await run.thought('the first thought')
     await pane.sees('planner  ○ Thinking')
     pane.type('typed before')
-    // Lines that are drawn during a change of size may have either size.
+    // Lines that are drawn while the terminal is resized may have either width.
     await pane.sees('> typed before')
     pane.resize(45, 12)
     await pane.shows((screen) => expect(screen).toMatch(/^── ana in demo ─{29}$/m))

@@ -3,7 +3,7 @@ import { settled, terminalSpace } from '../support/terminal.js'
 import { inTmux, type Pane } from '../support/tmux.js'
 import { verifies } from '../verifies.js'
 
-/** Columns and rows of terminals that people have. */
+/** Columns and rows of common terminals. */
 const sizes = [
   [80, 24],
   [100, 30],
@@ -78,7 +78,7 @@ async function showActivity([columns, rows]: readonly [number, number]): Promise
   await seats.planner.reason('a run')
   await ana.pause(['coder'], { timeoutSeconds: 600 })
   const pane = open('top')
-  // Once nothing was said for ten seconds.
+  // Wait until no message was sent for ten seconds.
   await pane.shows((screen) => {
     expect(screen).toMatch(/^▶ planner +thinks \d\d s(?: +–|$)/m)
     expect(screen).toMatch(/^demo · 0\.0\/s/)
@@ -91,7 +91,7 @@ async function showActivity([columns, rows]: readonly [number, number]): Promise
   await expect(still(listing.screen())).toMatchFileSnapshot(`../golden/ps-${columns}x${rows}.txt`)
 }
 
-/** Replaces ports and times, and the spaces next to them. */
+/** Replaces ports and times, with the spaces next to them. */
 const still = (screen: string): string =>
   screen
     .replace(/:\d{4,5}\b/g, ':PORT')

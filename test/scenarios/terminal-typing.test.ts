@@ -53,7 +53,7 @@ test(
   timeout,
 )
 
-/** A program that prints warnings and errors on request. */
+/** The source of a module that prints a warning and an error on each SIGUSR2. */
 const warning = (file: string): string => `
 require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.pid))
 let times = 0

@@ -10,7 +10,7 @@ import { inTmux } from '../support/tmux.js'
 
 const [perSecond, seconds, perPortion] = [200, times(4, 8), 10]
 const total = perSecond * seconds
-/** Milliseconds from a key to its frame below which a delay is not noticeable. */
+/** Milliseconds from a key to its frame that a user does not notice. */
 const unfeltMs = 100
 
 const sentence = (at: number): string => `Thought ${at} weighs the next of the plans.`
@@ -18,7 +18,9 @@ const sentence = (at: number): string => `Thought ${at} weighs the next of the p
 const middleOf = (delays: readonly number[]): number =>
   delays.toSorted((one, other) => one - other)[Math.floor(delays.length / 2)] ?? Number.POSITIVE_INFINITY
 
-/** Thinks sentences in one run, in portions that keep the rate on a busy machine. Returns their number. */
+/**
+ * Thinks many sentences in one run, in portions, to keep the rate on a busy machine. Returns their number.
+ */
 async function think(agent: SpaceClient, isOver: () => boolean): Promise<number> {
   const run = await agent.reason('weighing plans')
   const begin = performance.now()

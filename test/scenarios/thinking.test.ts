@@ -16,7 +16,7 @@ participants:
 `
 const timeout = 60_000
 
-/** A space with an agent, ana who talks at one terminal, and a watcher at another one. */
+/** Opens a space with an agent, ana at one terminal, and a watcher at another one. */
 async function threeOfThem(watcher = 'ben') {
   const cwd = temporaryFolder({ 'space.yaml': space })
   const running = await startMeup('up', cwd, ['--listen', '127.0.0.1:0'])
@@ -28,7 +28,7 @@ async function threeOfThem(watcher = 'ben') {
   return { running, cwd, bot, ana, other }
 }
 
-/** How often a run was hidden or shown, as the log has it. */
+/** Counts in the log how often a run was hidden or shown. */
 async function toggles({ url }: { url: string }, cwd: string): Promise<number> {
   const late = await connect({ url, space: 'demo', as: 'ben', directory: cwd, after: 0 })
   let count = 0
@@ -40,14 +40,14 @@ async function toggles({ url }: { url: string }, cwd: string): Promise<number> {
   return count
 }
 
-/** Waits until a seat has seen what it says itself. */
+/** Waits until a client has received everything so far: sends a chat, and waits for its echo. */
 async function seen(seat: SpaceClient): Promise<void> {
   const envelopes = seat.envelopes()
   const { id } = await seat.chat('up to here')
   for await (const envelope of envelopes) if (envelope.id === id) return
 }
 
-/** Types a command that asks, and takes the first of what it offers. */
+/** Types a command that asks which run is meant, and chooses the first one. */
 async function chooseFirst(pane: Pane, command: string, key = '1'): Promise<void> {
   pane.type(command)
   pane.press('Enter')
@@ -114,7 +114,7 @@ verifies(
       await pane.sees(/… 1 thought from before:\nbot {2}· two/)
       await pane.shows((screen) => expect(screen).not.toContain('hidden by ana'))
     }
-    // A single choice takes y.
+    // If there is just one choice, the key is y.
     await chooseFirst(ana, '/hide @bot', 'y')
     await ana.sees(/(hides the thoughts of bot[\s\S]*){2}/)
     await run.conclude('over')
@@ -214,7 +214,7 @@ verifies(
   { timeout },
 )
 
-/** The lines above the footer. */
+/** Returns the lines above the footer. */
 const linesAbove = (all: string): string[] => {
   const lines = all.split('\n')
   return lines.slice(

@@ -20,7 +20,7 @@ const byCommand = config(`command: node, args: [${JSON.stringify(rawServer)}]`)
 const byUrl = ({ url }: HttpServer) =>
   config(`url: "${url}?key=address-secret", headers: { authorization: "Bearer \${TOOLS_TOKEN}" }`)
 
-/** Ana's seat, and all that she hears. */
+/** Connects ana, and records the envelopes that she receives. */
 async function enter(running: RunningSpace, folder: string) {
   const token = readFileSync(join(folder, '.meup/tokens/ana'), 'utf8').trim()
   const ana = await connect({ url: running.url, space: 'demo', token })

@@ -24,7 +24,7 @@ participants:
   mirror: { kind: mcp, command: node, args: [${server('raw-server.mjs')}] }
 `
 
-/** The gateway's environment variables for traces; this process has none. */
+/** Starts the space with these environment variables for traces, which this process does not have. */
 async function start(variables: Record<string, string>) {
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value)
   const cwd = temporaryFolder({ 'space.yaml': config })
@@ -41,7 +41,7 @@ async function start(variables: Record<string, string>) {
   return { cwd, running, enter, ana }
 }
 
-/** The log as ana may read it, which is all of it. */
+/** Reads the log as ana, who may read all of it. */
 async function logOf({ url }: RunningSpace, ana: SpaceClient, cwd: string) {
   const headers = { authorization: `Bearer ${readFileSync(join(cwd, '.meup/tokens/ana'), 'utf8').trim()}` }
   const response = await fetch(`${url}/spaces/demo/envelopes?limit=1000`, { headers })
@@ -63,7 +63,7 @@ const toolOf = ({ payload }: Envelope): unknown => (payload.params as { name?: u
 const calls = (tool: string) => (envelope: Envelope) => toolOf(envelope) === tool
 const answers = (id: string) => (envelope: Envelope) => envelope.correlationId === id
 
-/** Spans as an indented text, in the order of the log: name and what went wrong. */
+/** Draws spans as an indented text, in the order of the log: name, and error if there is one. */
 function drawn(spans: readonly ReceivedSpan[], parent = '', indent = ''): string[] {
   return spans
     .filter(({ parentSpanId }) => parentSpanId === parent)
@@ -75,7 +75,9 @@ function drawn(spans: readonly ReceivedSpan[], parent = '', indent = ''): string
     })
 }
 
-/** Calls side by side, one of which fails; a nested context; a proposal that is rejected; a call that is denied. */
+/**
+ * A turn with parallel calls, one of which fails, a nested context, a rejected proposal, and a denied call.
+ */
 async function work(turn: Turn): Promise<void> {
   const run = await turn.reason('looking at my notes', { metadata: { model: 'some-model-2' } })
   await run.thought('the salaries are in there')

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { spawnMeup } from '../support/cli.js'
 import { linesOf, openShop, type Shop, within } from '../support/shop.js'
 
-/** Has `helper` call the shop, which it may not: gives the id of what becomes of the call. */
+/** Calls the shop as `helper`, who is not allowed to, so that the call becomes a proposal. Returns its id. */
 async function propose({ cwd }: Shop, what: string, ...flags: string[]) {
   const args = [
     'call',
@@ -25,7 +25,7 @@ async function propose({ cwd }: Shop, what: string, ...flags: string[]) {
   return { id, call }
 }
 
-/** Makes a proposal with an id of one's own. */
+/** Makes a proposal with this id. */
 const proposeAs = (space: SpaceClient, id: string, what: string, rest: object = {}) =>
   space.send({
     id,

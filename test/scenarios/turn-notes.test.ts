@@ -15,12 +15,15 @@ import { textOf } from '../support/shown-views.js'
 import { notify } from '../support/story.js'
 import { cast, story } from '../support/story-lines.js'
 
-/** Gives the Markdown that a reader gets, of one turn or of all that an agent has done. */
+/** Returns the Markdown that a reader gets of one turn, or of all turns of an agent. */
 type Export = (agent: string, turn?: string) => Promise<string>
 
 const turnsIn = (markdown: string): string[] => markdown.split(/^(?=## Turn )/m)
 
-/** The Markdown of a turn or job, as the notes name it. Of jobs there is no export; it is cut out of that of its agent. */
+/**
+ * Returns the Markdown of a turn or job with this name in the notes. Jobs have no export of their own, so a
+ * job is cut out of the export of its agent.
+ */
 async function exportOf(read: Export, name: string): Promise<string> {
   const [agent = '', turn] = name.split(' ')
   if (turn !== 'job') return read(agent, turn)
@@ -28,7 +31,7 @@ async function exportOf(read: Export, name: string): Promise<string> {
   return header + turns.find((each) => each.startsWith('## Turn') && /, job, \w+\n/.test(each))
 }
 
-/** Mistakes of the Markdown for a reader who needs these facts. */
+/** Returns what is wrong with the Markdown for a reader who needs these facts; `undefined` = nothing. */
 function troubleIn(markdown: string, notes: readonly Note[]): object | undefined {
   const missing = firstMissing(markdown, notes)
   const ratio = markdown.length / lengthOf(notes)
@@ -44,7 +47,7 @@ async function troublesIn(read: Export, all: Notes): Promise<Record<string, obje
   return troubles
 }
 
-/** Plays a story to its end, and then waits until participants that have left count as gone. */
+/** Plays a story to its end, and waits until participants that have left count as gone. */
 async function play(participants: typeof cast, steps: typeof story, timeoutMs = 0) {
   const clock = new FakeClock()
   const gateway = await createTestGateway({ participants, clock })
@@ -66,7 +69,7 @@ test('a reader finds all that there is to learn in each turn of the golden story
   expect(await troublesIn(exportFor('reader'), storyNotes)).toEqual({})
   expect(await countFor('reader')).toBe(Object.keys(storyNotes).length)
 
-  // A reader who may not see the thoughts of a run learns everything else.
+  // A reader that may not see the thoughts of a hidden run learns everything else.
   const [thought = '', other = ''] = hiddenThoughts
   const [shown, own] = [
     await exportFor('reader')('security', '5'),
@@ -82,7 +85,7 @@ test('so in a story of runs that go wrong, of agents that wait for people, and o
   const { exportFor, countFor } = await play(newsroomCast, newsroom, 61_000)
   expect(await troublesIn(exportFor('reader'), newsroomNotes)).toEqual({})
   expect(await countFor('reader')).toBe(Object.keys(newsroomNotes).length)
-  // Messages at the time when a proposal expired are unrelated to it.
+  // The expired proposal is not shown together with unrelated messages of the same time.
   expect(await exportFor('reader')('intern', '1')).not.toContain('find_quote')
 })
 

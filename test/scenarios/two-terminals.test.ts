@@ -19,7 +19,9 @@ participants:
   tools: { kind: agent, capabilities: [mcp.response] }
 `
 
-/** A space with ana and ben at two terminals, the sockets of which are looked at, and three more who do not look on. */
+/**
+ * Opens a space with ana and ben at two terminals, whose sockets are recorded, and three more participants.
+ */
 async function twoTerminals() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   const running = await startMeup('gateway', cwd)
@@ -41,7 +43,7 @@ async function twoTerminals() {
   return { bot, cal, panes, tap }
 }
 
-/** Types a command that asks, and takes the first of what it offers. */
+/** Types a command that asks which run is meant, and chooses the first one. */
 async function chooseFirst(pane: Pane, command: string): Promise<void> {
   pane.type(command)
   pane.press('Enter')
@@ -49,7 +51,10 @@ async function chooseFirst(pane: Pane, command: string): Promise<void> {
   pane.press('1')
 }
 
-/** One turn, with tools and a nested context; with `toggles`, ana hides it at her terminal and ben shows it at his. */
+/**
+ * Plays one turn with tools and a nested context. With `toggles`, ana hides it in her terminal, and ben shows
+ * it in his.
+ */
 async function turn(toggles: boolean) {
   const { bot, cal, panes, tap } = await twoTerminals()
   const both = (text: string | RegExp): Promise<unknown> =>
@@ -82,7 +87,7 @@ async function turn(toggles: boolean) {
   await answering
   await both('The final answer.')
   await both('✓ 4 B')
-  // Withheld thoughts are read from the log, and appear afterwards.
+  // The terminals read withheld thoughts from the log afterwards, and print them.
   await both('the deepest')
   return { answer: answer.text, sockets: tap.sockets(), screens: [panes.ana.all(), panes.ben.all()] }
 }
@@ -90,7 +95,7 @@ async function turn(toggles: boolean) {
 const isThought = ({ kind }: Frame): boolean => kind === 'reasoning.thought'
 const isToggle = ({ kind }: Frame): boolean => kind === 'observe.visibility'
 
-/** Toggles of the run's visibility in the frames. */
+/** Selects the frames that hide or show the run. */
 const toggled = (frames: readonly Frame[]): readonly Frame[] =>
   frames.slice(frames.findIndex(isToggle), frames.findLastIndex(isToggle))
 
@@ -119,7 +124,7 @@ verifies(
         'bot mcp.request',
         'tools mcp.response',
       ])
-      // One before, and one after, which is none of those that were withheld.
+      // Only two thoughts arrive live, before hiding and after showing; the withheld ones do not.
       expect(frames.filter(isThought)).toHaveLength(2)
     }
     for (const frames of [...plain.sockets, ...hidden.sockets]) {
@@ -134,7 +139,7 @@ verifies(
   { timeout: 120_000 },
 )
 
-/** Withheld thoughts are read from the log when they are shown again. */
+/** When the run is shown again, the terminals read the withheld thoughts from the log. */
 const thoughts = ['the first', 'the second', 'the third', 'the deepest', 'the last']
 
 verifies(
@@ -151,7 +156,7 @@ verifies(
     panes.ana.press('C-t')
     await panes.ana.shows((screen) => expect(screen).toContain('· thinking hidden ─'))
     await panes.ben.shows((screen) => expect(screen).not.toContain('thinking hidden ─'))
-    // Connections get what they last asked for.
+    // The subscription of a connection is the last one that it requested.
     const countThoughts = (): number[] => tap.sockets().map((frames) => frames.filter(isThought).length)
     let round = 0
     const delivered = async (): Promise<number[]> => {

@@ -39,7 +39,7 @@ async function enter(folder: string): Promise<SpaceClient> {
 test('what participants print is shown live, each line with its name, and stacks are left as they are', async () => {
   const folder = temporaryFolder({ 'space.yaml': bots, 'bot.mjs': agent('one'), 'other.mjs': agent('other') })
   const { said, process, ended } = spawnMeup(['up'], folder)
-  // Together, unless the machine is so busy that one of them is late.
+  // Both programs are reported in one line, unless a busy machine delays one of them.
   await expect.poll(() => said.stderr).toMatch(/^\d\d:\d\d:\d\d {2}bot (and other are|is) up \([\d.]+ s\)$/m)
   await expect.poll(() => said.stderr).toMatch(/other (is|are) up/)
   const [first, , third] = said.stderr.split('\n')
@@ -189,7 +189,7 @@ test('a stack is printed with --verbose alone', async () => {
   expect((await meup([...args, '--verbose'])).stderr).toMatch(/^meup: no gateway answers[\s\S]*^\s+at /m)
 })
 
-/** An MCP server that answers once there is a file. */
+/** The source of an MCP server that answers once a file exists. */
 const slowServer = `
 const { existsSync } = require('node:fs')
 const answers = { initialize: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } } }
@@ -217,7 +217,7 @@ test('the gateway listens before its participants have started', async () => {
   expect(ana.participants.map(({ id }) => id)).toContain('tools')
 })
 
-// On a busy machine, the drain may take too long once.
+// On a busy machine, a single shutdown may take too long.
 test('a signal ends a start that is under way', { retry: 2 }, async () => {
   const folder = temporaryFolder({ 'space.yaml': slow, 'server.cjs': slowServer })
   const { said, process, ended } = spawnMeup(['up'], folder)

@@ -6,7 +6,7 @@ import { inTmux, openPane } from '../support/tmux.js'
 
 const timeout = 60_000
 
-/** The space of "Your first agent". */
+/** Makes the space of the page "Your first agent". */
 async function firstSpace(): Promise<string> {
   const folder = await initSpace('hello')
   await startMeup('up', folder)
@@ -16,7 +16,7 @@ async function firstSpace(): Promise<string> {
   return folder
 }
 
-/** A terminal of a page: commands with their output. */
+/** Reads a terminal session on a page: commands with their output. */
 const terminal = (page: string): { args: string[]; output: string }[] =>
   snippetsOf(page)
     .filter(({ language }) => language === 'console')
@@ -26,7 +26,7 @@ const terminal = (page: string): { args: string[]; output: string }[] =>
       return { args: command.split(' '), output: output.join('\n') }
     })
 
-/** Ids and times are others each time. */
+/** Replaces ids and times, which differ between runs. */
 const comparable = (text: string): string =>
   text
     .replace(/20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>')

@@ -63,7 +63,7 @@ test('the page leads to a client that thinks, answers, serves a tool, filters an
   expect((await ana.call('page/shout', { text: 'quietly' }, { context: 'a/b/c' })).text).toBe('QUIETLY')
   await expect(ana.call('page/whisper')).rejects.toMatchObject({ code: -32601 })
 
-  // It asked not to see thoughts: another's are cut, its own echo is not.
+  // The client has asked not to get thoughts: it gets none of others, but the echo of its own.
   const run = await ana.reason('watch me')
   await run.thought('a thought that is cut')
   await run.conclude('watched')

@@ -4,13 +4,13 @@ import { onTestFinished } from 'vitest'
 
 export interface Asked {
   readonly headers?: OutgoingHttpHeaders
-  /** Then it is a POST. */
+  /** Body of the request, which is then a POST. */
   readonly body?: string
-  /** Certificate of who may answer. */
+  /** Certificate of the authority that the server's certificate must be from. */
   readonly ca?: string
 }
 
-/** Asks from an address of this machine; what is opened is open until the test is over. */
+/** Sends a request from a local address. The connection stays open until the test is over. */
 export function askFrom(
   localAddress: string,
   url: string,
@@ -26,7 +26,7 @@ export function askFrom(
   })
 }
 
-/** Headers of a request for a socket. */
+/** Headers of a request for a WebSocket. */
 export const upgrade: OutgoingHttpHeaders = {
   upgrade: 'websocket',
   connection: 'upgrade',

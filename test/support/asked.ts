@@ -21,10 +21,10 @@ const results: Record<string, Record<string, unknown>> = {
   file_read: { isError: true, content: [{ type: 'text', text: 'no such file' }] },
 }
 
-/** The question of the document's picture. */
+/** The question in the document's example of a terminal. */
 export const updates = 'search for recent project updates'
 
-/** An agent's reaction to each question. */
+/** The agent's reaction to each question. */
 const doings: Record<string, (turn: Turn) => Promise<unknown>> = {
   'what time is it?': async (turn) => {
     await using run = await turn.reason('Looking at the clock')
@@ -58,7 +58,8 @@ const doings: Record<string, (turn: Turn) => Promise<unknown>> = {
 export const questions: readonly string[] = Object.keys(doings)
 
 /**
- * A running space in which `bot` answers `questions`, and `aide` those that are put to it; `tools` does what they ask for.
+ * Opens a space in which `bot` answers `questions`, `aide` answers its own, and `tools` offers the tools that
+ * they call.
  */
 export async function openAsked() {
   const cwd = temporaryFolder({ 'space.yaml': config })
@@ -76,14 +77,16 @@ export async function openAsked() {
   return { cwd, ben: await enter('ben') }
 }
 
-/** The space after four turns of `bot`. */
+/** Opens the space, and lets `bot` answer four questions. */
 export async function afterFour() {
   const space = await openAsked()
   for (const question of questions) await space.ben.ask(question)
   return space
 }
 
-/** The continuation after the answer to `updates`; `→` shows the size of a result if one saw it arrive. */
+/**
+ * The lines after the answer to `updates`. `→` has the size of a result if the client saw the result arrive.
+ */
 export const wireframe = (turn: number): string => `bot: The latest updates include: none.
 
   ┄ Reasoning (turn ${turn})

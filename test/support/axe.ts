@@ -6,7 +6,7 @@ interface Violation {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[]
 }
 
-/** Findings of axe in the current page, in both themes. */
+/** Lists the violations that axe finds in the current page, in both themes. */
 export async function barriers(page: DrivenPage): Promise<string[]> {
   await page.evaluate(`${axe.source}; undefined`)
   const found: string[] = []

@@ -1,4 +1,4 @@
-/** The same shuffle for the same seed (mulberry32). */
+/** Shuffles values. The same seed gives the same order (mulberry32). */
 export function shuffled<Value>(values: readonly Value[], seed: number): Value[] {
   let state = seed
   const random = (): number => {
@@ -11,7 +11,7 @@ export function shuffled<Value>(values: readonly Value[], seed: number): Value[]
   return values.flatMap(() => rest.splice(Math.floor(random() * rest.length), 1))
 }
 
-/** Lets several work in turns that are fixed beforehand: each name in `order` is one step of that worker. */
+/** Makes workers take turns in a fixed order: each name in `order` is one step of that worker. */
 export class Baton {
   readonly #order: readonly string[]
   #at = 0
@@ -21,7 +21,7 @@ export class Baton {
     this.#order = order
   }
 
-  /** Does a step of this worker as soon as its turn has come, and hands the baton on when it is done. */
+  /** Waits for the worker's turn, does a step, and lets the next worker continue. */
   async step<Result>(worker: string, work: () => Promise<Result>): Promise<Result> {
     while (this.#order[this.#at] !== worker) await new Promise<void>((resolve) => this.#waiting.push(resolve))
     const result = await work()

@@ -10,7 +10,7 @@ export const browserFlags = [
   '--disable-sync',
 ]
 
-/** So that tabs of other tests slow none down. */
+/** Flags with which tabs in the background are as fast as the one in front. */
 export const alwaysInFront = [
   '--disable-backgrounding-occluded-windows',
   '--disable-renderer-backgrounding',

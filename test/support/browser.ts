@@ -6,32 +6,35 @@ import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { alwaysInFront, browserFlags } from './browser-flags.js'
 
-/** Asks something of a tab, by the protocol of Chromium's developer tools. */
+/** Calls a method of the Chrome DevTools Protocol, in a tab or in the browser. */
 export type Call = <Result>(method: string, params?: object) => Promise<Result>
 
 export interface Browser {
-  /** An empty page. */
+  /** Opens an empty tab. */
   openTab(): Promise<Call>
-  /** Asks something of the browser itself. */
+  /** Calls a method of the browser, rather than of a tab. */
   readonly ask: Call
-  /** Listens to what it tells. Gives what ends that. */
+  /** Listens to events of the browser. Returns a function that ends this. */
   listen(received: (method: string, params: Readonly<Record<string, unknown>>) => void): () => void
-  /** Errors in its pages, and violations of their policies. */
+  /** Errors in the pages of the browser, and violations of their content security policies. */
   readonly problems: readonly string[]
   close(): Promise<void>
 }
 
-/** A tab with cookies and storage of its own. */
+/** A tab with its own cookies and storage. */
 export interface PrivateTab {
   readonly call: Call
-  /** Errors in it, and violations of its policy. */
+  /** Errors in the tab, and violations of its content security policy. */
   readonly problems: readonly string[]
   close(): Promise<void>
 }
 
 let shared: Promise<Pipe> | undefined
 
-/** Opens a tab in the browser that all tests of this process share: starting one takes longer than most of them. */
+/**
+ * Opens a tab in the browser that all tests of this process share, because starting one takes longer than
+ * most tests.
+ */
 export async function openPrivateTab(chromium: string): Promise<PrivateTab> {
   shared ??= startShared(chromium)
   const pipe = await shared
@@ -40,7 +43,7 @@ export async function openPrivateTab(chromium: string): Promise<PrivateTab> {
     {},
   )
   const sessionId = await pipe.openTarget({ browserContextId, newWindow: true })
-  // It counts as the tab in front, whatever other tabs do.
+  // Makes the tab count as the one in front, even if other tabs are open.
   await pipe.call('Emulation.setFocusEmulationEnabled', { enabled: true }, sessionId)
   return {
     call: (method, params = {}) => pipe.call(method, params, sessionId),
@@ -49,7 +52,9 @@ export async function openPrivateTab(chromium: string): Promise<PrivateTab> {
   }
 }
 
-/** Ends, and removes its profile, once this process has ended and with it the pipe. */
+/**
+ * Starts the shared browser. It ends with this process, when the pipe closes, and then removes its profile.
+ */
 async function startShared(chromium: string): Promise<Pipe> {
   const profile = mkdtempSync(join(tmpdir(), 'meup-browser-'))
   const args = [...browserFlags, ...alwaysInFront, '--remote-debugging-pipe', '--hide-scrollbars']
@@ -66,7 +71,7 @@ async function startShared(chromium: string): Promise<Pipe> {
   return new Pipe(browser)
 }
 
-/** A headless browser. `profile`: an empty folder. */
+/** Starts a headless browser. `profile`: path of an empty folder. */
 export async function openBrowser(chromium: string, profile: string): Promise<Browser> {
   const args = [...browserFlags, '--remote-debugging-pipe', '--hide-scrollbars', `--user-data-dir=${profile}`]
   const browser = spawn(chromium, args, {
@@ -87,7 +92,7 @@ export async function openBrowser(chromium: string, profile: string): Promise<Br
       return (method, params = {}) => pipe.call(method, params, sessionId)
     },
     async close() {
-      // Its helpers write to the profile until they are gone too.
+      // Kills the process group, because helper processes would still write to the profile.
       if (browser.pid !== undefined && browser.exitCode === null) process.kill(-browser.pid, 'SIGKILL')
       await ended
     },
@@ -103,13 +108,13 @@ interface Told {
   readonly error?: { readonly message: string }
 }
 
-/** The line to a browser: JSON, each message ended by a zero byte. */
+/** The connection to a browser through a pipe: JSON messages, each ended by a zero byte. */
 class Pipe {
   /** Problems of all tabs. */
   readonly problems: string[] = []
   readonly listeners = new Set<(method: string, params: Readonly<Record<string, unknown>>) => void>()
   readonly #out: Writable
-  /** Problems by session. */
+  /** Problems by the session of their tab. */
   readonly #problems = new Map<string | undefined, string[]>()
   readonly #waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>()
   #text = ''
@@ -131,7 +136,7 @@ class Pipe {
     })
   }
 
-  /** Opens an empty tab. Gives its session. */
+  /** Opens an empty tab. Returns its session. */
   async openTarget(more: object = {}): Promise<string> {
     const { targetId } = await this.call<{ targetId: string }>('Target.createTarget', {
       url: 'about:blank',
@@ -179,7 +184,10 @@ interface LogEntry {
   readonly url?: string
 }
 
-/** That the gateway is away for a while is no mistake of the page. */
+/**
+ * Returns the problem that a log entry of the page reports. Failed requests while the gateway is away do not
+ * count.
+ */
 function problemIn({ level, text, url }: LogEntry): string | undefined {
   const isAway = /ERR_CONNECTION_(REFUSED|RESET)|status of 503|WebSocket connection/.test(text)
   return level === 'error' && !isAway ? `${text} ${url ?? ''}` : undefined

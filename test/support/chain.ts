@@ -7,12 +7,14 @@ const sha256 = (...parts: (Uint8Array | string)[]): Buffer => {
   return hash.digest()
 }
 
-/** The ids of a log in their order; throws if its recomputed chain differs [MEUP-10.2]. */
+/**
+ * Reads the ids of a log in order. Throws if the recomputed chain differs from the stored one [MEUP-10.2].
+ */
 export async function verifiedIds(path: string, space: string): Promise<string[]> {
   return verifiedIdsIn(await sqliteStore({ path }), space)
 }
 
-/** The same of a log in any store, which is closed then. */
+/** Reads the ids of a log in any store, like `verifiedIds`. Closes the store. */
 export async function verifiedIdsIn(store: LogStore, space: string): Promise<string[]> {
   const log = await store.open(space)
   const ids: string[] = []

@@ -8,26 +8,29 @@ import { needing } from '../verifies.js'
 import { browserFlags } from './browser-flags.js'
 import { temporaryFolder } from './cli.js'
 
-/** The headless shell is the same browser without its own windows: it takes half the processor time. */
+/**
+ * Candidates for the browser. The headless shell comes first: it is the same browser without windows, and
+ * takes half the processor time.
+ */
 const programs = [process.env.CHROMIUM_BIN, '/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
 
-/** The tests that need a browser get the path of one. */
+/** For tests that need a browser; they get its path. */
 export const withChromium = needing('Chromium (Debian package chromium, or its path in CHROMIUM_BIN)', () =>
   programs.find((path) => path !== undefined && existsSync(path)),
 )
 
-/** No `eval`, nothing from elsewhere. */
+/** Content security policy of the page: no `eval`, and no resources of other origins. */
 const policy = "default-src 'none'; script-src 'self'; connect-src *"
 const html = '<!doctype html><title>test</title><script type="module" src="/script.js"></script>'
 
 export interface Page {
   /** Origin of the page. */
   readonly url: string
-  /** The data that the script has sent to `/result`. */
+  /** The data that the script sends to `/result`. */
   readonly result: Promise<string>
 }
 
-/** A page with one script, which tells its result by a POST to `/result`. */
+/** Serves a page with one script, which sends its result to `/result`. */
 export async function servePage(script: (origin: string) => Promise<string>): Promise<Page> {
   let notify = (_result: string): void => {}
   const result = new Promise<string>((resolve) => {
@@ -46,13 +49,13 @@ export async function servePage(script: (origin: string) => Promise<string>): Pr
   return { url, result }
 }
 
-/** Opens a page in a browser until the test is over. */
+/** Opens a page in a browser, until the test is over. */
 export function openPage(chromium: string, { url }: Page): void {
   const args = [...browserFlags, `--user-data-dir=${temporaryFolder()}`, url]
   const browser = spawn(chromium, args, { stdio: 'ignore', detached: true })
   const ended = new Promise((resolve) => browser.on('close', resolve))
   onTestFinished(async () => {
-    // Its helpers write to the profile until they are gone too.
+    // Kills the process group, because helper processes would still write to the profile.
     if (browser.pid !== undefined && browser.exitCode === null) process.kill(-browser.pid, 'SIGKILL')
     await ended
   })

@@ -11,8 +11,8 @@ import { canRunHere, runHere } from './meup-here.js'
 const entry = join(repositoryRoot, 'packages/cli/bin/meup.js')
 
 /**
- * Our own variables would make every command find another space, or packages of this repository that are not installed in the
- * folder.
+ * Makes an environment without the variables of this process that would make a command find another space, or
+ * packages that are not installed in its folder.
  */
 export function environment(extra: Record<string, string>): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(MEUP_|NODE_PATH$)/.test(name))
@@ -28,13 +28,13 @@ export interface Outcome {
 export interface RunOptions {
   readonly cwd?: string
   readonly env?: Record<string, string>
-  /** Default: that of this repository. */
+  /** Path of the program; default: `meup` of this repository. */
   readonly program?: string
-  /** Typed input, ended by Ctrl+D. */
+  /** Input on stdin, which then ends. */
   readonly input?: string
 }
 
-/** Runs `meup` to its end, in this process unless it needs another. */
+/** Runs `meup`, and waits for its end. Runs it in this process if possible. */
 export function meup(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
   const { cwd = process.cwd(), env = {}, program, input = '' } = options
   return program === undefined && canRunHere(args)
@@ -42,7 +42,7 @@ export function meup(args: readonly string[], options: RunOptions = {}): Promise
     : runMeup(args, options)
 }
 
-/** Runs `meup` to its end, in a process of its own. */
+/** Runs `meup` in its own process, and waits for its end. */
 export function runMeup(
   args: readonly string[],
   { cwd, env = {}, program = entry, input = '' }: RunOptions = {},
@@ -59,7 +59,7 @@ export function runMeup(
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })))
 }
 
-/** Runs `meup` for as long as the test takes, with nothing typed. */
+/** Runs `meup` until the test is over, without input. */
 export function spawnMeup(args: readonly string[], cwd: string, env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [entry, ...args], { cwd, env: environment(env) })
   const said = { stdout: '', stderr: '' }
@@ -74,7 +74,7 @@ export function spawnMeup(args: readonly string[], cwd: string, env: Record<stri
   return { process: child, said, ended }
 }
 
-/** Runs `meup up` until it prints this on stderr, then ends it. */
+/** Runs `meup up` until it prints `text` on stderr, then stops it. */
 export async function upUntil(text: RegExp, cwd: string, env: Record<string, string> = {}): Promise<Outcome> {
   const { said, process, ended } = spawnMeup(['up'], cwd, env)
   await expect.poll(() => said.stderr, { interval: 20 }).toMatch(text)
@@ -82,7 +82,7 @@ export async function upUntil(text: RegExp, cwd: string, env: Record<string, str
   return { code: await ended, ...said }
 }
 
-/** The beginning of a `space.yaml`, up to the participants. */
+/** The beginning of a `space.yaml`, before the participants. */
 export const demoInMemory = `
 version: 1
 space: demo
@@ -90,24 +90,24 @@ gateway: { listen: "127.0.0.1:0" }
 storage: { kind: memory }
 `
 
-/** A program that is `meup`, with its arguments. */
+/** The command that runs `meup`, as a program with its arguments. */
 export const meupCommand = (args: readonly string[]): string[] => [process.execPath, entry, ...args]
 
-/** A command line for `meup`, for a shell. */
+/** The command that runs `meup`, as a line for a shell. */
 export const commandLine = (args: string): string => `'${process.execPath}' '${entry}' ${args}`
 
 export interface RunningSpace {
   readonly url: string
   readonly process: ChildProcess
-  /** Its log so far. */
+  /** Output on stderr so far. */
   readonly stderr: string
-  /** Ends it and gives back its exit code, or the signal that ended it. */
+  /** Stops the process with a signal. Resolves with its exit code, or the signal that ended it. */
   stop(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null>
 }
 
 /**
- * Runs `meup up`, whose programs have been started when this resolves, or `meup gateway` until the test is over; `through` is
- * a program that runs it, with its arguments, and `meup` another installation.
+ * Runs `meup up` or `meup gateway` until the test is over. Resolves once it listens and its programs have
+ * been started. `through`: another program that runs it, with arguments; `meup`: another installation.
  */
 export async function startMeup(
   command: 'up' | 'gateway',
@@ -157,10 +157,12 @@ export async function startMeup(
   }
 }
 
-/** A gateway's log line for an unhandled rejection. */
+/** The line in a gateway's log for an unhandled rejection. */
 const unhandled = 'a rejected promise was not handled'
 
-/** Unhandled rejections as counted by a gateway; 0 if it has ended or does not answer. */
+/**
+ * Reads the number of unhandled rejections from a gateway's metrics; 0 if it has ended or does not answer.
+ */
 async function countUnhandledRejections(url: string): Promise<number> {
   try {
     const response = await fetch(new URL('/metrics', url), { signal: AbortSignal.timeout(5000) })
@@ -171,7 +173,7 @@ async function countUnhandledRejections(url: string): Promise<number> {
   }
 }
 
-/** A port of 127.0.0.1 that another program listens on, until the test is over. */
+/** Listens on a port of 127.0.0.1 until the test is over, so that it is in use. Returns the port. */
 export async function takePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -179,7 +181,7 @@ export async function takePort(): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A folder from a template of `meup init`: the space demo, with ana, on a free port. */
+/** Makes a folder with `meup init` from a template: the space demo, with ana, on a free port. */
 export async function initSpace(template: string, flags: readonly string[] = []): Promise<string> {
   const cwd = temporaryFolder()
   const names = ['--space', 'demo', '--person', 'ana', '--listen', '127.0.0.1:0']
@@ -190,10 +192,11 @@ export async function initSpace(template: string, flags: readonly string[] = [])
   return join(cwd, 'my-space')
 }
 
-/** An empty folder that is gone after the test. */
+/** Makes a folder with these files, which is removed after the test. */
 export function temporaryFolder(files: Record<string, string> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'meup-'))
-  // Programs that are about to end may still add files, which the retries of `rmSync` itself would not see.
+  // Retries here, because programs that are about to end may add files, which the retries of `rmSync` itself
+  // would not see.
   onTestFinished(() =>
     vi.waitFor(() => rmSync(folder, { recursive: true, force: true }), { timeout: 20_000, interval: 100 }),
   )

@@ -21,7 +21,10 @@ participants:
   reader: { kind: agent, capabilities: [] }
 `
 
-/** Starts a gateway for the space `demo`, which has its log on these servers and the tokens of `tokenOf`. */
+/**
+ * Starts a gateway for the space `demo`, which has its log on these NATS servers, and the tokens of
+ * `tokenOf`.
+ */
 export async function startSharing(
   servers: readonly string[],
   replicas: number,
@@ -33,14 +36,14 @@ export async function startSharing(
   return { folder, ...(await startMeup('gateway', folder, [], through)) }
 }
 
-/** A seat in the space, until the test ends. */
+/** Connects a participant to the space, until the test ends. */
 export async function seat(url: string, id: string): Promise<SpaceClient> {
   const space = await SpaceClient.open(dialWs, { url, space: 'demo', token: tokenOf(id) })
   onTestFinished(() => space.close())
   return space
 }
 
-/** Everything that a participant gets of the log from its beginning on, as it comes over the wire. */
+/** Connects a participant from the beginning of the log, and records the frames that it gets, as text. */
 export async function wireOf(url: string, id: string, dial: Dial = dialWs) {
   const frames: string[] = []
   const others: string[] = []
@@ -50,7 +53,7 @@ export async function wireOf(url: string, id: string, dial: Dial = dialWs) {
   return { frames, others, line }
 }
 
-/** Sends an envelope again and again until it is in the log. */
+/** Sends an envelope again and again, until it is in the log. */
 export async function retry(space: SpaceClient, envelope: { id: string; kind: string; payload: object }) {
   for (;;) {
     try {

@@ -7,7 +7,7 @@ import { verifiedIds } from './chain.js'
 const plenty = '{ perSecond: 100000, burst: 100000 }'
 const bytes = '{ perSecond: 1.0e+9, burst: 1.0e+9 }'
 
-/** The space of a test that sends a lot; `limits` are more of them. */
+/** The configuration of a space for many messages. `limits`: further lines below `limits`. */
 export const crowdConfig = (port = 0, limits = ''): string => `
 version: 1
 space: demo
@@ -29,7 +29,7 @@ export interface Accepted {
 export const tokenIn = (folder: string, id: string): string =>
   readFileSync(join(folder, '.meup/tokens', id), 'utf8').trim()
 
-/** A participant until the test is over, with the numbers of all envelopes that it got. */
+/** Connects a participant until the test is over, with the seqs of all envelopes that it received. */
 export async function enterAs(folder: string, id: string, url: string) {
   const space = await SpaceClient.open(dialWs, { url, space: 'demo', token: tokenIn(folder, id) })
   onTestFinished(() => void space.close())
@@ -38,11 +38,14 @@ export async function enterAs(folder: string, id: string, url: string) {
   return { space, seen }
 }
 
-/** Expects consecutive numbers: none is missing, and none is repeated. */
+/** Checks that seqs are consecutive: none is missing, and none is repeated. */
 export const expectNoGap = (seqs: readonly number[]): void =>
   expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] ?? 0) + index))
 
-/** The log of a gateway that has ended holds what was acknowledged, once and at its place, and its chain holds. */
+/**
+ * Checks the log of a gateway that has ended: each acknowledged envelope is in it once, at its seq, and the
+ * chain is valid.
+ */
 export async function expectInLog(
   folder: string,
   accepted: readonly Accepted[],
@@ -53,7 +56,7 @@ export async function expectInLog(
   expect(accepted.filter(({ id, seq = 0 }) => ids[seq - 1] !== id)).toEqual([])
 }
 
-/** A number of the gateway's metrics; 0 if absent. */
+/** Reads a number from the gateway's metrics; 0 if absent. */
 export async function metricOf(url: string, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
   return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, 'm').exec(text)?.[1] ?? 0)

@@ -1,8 +1,8 @@
 import { type AnyEnvelope, GATEWAY, Kind } from '@meup/protocol'
 
 /**
- * A conversation as the document's examples show it: without the gateway's own envelopes (`system.*`) and the answers of tools
- * (`mcp.response`), which are both sent.
+ * Selects the envelopes that the document's examples show: not the gateway's own (`system.*`), nor responses
+ * of tools (`mcp.response`).
  */
 export const asDocumented = (all: readonly AnyEnvelope[]): AnyEnvelope[] =>
   all.filter(({ from, kind }) => from !== GATEWAY && kind !== Kind.mcpResponse)

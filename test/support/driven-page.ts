@@ -2,43 +2,43 @@ import { writeFileSync } from 'node:fs'
 import { expect, onTestFinished } from 'vitest'
 import { type Call, openPrivateTab } from './browser.js'
 
-/** A page in a browser that a test looks at and works with, as a person would. */
+/** A page in a browser, which a test reads and controls as a person would. */
 export interface DrivenPage {
   goTo(url: string): Promise<void>
-  /** Runs before the scripts of every page that is opened from now on. */
+  /** Runs a script before those of every page that is opened from now on. */
   prepare(script: string): Promise<void>
   reload(): Promise<void>
-  /** The value of an expression in the page, or of its promise. */
+  /** Evaluates an expression in the page; waits if the value is a promise. */
   evaluate<Value>(expression: string): Promise<Value>
-  /** The visible text of the page. */
+  /** Returns the visible text of the page. */
   text(): Promise<string>
   /** Waits until the page shows this text. */
   shows(text: string | RegExp): Promise<void>
-  /** Waits until it does not. */
+  /** Waits until the page does not show this text. */
   hides(text: string | RegExp): Promise<void>
-  /** Presses the first element of this selector that has this text in its label or content. */
+  /** Clicks the first element of this selector that has this text in its label or content. */
   click(selector: string, label?: string): Promise<void>
-  /** Writes into the field of this selector. */
+  /** Types into the field of this selector. */
   type(selector: string, text: string): Promise<void>
   key(key: string, modifiers?: { readonly isCtrl?: boolean }): Promise<void>
-  /** Chooses a value in the list of this selector. */
+  /** Chooses a value in the select element of this selector. */
   choose(selector: string, value: string): Promise<void>
-  /** Has the system prefer something, such as `prefers-contrast` `more`. */
+  /** Emulates a user preference, such as `prefers-contrast`: `more`. */
   prefer(feature: string, value: string): Promise<void>
-  /** Moves the pointer to this place. */
+  /** Moves the pointer to this position, in pixels. */
   point(x: number, y: number): Promise<void>
-  /** How many pages it has on paper. */
+  /** Returns how many pages the page has when it is printed. */
   countPrintedPages(): Promise<number>
-  /** `undefined`: none. */
+  /** Saves a picture of the page; `undefined` = does nothing. */
   screenshot(file: string | undefined): Promise<void>
   resize(width: number, height: number): Promise<void>
-  /** Errors in the page, and violations of its policy. */
+  /** Errors in the page, and violations of its content security policy. */
   readonly problems: readonly string[]
 }
 
 const within = { timeout: 30_000, interval: 50 }
 
-/** Opens an empty page until the test is over. */
+/** Opens an empty page, until the test is over. */
 export async function drivePage(chromium: string): Promise<DrivenPage> {
   const { call, problems, close } = await openPrivateTab(chromium)
   onTestFinished(close)

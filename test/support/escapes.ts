@@ -1,11 +1,11 @@
 const [esc, csi, osc, dcs, st] = ['\u001B', '\u009B', '\u009D', '\u0090', '\u009C']
 
-/** Introducers of sequences, and the terminators of those with a text. */
+/** Introducers of escape sequences, and terminators of those with a text. */
 const introducers = [`${esc}[`, csi]
 const texts = [`${esc}]`, osc]
 const ends = ['\u0007', `${esc}\\`, st]
 
-/** That clear, move, scroll, colour, report, resize, and change how a terminal works. */
+/** Sequences that clear, move, scroll, colour, report, resize, or change modes of a terminal. */
 const finals = [
   ...[
     '2J',
@@ -77,7 +77,7 @@ const commands = [
   '1337;File=inline=1:AAAA',
 ]
 
-/** Two characters, one character, and those that turn or hide what is next to them. */
+/** Sequences of two characters and of one, and characters that reorder or hide their neighbours. */
 const short = [
   ...['c', '7', '8', 'D', 'E', 'M', 'N', 'O', 'Z', '=', '>', '#8', '(0', ')0', '%@', 'l', 'm'].map(
     (end) => esc + end,
@@ -114,7 +114,9 @@ const short = [
   ...['\u{E0041}', '\u00AD', '\u061C', '\u180E'],
 ]
 
-/** Texts that would do something to a terminal, or to who reads it, if they came through. Each is there once. */
+/**
+ * Texts that would affect a terminal or mislead its user if they were printed unchanged. Each is listed once.
+ */
 export const escapes: readonly string[] = [
   ...introducers.flatMap((start) => finals.map((end) => start + end)),
   ...texts.flatMap((start) => commands.map((text, at) => `${start}${text}${ends[at % ends.length]}`)),

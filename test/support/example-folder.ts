@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { temporaryFolder } from './cli.js'
 import { repositoryRoot } from './files.js'
 
-/** A copy of `examples/deploy-review` that listens on this port; 0 = any free one. */
+/** Copies `examples/deploy-review`, with this port; 0 = any free one. */
 export function copyDeployReview(port = 0): string {
   const example = join(repositoryRoot, 'examples/deploy-review')
   const config = readFileSync(join(example, 'space.yaml'), 'utf8').replace(

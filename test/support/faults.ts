@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** Mounts a disk of a few MiB in memory for the rest of the test; `undefined` if that is not permitted. */
+/** Mounts a disk of a few MiB in memory, until the test is over; `undefined` = not permitted. */
 export function mountSmallDisk(mebibytes: number) {
   const folder = mkdtempSync(join(tmpdir(), 'meup-disk-'))
   onTestFinished(() => rmdirSync(folder))
@@ -18,7 +18,7 @@ export function mountSmallDisk(mebibytes: number) {
   return { folder, fill: () => fill(filler), clear: () => rmSync(filler) }
 }
 
-/** Writes until nothing more fits, not even a byte. */
+/** Writes to a file until the disk is completely full. */
 function fill(path: string): void {
   const file = openSync(path, 'a')
   try {
@@ -40,7 +40,7 @@ function fits(file: number, chunk: Buffer): boolean {
   }
 }
 
-/** Whether system calls of other programs can be made to fail here. */
+/** Whether strace can make system calls of other programs fail on this machine. */
 export function hasStrace(): boolean {
   try {
     execFileSync('strace', ['-f', '-e', 'inject=fsync:error=EIO', 'true'], { stdio: 'ignore' })
@@ -51,15 +51,15 @@ export function hasStrace(): boolean {
 }
 
 /**
- * The command that runs another one, as the same process, and writes each of these system calls to the file `trace`.
- * `fault` says what to inject into them, such as `error=EIO:when=7`; each thread counts for itself.
+ * Returns the beginning of a command that runs a program with strace, and writes its calls of `calls` to the
+ * file `trace`. `fault`: what to inject into them, such as `error=EIO:when=7`; each thread counts for itself.
  */
 export function tracing(calls: string, trace: string, fault?: string): string[] {
   const injected = fault === undefined ? [] : ['-e', `inject=${calls}:${fault}`]
   return ['strace', '-D', '-f', '--seccomp-bpf', '-o', trace, '-e', `trace=${calls}`, ...injected]
 }
 
-/** The system calls in a file of `tracing`, and whether each was made to fail. */
+/** Reads the system calls from a file of `tracing`, and whether each was made to fail. */
 export function tracedCalls(trace: string): { readonly injected: boolean }[] {
   const lines = readFileSync(trace, 'utf8').split('\n')
   return lines.filter((line) => line.includes('(')).map((line) => ({ injected: line.includes('(INJECTED)') }))

@@ -6,7 +6,10 @@ export const repositoryRoot = join(dirname(fileURLToPath(import.meta.url)), '..'
 
 const notOurs = new Set(['node_modules', 'dist', 'generated'])
 
-/** Files below `directory` except generated ones, none if it does not exist: paths relative to the repository, sorted. */
+/**
+ * Lists the files below a folder except generated ones, as paths relative to the repository, sorted; none if
+ * the folder does not exist.
+ */
 export function filesUnder(directory: string, suffix = '.ts'): string[] {
   const start = join(repositoryRoot, directory)
   if (!existsSync(start)) return []

@@ -8,20 +8,20 @@ import { repositoryRoot } from './files.js'
 
 const folder = join(repositoryRoot, 'protocol/fixtures/folds')
 
-/** Facts about a space, by what they are about; `null` = there is none. */
+/** Kinds of facts about a space. In a fixture, `null` instead of a fact = there is no such fact. */
 const factNames = ['participants', 'contexts', 'calls', 'grants', 'answers'] as const
 type FactName = (typeof factNames)[number]
 export type Facts = { readonly [Name in FactName]?: Readonly<Record<string, object | null>> }
 
-/** Expected facts of a part of a log: each reader of the log agrees with `expect`. */
+/** A fixture: a part of a log, with facts that every reader of it must find. */
 export interface FoldFixture {
-  /** The file's name without its number: the assertion. */
+  /** Name of the file without its number, as a sentence. */
   readonly name: string
   readonly description: string
-  /** The welcome that a reader begins with; absent = it reads the log from its beginning. */
+  /** The welcome that a reader begins with; absent = the reader begins with the log. */
   readonly welcome: WelcomePayload | undefined
   readonly envelopes: readonly Envelope[]
-  /** When the last of them was written, in milliseconds since 1970: the time at which it is read. */
+  /** Time of the last envelope, in milliseconds since 1970, at which the facts are read. */
   readonly now: number
   readonly expect: Facts
 }
@@ -35,10 +35,13 @@ interface Written {
 
 const begin = Date.parse('2026-01-01T00:00:00.000Z')
 
-/** Fills in what a fixture leaves out: seqs from 1, a second for each, the sender ana, and ids `e1`, `e2` and so on. */
+/**
+ * Completes an envelope of a fixture: seqs from 1, one second apart, the sender ana, and ids `e1`, `e2` and
+ * so on.
+ */
 const fill = (written: Partial<Envelope> & Pick<Envelope, 'kind'>, at: number): Envelope => ({
   protocol: PROTOCOL,
-  // The log has no deltas.
+  // Deltas are not logged, so they have no seq.
   ...(written.kind !== Kind.chatDelta && { seq: at + 1 }),
   ts: new Date(begin + (written.seq ?? at + 1) * 1000).toISOString(),
   from: 'ana',
@@ -57,7 +60,10 @@ const welcomed = (welcome: Partial<WelcomePayload>): WelcomePayload =>
     ...welcome,
   }) as unknown as WelcomePayload
 
-/** All fixtures, by number. Throws for a file that is not one, and for two that contradict each other. */
+/**
+ * Loads all fixtures, by number. Throws for a file that is not a fixture, and for two fixtures that
+ * contradict each other.
+ */
 export function loadFoldFixtures(names = readdirSync(folder), read = readFile): FoldFixture[] {
   const [files, known] = [new Map<string, string>(), new Map<string, { file: string; expect: Facts }>()]
   return names.toSorted().map((file) => {
@@ -105,7 +111,7 @@ function mustAgree(
   }
 }
 
-/** Whether both are absent, or have the same in the fields that both have. */
+/** Whether two facts agree: both are absent, or the fields that both have are equal. */
 function agree(one: object | null, other: object | null): boolean {
   if (one === null || other === null) return one === other
   const fields = new Map<string, unknown>(Object.entries(other))
@@ -115,17 +121,17 @@ function agree(one: object | null, other: object | null): boolean {
 }
 
 interface Reader {
-  /** The fields of each kind of fact that it knows; kinds that it does not name it does not read. */
+  /** Fields that the reader knows, by kind of fact. The reader does not read other kinds. */
   readonly knows: { readonly [Name in FactName]?: readonly string[] }
-  /** Its facts about the space after these envelopes. */
+  /** Returns the reader's facts about the space after the envelopes of a fixture. */
   readonly read: (fixture: FoldFixture) => Facts | Promise<Facts>
-  /** Facts that it does not keep: it has to say nothing about them. */
+  /** Whether the reader does not keep a fact, so that it must report none. */
   readonly forgets?: (id: string, fact: object) => boolean
-  /** Fixtures that it need not read, and why. */
+  /** Whether the reader cannot read a fixture. */
   readonly skips?: (fixture: FoldFixture) => boolean
 }
 
-/** Runs every fixture that a reader knows something of. */
+/** Tests a reader with every fixture that has a kind of fact which the reader knows. */
 export function testFoldFixtures(
   reader: string,
   { knows, read, forgets = () => false, skips = () => false }: Reader,
@@ -165,7 +171,10 @@ export function testFoldFixtures(
   })
 }
 
-/** The same log with an envelope of an unknown kind after each, which says and refers to the same. */
+/**
+ * Inserts an envelope of an unknown kind after each envelope, with the same fields. It must not change any
+ * fact.
+ */
 function withUnknownKinds(fixture: FoldFixture): FoldFixture {
   const envelopes = fixture.envelopes.flatMap((envelope) => {
     const { seq, payload } = envelope
@@ -183,7 +192,7 @@ function withUnknownKinds(fixture: FoldFixture): FoldFixture {
   return { ...fixture, envelopes, welcome: welcome && space && { ...welcome, space } }
 }
 
-/** A call as fixtures write it. */
+/** Converts a call to the form of fixtures. */
 export const callFact = ({ answeredBy, rejectedBy, ...call }: Call<unknown>): object => ({
   ...call,
   answeredBy: [...answeredBy],
@@ -197,7 +206,7 @@ export const callFields = [
 const pick = (fact: object, fields: readonly string[]): object =>
   Object.fromEntries(Object.entries(fact).filter(([field]) => fields.includes(field)))
 
-/** A participant as fixtures write it. */
+/** Converts a participant to the form of fixtures. */
 export function participantFact({
   paused,
   kicked,

@@ -1,4 +1,4 @@
-/** Tests of the sources need the generated ones. */
+/** Generates the sources that tests need. */
 export async function setup(): Promise<void> {
   await import('../../protocol/scripts/generate.js')
   await import('../../packages/safety/scripts/generate.js')

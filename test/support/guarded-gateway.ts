@@ -25,16 +25,19 @@ participants:
 `
 
 export interface Connection {
-  /** The very texts of its frames. */
+  /** The received frames, as text. */
   readonly frames: string[]
-  /** Sends these and returns them as logged, once the space has the last of them; rejects if one is refused. */
+  /**
+   * Sends envelopes. Resolves with them as logged, once this connection has received the last one; rejects if
+   * one is refused.
+   */
   say(envelopes: readonly Draft[]): Promise<Envelope[]>
-  /** Resolves when it has been shown this envelope. */
+  /** Resolves when the connection has received this envelope. */
   shown(id: string): Promise<Envelope>
 }
 export type Draft = Record<string, unknown> & { readonly id: string }
 
-/** A real gateway by itself, and lines to it that do nothing on their own. */
+/** Starts a real gateway in its own process. Its connections send nothing on their own. */
 export async function running() {
   const folder = temporaryFolder({ 'space.yaml': config })
   const gateway = spawnMeup(['gateway', '--json'], folder)
@@ -50,7 +53,7 @@ export async function running() {
       fetch(`${url}/spaces/demo/${path}`, {
         headers: { authorization: `Bearer ${tokenOf('ben')}`, ...headers },
       }),
-    /** The status that it is answered with. */
+    /** Posts envelopes. Returns the status of the response. */
     async post(id: string, envelopes: readonly object[]): Promise<number> {
       const headers = { authorization: `Bearer ${tokenOf(id)}`, 'content-type': 'application/json' }
       const body = JSON.stringify(envelopes)
@@ -108,7 +111,7 @@ export const inBatches = <T>(items: readonly T[], size: number): T[][] =>
     items.slice(index * size, (index + 1) * size),
   )
 
-/** All pages of the history, as they come. */
+/** Reads all pages of the history, as text. */
 export async function historyOf(get: (path: string, headers?: Record<string, string>) => Promise<Response>) {
   const pages: string[] = []
   for (let after = 0; ; ) {

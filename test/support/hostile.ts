@@ -1,7 +1,7 @@
-/** Text that would run in a page that takes it for anything but text. It leaves a mark in the window. */
+/** JavaScript that runs if a page takes a text for code. It leaves a mark in `window`. */
 const run = "window.hit='script'"
 
-/** Elements that run something by themselves, with the attributes that make them. */
+/** Elements that run code by themselves, with the attribute that has the code. */
 const elements: readonly (readonly [before: string, handler: string, after?: string])[] = [
   ['<img src=x ', 'onerror'],
   ['<img srcset=",,x" ', 'onerror'],
@@ -57,7 +57,7 @@ const scripts = [
   `<div style="background:url(https://elsewhere.example/z)">`,
 ]
 
-/** Ways out of where a page may have put the text. */
+/** Texts that end the element, attribute or comment into which a page may have put them. */
 const escapes = [
   `"><script>${run}</script>`,
   `'><script>${run}</script>`,
@@ -112,14 +112,14 @@ const markdown = [
   `<https://elsewhere.example/"onclick="${run}>`,
 ]
 
-/** Texts that run something, load something or become part of the page if they are taken for markup. */
+/** Texts that run code, load something, or become part of the page if it takes them for markup. */
 export const markup: readonly string[] = [...handled, ...scripts, ...escapes, ...links, ...markdown]
 
 const at = (...codes: readonly number[]): string => String.fromCodePoint(...codes)
 const range = (first: number, last: number): string[] =>
   Array.from({ length: last - first + 1 }, (_, index) => at(first + index))
 
-/** Texts that terminals take for commands. */
+/** Texts that a terminal takes for commands. */
 const commands = [
   '\u001b[2J',
   '\u001b[H',
@@ -144,7 +144,7 @@ const commands = [
   'safe\rdanger',
   'no\b\byes',
 ]
-/** Characters that turn, hide or join their neighbours. */
+/** Characters that reorder, hide or join their neighbours. */
 const invisible = [
   ...range(0x200b, 0x200f),
   ...range(0x202a, 0x202e),
@@ -158,7 +158,7 @@ const invisible = [
 ]
 const controls = [...range(0x00, 0x1f), ...range(0x7f, 0x9f)].filter((each) => !/[\t\n]/.test(each))
 
-/** Texts that would not be seen as they are, or would make others be seen as they are not. */
+/** Texts that are displayed differently from what they contain, or change how other texts are displayed. */
 export const disguises: readonly string[] = [
   ...[...controls, ...invisible, ...commands].map((each) => `approve ${each}pay${each} eve`),
   '\u202egpj.exe',

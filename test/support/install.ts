@@ -8,15 +8,15 @@ import { repositoryRoot } from './files.js'
 
 const run = promisify(execFile)
 
-/** A Node.js of another version than this one. */
+/** An installed Node.js of another version. */
 export interface InstalledNode {
-  /** A folder with `node`, `npm` and `npx`, and nothing else. */
+  /** Folder with `node`, `npm` and `npx` only. */
   readonly bin: string
-  /** The folder of its headers, for `npm_config_nodedir`: addons are compiled with them. */
+  /** Folder with the headers of Node.js, for `npm_config_nodedir`. Addons are compiled with them. */
   readonly headers: string
 }
 
-/** Installs the newest Node.js of a major version from the registry of npm, once, into `node_modules/.cache/meup-node`. */
+/** Installs the newest Node.js of a major version from npm, once, into `node_modules/.cache/meup-node`. */
 export async function installNode(major: string): Promise<InstalledNode> {
   const cache = join(repositoryRoot, 'node_modules/.cache/meup-node')
   const folder = join(cache, major)
@@ -35,14 +35,14 @@ export async function installNode(major: string): Promise<InstalledNode> {
   return { bin, headers: await findHeaders(join(folder, 'node_modules')) }
 }
 
-/** The npm of this machine runs with the first `node` in `PATH`. */
+/** Returns the real path of a program in `PATH`. This machine's npm runs with the first `node` in `PATH`. */
 export function pathOf(program: string): string {
   const found = findExecutable(program, process.env.PATH ?? '')
   if (found === undefined) throw new Error(`${program} is not installed`)
   return realpathSync(found)
 }
 
-/** The package with the program for this system has the headers, too. */
+/** Finds the headers of Node.js, which are in the package with the program for this system. */
 async function findHeaders(modules: string): Promise<string> {
   const found = (await readdir(modules, { recursive: true })).find((path) =>
     path.endsWith('include/node/node.h'),
@@ -53,7 +53,7 @@ async function findHeaders(modules: string): Promise<string> {
 
 let packing: Promise<string> | undefined
 
-/** Packs every package, as it would be published, and returns the folder with the tarballs. */
+/** Packs every package as it would be published. Returns the folder with the tarballs. */
 export function packsOf(): Promise<string> {
   packing ??= pack()
   return packing
@@ -66,10 +66,16 @@ async function pack(): Promise<string> {
   return folder
 }
 
-/** Compiled addons, where prebuild-install looks before it downloads one: `npm_config_better_sqlite3_local_prebuilds`. */
+/**
+ * Folder of compiled addons, in which prebuild-install looks before it downloads one:
+ * `npm_config_better_sqlite3_local_prebuilds`.
+ */
 export const prebuilds = join(repositoryRoot, 'node_modules/.cache/meup-prebuilds')
 
-/** Keeps the addon that npm compiled in a folder, for the installations after it. pnpm has it elsewhere. */
+/**
+ * Copies the addon that npm has compiled to `prebuilds`, for later installations. Does nothing for pnpm,
+ * which has it in another place.
+ */
 export async function keepAddon(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
   const addon = join(folder, 'node_modules/better-sqlite3')
   if (!existsSync(addon)) return

@@ -7,7 +7,7 @@ export const [issuer, audience] = ['https://id.example', 'meup']
 
 type SigningKey = Awaited<ReturnType<typeof generateKeyPair>>['privateKey']
 
-/** A key of an issuer, with a name of its own. */
+/** Makes a key of an issuer, with this id. */
 export async function newKey(kid: string, alg = 'ES256') {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
   return { kid, alg, privateKey, publicKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } }
@@ -18,13 +18,16 @@ export type Key = Awaited<ReturnType<typeof newKey>>
 export interface Made {
   readonly claims?: JWTPayload
   readonly header?: Readonly<Record<string, unknown>>
-  /** Seconds since the epoch; default now. */
+  /** Time of issue, in seconds since the epoch; default: now. */
   readonly now?: number
-  /** Signs instead of the key. */
+  /** Key that signs instead of the issuer's key. */
   readonly with?: SigningKey | Uint8Array
 }
 
-/** A token for `dan`, good for an hour, unless something else is said. A claim that is `undefined` is left out. */
+/**
+ * Makes a token for `dan` that is valid for an hour, unless `claims` say otherwise. Omits claims that are
+ * `undefined`.
+ */
 export async function tokenOf(key: Key, { claims, header, now, with: signer }: Made = {}): Promise<string> {
   const at = now ?? Math.floor(Date.now() / 1000)
   const usual = { iss: issuer, aud: audience, sub: 'dan', iat: at, exp: at + 3600 }
@@ -36,7 +39,7 @@ export async function tokenOf(key: Key, { claims, header, now, with: signer }: M
 
 export const keySetOf = (...keys: readonly Key[]): JSONWebKeySet => ({ keys: keys.map(({ jwk }) => jwk) })
 
-/** The endpoint with an issuer's keys; its answer may change. */
+/** Starts an endpoint with an issuer's keys. Its answer can be changed. */
 export async function publish(first: unknown) {
   const state = { answer: first, status: 200, asked: 0, isStalled: false }
   const server = createServer((_, response) => {

@@ -15,10 +15,10 @@ interface Manifest {
 
 const sources = new Map(packageFolders().flatMap(sourcesOf))
 
-/** The address of a script in its own thread or process. */
+/** Matches the URL of a script for a thread or process. */
 const scripts = /new URL\('(\.[^']*)\.m?js', import\.meta\.url\)/
 
-/** The same for `esbuild`, where a test bundles something itself. */
+/** Resolves packages to their sources for `esbuild`, in tests that bundle something themselves. */
 export const fromSources: BundlerPlugin = {
   name: 'from-sources',
   setup({ onResolve, onLoad }) {
@@ -43,7 +43,8 @@ export function loadSources(): Plugin {
     enforce: 'pre',
     configureVitest({ experimental_defineCacheKeyGenerator }) {
       const resolved = JSON.stringify([...sources])
-      // The sources of a bundle may change without the module that starts it.
+      // Modules that start a bundle are not cached, because the sources of the bundle may change without
+      // them.
       experimental_defineCacheKeyGenerator(({ sourceCode }) => (scripts.test(sourceCode) ? false : resolved))
     },
     resolveId: (id) => sources.get(id),
@@ -57,7 +58,9 @@ export function loadSources(): Plugin {
   }
 }
 
-/** The code with the addresses of its scripts replaced by those of their bundles, and what the bundles are made from. */
+/**
+ * Replaces the URLs of scripts in a module by those of their bundles. `watchFiles`: sources of the bundles.
+ */
 async function withBundles(code: string, path: string): Promise<{ code: string; watchFiles: string[] }> {
   let replaced = code
   const watchFiles: string[] = []
@@ -78,7 +81,7 @@ function packageFolders(): string[] {
   return [join(root, 'protocol'), ...folders].filter((folder) => existsSync(join(folder, 'package.json')))
 }
 
-/** Public imports of a package, and its own imports by `#name`, each with its source file. */
+/** Lists the public imports of a package, and its internal imports by `#name`, each with its source file. */
 function sourcesOf(folder: string): [specifier: string, source: string][] {
   const manifest: Manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const exported = Object.entries(manifest.exports ?? {}).map(
@@ -90,20 +93,23 @@ function sourcesOf(folder: string): [specifier: string, source: string][] {
   })
 }
 
-/** `./dist/a/b.js` of a package is made from `src/a/b.ts`. */
+/** Finds the source of an output: `./dist/a/b.js` of a package is made from `src/a/b.ts`. */
 function sourceOf(folder: string, target: Target): string | undefined {
   if (typeof target !== 'string') return sourceOf(folder, target.default)
   const path = join(folder, target.replace('./dist/', 'src/').replace(/\.js$/, '.ts'))
   return path.endsWith('.ts') && existsSync(path) ? path : undefined
 }
 
-/** In the `node_modules` of its package, where the bundle finds what it imports of others. */
+/**
+ * Path of the bundle of a script: in the `node_modules` of its package, so that the bundle can import
+ * dependencies.
+ */
 function bundleOf(script: string): string {
   const [folder = ''] = /^.*?(?=\/(src|test)\/)/.exec(script.slice(root.length)) ?? []
   return join(root, folder, 'node_modules/.cache/meup', basename(script).replace(/\.\w+$/, '.mjs'))
 }
 
-/** The files that each bundle is made from. */
+/** Sources of each bundle. */
 const bundles = new Map<string, Promise<string[]>>()
 
 async function bundleScript(script: string, outfile: string): Promise<string[]> {
@@ -117,7 +123,7 @@ async function bundleScript(script: string, outfile: string): Promise<string[]> 
     format: 'esm',
     target: 'node20',
     external: ['better-sqlite3'],
-    // For what is written in CommonJS.
+    // Defines `require` for dependencies in CommonJS.
     banner: {
       js: "import{createRequire as requireFrom}from'node:module';const require=requireFrom(import.meta.url);",
     },

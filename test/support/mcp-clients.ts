@@ -17,7 +17,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { environment, meupCommand } from './cli.js'
 
-/** A client by the SDK of which major version, speaking which era, over what. */
+/** Ways to connect a client: the major version of the SDK, the era of the protocol, and the transport. */
 export const ways = [
   'first SDK, stdio',
   'first SDK, http',
@@ -36,7 +36,7 @@ export interface ToolResult {
 }
 
 interface CallOptions {
-  /** The reason of a call, for everyone in the space. */
+  /** Reason of the call, which everyone in the space can read. */
   readonly why?: string
   readonly signal?: AbortSignal
   readonly onprogress?: (progress: {
@@ -46,7 +46,7 @@ interface CallOptions {
 }
 
 type Reply = { action: 'accept'; content: Record<string, string> } | { action: 'decline' }
-/** The user's input for a form with this message. */
+/** The user's input in a form with this message. */
 export type FillIn = (
   message: string,
   choices: readonly string[],
@@ -57,23 +57,23 @@ interface McpClient {
   call(name: string, args?: object, options?: CallOptions): Promise<ToolResult>
   tools(): Promise<string[]>
   prompts(): Promise<string[]>
-  /** The first text of a prompt. */
+  /** Returns the first text of a prompt. */
   prompt(name: string, args: Record<string, string>): Promise<string>
-  /** Their addresses; those of templates, too. */
+  /** Lists the URIs of resources and of resource templates. */
   resources(): Promise<string[]>
   read(uri: string): Promise<string>
-  /** To these alone, from now on. */
+  /** Subscribes to these resources, and to no others. */
   subscribe(uris: readonly string[]): Promise<void>
-  /** Addresses with reported changes, in order. */
+  /** URIs of resources that were reported as changed, in order. */
   readonly updates: readonly string[]
-  /** Lists with reported changes, in order. */
+  /** Lists that were reported as changed, in order. */
   readonly changes: readonly string[]
-  /** Closes the client alone; a server that it has started ends by that. */
+  /** Closes the client. A server that it has started ends then. */
   leave(): Promise<void>
 }
 
 export interface OpenClient extends McpClient {
-  /** Ends its server, too. */
+  /** Closes the client and its server. */
   close(): Promise<void>
 }
 
@@ -82,7 +82,7 @@ interface Address {
   readonly token: string
 }
 
-/** `meup mcp serve --http`, until it is stopped. */
+/** Runs `meup mcp serve --http`, until it is stopped. */
 export async function serveHttp(cwd: string, as: string, more: readonly string[] = []) {
   const tokenFile = join(cwd, 'mcp-token')
   const [command = '', ...args] = meupCommand(['mcp', 'serve', '--as', as, '--http', '0', '--json'])
@@ -107,7 +107,7 @@ export async function serveHttp(cwd: string, as: string, more: readonly string[]
   return { url: new URL(url), token: readFileSync(tokenFile, 'utf8').trim(), stop }
 }
 
-/** A client of the space that runs in this folder, as one of its participants. */
+/** Connects an MCP client to the space that runs in this folder, as one of its participants. */
 export async function openClient(way: Way, cwd: string, as: string, fillIn?: FillIn): Promise<OpenClient> {
   const address = way.endsWith('http') ? await serveHttp(cwd, as) : undefined
   const client = way.startsWith('first')
@@ -189,7 +189,7 @@ async function first(
   address: Address | undefined,
   fillIn: FillIn | undefined,
 ): Promise<McpClient> {
-  // As clients from before there were modes declare it.
+  // Declares elicitation without modes, like clients of earlier protocol versions.
   const client = new FirstClient(info, { capabilities: fillIn ? { elicitation: {} } : {} })
   const updates: string[] = []
   client.setNotificationHandler(

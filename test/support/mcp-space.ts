@@ -19,7 +19,7 @@ participants:
   shop: { kind: agent, capabilities: [mcp.response, mcp.request] }
 `
 
-/** A form that no participant may show to the user of a client. */
+/** A form that looks like one of ours, and must not be shown to the user of a client. */
 const sly = {
   method: 'elicitation/create',
   params: {
@@ -29,26 +29,29 @@ const sly = {
 }
 
 export interface McpSpace extends AsyncDisposable {
-  /** Its folder; commands in it find the space. */
+  /** Folder of the space, in which commands find it. */
   readonly cwd: string
   readonly url: string
-  /** A seat that is left when the space ends. */
+  /** Connects a participant, until the space ends. */
   enter(as: string): Promise<SpaceClient>
-  /** Until it is released, neither ben nor `slow` answers: for clients that must see the running work first. */
+  /**
+   * Holds the answers of ben and of `slow` until the returned function is called, for clients that must see
+   * running work first.
+   */
   hold(): () => void
-  /** How often something was bought. */
+  /** Returns how many purchases were made. */
   readonly sold: () => number
-  /** How often `never` was begun. */
+  /** Number of calls of `never` that have begun. */
   readonly begun: number
-  /** Why calls of `never` ended. */
+  /** Reasons for which calls of `never` were cancelled. */
   readonly givenUp: readonly string[]
-  /** Why questions that ben was thinking about ended. */
+  /** Reasons for which questions to ben were retracted. */
   readonly takenBack: readonly string[]
 }
 
 /**
- * A running space: ben answers questions by the shop's `price`, and may only propose what the shop's `buy` does. The
- * shop's `never` is never done, and "Say nothing" never answered.
+ * Opens a running space. ben answers questions with the shop's tool `price`, and may only propose to call its
+ * tool `buy`. The shop's tool `never` does not end, and ben does not answer "Say nothing".
  */
 export async function openMcpSpace(): Promise<McpSpace> {
   const cwd = mkdtempSync(join(tmpdir(), 'meup-'))

@@ -8,7 +8,10 @@ import { repositoryRoot } from './files.js'
 const cli = join(repositoryRoot, 'packages/cli')
 const main = pathToFileURL(join(cli, 'dist/main.js')).href
 
-/** Commands that run until a signal or a key ends them, that manage processes, or that end their own. */
+/**
+ * Commands that cannot run in this process: they run until a signal or a key ends them, manage processes, or
+ * end their own process.
+ */
 const lasting = new Set([
   'acp',
   'completion',
@@ -21,21 +24,24 @@ const lasting = new Set([
   'top',
   'up',
 ])
-/** The same, unless `--no-follow` is given. */
+/** Arguments with which commands run until a signal, unless `--no-follow` is given. */
 const following = new Set(['-f', '--follow', 'watch'])
 
 let runs = 0
 let isRunning = false
 
-/** True if `meup` with these arguments ends by itself, and no other runs in this process now. */
+/**
+ * Whether `meup` with these arguments can run in this process: it ends by itself, and no other command is
+ * running here.
+ */
 export const canRunHere = (args: readonly string[]): boolean =>
   !isRunning &&
   !args.some((each) => lasting.has(each)) &&
   (args.includes('--no-follow') || !args.some((each) => following.has(each)))
 
 /**
- * Runs `meup` in this process, with a folder, variables, streams and an exit code of its own: most commands take a tenth of the
- * time that a process takes to start.
+ * Runs `meup` in this process, with its own folder, variables, streams and exit code. Most commands take a
+ * tenth of the time that a new process takes to start.
  */
 export async function runHere(
   args: readonly string[],
@@ -54,7 +60,7 @@ export async function runHere(
     process.argv = [process.execPath, join(cli, 'bin/meup.js'), ...args]
     process.env = env
     process.exitCode = undefined
-    // A module is run once for each of its addresses.
+    // A module with another query string is evaluated again.
     await import(/* @vite-ignore */ `${main}?run=${++runs}`)
     return { code: Number(process.exitCode ?? 0), stdout: stdout.text, stderr: stderr.text }
   } finally {
@@ -89,7 +95,7 @@ function replaceStreams(streams: Readonly<Record<string, Readable | Writable>>):
   }
 }
 
-/** Removes listeners that are added from now on when what it gives is called. */
+/** Returns a function that removes all listeners that were added in the meantime. */
 function keepListeners(emitter: EventEmitter, event: string): () => void {
   const before = new Set(emitter.rawListeners(event))
   return () => {

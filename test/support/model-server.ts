@@ -5,14 +5,14 @@ import { onTestFinished } from 'vitest'
 export interface ModelReply {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** In pieces; an endless one is read as long as the client listens. */
+  /** Body of the response, possibly in pieces. An endless body is read as long as the client is connected. */
   readonly body: string | Iterable<string | Uint8Array> | AsyncIterable<string>
-  /** The connection breaks after the body, or stays open with nothing more to come. */
+  /** State of the connection after the body: it breaks (`cut`), or stays open without further data. */
   readonly end?: 'cut' | 'open'
 }
 
 export interface ModelServer {
-  /** The address with the path of OpenAI-compatible servers. */
+  /** URL with the path of OpenAI-compatible servers. */
   readonly baseURL: string
   readonly requests: {
     readonly path: string
@@ -27,7 +27,10 @@ export interface ChatBody {
   readonly [field: string]: unknown
 }
 
-/** A server of a model by a script: each request gets the next reply, or the one that a function chooses. */
+/**
+ * Starts a server with a scripted model: each request gets the next reply, or the one that a function
+ * chooses.
+ */
 export async function serveModel(
   script: readonly ModelReply[] | ((body: ChatBody, index: number) => ModelReply),
 ): Promise<ModelServer> {
@@ -46,7 +49,7 @@ export async function serveModel(
     response.writeHead(reply.status ?? 200, { 'content-type': type, ...reply.headers })
     for await (const piece of typeof reply.body === 'string' ? [reply.body] : reply.body) {
       if (response.destroyed) return
-      // Lets others have their turn, too.
+      // Waits for each piece, so that other tasks can run in between.
       await new Promise((resolve) => response.write(piece, resolve))
     }
     if (reply.end === 'cut') response.destroy()
@@ -60,7 +63,7 @@ export async function serveModel(
   return { baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, requests }
 }
 
-/** Events of a stream as OpenAI's. */
+/** Encodes server-sent events in OpenAI's format. */
 export const events = (...data: readonly (object | string)[]): string =>
   data.map((each) => `data: ${typeof each === 'string' ? each : JSON.stringify(each)}\n\n`).join('')
 
@@ -72,7 +75,7 @@ export const delta = (fields: object, finish_reason: string | null = null, more:
   choices: [{ index: 0, delta: fields, finish_reason, ...more }],
 })
 
-/** A stream that ends as it should. */
+/** Encodes a complete stream, up to its regular end. */
 export const completion = (finish_reason: string, ...deltas: readonly object[]): string =>
   events(
     ...deltas.map((each) => delta(each)),

@@ -7,17 +7,17 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from './free-port.js'
 import { findProgram } from './programs.js'
 
-/** The nats-server of this machine; `undefined` = there is none. */
+/** Path of nats-server on this machine; `undefined` = not installed. */
 export const natsServer = (): string | undefined => process.env.NATS_SERVER_BIN ?? findProgram('nats-server')
 
 interface NatsOptions {
-  /** 1, or a cluster of 3. */
+  /** Number of nodes: 1, or 3 for a cluster. */
   readonly nodes?: number
-  /** The address for clients; default 127.0.0.1. */
+  /** Host of the addresses for clients; default 127.0.0.1. */
   readonly host?: string
-  /** More lines of each node's configuration. */
+  /** Further lines for each node's configuration. */
   readonly more?: string
-  /** Default `true`; only a single node goes without. */
+  /** Whether JetStream is on; default `true`. Only a single node can be without it. */
   readonly jetstream?: boolean
 }
 
@@ -30,7 +30,7 @@ interface Ports {
 
 const deadlineMs = 30_000
 
-/** One server with a disk of its own, that can be killed and started again at the same address. */
+/** A server with its own disk, which can be killed and restarted at the same address. */
 class NatsNode {
   readonly name: string
   readonly #folder: string
@@ -56,7 +56,7 @@ class NatsNode {
     return this.#process?.pid ?? 0
   }
 
-  /** `jetstream` for this time. */
+  /** Starts the server. `jetstream`: overrides the option for this start. */
   async start(jetstream = this.#jetstream): Promise<void> {
     const folder = this.#folder
     mkdirSync(folder, { recursive: true })
@@ -81,7 +81,7 @@ ${this.#cluster}
     })
   }
 
-  /** Resolves when it has ended. */
+  /** Ends the server. Resolves when it has ended. */
   async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.#process
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
@@ -94,7 +94,7 @@ ${this.#cluster}
     this.#process?.kill(signal)
   }
 
-  /** All bytes that it has stored. */
+  /** All bytes in the server's storage, as text. */
   get bytes(): string {
     const files = readdirSync(join(this.#folder, 'store'), { recursive: true, withFileTypes: true })
     return files
@@ -103,7 +103,7 @@ ${this.#cluster}
       .join()
   }
 
-  /** The result of its monitoring; `undefined` = none. */
+  /** Requests a path of the server's monitoring endpoint; `undefined` = no answer. */
   async ask(path: string): Promise<unknown> {
     try {
       return await (await fetch(`${this.#ports?.monitoring[0] ?? ''}${path}`)).json()
@@ -113,13 +113,13 @@ ${this.#cluster}
   }
 }
 
-/** Servers of a test. */
+/** The NATS servers of a test. */
 export interface Nats {
   readonly nodes: readonly NatsNode[]
   readonly servers: readonly string[]
-  /** The node that leads this stream. */
+  /** Returns the node that leads this stream. */
   leaderOf(stream: string): Promise<NatsNode>
-  /** Ends all of them and removes what they stored. */
+  /** Ends all servers, and removes their storage. */
   stop(): Promise<void>
 }
 
@@ -175,7 +175,10 @@ async function hasLeader(nodes: readonly NatsNode[]): Promise<true | undefined> 
   return true
 }
 
-/** Only the leader itself is believed: others know of an election later. */
+/**
+ * Finds the leader of a stream. Believes only the leader itself, because other nodes learn about an election
+ * later.
+ */
 async function leaderOf(stream: string, nodes: readonly NatsNode[]): Promise<NatsNode | undefined> {
   for (const node of nodes) {
     const { account_details: accounts = [] } = ((await node.ask('/jsz?accounts=true&streams=true')) ??
@@ -186,7 +189,7 @@ async function leaderOf(stream: string, nodes: readonly NatsNode[]): Promise<Nat
   return undefined
 }
 
-/** Waits for what comes by itself. */
+/** Polls until `look` returns a value. */
 async function until<T>(what: string, look: () => T | undefined | Promise<T | undefined>): Promise<T> {
   const end = performance.now() + deadlineMs
   for (;;) {

@@ -1,6 +1,9 @@
 const keyBytes = 4
 
-/** Finds which of very many needles are in a haystack, all of them at once. Each has four bytes at least. */
+/**
+ * Compiles many needles to a search that finds all of them at once in a haystack. Each needle must have at
+ * least four bytes.
+ */
 export function finderOf(needles: Iterable<string>): (haystack: string | Uint8Array) => string[] {
   const byKey = new Map<number, Buffer[]>()
   const mayBegin = new Uint8Array(2 ** 16)

@@ -6,7 +6,9 @@ import { expect, onTestFinished } from 'vitest'
 import { environment } from './cli.js'
 import { calling, saying } from './model-server.js'
 
-/** A user who types commands in a folder and waits for their output. Records the seconds of each step. */
+/**
+ * A user who types commands in a folder and waits for their output. Records how many seconds each step takes.
+ */
 export class Newcomer {
   readonly steps: { readonly step: string; readonly seconds: number }[] = []
   #folder: string
@@ -32,7 +34,7 @@ export class Newcomer {
     return result
   }
 
-  /** Runs a command to its end; it must succeed. */
+  /** Runs a command, and waits for its end; it must succeed. */
   types(command: string): Promise<string> {
     return this.step(command, async () => {
       const { code, output } = await this.#run(command)
@@ -64,7 +66,7 @@ export class Newcomer {
     writeFileSync(path, text.replace(from, to))
   }
 
-  /** Edits a file, and waits until the agent is there again. */
+  /** Edits a file, and waits until the agent has restarted. */
   saves(what: string, file: string, from: string, to: string, agent: string): Promise<void> {
     return this.step(what, async () => {
       await using ana = await connect({ directory: this.#folder, as: 'ana' })
@@ -99,7 +101,7 @@ class Terminal {
     return this.#printed
   }
 
-  /** Waits until this is printed. */
+  /** Waits until the command has printed this. */
   async prints(text: RegExp): Promise<void> {
     await expect.poll(() => this.#printed, { timeout: 60_000, interval: 20 }).toMatch(text)
   }
@@ -110,7 +112,9 @@ class Terminal {
   }
 }
 
-/** The model's script while the newcomer edits its instructions: it reads the report, and repeats the last edit. */
+/**
+ * The model's answers while the user edits its instructions: it reads the report, and repeats the last edit.
+ */
 export function reviewerScript({ messages }: { readonly messages: readonly { readonly role: string }[] }) {
   const [edit = 'no edit'] = /edit \d/.exec(JSON.stringify(messages)) ?? []
   return messages.at(-1)?.role === 'tool'
@@ -118,7 +122,10 @@ export function reviewerScript({ messages }: { readonly messages: readonly { rea
     : calling('files__read_text_file', { _rationale: 'what fails decides', path: 'report.txt' })
 }
 
-/** The first hour in a new space with a model: it runs, is edited three times, broken, mended, checked, tested and packed. */
+/**
+ * Plays the first hour in a new space with a model: runs it, edits it three times, breaks and mends it, and
+ * checks, tests and packs it.
+ */
 export async function spendFirstHour(newcomer: Newcomer): Promise<void> {
   const ask = "npx meup ask reviewer 'Can we deploy?'"
   const terminal = await newcomer.ups()

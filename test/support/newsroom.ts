@@ -1,7 +1,10 @@
 import type { Capability } from '@meup/protocol'
 import { answer, call, proposal, type Step, says, text } from './story-lines.js'
 
-/** `desk` is a tool that is itself an agent; the intern may call nothing, and asks. */
+/**
+ * Participants with their capabilities. `desk` is a tool that is itself an agent; `intern` may not call
+ * tools, only propose.
+ */
 export const newsroomCast: Readonly<Record<string, readonly Capability[]>> = {
   ana: ['*'],
   writer: ['chat', 'reasoning.*', 'mcp.*'],
@@ -28,7 +31,7 @@ const twoRuns: readonly Step[] = [
   ['writer', says('m1', 'chat', 'The changelog is, the manual is not.', { correlationId: 'c1' })],
 ]
 
-/** A withdrawn proposal, and an undecided one; in the meantime an agent asks another one like a tool. */
+/** A withdrawn proposal, and an undecided one; in between, an agent calls another agent as a tool. */
 const waiting: readonly Step[] = [
   ['ana', says('c2', 'chat', 'Tidy the drafts.', { to: ['intern'] })],
   ['intern', says('r3', 'reasoning.start', 'Two of them are old.', { correlationId: 'c2' })],
@@ -86,7 +89,7 @@ const rich = (id: string, kind: string, payload: object, context = 'launch'): St
   payload,
 })
 
-/** Two agents in a free path. */
+/** Two agents that work in one free path. */
 const together: readonly Step[] = [
   ['writer', rich('l1', 'question', { questions: ['Is it ready?', 'Who tells the readers?'] })],
   [
@@ -101,7 +104,7 @@ const together: readonly Step[] = [
   ['writer', rich('l6', 'conclusion', { message: 'We launch without it.' })],
 ]
 
-/** Its agent leaves, and does not come back. */
+/** A question whose agent leaves, and does not come back. */
 const left: readonly Step[] = [
   ['ana', says('c7', 'chat', 'Is the index faster now?', { to: ['critic'] })],
   ['critic', says('r7', 'reasoning.start', 'I measure it again.', { correlationId: 'c7' })],

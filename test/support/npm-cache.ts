@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Soon says that there is no network. */
+/** Options with which npm fails soon if there is no network. */
 const flags = [
   '--fetch-retries=1',
   '--fetch-retry-mintimeout=1000',
@@ -15,16 +15,16 @@ const flags = [
   '--loglevel=error',
 ]
 
-/** A package of the registry of npm, and one of its programs. */
+/** A package in the npm registry, and one of its programs. */
 export interface NpmProgram {
-  /** As npm takes it: `name@version`. */
+  /** Package with version, as npm takes it: `name@version`. */
   readonly spec: string
   readonly program: string
-  /** The name of its folder in the cache. */
+  /** Name of the package's folder in the cache. */
   readonly folder: string
 }
 
-/** Installs a package from the registry of npm, once, into a cache, and returns the path of its program. */
+/** Installs a package from npm once, into a cache. Returns the path of its program. */
 export async function installProgram(
   cache: string,
   { spec, program, folder: name }: NpmProgram,
@@ -39,7 +39,7 @@ export async function installProgram(
       await rename(partial, folder)
     } catch (error) {
       await rm(partial, { recursive: true, force: true })
-      // Another process was faster.
+      // Another process has installed the package in the meantime.
       if (!existsSync(folder)) throw error
     }
   }

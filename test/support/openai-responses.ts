@@ -1,6 +1,6 @@
 import type { ModelReply } from './model-server.js'
 
-/** Parts of a response, in this order. */
+/** A response of the model, with its parts in the order of the fields. */
 export interface ScriptedResponse {
   readonly thought?: string
   readonly text?: string
@@ -9,20 +9,20 @@ export interface ScriptedResponse {
 
 interface ScriptedCall {
   readonly name: string
-  /** A string is the input of a tool that takes no JSON. */
+  /** Arguments; a string for a tool that does not take JSON. */
   readonly args: object | string
-  /** Namespace of its tools. */
+  /** Namespace of the tool. */
   readonly namespace?: string
 }
 
 type Item = Readonly<Record<string, unknown>> & { readonly id: string }
 type Event = Readonly<Record<string, unknown>> & { readonly type: string }
 
-/** These responses as OpenAI's Responses API streams them, one after the other, for `serveModel`. */
+/** Encodes responses as streams of OpenAI's Responses API, one after the other, for `serveModel`. */
 export const toReplies = (script: readonly ScriptedResponse[]): ModelReply[] =>
   script.map((response, step) => toReply(response, step))
 
-/** One of them; no two of a conversation have the same `step`. */
+/** Encodes one response. `step`: a number that is unique in the conversation. */
 export const toReply = (response: ScriptedResponse, step: number): ModelReply => ({
   body: toEvents(response, step).map(
     (event, index) =>
@@ -56,7 +56,7 @@ function toEvents({ thought, text, call }: ScriptedResponse, step: number): Even
 
 interface Part {
   readonly item: Item
-  /** As it is when it begins. */
+  /** The item as it is announced at its beginning, without content. */
   readonly empty: object
   readonly events: readonly Event[]
 }

@@ -3,11 +3,14 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A span as a collector gets it. Times in milliseconds since the epoch; `kind` 1 = internal; `status` 2 = error. */
+/**
+ * A span as a collector receives it. Times in milliseconds since the epoch; `kind` 1 = internal; `status` 2 =
+ * error.
+ */
 export interface ReceivedSpan {
   readonly traceId: string
   readonly spanId: string
-  /** Empty = it begins its trace. */
+  /** Id of the parent; empty = the span begins a trace. */
   readonly parentSpanId: string
   readonly name: string
   readonly kind: number
@@ -20,7 +23,7 @@ export interface ReceivedSpan {
   readonly resource: Readonly<Record<string, unknown>>
 }
 
-/** A receiver of traces by OTLP over HTTP. `answer` gives the status of the next response; default 200. */
+/** Starts a receiver of traces by OTLP over HTTP. `answer`: status of the next response; default 200. */
 export async function receiveTraces(answer: () => number = () => 200) {
   const spans: ReceivedSpan[] = []
   const requests: { readonly path: string; readonly headers: IncomingHttpHeaders }[] = []
@@ -44,7 +47,10 @@ export async function receiveTraces(answer: () => number = () => 200) {
 type Field = bigint | Buffer
 type Message = (field: number) => Field[]
 
-/** The fields of a protobuf message, by their numbers: read here, so that what was written is not judged by its writer. */
+/**
+ * Reads the fields of a protobuf message, by number. Implemented here, so that the writer is not tested with
+ * itself.
+ */
 function read(bytes: Buffer): Message {
   const fields = new Map<number, Field[]>()
   let at = 0
@@ -77,7 +83,7 @@ const hex = ([field]: Field[]): string => (field as Buffer | undefined)?.toStrin
 const number = ([field]: Field[]): number => Number(field ?? 0)
 const milliseconds = ([field]: Field[]): number => Number((field as Buffer).readBigUInt64LE() / 1_000_000n)
 
-/** AnyValue: of its members, those that are used here. */
+/** Reads an AnyValue. Supports only the types that are used here. */
 function contentOf(value: Message): unknown {
   const [[written], [integer]] = [value(1), value(3)]
   if (written !== undefined) return written.toString()
@@ -92,7 +98,10 @@ const attributesIn = (fields: Field[]): Record<string, unknown> =>
     messages(fields).map((pair) => [text(pair(1)), contentOf(messages(pair(2))[0] ?? (() => []))]),
   )
 
-/** ExportTraceServiceRequest → ResourceSpans → ScopeSpans → Span, by opentelemetry/proto/trace/v1/trace.proto. */
+/**
+ * Reads ExportTraceServiceRequest → ResourceSpans → ScopeSpans → Span, by
+ * opentelemetry/proto/trace/v1/trace.proto.
+ */
 function spansIn(body: Buffer): ReceivedSpan[] {
   return messages(read(body)(1)).flatMap((resourceSpans) => {
     const resource = attributesIn(messages(resourceSpans(1)).flatMap((each) => each(1)))

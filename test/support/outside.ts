@@ -2,16 +2,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import { importsOf, resolveRelative } from './imports.js'
 import { scan } from './source.js'
 
-/** Modules for programs, sockets, threads and databases. */
+/** Matches modules for programs, sockets, threads and databases. */
 const outside =
   /^(?:node:(?:child_process|dgram|https?|net|worker_threads)|better-sqlite3|esbuild|ws|@meup\/agent-sdk\/transcript\/file)$/
-/** Calls that serve, store or start something. */
+/** Matches calls that serve, store or start something. */
 const reaching =
   /\bprocess\.execPath\b|\b(?:mkdtemp|mkdtempSync|sqliteStore)\b|\{[^}]*\bserve\b[^}]*\} from "\d+"/
 
 interface TestFile {
   readonly reaches: boolean
-  /** Other files of tests. */
+  /** Paths of imported files that also belong to tests. */
   readonly imports: readonly string[]
 }
 const read = new Map<string, TestFile>()
@@ -28,7 +28,7 @@ function readTest(path: string): TestFile {
   }
 }
 
-/** True if a test, or what it imports from other files of tests, works outside its own process and memory. */
+/** Whether a test, or a test file that it imports, works outside of its own process and memory. */
 export function reachesOutside(path: string, seen = new Set<string>()): boolean {
   if (seen.has(path)) return false
   seen.add(path)

@@ -5,7 +5,7 @@ import { importsOf } from './imports.js'
 import { type Source, scan } from './source.js'
 
 interface SourceFile extends Source {
-  /** Relative to the repository, like every path here. */
+  /** Path relative to the repository. */
   readonly path: string
   readonly imports: readonly string[]
 }
@@ -43,7 +43,7 @@ const directoriesIn = (parent: string): string[] =>
     ? readdirSync(join(repositoryRoot, parent)).map((name) => `${parent}/${name}`)
     : []
 
-/** Every package of the workspace, with its sources read. */
+/** The packages of the workspace, with their sources. */
 export const packages: readonly Package[] = [
   'protocol',
   ...directoriesIn('packages'),
@@ -52,7 +52,7 @@ export const packages: readonly Package[] = [
   .filter((directory) => existsSync(join(repositoryRoot, directory, 'package.json')))
   .map(readPackage)
 
-/** The places of tests, as in vitest.config.ts. */
+/** Files of tests, as in vitest.config.ts. */
 export const testFiles: readonly string[] = [
   'test',
   'protocol/test',

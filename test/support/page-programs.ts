@@ -7,7 +7,9 @@ import { temporaryFolder } from './cli.js'
 import { repositoryRoot } from './files.js'
 import { snippetsOf, writeSnippets } from './snippets.js'
 
-/** A folder that replaces the clone, with all files that a page of the docs asks its reader to write. */
+/**
+ * Makes a folder that represents the clone, with all files that a page of the docs asks its reader to write.
+ */
 export function cloneWith(page: string): string {
   const clone = temporaryFolder({ 'package.json': '{"type":"module"}' })
   symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))
@@ -15,20 +17,22 @@ export function cloneWith(page: string): string {
   return clone
 }
 
-/** Compiles the programs of a folder: to load them through `tsx` takes longer than most of them run. */
+/**
+ * Compiles the programs of a folder, because loading them with `tsx` takes longer than running most of them.
+ */
 function compile(folder: string): void {
   const entryPoints = readdirSync(folder).filter((name) => name.endsWith('.ts'))
   const options = { format: 'esm', platform: 'node', target: 'node20', sourcemap: 'inline' } as const
   buildSync({ absWorkingDir: folder, entryPoints, outdir: folder, ...options })
 }
 
-/** The arguments of `node` for a program in a folder or below it. */
+/** Compiles a program in a folder or below it. Returns the arguments for `node`. */
 function runs(cwd: string, file: string): string[] {
   compile(dirname(join(cwd, file)))
   return ['--enable-source-maps', file.replace(/\.ts$/, '.js')]
 }
 
-/** Runs a program of a page for as long as the test takes. */
+/** Runs a program of a page until the test is over. */
 export function startProgram(
   cwd: string,
   file: string,
@@ -43,6 +47,6 @@ export function startProgram(
   return program
 }
 
-/** Runs a program of a page to its end, and gives what it printed. */
+/** Runs a program of a page to its end. Returns its output. */
 export const printedBy = (cwd: string, file: string): string =>
   execFileSync(process.execPath, runs(cwd, file), { cwd, encoding: 'utf8' })

@@ -25,23 +25,23 @@ const participants: Record<string, Capability[]> = {
 }
 
 interface PageGatewayOptions extends Pick<Parameters<typeof createTestGateway>[0], 'limits' | 'clock'> {
-  /** Further participants, and what each may do. */
+  /** Capabilities of further participants. */
   readonly more?: Readonly<Record<string, Capability[]>>
 }
 
-/** A gateway that can be restarted at its address, with the log that it had. */
+/** Starts a gateway that can be restarted at the same address, with the same log. */
 export async function openPageGateway({ more, ...options }: PageGatewayOptions = {}) {
   const spaces = new Map()
   let port = 0
   let served: Served | undefined
   let running: Gateway | undefined
-  /** `isNew`: with another log. */
+  /** Starts the gateway. `isNew`: with an empty log. */
   const start = async (isNew = false): Promise<string> => {
     if (isNew) spaces.clear()
     const gateway = await createTestGateway({
       ...options,
       name: 'demo',
-      // Ana may have several windows.
+      // A human participant, because only humans may have several connections with the page.
       participants: { ...participants, ...more, ana: { kind: 'human', capabilities: ofAna } },
       store: memoryStore(spaces),
     })
@@ -53,7 +53,7 @@ export async function openPageGateway({ more, ...options }: PageGatewayOptions =
   onTestFinished(() => served?.close())
   const url = await start()
   const enter = async (id: string): Promise<SpaceClient> => {
-    // Two hundred may enter at once, on a machine that does other things.
+    // Long deadlines, because two hundred participants may connect at once on a busy machine.
     const deadlines = { handshakeMs: 60_000, welcomeMs: 60_000 }
     const space = await SpaceClient.open(dialWs, { url, space: 'demo', token: testToken(id), deadlines })
     onTestFinished(() => space.close())
@@ -64,7 +64,7 @@ export async function openPageGateway({ more, ...options }: PageGatewayOptions =
   return { url, enter, start, stop: async () => served?.close(), spaces, setProgram }
 }
 
-/** Sends envelopes over HTTP, many at once. */
+/** Sends envelopes over HTTP, two hundred per request. */
 export async function sendMany(url: string, from: string, drafts: readonly object[]): Promise<void> {
   const headers = { authorization: `Bearer ${testToken(from)}`, 'content-type': 'application/json' }
   for (let at = 0; at < drafts.length; at += 200) {
@@ -76,14 +76,17 @@ export async function sendMany(url: string, from: string, drafts: readonly objec
 
 const folder = process.env.MEUP_SCREENSHOTS
 
-/** The file for a picture of a test; `undefined` unless MEUP_SCREENSHOTS names their folder, because drawing them takes long. */
+/**
+ * Returns the file for a picture of a test; `undefined` unless MEUP_SCREENSHOTS names a folder, because
+ * pictures take long to draw.
+ */
 export function pictures(name: string): string | undefined {
   if (folder === undefined) return undefined
   mkdirSync(folder, { recursive: true })
   return join(folder, `${name}.png`)
 }
 
-/** The agents, and the tools that they use. */
+/** Connects the agents, and the server of the tools that they use. */
 export async function crew({ enter }: { enter(id: string): Promise<SpaceClient> }) {
   const planner = await enter('planner')
   const security = await enter('security')
@@ -111,10 +114,10 @@ export async function enterAs(
   await page.shows('live')
 }
 
-/** Goes to the oldest proposal and approves it by keys, once it has stood there long enough to be meant. */
+/** Goes to the oldest proposal and approves it by keys, as soon as the page allows that. */
 export async function approveByKey(page: DrivenPage): Promise<void> {
   await page.key('p')
-  // A card that was drawn after the jump may end below the view: a reader scrolls there.
+  // Scrolls to the end of each box, because a card that was drawn after the jump may end below the view.
   const isOff = `{
     for (const end of document.querySelectorAll('.box-end')) end.scrollIntoView({ block: 'nearest' })
     document.querySelector('[data-key-press=y]')?.disabled
@@ -123,7 +126,7 @@ export async function approveByKey(page: DrivenPage): Promise<void> {
   await page.key('y')
 }
 
-/** Opens the inbox, whose code comes when it is asked for. */
+/** Opens the inbox, whose code is loaded on demand. */
 export async function openInbox(page: DrivenPage): Promise<void> {
   await page.key('i')
   await expect.poll(() => page.evaluate(`document.querySelector('.inbox') !== null`)).toBe(true)
@@ -136,7 +139,10 @@ interface PageScene {
   enter(): Promise<void>
 }
 
-/** A test with a gateway and a page in a browser, in which nothing goes wrong but what is `expected`. */
+/**
+ * A test with a gateway and a page in a browser. Fails if the page has a problem other than those that match
+ * `expected`.
+ */
 export const onPage = (run: (scene: PageScene) => Promise<void>, expected?: RegExp) =>
   withChromium(async (chromium) => {
     const gateway = await openPageGateway()

@@ -6,7 +6,7 @@ const run = (command: string): void => {
   execFileSync(program, args, { stdio: 'pipe' })
 }
 
-/** Whether this machine lets a test make networks. */
+/** Whether a test may create network namespaces on this machine. */
 export function canPartition(): boolean {
   const name = `meup-can-${process.pid}`
   try {
@@ -19,8 +19,9 @@ export function canPartition(): boolean {
 }
 
 /**
- * A network of its own for one program, until the test ends. It reaches the host at `servers.host`, which can be cut, and is
- * reached by the host at `clients.inside`, which stays.
+ * Makes a network namespace for one program, until the test ends. The program reaches the host at
+ * `servers.host`, a connection that can be cut; the host reaches the program at `clients.inside`, which stays
+ * up.
  */
 export function makeNetwork() {
   const id = process.pid % 100_000

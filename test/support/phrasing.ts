@@ -4,10 +4,10 @@ import { riddles } from '../vocabulary.js'
 import { filesUnder, repositoryRoot } from './files.js'
 import { listComments, scan } from './source.js'
 
-/** The number of riddling phrases by file and kind. */
+/** Numbers of riddling phrases by file and kind. */
 type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** A count that differs from the list; `found`: the phrases in the file. */
+/** A count that differs from the list. `found`: the phrases in the file. */
 interface Difference {
   readonly path: string
   readonly kind: string
@@ -29,13 +29,13 @@ const files: readonly string[] = [
 
 const readText = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
 
-/** Messages: strings of several words, without the code in templates. */
+/** Lists the messages in a source: strings of several words, without the code in templates. */
 const listMessages = (text: string): string[] =>
   scan(text)
     .strings.map((each) => each.replace(/\$\{[^}]*\}/g, '…'))
     .filter((each) => /\w+ \w+ \w+/.test(each))
 
-/** The paragraphs of a page without code and addresses. */
+/** Lists the paragraphs of a page, without code and URLs. */
 const listParagraphs = (text: string): string[] =>
   text
     .replace(/^ *```.*?^ *```/gms, '')
@@ -59,7 +59,7 @@ export function findRiddles(texts: readonly string[], kind: string): string[] {
 
 const readList = (): Counts => (existsSync(list) ? JSON.parse(readFileSync(list, 'utf8')) : {})
 
-/** The counts that differ from `test/phrasing.json`. */
+/** Compares the counts of all files with `test/phrasing.json`. */
 export function comparePhrasing(): Difference[] {
   const listed = readList()
   return files.flatMap((path) => {

@@ -2,10 +2,10 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { repositoryRoot } from './files.js'
 
-/** The folder of the pictures that the docs show. */
+/** Folder of the pictures that the docs show. */
 export const picturesFolder = join(repositoryRoot, 'docs/pictures')
 
-/** Bytes. */
+/** Maximum bytes of a picture, by type. */
 const maximum: Readonly<Record<string, number>> = { png: 220_000, svg: 200_000 }
 
 export const kindOf = (file: string): string => file.split('.').at(-1) ?? ''
@@ -15,7 +15,7 @@ export const picturesIn = (folder: string): string[] =>
     .filter((file) => kindOf(file) in maximum)
     .sort()
 
-/** True for the size of a picture that is drawn, and small. */
+/** Whether this is the size of a picture that has been drawn, and is small enough. */
 export const fits =
   (file: string) =>
   (bytes: number): boolean =>

@@ -63,10 +63,10 @@ const space = await connect()
 await space.agent({ model: 'm', baseURL: ${JSON.stringify(baseURL)}, transcript: 'full' })
 `
 
-/** Milliseconds that a line may take; others may keep the machine busy. */
+/** Maximum milliseconds of one line, on a busy machine. */
 const maxMs = 30_000
 
-/** The space of the examples in help and docs, in a folder where shells find `meup`. */
+/** A running space for the examples in help and docs, in a folder in which a shell finds `meup`. */
 export class PreparedSpace {
   readonly folder: string
   readonly #env: NodeJS.ProcessEnv
@@ -91,7 +91,8 @@ export class PreparedSpace {
   static async start(): Promise<PreparedSpace> {
     const { baseURL } = await serveModel(() => saying('It is so.'))
     const folder = createFolder(baseURL)
-    // Before its programs are there: what may be erased has small numbers.
+    // Send the first chats before the programs join, so that the envelopes that may be erased have small
+    // seqs.
     const early = await startMeup('gateway', folder)
     const ana = await connect({ as: 'ana', directory: folder })
     for (let at = 0; at < 8; at++) await ana.chat(`good morning ${at}`, { to: ['ben'] })
@@ -105,7 +106,7 @@ export class PreparedSpace {
 
   async #fill(): Promise<void> {
     const ana = await connect({ as: 'ana', directory: this.folder })
-    // Its token is not changed by any line.
+    // eve's token must not be changed by any line.
     const eve = await connect({ as: 'eve', directory: this.folder })
     onTestFinished(() => eve.close())
     this.#eve = eve
@@ -119,7 +120,7 @@ export class PreparedSpace {
     ana.close()
   }
 
-  /** A line with the addresses, hashes and seqs of this space. */
+  /** Replaces addresses, hashes and seqs in a line by those of this space. */
   async translate(line: string): Promise<string> {
     const [before, after] = this.#answers
     const here = line
@@ -139,7 +140,7 @@ export class PreparedSpace {
     return here.replace(/1a2b3c|3fa91c2e/, String(first)).replace('81b0cc', String(others.at(-1)))
   }
 
-  /** Asks for something under an id that begins with `P1`, while `act` runs; nothing of it is open afterwards. */
+  /** Makes a proposal whose id begins with `P1`, and calls `act`. The proposal is closed afterwards. */
   async withProposal<Value>(as: string, act: () => Promise<Value>): Promise<Value> {
     const space = await connect({ as, directory: this.folder, session: false, unhandled: 'decline' })
     const params = { name: 'echo', arguments: { text: 'hi' } }
@@ -148,7 +149,7 @@ export class PreparedSpace {
     try {
       return await act()
     } finally {
-      // The line may have decided it.
+      // Fails if the line has already decided the proposal.
       await Promise.allSettled([
         space.send({ kind: 'mcp.withdraw', correlationId: id, payload: { reason: 'over' } }),
       ])
@@ -156,7 +157,7 @@ export class PreparedSpace {
     }
   }
 
-  /** An empty folder, or one with a space that does not run. */
+  /** Makes an empty folder, or one with a space that does not run. */
   createFolder(hasSpace: boolean): string {
     const parent = temporaryFolder()
     for (const name of ['here', 'other']) mkdirSync(join(parent, name))
@@ -170,12 +171,12 @@ export class PreparedSpace {
     return join(parent, 'here')
   }
 
-  /** Asks for thoughts and answers, so that commands that follow the space have something to print. */
+  /** Asks questions again and again, so that commands that follow the space have something to print. */
   async #talkUntil(isOver: () => boolean): Promise<void> {
     while (!isOver()) await this.#eve?.ask('And now?', { mention: ['bot', 'thinker'] })
   }
 
-  /** Runs a line of a shell; with `isEndless` until it has printed something: with `--json` on stdout. */
+  /** Runs a line in a shell. `isEndless`: stops it once it has printed something, with `--json` on stdout. */
   async run(line: string, { cwd = this.folder, isEndless = false } = {}): Promise<Run> {
     const args = isEndless ? undefined : argumentsOf(line)
     if (args === undefined || !canRunHere(args)) return this.#spawn(line, cwd, isEndless)
@@ -216,10 +217,10 @@ export class PreparedSpace {
   }
 }
 
-/** `code` is `null` if it had to be killed. */
+/** The outcome of a line; `code` is `null` if the shell had to be killed. */
 export type Run = Outcome
 
-/** Arguments of a line that is nothing but a `meup` command, without variables, patterns and redirections. */
+/** Returns the arguments of a line that is only a `meup` command, without variables, patterns or redirections. */
 function argumentsOf(line: string): readonly string[] | undefined {
   const word = String.raw`(?:[\w@%+=:,./-]|'[^']*'|"[^"$\`\\]*")+`
   if (!new RegExp(`^meup(?: ${word})*$`).test(line)) return undefined
@@ -236,7 +237,7 @@ function createFolder(baseURL: string): string {
     'new.md': 'Answer in one word.',
     'question.md': 'Why?',
   })
-  // It has the SDK and what models need.
+  // Dependencies for programs in the folder: the SDK, and the packages for models.
   symlinkSync(join(repositoryRoot, 'bench/node_modules'), join(folder, 'node_modules'))
   symlinkSync('.', join(folder, 'demo'))
   mkdirSync(join(folder, 'bin'))

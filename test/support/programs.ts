@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** The path of a program on this machine; `undefined` = not installed. Debian keeps servers out of the PATH of users. */
+/**
+ * Finds a program on this machine; `undefined` = not installed. Also looks in folders that Debian keeps out
+ * of the PATH of users.
+ */
 export function findProgram(name: string): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
   return folders.map((folder) => join(folder, name)).find((file) => existsSync(file))

@@ -22,7 +22,10 @@ participants:
   tool: { kind: agent, capabilities: [chat, mcp.response] }
 `
 
-/** A running space in which coder proposes calls of a tool, ana, ben and cal may decide, and a proxy records what clients send. */
+/**
+ * Opens a running space in which coder proposes calls of a tool, and ana, ben and cal may decide. A proxy
+ * records what clients send.
+ */
 export async function openProposals() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   const running = await runSpace(cwd)
@@ -33,7 +36,7 @@ export async function openProposals() {
     onTestFinished(() => space.close())
     return space
   }
-  /** Ana, whose connection is recorded. */
+  /** Connects ana through the proxy. */
   const enterTapped = (options: ConnectOptions = {}) => enter('ana', { url: tap.url, ...options })
   const http = new HttpClient({ url: tap.url, space: 'demo', token: readToken('ana') })
   const tool = await enter('tool')
@@ -45,7 +48,10 @@ export async function openProposals() {
     })
   const post = (as: string, body: string): Promise<Response> =>
     request(as, 'envelopes', { method: 'POST', body })
-  /** Without a program of coder, which would withdraw rejected proposals. `params`: as JSON. */
+  /**
+   * Proposes over HTTP as coder, because a connected program of coder would withdraw rejected proposals.
+   * `params`: JSON text.
+   */
   const propose = async (id: string, params: string): Promise<void> => {
     const payload = `{"method":"tools/call","params":${params}}`
     const { status } = await post(
@@ -55,7 +61,7 @@ export async function openProposals() {
     expect(status).toBe(201)
   }
   const env = { MEUP_URL: tap.url, MEUP_SPACE: 'demo', MEUP_TOKEN: readToken('ana'), NO_COLOR: '1' }
-  /** The requests in the log that fulfil a proposal, as lines. */
+  /** Lists the requests in the log that fulfil a proposal, one JSON text each. */
   const requests = async (id: string): Promise<string[]> => {
     const accept = 'application/x-ndjson'
     const response = await request('ana', 'envelopes?kind=mcp.request', { headers: { accept } })
@@ -87,7 +93,7 @@ export async function enterPage(page: DrivenPage, url: string, token: string): P
   await page.shows('live')
 }
 
-/** Opens a terminal as ana. */
+/** Opens a terminal in which ana has joined. */
 export async function openTerminal({ cwd, env }: ProposalSpace): Promise<Pane> {
   const pane = openPane(commandLine('join'), { cwd, columns: 100, rows: 40, env })
   await pane.sees('you are ana')

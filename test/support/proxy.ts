@@ -4,22 +4,25 @@ import { Transform } from 'node:stream'
 
 export interface Proxy extends AsyncDisposable {
   readonly url: string
-  /** Cuts every connection through it, at any point. */
+  /** Cuts every connection, at any point of a message. */
   cut(): void
-  /** Makes every connection fall silent: it stays open and forwards nothing any more. New ones forward. Returns how to reset the silent ones. */
+  /**
+   * Makes every open connection silent: it stays open but forwards nothing. Connections that are opened later
+   * forward. Returns a function that resets the silent ones.
+   */
   stop(): () => void
-  /** The same, and new connections stay silent until `thaw`. */
+  /** Makes every connection silent, also those that are opened before `thaw`. */
   freeze(): void
   thaw(): void
 }
 
-/** How fast it is towards the near end; default: as fast as it can. */
+/** Speed towards the client; default: unlimited. */
 export interface Pace {
   readonly chunkBytes: number
   readonly everyMs: number
 }
 
-/** Starts a proxy to a port of this machine, which can fail; at a port of its own, unless one is given. */
+/** Starts a proxy with faults, to a port of this machine. `own`: port of the proxy; default: any free one. */
 export async function proxy(port: number, own = 0, pace?: Pace): Promise<Proxy> {
   const sockets = new Set<Socket>()
   let isFrozen = false

@@ -16,7 +16,7 @@ participants:
   shop: { kind: agent, capabilities: [mcp.response] }
 `
 
-/** Asks the gateway of this folder as Ana, without visible presence. */
+/** Sends a request to the gateway of this folder as Ana, which does not make her present. */
 export async function ask(
   url: string,
   cwd: string,
@@ -36,7 +36,10 @@ export async function alone(url: string, cwd: string): Promise<void> {
   await vi.waitFor(look, { timeout: 40_000, interval: 20 })
 }
 
-/** A folder with a running space in which people, an agent and a tool have talked. They have left; one run is unfinished. */
+/**
+ * Makes a folder with a running space in which people, an agent and a tool have talked. They have left; one
+ * run is unfinished.
+ */
 export async function recordedSpace() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   const { url } = await runSpace(cwd)

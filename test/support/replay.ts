@@ -7,20 +7,23 @@ import {
   recordEnvelopes,
 } from '../../packages/agent-sdk/test/support/record-envelopes.js'
 
-/** An envelope as the document writes it: with its sender. */
+/** An envelope as the document writes it, with its sender. */
 export type Example = Draft & { readonly from: string }
 
 export interface Stage extends AsyncDisposable {
-  /** The envelopes for an observer. */
+  /** Records the envelopes that an observer receives. */
   readonly heard: EnvelopeRecorder
   seat(name: string): SpaceClient
-  /** Another seat of the observer's, entered now. */
+  /** Connects the observer again, now. */
   latecomer(): Promise<SpaceClient>
-  /** Sends each from the seat it names; resolves when the observer was shown the last. */
+  /**
+   * Sends envelopes, each as the participant that it names. Resolves when the observer has received the last
+   * one.
+   */
   play(...examples: readonly Example[]): Promise<AnyEnvelope[]>
 }
 
-/** A space where every sender of the document may say everything. */
+/** Opens a space in which every sender of the document may do everything. */
 export async function stage(...names: readonly string[]): Promise<Stage> {
   const participants = Object.fromEntries([...names, 'observer'].map((name) => [name, ['*']]))
   const space = await createTestSpace({ participants })

@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 import { repositoryRoot } from './files.js'
 
-/** Counts of the run. What fails outside any test (a file that does not load, a hook) counts as one failure each. */
+/**
+ * Counts the results of a run. Failures outside of tests (a file that does not load, a hook) count as one
+ * each.
+ */
 const countResults = (modules: readonly TestModule[]) => {
   const tests = modules.flatMap((module) => [...module.children.allTests()])
   const suites = modules.flatMap((module) => [module, ...module.children.allSuites()])
@@ -15,7 +18,7 @@ const countResults = (modules: readonly TestModule[]) => {
   }
 }
 
-/** Ends the run's output with one plain line that a program can read: `N passed, N failed, N skipped`. */
+/** Prints a last line that a program can read: `N passed, N failed, N skipped`. */
 export const totalsReporter: Reporter = {
   onTestRunEnd(modules, unhandledErrors) {
     const { passed, failed, skipped } = countResults(modules)
@@ -23,7 +26,7 @@ export const totalsReporter: Reporter = {
   },
 }
 
-/** The folder with the outcomes of tests that name requirements, for `pnpm requirements`. */
+/** Folder for the outcomes of tests that name requirements, for `pnpm requirements`. */
 export const outcomesFolder = join(repositoryRoot, 'node_modules/.cache/meup/requirements')
 
 export interface RequirementOutcome {

@@ -2,11 +2,11 @@ import { compileSafety, defaultSafety } from '@meup/safety'
 import { filesUnder } from './files.js'
 import { readText } from './packages.js'
 
-/** A text with a secret in it, such as those that a rule was made for. */
+/** A text with a secret, such as an example of a rule. */
 export interface Sample {
   readonly rule: string
   readonly text: string
-  /** Parts that must not be visible. */
+  /** Parts of the text that must not be visible. */
   readonly secrets: readonly string[]
 }
 
@@ -18,7 +18,7 @@ interface RuleFile {
 const { guard } = compileSafety(defaultSafety)
 const marks = /\[redacted:[a-z0-9-]+\]/
 
-/** Every example of every rule that is built in. */
+/** Lists all examples of all built-in rules. */
 export function samples(): Sample[] {
   const rules = filesUnder('packages/safety/src/rules', '.json').flatMap(
     (path) => JSON.parse(readText(path)) as RuleFile[],
@@ -28,7 +28,7 @@ export function samples(): Sample[] {
   )
 }
 
-/** The parts of a text that marks replace in its visible form. */
+/** Lists the parts of a text that the guard replaces by marks. */
 function hiddenIn(text: string): string[] {
   const [first = '', ...others] = guard(text).text.split(marks)
   let at = first.length
@@ -41,11 +41,14 @@ function hiddenIn(text: string): string[] {
   })
 }
 
-/** Stretches of a secret as every notation has them: without blanks, quotes, and what has to be escaped. */
+/**
+ * Splits a secret into parts that are the same in every notation: without blanks, quotes, and characters that
+ * have to be escaped.
+ */
 export const needlesIn = (secret: string): string[] =>
   secret.split(/[^!#-[\]-~]+|-----[A-Z ]*-----|-----|<|>|&/).filter((piece) => piece.length >= shortestNeedle)
 
-/** Shorter stretches may be anywhere by chance. */
+/** Minimum characters of such a part, because shorter ones may occur by chance. */
 const shortestNeedle = 8
 
 interface Disguised {
@@ -53,13 +56,16 @@ interface Disguised {
   readonly needles: readonly string[]
 }
 
-/** A text as it is, and in ways that a reader who means to can still read; and what of it says the same as `needles`. */
+/**
+ * Returns a text unchanged and in several disguises that a reader can undo. `needles`: parts that must not be
+ * visible, disguised alike.
+ */
 export function disguises(text: string, needles: readonly string[]): Disguised[] {
   const byCharacter = [zeroWidth, percent, fullWidth].map((disguise) => ({
     text: disguise(text),
     needles: needles.map(disguise),
   }))
-  // In texts other than ASCII, base64 is only decoded if it is mostly ASCII.
+  // The guard decodes base64 only if the result is mostly ASCII.
   const encoded = isAscii(text)
     ? [{ text: inBase64(text), needles: needles.map((each) => insideBase64(text, each)) }]
     : []
@@ -75,7 +81,7 @@ const fullWidth = (text: string): string =>
 const isAscii = (text: string): boolean => Buffer.from(text).length === text.length
 const inBase64 = (text: string): string => Buffer.from(text).toString('base64')
 
-/** The part of a text in base64 that its part `needle` alone decides. */
+/** Returns the base64 digits of a text that are determined by the part `needle` alone. */
 function insideBase64(text: string, needle: string): string {
   const start = text.indexOf(needle)
   return inBase64(text).slice(Math.ceil(start / 3) * 4, Math.floor((start + needle.length) / 3) * 4)

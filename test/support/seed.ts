@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { times } from './soak.js'
 
 /**
- * Random tests take the same course each time, so that a failure means a change of the code. `MEUP_SEED=<number>` takes
- * another course, `MEUP_SEED=random` a new one each time; a failure tells the seed. A property that does not say how often it
- * is tried is tried 25 times.
+ * Random tests use the same seed each time, so that a new failure comes from a change of the code.
+ * `MEUP_SEED=<number>` uses another seed, `MEUP_SEED=random` a new one each time; a failure prints the seed.
+ * The default number of runs of a property is 25.
  */
 const { MEUP_SEED: seed = '20261121' } = process.env
 fc.configureGlobal({ numRuns: times(25, 1000), ...(seed !== 'random' && { seed: Number(seed) }) })

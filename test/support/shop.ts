@@ -15,7 +15,7 @@ participants:
 `
 export const within = { timeout: 40_000, interval: 20 }
 
-/** A running space with a shop in it that sells what it is asked for. */
+/** Opens a running space with a shop that sells on request. */
 export async function openShop() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   const running = await runSpace(cwd)
@@ -31,14 +31,14 @@ export async function openShop() {
       return { result: { isError: true, content: [{ type: 'text', text: 'sold out' }] } }
     return { result: { content: [{ type: 'text', text: `one ${what}` }] } }
   })
-  /** As `ana` by default. */
+  /** Runs `meup`, as `ana` by default. */
   const run = (...args: string[]): Promise<Outcome> => meup(args, { cwd })
   return { cwd, running, enter, run }
 }
 
 export type Shop = Awaited<ReturnType<typeof openShop>>
 
-/** The `--json` output of a successful command. */
+/** Parses the `--json` output of a command that must have succeeded. */
 export const linesOf = ({ code, stdout, stderr }: Outcome): Record<string, unknown>[] => {
   expect([code, stderr]).toEqual([0, ''])
   return stdout

@@ -1,7 +1,7 @@
 import { meup } from './cli.js'
 import { ending, story } from './story-lines.js'
 
-/** A client that asks a gateway about a space. */
+/** Address of a space, and the token of a reader. */
 export interface Asker {
   readonly url: string
   readonly space: string
@@ -21,7 +21,7 @@ export const get = ({ url, space, token }: Asker, path: string): Promise<Respons
 
 export const textOf = async (asker: Asker, path: string): Promise<string> => (await get(asker, path)).text()
 
-/** A stream of events, as it comes. */
+/** Reads a stream of server-sent events. */
 export class EventStream {
   readonly #chunks: AsyncIterator<Uint8Array>
   readonly #decoder = new TextDecoder()
@@ -32,12 +32,12 @@ export class EventStream {
     this.#chunks = body[Symbol.asyncIterator]()
   }
 
-  /** Resolves when it has come to this seq. */
+  /** Resolves when the stream has reached this seq. */
   async reached(seq: number): Promise<void> {
     await this.#find(seq)
   }
 
-  /** Its output about envelopes through `last`, as soon as the next one has arrived. */
+  /** Returns the events through `last`, as soon as the next event has arrived. */
   async through(last: number): Promise<string> {
     const next = await this.#find(last + 1)
     return this.#text.slice(0, this.#text.lastIndexOf('event: ', next))
@@ -54,14 +54,14 @@ export class EventStream {
   }
 }
 
-/** Events without those that are these envelopes. */
+/** Removes the events of these envelopes. */
 export const withoutEvents = (events: string, ids: readonly string[]): string =>
   events
     .split(/(?<=\n\n)/)
     .filter((event) => !ids.some((id) => event.includes(`"id":"${id}"`)))
     .join('')
 
-/** The story over HTTP, through the envelope `last`. */
+/** Reads the views of the story over HTTP, through the envelope `last`. */
 export async function httpViews(asker: Asker, last: number): Promise<Record<string, string>> {
   const threads = threadsIn(asker.space)
   const turns = await Promise.all(threads.map((thread) => textOf(asker, `turns?thread_id=${thread}`)))
@@ -73,7 +73,7 @@ export async function httpViews(asker: Asker, last: number): Promise<Record<stri
   }
 }
 
-/** The same in every way that there is. */
+/** Reads the views over HTTP, by the CLI, and as exports. */
 export async function allViews(asker: Asker, last: number): Promise<Record<string, string>> {
   const command = async (thread: string) => {
     const { stdout } = await meup(['reasoning', 'all', '--thread', thread], { env: environmentOf(asker) })
@@ -92,7 +92,10 @@ function stepsIn(answer: string, last: number): unknown[] {
   return steps.filter(({ seq }) => seq <= last)
 }
 
-/** Removes differences between runs: the epoch, the gateway's own ids, random parts of the chain, and the rules of masking. */
+/**
+ * Replaces what differs between runs: the epoch, the gateway's own ids, random parts of the chain, and the
+ * digest of the masking rules.
+ */
 export function settled(text: string, space: string, participants: readonly string[]): string {
   const own = new Set([
     ...[...story, ...ending].map(([, { id }]) => id),

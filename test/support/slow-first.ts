@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** The slowest files start first, so that none of them runs alone at the end. */
+/** Files that take longest. They start first, so that none of them runs alone at the end. */
 const slow = [
   ...['habits', 'lifecycle', 'permissions', 'traps'].map((name) => `packages/acp/test/${name}`),
   ...['model/capture', 'model/habits', 'model/strangers'].map((name) => `packages/agent-sdk/test/${name}`),
@@ -27,7 +27,10 @@ const slow = [
 
 const isSlow = ({ moduleId }: TestSpecification): boolean => slow.some((path) => moduleId.endsWith(path))
 
-/** Vitest knows how long files took on this machine, which in CI is nothing. */
+/**
+ * Starts slow files first. Vitest itself only knows the durations of earlier runs on the same machine, which
+ * CI does not have.
+ */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)

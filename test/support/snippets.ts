@@ -4,12 +4,12 @@ import { repositoryRoot } from './files.js'
 
 export interface Snippet {
   readonly language: string
-  /** Its file, if it names one. */
+  /** File that the snippet names; `undefined` = none. */
   readonly file: string | undefined
   readonly text: string
 }
 
-/** The blocks of code of a page, in order. */
+/** Lists the blocks of code of a page, in order. */
 export function snippetsOf(page: string): Snippet[] {
   const text = readFileSync(join(repositoryRoot, page), 'utf8')
   return [...text.matchAll(/^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm)].map(
@@ -17,7 +17,7 @@ export function snippetsOf(page: string): Snippet[] {
   )
 }
 
-/** Writes the snippets that name a file; those that name the same one follow each other in it. */
+/** Writes the snippets that name a file. Snippets with the same file are appended to it. */
 export function writeSnippets(snippets: readonly Snippet[], folder: string): void {
   for (const { file, text } of snippets) {
     if (file === undefined) continue

@@ -1,19 +1,19 @@
 const comment = String.raw`\/\*[\s\S]*?\*\/|\/\/[^\n]*`
 const quoted = String.raw`'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"`
-/** Its substitutions may contain braces and templates one level deep, which should be enough. */
+/** Matches a template literal. Its substitutions may contain braces and templates one level deep. */
 const template = '`(?:\\\\[^]|\\$(?!\\{)|\\$\\{(?:`[^`]*`|\\{[^{}]*\\}|[^`{}])*\\}|[^`\\\\$])*`'
-/** A slash begins a regular expression in the place of an operand, and divides elsewhere. */
+/** Matches a regular expression: a slash in the position of an operand. Elsewhere, a slash divides. */
 const regex = String.raw`(?<=(?:^|[(,=:[!&|?{;+>]|\breturn)\s*)\/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/\w*`
 const token = new RegExp(`(?<blank>${comment}|${regex})|(?<text>${quoted}|${template})`, 'gm')
 
 export interface Source {
-  /** The text with comments and regular expressions blank and every string replaced by `"<n>"`. */
+  /** The source with comments and regular expressions blanked, and every string replaced by `"<n>"`. */
   readonly code: string
-  /** The strings as written, without their quotes; `"<n>"` in `code` is the n-th. */
+  /** The strings as written, without quotes; `"<n>"` in `code` is the n-th. */
   readonly strings: readonly string[]
 }
 
-/** Separates code from what merely looks like code, so that rules over it can be plain regular expressions. */
+/** Separates code from strings and comments, so that rules about code can be simple regular expressions. */
 export function scan(text: string): Source {
   const strings: string[] = []
   const code = text.replace(token, (match, blank: string | undefined) => {
@@ -23,14 +23,16 @@ export function scan(text: string): Source {
   return { code, strings }
 }
 
-/** The string of the first capture group of `pattern`, an `"<n>"`, for each match. */
+/** Lists the strings that a pattern finds: its first capture group must match an `"<n>"`. */
 export function stringsAt(source: Source, pattern: RegExp): string[] {
   return [...source.code.matchAll(pattern)].flatMap(([, found = '']) =>
     [...found.matchAll(/"(\d+)"/g)].map(([, index]) => source.strings[Number(index)] ?? ''),
   )
 }
 
-/** The comments of a source without their marks. Consecutive lines of `//` count as one comment. */
+/**
+ * Lists the comments of a source without their delimiters. Consecutive lines of `//` count as one comment.
+ */
 export function listComments(text: string): string[] {
   const comments: string[] = []
   let end = -1

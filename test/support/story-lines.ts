@@ -1,14 +1,14 @@
 import type { Capability } from '@meup/protocol'
 
-/** Participants with their capabilities: the apprentice may call no tool, and asks. */
+/** Participants with their capabilities. `apprentice` may not call tools, only propose. */
 export const cast: Readonly<Record<string, readonly Capability[]>> = {
   ana: ['*'],
   security: ['chat', 'reasoning.*', 'mcp.*'],
   apprentice: ['chat', 'reasoning.*', 'mcp.proposal', 'mcp.withdraw'],
   files: ['mcp.response'],
-  // Watches the story, and may read envelopes to others.
+  // May read everything, including envelopes to others.
   reader: ['chat', 'observe.targeted'],
-  // May read what is for everyone, and nothing is addressed to it.
+  // May read only envelopes to everyone; nothing is addressed to it.
   passerby: ['chat'],
 }
 
@@ -45,11 +45,11 @@ export const says = (id: string, kind: string, message: string, more: object = {
   payload: { message },
   ...more,
 })
-/** A public question. */
+/** A question to an agent that everyone can read. */
 const asks = (id: string, message: string, agent: string): StoryLine =>
   says(id, 'chat', message, { payload: { message, mentions: [agent] } })
 
-/** The lines of a key are split, so that this file is not mistaken for one with a key. */
+/** A private key in several strings, so that scanners do not find a key in this file. */
 const key = [
   '-----BEGIN PRIVATE',
   'KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE',
@@ -77,8 +77,9 @@ const toggle = (id: string, context: string, reasoningVisible: boolean): StoryLi
 })
 
 /**
- * Parallel tools whose answers come in another order, nesting, a tool that fails, a rationale that is missing and one that
- * is withheld, a proposal that is rejected, a call that the gateway denies, a turn without tools, and a job.
+ * The first turns: parallel calls with responses in another order, nested contexts, a failed tool, a missing
+ * and a withheld rationale, a rejected proposal, a call that the gateway denies, a turn without tools, and a
+ * job.
  */
 const beginning: readonly Step[] = [
   ['ana', asks('c1', 'Should we deploy the auth change?', 'security')],
@@ -151,7 +152,7 @@ const beginning: readonly Step[] = [
   ['security', says('j1e', 'reasoning.conclusion', 'Nothing new.', { context: 'j1' })],
 ]
 
-/** Three tools at once, one, and two at once; a thought among them is hidden until the run is shown again. */
+/** Batches of three, one and two calls. One of the thoughts is hidden until the run is shown again. */
 const batches: readonly Step[] = [
   ['ana', asks('c4', 'Compare all reports.', 'security')],
   ['security', says('r3', 'reasoning.start', 'I read all of them.', { correlationId: 'c4' })],
@@ -187,7 +188,7 @@ const batches: readonly Step[] = [
   ['security', says('m4', 'chat', 'They agree, but for one that you lock.', { correlationId: 'c4' })],
 ]
 
-/** A turn between two alone, in which a proposal is approved; and one that is cancelled while a tool runs. */
+/** A private turn in which a proposal is approved, and one that is cancelled while a tool runs. */
 const aside: readonly Step[] = [
   ['ana', says('c5', 'chat', 'Between us: is the load fine?', { to: ['apprentice'] })],
   ['apprentice', says('r4', 'reasoning.start', 'I ask for it.', { to: ['ana'], correlationId: 'c5' })],
@@ -220,7 +221,7 @@ const aside: readonly Step[] = [
   ],
 ]
 
-/** A hidden run that is not finished: its thoughts explain why a tool is called. */
+/** A hidden run that does not end: its thoughts explain why a tool is called. */
 const hidden: readonly Step[] = [
   ['ana', asks('c7', 'What do we pay?', 'security')],
   ['security', says('r6', 'reasoning.start', 'I look it up.', { correlationId: 'c7' })],
@@ -233,10 +234,10 @@ const hidden: readonly Step[] = [
   ['security', says('n6e', 'reasoning.conclusion', 'It is.', { context: 'r6/n6' })],
 ]
 
-/** Thoughts of a hidden run that is shown again: onlookers get them late. */
+/** Ids of thoughts of a hidden run that is shown again; other readers get them late. */
 export const shownLater: readonly string[] = ['t3']
 
-/** How the hidden run ends, some time later. */
+/** The end of the hidden run, some time later. */
 export const ending: readonly Step[] = [
   ['security', says('r6e', 'reasoning.conclusion', 'It is little.', { context: 'r6' })],
   ['security', says('m7', 'chat', 'We pay 41.', { to: ['ana'], correlationId: 'c7' })],

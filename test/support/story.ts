@@ -9,12 +9,12 @@ export interface Place {
   tokenOf(participant: string): string
 }
 
-/** Tells the story over real sockets, a second a line; gives the seq of its last envelope. */
+/** Plays the story over real sockets, one second per line. Returns the seq of its last envelope. */
 export async function notify(
   { url, space, tokenOf }: Place,
   clock: FakeClock,
   steps: readonly Step[] = story,
-  /** Awaited after each step. */
+  /** Called after each step, and awaited. */
   settled: (said: StoryLine) => Promise<unknown> = async () => {},
 ): Promise<number> {
   const speakers = new Map<string, Awaited<ReturnType<typeof enter>>>()
@@ -27,12 +27,12 @@ export async function notify(
     last = (await speakers.get(from)?.say(line)) ?? last
     await settled(line)
   }
-  // One after the other, so that the log says so in the same order each time.
+  // Leave one after the other, so that the log has the same order each time.
   for (const speaker of speakers.values()) await speaker.leave()
   return last
 }
 
-/** One participant's line to the gateway. `say` resolves when the gateway has taken or refused what was said. */
+/** Connects a participant. `say` resolves when the gateway has accepted or refused the envelope. */
 async function enter(where: { url: string; space: string; token: string }) {
   const waiting = new Map<string, (seq: number | undefined) => void>()
   const message = (frame: string): void => {

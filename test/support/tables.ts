@@ -10,7 +10,7 @@ interface Database {
 
 const fromGateway = createRequire(join(repositoryRoot, 'packages/gateway/package.json'))
 
-/** Opens a database of SQLite. */
+/** Opens a SQLite database. */
 export function openDatabase(path: string, options: { readonly?: boolean } = {}): Database {
   const Sqlite = fromGateway('better-sqlite3') as new (path: string, options: object) => Database
   return new Sqlite(path, options)
@@ -26,7 +26,7 @@ export function tablesOf(path: string): Map<string, readonly Readonly<Record<str
   }
 }
 
-/** All texts and bytes of some rows. */
+/** Concatenates all texts and bytes of some rows. */
 export const textOfRows = (rows: readonly Readonly<Record<string, unknown>>[]): string =>
   rows
     .flatMap((row) => Object.values(row))

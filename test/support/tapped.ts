@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** An envelope as it went over a socket. */
+/** An envelope that went over a socket. */
 export interface Frame {
   readonly seq: number
   readonly from: string
@@ -9,15 +9,18 @@ export interface Frame {
 }
 
 export interface Tapped {
-  /** Address in place of the gateway's. */
+  /** URL of the proxy, to use instead of the gateway's. */
   readonly url: string
-  /** Frames that the gateway has sent over each WebSocket, in the order of their opening. */
+  /** Frames from the gateway, for each WebSocket in the order of opening. */
   sockets(): readonly (readonly Frame[])[]
-  /** The text frames that clients have sent over all of them, socket by socket. */
+  /** Text frames from clients, over all WebSockets, one WebSocket after the other. */
   sent(): readonly string[]
 }
 
-/** A proxy to a gateway that records both directions. The gateway agrees to no compression. */
+/**
+ * Starts a proxy to a gateway that records both directions. It prevents compression, so that frames are
+ * readable.
+ */
 export async function tapped(gateway: string): Promise<Tapped> {
   const { hostname, port } = new URL(gateway)
   const connections: { asked: Buffer[]; sent: Buffer[] }[] = []
@@ -58,7 +61,7 @@ export async function tapped(gateway: string): Promise<Tapped> {
 
 const isLogged = ({ seq }: Partial<Frame>): boolean => seq !== undefined
 
-/** The text frames that follow the handshake; each is one message [RFC 6455, 5.2]. */
+/** Reads the text frames after the handshake. Each frame must be one message [RFC 6455, 5.2]. */
 function readTexts(bytes: Buffer): string[] {
   const texts: string[] = []
   for (let at = bytes.indexOf('\r\n\r\n') + 4; at + 10 <= bytes.length; ) {

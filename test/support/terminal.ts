@@ -28,7 +28,7 @@ export interface Size {
   readonly rows?: number
 }
 
-/** A running space with ana at a terminal, and seats for the other names. */
+/** Opens a running space with ana at a terminal, and connects the other participants. */
 export async function terminalSpace<Name extends 'planner' | 'coder' | 'files'>(
   names: readonly Name[],
   { columns, rows = 30 }: Size = { columns: 80 },
@@ -57,22 +57,23 @@ export async function terminalSpace<Name extends 'planner' | 'coder' | 'files'>(
   return { cwd, url, enter, seats, open }
 }
 
-/** The lines above the footer. */
+/** Returns the lines above the footer. */
 export function scrollback(all: string): string[] {
   const lines = all.split('\n')
   const footer = lines.findLastIndex((line) => stripVTControlCharacters(line).startsWith('── '))
   return footer === -1 ? lines : lines.slice(0, footer)
 }
 
-/** A screen without what differs from one time to another: how long something took, and ids. */
+/** Replaces durations and ids on a screen, which differ between runs. */
 export const settled = (screen: string): string =>
   screen
-    // The text after a time in the footer is cut, one column earlier or later.
+    // The footer cuts the text after a duration, so remove that text: the cut depends on the length of the
+    // duration.
     .replace(/^(.*○ .*?) \d+(?:\.\d)? (?:ms|s|min)\b.*$/gm, '$1 N s …')
     .replace(/\b\d+(?:\.\d)? m?s\b/g, 'N s')
     .replace(/(?<![\w-])[\w-]{21}(?![\w-])/g, '<an id of 21 chars>')
 
-/** A screen with its colours as `⟨1;35⟩text⟨⟩`, however the escape sequences say it. */
+/** Writes the colours of a screen as `⟨1;35⟩text⟨⟩`, independent of the notation of the escape sequences. */
 export function markup(coloured: string): string {
   let [shown, before] = ['', '']
   const state = new Set<string>()

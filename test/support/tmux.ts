@@ -6,31 +6,31 @@ import { onTestFinished, vi } from 'vitest'
 import { needing } from '../verifies.js'
 import { environment } from './cli.js'
 
-/** A terminal of tmux, in which a shell runs. */
+/** A tmux terminal with a shell. */
 export interface Pane {
-  /** Keys as tmux names them: `C-t`, `Escape`, `Enter`, `Tab`. */
+  /** Presses keys, by their names in tmux: `C-t`, `Escape`, `Enter`, `Tab`. */
   press(...keys: string[]): void
   type(text: string): void
-  /** Puts this in as from a clipboard: marked as such, where whatever runs there has asked for it. */
+  /** Pastes a text, as bracketed paste if the running program has requested that. */
   paste(text: string): void
-  /** The visible screen, without empty lines at its end. */
+  /** Returns the visible screen, without empty lines at its end. */
   screen(): string
-  /** The same, with colours as escape sequences. */
+  /** Returns the visible screen, with colours as escape sequences. */
   coloured(): string
-  /** Everything that has scrolled off the screen, and the screen. */
+  /** Returns everything that has scrolled off the screen, and the screen. */
   all(): string
-  /** The same as stored, with colours as escape sequences, and unchanged rows. */
+  /** Returns the same as `all`, with colours as escape sequences, and with rows as they are stored. */
   stored(): string
-  /** Waits until this has come up, as many milliseconds as one may take for it. */
+  /** Waits until the text is on the screen. `timeout`: milliseconds. */
   sees(text: string | RegExp, timeout?: number): Promise<void>
-  /** Waits until the screen is as it should be. */
+  /** Waits until the check of the screen succeeds. */
   shows(check: (screen: string) => void, timeout?: number): Promise<void>
-  /** The position of the cursor on the screen, from 0. */
+  /** Returns the position of the cursor on the screen, from 0. */
   cursor(): { column: number; row: number }
   resize(columns: number, rows: number): void
-  /** Passes on what it is sent from now on to a command, instead of to an earlier one. */
+  /** Pipes all further output to a command, in place of an earlier one. */
   pipe(command: string): void
-  /** How the terminal works: its title, its modes, its size. */
+  /** Returns the state of the terminal: its title, modes and size. */
   state(): string
 }
 
@@ -41,12 +41,15 @@ export interface PaneOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Milliseconds. Others may keep the machine busy, and each look at a screen is a process. */
+/**
+ * Milliseconds: maximum wait, long for a busy machine, and interval between checks, each of which starts a
+ * process.
+ */
 const [patience, interval] = [30_000, 100]
 
 export const inTmux = needing('tmux', () => spawnSync('tmux', ['-V']).status === 0)
 
-/** Runs a command line in a terminal of its own, until the test is over. */
+/** Runs a command line in its own terminal, until the test is over. */
 export function openPane(command: string, { cwd, columns = 80, rows = 24, env = {} }: PaneOptions): Pane {
   const folder = mkdtempSync(join(tmpdir(), 'meup-tmux-'))
   const tmux = (...args: readonly string[]): string =>

@@ -5,8 +5,8 @@ import { temporaryFolder } from './cli.js'
 import { repositoryRoot } from './files.js'
 
 /**
- * A copy of the built `meup` in which better-sqlite3 is missing, or was not compiled. Returns the path of the program. It is gone
- * after the test.
+ * Copies the built `meup`, with better-sqlite3 missing or not compiled, until the test is over. Returns the
+ * path of the program.
  */
 export function installWithoutSqlite(state: 'missing' | 'uncompiled'): string {
   const folder = temporaryFolder()

@@ -3,18 +3,21 @@ import { type DialRequest, dialWs } from '@meup/agent-sdk/internal'
 import { Kind } from '@meup/protocol'
 import { onTestFinished } from 'vitest'
 
-/** Milliseconds between two deltas, as an agent sends them. */
+/** Milliseconds between two deltas, as agents send them. */
 const everyMs = 25
 
 export const words = Array.from({ length: 80 }, (_, at) => `word${at}${at % 20 === 19 ? '.\n\n' : ' '}`)
 
-/** Pixels from the top of the window to a paragraph, by how it begins; and how far the stream is scrolled. */
+/**
+ * Code in the page that measures the distance of a paragraph from the top of the window, by its first words,
+ * and the scroll position of the conversation, in pixels.
+ */
 export const placeOf = (text: string): string => `(() => {
   const found = [...document.querySelectorAll('.stream p')].find((each) => each.textContent.startsWith('${text}'))
   return [found?.getBoundingClientRect().top, document.querySelector('.scroller').scrollTop]
 })()`
 
-/** Writes answers in parts, over a connection of its own. */
+/** Opens a connection for an agent that writes answers in deltas. */
 export async function writeAnswers(request: DialRequest) {
   const line = await dialWs(request, { message: () => {}, close: () => {} })
   onTestFinished(() => line.close(1000, ''))
@@ -36,7 +39,10 @@ export async function writeAnswers(request: DialRequest) {
   }
 }
 
-/** When the gateway sent the first delta about this on, in milliseconds since the epoch. */
+/**
+ * Waits for the first delta about a question. Returns its time by the gateway's clock, in milliseconds since
+ * the epoch.
+ */
 export const firstDelta = (space: SpaceClient, about: string): Promise<number> =>
   new Promise((resolve) => {
     space.on('envelope', ({ kind, correlationId, ts }) => {

@@ -1,18 +1,18 @@
 /** A fault of a chaos run, with its effects for everyone involved. The table in docs/troubleshooting.md is generated from this. */
 export interface Fault {
-  /** The affected part. */
+  /** The part of the system with the fault. */
   readonly of: Target
-  /** For the reports of the test, and to choose what is done. */
+  /** Name of the fault, in reports of the test and as a key of `inject`. */
   readonly name: string
-  /** For the table, as a fact: "its process is killed". */
+  /** The fault as a fact, for the table in docs: "its process is killed". */
   readonly happens: string
-  /** Output for the operator of `meup up`. */
+  /** Output of `meup up` for its operator. */
   readonly operator: string
-  /** The result for the participant that asked or called. */
+  /** The error or answer for the participant that has asked or called. */
   readonly asker: string
-  /** The visible state of the participant in the space. */
+  /** The state of the affected participant, as others see it. */
   readonly space: string
-  /** Whether its program ends: then it may be away for a while. */
+  /** Whether the fault ends a program, so that its participant may be away for a while. */
   readonly ends?: true
 }
 

@@ -1,12 +1,12 @@
-/** Outcomes of one sort of request over a whole run. */
+/** Counts how requests of one sort end during a whole run. */
 export class Outcomes {
   readonly #open = new Map<number, { readonly what: string; readonly since: number }>()
   readonly answered = new Map<string, number>()
-  /** How often each was refused, by what it was and its code. */
+  /** Number of failures, by the request and its error. */
   readonly failed = new Map<string, number>()
   #next = 0
 
-  /** Follows a request until it is settled. Resolves to whether it was answered. */
+  /** Follows a request until it is settled. Resolves with whether it was answered. */
   async follow(what: string, request: Promise<unknown>): Promise<boolean> {
     const id = this.#next++
     this.#open.set(id, { what, since: performance.now() })
@@ -22,7 +22,7 @@ export class Outcomes {
     }
   }
 
-  /** Requests that are unsettled after this many milliseconds. */
+  /** Lists the requests that are still open after `ms` milliseconds. */
   stuck(ms: number): string[] {
     const now = performance.now()
     return [...this.#open.values()].filter(({ since }) => now - since > ms).map(({ what }) => what)
@@ -37,13 +37,13 @@ const describe = (error: unknown): string => {
   return `${name} ${String(code ?? '')} ${String(message).slice(0, 120)}`
 }
 
-/** The value below which the share `q` of all lies; 0 of none. */
+/** Returns the value below which the share `q` of the values lies; 0 if there are none. */
 export function quantile(values: readonly number[], q: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0
 }
 
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
+/** Makes a generator of random numbers from 0 to 1. The same seed gives the same numbers (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed
   return () => {

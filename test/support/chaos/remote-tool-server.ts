@@ -23,7 +23,7 @@ const rpcError = (message: string, id: unknown = null): object => ({
   error: { code: -32000, message },
 })
 
-/** How servers say that they do not know a session any more. */
+/** Ways in which servers report that they do not know a session. */
 const lost: readonly Answer[] = [
   (response) => send(response, 404, rpcError('Session not found')),
   (response) => send(response, 404, 'no such session'),
@@ -33,7 +33,7 @@ const lost: readonly Answer[] = [
   (response) => send(response, 410, ''),
 ]
 
-/** Invalid answers. */
+/** Responses that violate the protocol. */
 const broken: readonly Answer[] = [
   (response) => void response.destroy(),
   (response) => send(response, 503, 'try later'),
@@ -45,7 +45,7 @@ const broken: readonly Answer[] = [
   },
 ]
 
-/** An MCP server over HTTP with sessions, whose tool is `echo`, until the test is over. */
+/** Starts an MCP server over HTTP with sessions, until the test is over. Its tool is `echo`. */
 export async function serveRemoteTools() {
   const sessions = new Set<string>()
   let forgets: Answer | undefined
@@ -90,12 +90,12 @@ export async function serveRemoteTools() {
   })
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
-    /** Forgets its sessions, and says so in one of the ways that servers do. */
+    /** Forgets all sessions. `way`: how the server reports that from now on. */
     forget(way: number): void {
       sessions.clear()
       forgets = lost[way % lost.length]
     },
-    /** Answers the next request in a way that is none. */
+    /** Makes the next response invalid. `way`: in which way. */
     break(way: number): void {
       next = broken[way % broken.length]
     },

@@ -32,7 +32,7 @@ const coder = {
 
 const plenty = { perSecond: 1000, burst: 1000 }
 
-/** A folder with a space of agents, tool servers, coding agents and people. */
+/** Makes a folder with a space of agents, tool servers, coding agents and people. */
 export function chaosFolder(addresses: { readonly remote: string; readonly model: string }): string {
   const people = { kind: 'human', capabilities: ['*', 'observe.targeted'] }
   const config = {
@@ -57,10 +57,10 @@ export function chaosFolder(addresses: { readonly remote: string; readonly model
   return temporaryFolder({ 'space.yaml': stringify(config) })
 }
 
-/** The token of a participant. */
+/** Reads the token of a participant. */
 export const tokenOf = (folder: string, participant: string): string =>
   readFileSync(join(folder, '.meup/tokens', participant), 'utf8').trim()
 
-/** The process of a program that writes its id down. */
+/** Reads the process id that a program has written to a file. */
 export const pidOf = (folder: string, participant: string): number =>
   Number(readFileSync(join(folder, `${participant}.pid`), 'utf8'))

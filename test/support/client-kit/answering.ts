@@ -15,7 +15,7 @@ import {
 } from './kind.js'
 import { client, type Line, type Said } from './scripted-gateway.js'
 
-/** Which questions and calls a client answers, and how. */
+/** Cases about questions and calls: which ones a client answers, and how. */
 export const answering: readonly CaseKind[] = [
   kind('answers a question', {
     'one after the other': inTurn(
@@ -215,7 +215,7 @@ export const answering: readonly CaseKind[] = [
     'by the limits of the last welcome': async ({ gateway }) => {
       const line = await gateway.welcomed()
       const limits = { ...defaultLimits, maxEnvelopeBytes: 50_000, maxResultBytes: 60_000 }
-      // The answer to a subscription may come after it, and tells the same.
+      // The answer to a subscription is a welcome too, and must have the same limits.
       gateway.state = { limits }
       line.welcome({ limits })
       await expectExcerpt(line, 'x'.repeat(70_000), 60_000)
@@ -223,7 +223,10 @@ export const answering: readonly CaseKind[] = [
   }),
 ]
 
-/** The call of a tool with this text ends in a result that says what went wrong, and no frame is too large. */
+/**
+ * Checks that a call with a text that is too long for a response gets a result with an error message, and
+ * that no frame is too large.
+ */
 async function expectExcerpt(line: Line, text: string, maxBytes = 300_000): Promise<void> {
   const asked = line.say('ana', call({ text }))
   const { envelope } = await line.until(
@@ -238,7 +241,7 @@ async function expectExcerpt(line: Line, text: string, maxBytes = 300_000): Prom
   for (const sent of line.sent) expect(Buffer.byteLength(sent.text)).toBeLessThanOrEqual(maxBytes)
 }
 
-/** The JSON-RPC id of the response, as it was written. */
+/** Returns the JSON-RPC id of the response, as it was written. */
 async function rpcIdOf(line: Line, asked: AnyEnvelope): Promise<string> {
   const { text } = await responseTo(line, asked)
   const payload = getMember(Buffer.from(text), 'payload') ?? Buffer.of()

@@ -8,29 +8,29 @@ import { connect } from '@meup/agent-sdk'
 import { Type } from '@sinclair/typebox'
 import { repositoryRoot } from '../files.js'
 
-/** A client that is being tested: it answers "N words", and offers the tool `shout`. */
+/** A client under test. It answers "N words", and offers the tool `shout`. */
 export interface RunningClient {
-  /** Resolves once it has given up for good. */
+  /** Resolves once the client has given up reconnecting. */
   readonly ended: Promise<unknown>
   kill(): void
 }
 
 export type StartClient = (url: string) => RunningClient
 
-/** The program that `docs/write-a-client.md` builds. */
+/** The source of the client in `docs/write-a-client.md`. */
 export function documentedClient(): string {
   const page = readFileSync(join(repositoryRoot, 'docs/write-a-client.md'), 'utf8')
   return [...page.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text).join('\n')
 }
 
-/** Writes it into a folder, with no other package than `ws`. */
+/** Writes the documented client into a folder in which only the package `ws` is installed. */
 export function installDocumented(folder: string): void {
   writeFileSync(join(folder, 'client.mjs'), documentedClient())
   const ws = createRequire(join(repositoryRoot, 'packages/gateway/package.json')).resolve('ws/package.json')
   symlinkSync(dirname(dirname(ws)), join(folder, 'node_modules'))
 }
 
-/** `random`: what `Math.random` gives; absent = it is left alone. */
+/** Starts the documented client. `random`: the fixed result of `Math.random`; absent = random. */
 export function spawnDocumented(
   folder: string,
   url: string,
@@ -53,14 +53,14 @@ export const runDocumented =
     return { ended: once(child, 'exit'), kill: () => void child.kill('SIGKILL') }
   }
 
-/** An agent of the SDK that does the same. */
+/** An agent of the SDK that behaves like the documented client. */
 export const runAgent: StartClient = (url) => {
   const abort = new AbortController()
   const run = async (): Promise<void> => {
     const space = await connect({ url, space: 'demo', token: 'secret' })
     abort.signal.addEventListener('abort', () => space.close())
     if (abort.signal.aborted) space.close()
-    // These tests are about faulty frames.
+    // Faulty frames are part of these tests, so their errors are ignored.
     space.on('requestError', () => {})
     const input = Type.Object({ text: Type.String() })
     space.tool('shout', { input }, ({ text }) => text.toUpperCase())

@@ -12,7 +12,7 @@ import {
 } from './kind.js'
 import { client } from './scripted-gateway.js'
 
-/** How a client opens connections, and when it opens another. */
+/** Cases about connecting: how a client opens connections, and when it reconnects. */
 export const connecting: readonly CaseKind[] = [
   kind('handshake', {
     'the token in a header, the subprotocol, nothing in the URL': async ({ gateway }) => {

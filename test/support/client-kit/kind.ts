@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { RunningClient } from './clients.js'
 import { client, type Line, type Said, type ScriptedGateway, type Sent } from './scripted-gateway.js'
 
-/** The environment of a case: a gateway that waits for the client, which has been started. */
+/** The environment of a case: a gateway, and the client, which has been started. */
 export interface Stage {
   readonly gateway: ScriptedGateway
   readonly running: RunningClient
@@ -11,7 +11,7 @@ export interface Stage {
 
 type Play = (stage: Stage) => Promise<unknown>
 
-/** One kind of thing that a client does right, with the inputs it is tried with. */
+/** A kind of case: one requirement of a client, with several variants. */
 export interface CaseKind {
   readonly name: string
   readonly variants: Readonly<Record<string, Play>>
@@ -31,7 +31,10 @@ export const forEach = <Input>(
 ): Readonly<Record<string, Play>> =>
   Object.fromEntries(inputs.map((input) => [JSON.stringify(input), (stage: Stage) => play(stage, input)]))
 
-/** Tries these inputs one after the other, over one connection: what came before is to make no difference. */
+/**
+ * Tries inputs one after the other, over one connection, because an earlier input must not affect a later
+ * one.
+ */
 export const inTurn =
   <Input>(inputs: readonly Input[], play: (line: Line, input: Input) => Promise<unknown>): Play =>
   async ({ gateway }) => {
@@ -50,7 +53,7 @@ export const question = (message: string, more: Partial<Said> = {}): Said => ({
   ...more,
 })
 
-/** A call of `shout`; `rpcId` is the text of its JSON-RPC id. */
+/** A call of `shout`. `rpcId`: the text of its JSON-RPC id. */
 export const call = (args: unknown = { text: 'quietly' }, more: object = {}, fields: Partial<Said> = {}) => ({
   kind: Kind.mcpRequest,
   to: [client],
@@ -73,7 +76,7 @@ export const answerTo = (line: Line, asked: AnyEnvelope): Promise<Sent> => line.
 export const responseTo = (line: Line, asked: AnyEnvelope): Promise<Sent> =>
   line.until(isAnswerTo(asked, Kind.mcpResponse))
 
-/** The payload of the response. */
+/** Waits for the response to a call, and returns its payload. */
 export async function outcomeOf(line: Line, asked: AnyEnvelope): Promise<Outcome> {
   const { envelope } = await responseTo(line, asked)
   return envelope.payload as Outcome
@@ -88,29 +91,32 @@ export interface Outcome {
   readonly error?: { readonly code: number }
 }
 
-/** Whether the client is still there, and has dealt with all that came before. */
+/**
+ * Checks that the client is still connected, and has handled everything before: asks a question, and waits
+ * for the answer.
+ */
 export async function expectAlive(line: Line): Promise<void> {
   const asked = line.say('ana', question('still there'))
   expect((await answerTo(line, asked)).envelope.payload).toMatchObject({ message: '2 words' })
 }
 
-/** Envelopes about an envelope: those that correlate to it, and those of runs about it. */
+/** Lists the client's envelopes about an envelope: those that correlate to it, and those of runs about it. */
 export function about(line: Line, { id }: AnyEnvelope): AnyEnvelope[] {
   const correlated = line.envelopes.filter((each) => correlations(each).includes(id))
   const runs = correlated.filter((each) => each.kind === Kind.reasoningStart).map((each) => each.id)
   return line.envelopes.filter((each) => correlated.includes(each) || runs.includes(each.context ?? ''))
 }
 
-/** Cuts the line, and gives the next one, before its welcome. */
+/** Cuts the connection. Returns the next one, before its welcome. */
 export async function cut(line: Line): Promise<Line> {
   await line.cut()
   return line.gateway.next()
 }
 
-/** The welcome of a replay. */
+/** The fields of a welcome that announces a replay. */
 export const replaying = (from: number, to: number) => ({
   resume: { status: 'replaying', from, to } as const,
 })
 
-/** The welcome of a log in which the place to resume from is not known. */
+/** The fields of a welcome for a client whose position is not in the log. */
 export const lost = (to: number) => ({ resume: { status: 'lost', from: 1, to } as const })

@@ -13,7 +13,7 @@ import {
 } from './kind.js'
 import { client, type Line, type Script, type Sent } from './scripted-gateway.js'
 
-/** A client's handling of errors and faulty frames. */
+/** Cases about errors and faulty frames. */
 export const refusals: readonly CaseKind[] = [
   kind('unreadable frames', {
     'of all sorts': inTurn(
@@ -209,11 +209,11 @@ const isOwn =
   ({ kind, correlationId }: { kind: string; correlationId?: unknown }): boolean =>
     kind === ofKind && correlationId === id
 
-/** Sends everything that a paused participant may send. */
+/** A script that refuses everything that a paused participant may not send. */
 const pausedScript: Script = ({ envelope }) =>
   ['mcp.response', 'observe.subscribe'].includes(envelope.kind) ? undefined : { code: 'participant_paused' }
 
-/** Refuses the first frame of a kind. The result waits until it has been sent again. */
+/** Refuses the first frame of a kind. The result waits until the client has sent the frame again. */
 function refuseOnce(line: Line, refused: string, refusal: { code: string; retryAfterMs?: number }) {
   let first: Sent | undefined
   line.gateway.script = (sent) => {
@@ -229,7 +229,7 @@ function refuseOnce(line: Line, refused: string, refusal: { code: string; retryA
   }
 }
 
-/** Envelopes of the same class between two frames. */
+/** Lists the kinds of the frames of the same class that were sent between two frames. */
 const between = (line: Line, first: Sent, second: Sent, ofKind: string): string[] =>
   line.sent
     .slice(line.sent.indexOf(first) + 1, line.sent.indexOf(second))

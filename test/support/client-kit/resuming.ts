@@ -15,7 +15,7 @@ import {
 } from './kind.js'
 import { client, type Line, type ScriptedGateway } from './scripted-gateway.js'
 
-/** Repeated envelopes of a client, and its handling of a replay. */
+/** Cases about resending envelopes after a reconnect, and about replays. */
 export const resuming: readonly CaseKind[] = [
   kind('resend after a cut, same bytes, in order', {
     'three envelopes': async ({ gateway }) => {
@@ -256,7 +256,7 @@ export const resuming: readonly CaseKind[] = [
 
 const isNoSubscription = ({ kind }: AnyEnvelope): boolean => kind !== 'observe.subscribe'
 
-/** The first frames but subscriptions. */
+/** Waits for the first frames that are not subscriptions. */
 async function firstTexts(line: Line, count: number): Promise<string[]> {
   const texts = (): string[] =>
     line.sent.filter(({ envelope }) => isNoSubscription(envelope)).map(({ text }) => text)
@@ -264,7 +264,7 @@ async function firstTexts(line: Line, count: number): Promise<string[]> {
   return texts().slice(0, count)
 }
 
-/** Sends three envelopes without an acknowledgement, then cuts the line. */
+/** Lets the client send three envelopes, acknowledges none, and cuts the connection. */
 async function cutWithThree(gateway: ScriptedGateway): Promise<{ texts: string[]; again: Line }> {
   const line = await gateway.welcomed()
   gateway.script = ({ envelope }) => (isNoSubscription(envelope) ? 'withhold' : undefined)
@@ -276,7 +276,7 @@ async function cutWithThree(gateway: ScriptedGateway): Promise<{ texts: string[]
   return { texts, again }
 }
 
-/** A question and a call come in a replay that does not come to its end. */
+/** Sends a question and a call in a replay, and cuts the connection before the replay has ended. */
 async function cutInReplay(gateway: ScriptedGateway): Promise<{ asked: AnyEnvelope[]; third: Line }> {
   const again = await cut(await gateway.welcomed())
   again.welcome(replaying(1, 9))
@@ -291,7 +291,7 @@ const cancellation = (requestId: number | string) => ({
   params: { requestId },
 })
 
-/** A call that its asker cancels before the replay is over. */
+/** Sends a call in a replay, and its cancellation before the replay has ended. */
 async function cancelled(
   { gateway }: { gateway: ScriptedGateway },
   cancel: (called: AnyEnvelope) => object,

@@ -13,7 +13,7 @@ import {
 } from '@meup/protocol'
 import { type WebSocket, WebSocketServer } from '../../../packages/agent-sdk/test/support/ws.js'
 
-/** An envelope of a participant: the gateway adds the other fields. */
+/** The fields of an envelope that a test sets; the gateway adds the others. */
 export interface Said {
   readonly kind: string
   readonly id?: string
@@ -23,29 +23,29 @@ export interface Said {
   readonly payload?: object
 }
 
-/** A frame of the client under test. */
+/** A frame that the client under test has sent. */
 export interface Sent {
   readonly text: string
   readonly envelope: AnyEnvelope
-  /** Milliseconds, by `performance.now`. */
+  /** Time of arrival, in milliseconds of `performance.now`. */
   readonly at: number
 }
 
-/** A request to connect. */
+/** An attempt of the client to connect. */
 export interface Attempt {
   readonly url: URL
   readonly headers: IncomingHttpHeaders
   readonly at: number
 }
 
-/** The answer in place of a socket. */
+/** An HTTP response to the upgrade request, instead of a WebSocket. */
 export interface HttpRefusal {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
 }
 
-/** Decides what becomes of a frame; `undefined` = it is accepted. */
+/** Decides what to do with a frame; `undefined` = accept it. */
 export type Script = (sent: Sent, line: Line) => 'withhold' | Refusal | undefined
 
 interface Refusal {
@@ -54,7 +54,7 @@ interface Refusal {
   readonly details?: object
 }
 
-/** Milliseconds in which what is awaited comes, however busy the machine is. */
+/** Maximum milliseconds to wait for the client, for a busy machine. */
 const awaitTimeoutMs = 30_000
 
 const next = async (events: EventEmitter, name: string, awaited: string): Promise<unknown[]> => {
@@ -65,22 +65,22 @@ const next = async (events: EventEmitter, name: string, awaited: string): Promis
   }
 }
 
-/** The id of the client under test. */
+/** Id of the participant that the client under test is. */
 export const client = 'ben'
 
-/** A gateway that does what a test says, over real sockets. Unless a script says otherwise, it accepts every envelope. */
+/** A gateway that behaves as a test wants, over real sockets. Without a script, it accepts every envelope. */
 export class ScriptedGateway {
   readonly #http: Server
   readonly #sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'meup.v0.3' })
   readonly #events = new EventEmitter()
   readonly #lines: Line[] = []
   readonly attempts: Attempt[] = []
-  /** Answers to the next attempts, before any is let in. */
+  /** Responses that refuse the next attempts to connect, before one succeeds. */
   readonly refusals: HttpRefusal[] = []
   epoch = 'e1'
   head = 0
   script: Script = () => undefined
-  /** Kept in what every welcome says. */
+  /** Fields that every welcome has. */
   state: Partial<WelcomePayload> = {}
   readonly #pauses = new Pauses()
   #ids = 0
@@ -118,26 +118,26 @@ export class ScriptedGateway {
     return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}`
   }
 
-  /** Milliseconds from each attempt to the next. */
+  /** Milliseconds between consecutive attempts to connect. */
   get waits(): number[] {
     const at = this.attempts.map((attempt) => attempt.at)
     return at.slice(1).map((time, index) => time - (at[index] ?? 0))
   }
 
-  /** The next connection that is opened. */
+  /** Waits for the next connection. */
   async next(): Promise<Line> {
     while (this.#lines.length <= this.#taken) await next(this.#events, 'line', 'other connection')
     return this.#lines[this.#taken++] as Line
   }
 
-  /** The next connection, with its welcome. */
+  /** Waits for the next connection, and sends its welcome. */
   async welcomed(change: Partial<WelcomePayload> = {}): Promise<Line> {
     const line = await this.next()
     line.welcome(change)
     return line
   }
 
-  /** An envelope as the log has it, at the next seq. */
+  /** Completes an envelope as the log would have it, with the next seq. */
   accept(from: string, said: Said, seq = ++this.head): AnyEnvelope {
     const fields = { id: `g-${++this.#ids}`, payload: {}, ...said }
     const common = { seq, protocol: PROTOCOL, ts: new Date().toISOString() }
@@ -146,13 +146,13 @@ export class ScriptedGateway {
     return envelope
   }
 
-  /** A participant as listed in a welcome: present, and paused if it was paused. */
+  /** Describes a participant as in a welcome: present, and paused if it was paused. */
   participant(id: string, kind: string, capabilities: Capability[]): ParticipantDetails {
     const pause = this.#pauses.get(id, Date.now())
     return { id, kind, capabilities, status: 'present', ...(pause && { paused: restrictionInfo(pause) }) }
   }
 
-  /** A frame that is not logged. */
+  /** Makes a frame of the gateway that is not logged. */
   frame(kind: string, payload: object, more: object = {}): object {
     const ts = new Date().toISOString()
     const from = 'system:gateway'
@@ -166,13 +166,13 @@ export class ScriptedGateway {
   }
 }
 
-/** One connection of the client under test. */
+/** A connection of the client under test. */
 export class Line {
   readonly #gateway: ScriptedGateway
   readonly #ws: WebSocket
   readonly #events = new EventEmitter()
   readonly sent: Sent[] = []
-  /** Last seq of its replay. */
+  /** Last seq of the replay that was announced. */
   #replayedTo = 0
   readonly closed: Promise<number>
 
@@ -193,7 +193,7 @@ export class Line {
     return this.#gateway
   }
 
-  /** Envelopes that the client has sent, except subscriptions. */
+  /** Envelopes that the client has sent on this connection, except subscriptions. */
   get envelopes(): AnyEnvelope[] {
     return this.sent.map(({ envelope }) => envelope).filter(({ kind }) => kind !== Kind.observeSubscribe)
   }
@@ -220,7 +220,7 @@ export class Line {
     this.raw(JSON.stringify(frame.call(this.#gateway, Kind.systemWelcome, payload, more)))
   }
 
-  /** Sends frames in one go. */
+  /** Sends frames as texts. */
   raw(...texts: string[]): void {
     for (const text of texts) this.#ws.send(text)
   }
@@ -229,14 +229,14 @@ export class Line {
     this.raw(...envelopes.map((envelope) => JSON.stringify(envelope)))
   }
 
-  /** Has a participant say something, and delivers it. */
+  /** Delivers an envelope of a participant. */
   say(from: string, said: Said): AnyEnvelope {
     const envelope = this.#gateway.accept(from, said)
     this.deliver(envelope)
     return envelope
   }
 
-  /** Sends the acknowledgement of something withheld. */
+  /** Acknowledges an envelope that was withheld. */
   acknowledge({ envelope }: Sent): void {
     this.say(client, envelope as Said)
   }
@@ -248,7 +248,7 @@ export class Line {
     )
   }
 
-  /** The first frame, from the `from`th on, that fits. */
+  /** Waits for the first frame that fits. `from`: index of the first frame to consider. */
   async until(fits: (envelope: AnyEnvelope, sent: Sent) => boolean, from = 0): Promise<Sent> {
     for (;;) {
       const found = this.sent.slice(from).find((sent) => fits(sent.envelope, sent))
@@ -260,7 +260,7 @@ export class Line {
     }
   }
 
-  /** Resolves when the client has read all that was delivered so far, and what it sends at once has come. */
+  /** Resolves when the client has read all delivered frames, and its immediate reactions have arrived. */
   async settled(): Promise<void> {
     for (let round = 0; round < 2; round++) {
       const pong = next(this.#ws, 'pong', 'pong')
@@ -269,7 +269,7 @@ export class Line {
     }
   }
 
-  /** Cuts the line without a word. */
+  /** Cuts the connection without a close frame. */
   cut(): Promise<number> {
     this.#ws.terminate()
     return this.closed
@@ -280,7 +280,9 @@ export class Line {
     return this.closed
   }
 
-  /** During a replay, such a welcome does not end it [MEUP-5.17]. */
+  /**
+   * Answers a subscription with a welcome. During a replay, the welcome announces the rest of it [MEUP-5.17].
+   */
   #subscribed(id: string): void {
     const [{ head }, to] = [this.#gateway, this.#replayedTo]
     this.welcome(head < to ? { resume: { status: 'replaying', from: head + 1, to } } : {}, id)

@@ -8,27 +8,30 @@ import { recipes } from './recipes.js'
 import type { ModelRule } from './script.js'
 
 interface AgentOptions {
-  /** The answers of its model. */
+  /** Rules by which the agent's model answers. */
   readonly model: readonly ModelRule[]
-  /** A folder for what it keeps. */
+  /** The agent's home folder. */
   readonly home: string
-  /** The folder that it works in. */
+  /** The agent's working folder. */
   readonly cwd: string
 }
 
-/** How a real coding agent is started, as a participant of `kind: acp` says it. */
+/** How to start a real coding agent, in the form of a participant of `kind: acp`. */
 export interface CodingAgent {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** To be set in each session, so that it asks before it edits and runs commands. */
+  /** Mode to set in each session, so that the agent asks before it edits and runs commands. */
   readonly mode?: string
 }
 
-/** A proxy that is not there: agents look for updates, plugins and accounts. */
+/** An unreachable proxy, because agents would look for updates, plugins and accounts on the internet. */
 const offline = { HTTPS_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1' }
 
-/** Installs a coding agent and serves its model by rules, until the test is over. Nothing but that model is reached. */
+/**
+ * Installs a coding agent, and serves its model by rules, until the test is over. The agent can reach only
+ * that model.
+ */
 export async function codingAgent(name: AgentName, options: AgentOptions): Promise<CodingAgent> {
   const { model, home, cwd } = options
   const { api, mode, toToolCall, start } = recipes[name]
@@ -44,7 +47,7 @@ export async function codingAgent(name: AgentName, options: AgentOptions): Promi
   return { command, args, env: { HOME: home, ...offline, ...env }, ...(mode !== undefined && { mode }) }
 }
 
-/** A test of a coding agent, which is skipped where npm cannot install it, or fails if MEUP_REQUIRE_ALL=1. */
+/** For tests of a coding agent: they are skipped if npm cannot install it, or fail if MEUP_REQUIRE_ALL=1. */
 export const withAgent =
   (name: AgentName, body: () => Promise<void>) =>
   async (context: TestContext): Promise<void> => {

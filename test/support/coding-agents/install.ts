@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { repositoryRoot } from '../files.js'
 import { installProgram } from '../npm-cache.js'
 
-/** Coding agents that are tested with: the package, its exact version, and the program in it that speaks ACP. */
+/** The tested coding agents: package, exact version, and the program in it that speaks ACP. */
 const packages = {
   opencode: { name: 'opencode-ai', version: '1.18.33', program: 'opencode' },
   gemini: { name: '@google/gemini-cli', version: '0.61.0', program: 'gemini' },
@@ -20,8 +20,8 @@ const names = Object.keys(packages) as AgentName[]
 export const testedAgents: readonly AgentName[] = process.env.MEUP_AGENTS === 'all' ? names : ['opencode']
 
 /**
- * Installs an agent from the registry of npm, once, and returns the path of its program. Agents are not dependencies: they stay
- * in `node_modules/.cache/meup-agents`, or in `MEUP_AGENTS_CACHE`.
+ * Installs an agent from npm once, and returns the path of its program. Agents are not dependencies: they are
+ * kept in `node_modules/.cache/meup-agents`, or in `MEUP_AGENTS_CACHE`.
  */
 export function installAgent(agent: AgentName): Promise<string> {
   const { name, version, program } = packages[agent]

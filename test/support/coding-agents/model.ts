@@ -1,16 +1,16 @@
 import { type ModelReply, serveModel } from '../model-server.js'
 import type { ModelAnswer, ModelRequest, ModelRule, ToolUse } from './script.js'
 
-/** A call of a tool as a model writes it; a string is for tools that take no JSON. */
+/** A tool call as a model writes it. `args`: a string if the tool does not take JSON. */
 export interface ToolCall {
   readonly name: string
   readonly namespace?: string
   readonly args: object | string
 }
 
-/** The stream of a model, in this order. */
+/** An answer of the model, which is streamed in the order of the fields. */
 interface Answer {
-  /** How many there were before it. */
+  /** Number of earlier answers. */
   readonly index: number
   readonly thought?: string
   readonly text?: string
@@ -20,9 +20,12 @@ interface Answer {
 /** A message in a model's conversation: the user's text, or the result of a tool. */
 export type Input = { readonly text: string } | { readonly result: string }
 
-/** An API of models, as far as coding agents use it. */
+/** A provider's API, as far as coding agents use it. */
 export interface ModelApi {
-  /** In order; nothing of a request without tools, which asks for a title or the like. */
+  /**
+   * Reads the inputs of a request, in order. Returns none for a request without tools, with which agents ask
+   * for a title or the like.
+   */
   readInputs(body: unknown): readonly Input[]
   writeAnswer(answer: Answer): ModelReply
 }
@@ -56,13 +59,13 @@ const choose = (rules: readonly ModelRule[], request: ModelRequest): ModelAnswer
     text: `The script has no answer to ${JSON.stringify(request)}`,
   }
 
-/** A message of the user, in which results of tools come first. */
+/** Makes inputs from a user message. Results of tools come first. */
 export const toInputs = (results: readonly string[], text: string): Input[] => [
   ...results.map((result) => ({ result })),
   ...(text === '' ? [] : [{ text }]),
 ]
 
-/** The text in what APIs call content: a string, or parts of which some are text. */
+/** Returns the text of `content` in a provider's API: a string, or parts of which some are text. */
 export function textOf(content: unknown): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''

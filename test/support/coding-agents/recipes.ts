@@ -9,24 +9,27 @@ import type { ToolUse } from './script.js'
 
 interface Recipe {
   readonly api: ModelApi
-  /** A session's mode in which it asks before it edits and runs commands, unless it starts in that. */
+  /**
+   * The session mode in which the agent asks before it edits and runs commands; absent = its default mode
+   * does.
+   */
   readonly mode?: string
-  /** Paths in `use` are absolute. */
+  /** Converts a use of a tool to a call by the agent's names. Paths in `use` are absolute. */
   toToolCall(use: ToolUse): ToolCall
-  /** `model` is the URL of its model. */
+  /** Returns how to start the agent. `model`: URL of its model. */
   start(model: string, home: string): Start
 }
 
 interface Start {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Files of its home folder, by their relative paths. */
+  /** Files to write into the agent's home folder, by relative path. */
   readonly files?: Readonly<Record<string, string>>
 }
 
 const key = 'none'
 
-/** How each agent is started without a network, and what it calls its tools. */
+/** For each agent, how to start it without a network, and the names of its tools. */
 export const recipes: Record<AgentName, Recipe> = {
   opencode: {
     api: chatCompletions,
@@ -112,7 +115,7 @@ export const recipes: Record<AgentName, Recipe> = {
             name: 'exec_command',
             args: {
               cmd: use.command,
-              // It asks for what is to leave its sandbox; the rest runs in that, without a word.
+              // Without this field, the command runs in the agent's sandbox, and the agent asks no one.
               sandbox_permissions: 'require_escalated',
               justification: 'May I run this command?',
             },

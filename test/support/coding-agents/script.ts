@@ -1,12 +1,12 @@
-/** A request to a model, for any API. */
+/** A request to a model, independent of the provider's API. */
 export interface ModelRequest {
-  /** The user's last message, with additions of its agent. */
+  /** The user's last message, with text that the agent has added. */
   readonly lastUserText: string
-  /** Results of tools since then, in order. */
+  /** Results of tools since that message, in order. */
   readonly toolResults: readonly string[]
 }
 
-/** A call of a tool that every coding agent has, by a name and with arguments of its own. */
+/** A use of a tool that every coding agent has, though its name and arguments differ. */
 export type ToolUse =
   | { readonly kind: 'shell'; readonly command: string }
   | { readonly kind: 'write'; readonly path: string; readonly text: string }
@@ -15,17 +15,17 @@ export type ToolUse =
   | { readonly kind: 'mcp'; readonly server: string; readonly tool: string; readonly args: object }
 
 export const shell = (command: string): ToolUse => ({ kind: 'shell', command })
-/** Paths are relative to the folder that the agent works in. */
+/** Paths are relative to the agent's working folder. */
 export const write = (path: string, text: string): ToolUse => ({ kind: 'write', path, text })
 export const read = (path: string): ToolUse => ({ kind: 'read', path })
-/** Whole lines. An agent wants to have read the file before. */
+/** Replaces whole lines of a file. An agent must have read the file before. */
 export const edit = (path: string, before: string, after: string): ToolUse => ({
   kind: 'edit',
   path,
   before,
   after,
 })
-/** A tool of an MCP server that the session was given. */
+/** A call of a tool of an MCP server that the session has. */
 export const mcp = (server: string, tool: string, args: object): ToolUse => ({
   kind: 'mcp',
   server,
@@ -33,14 +33,17 @@ export const mcp = (server: string, tool: string, args: object): ToolUse => ({
   args,
 })
 
-/** A model's answer, in this order. */
+/** A model's answer. Its parts come in the order of the fields. */
 export interface ModelAnswer {
   readonly thought?: string
   readonly text?: string
   readonly tool?: ToolUse
 }
 
-/** The first rule that holds answers. Agents ask as often as they like: rules look at what is asked, not at how often. */
+/**
+ * A rule for answers: the first rule whose `when` is true answers. Rules depend on the request only, because
+ * agents may repeat requests.
+ */
 export interface ModelRule extends ModelAnswer {
   when(request: ModelRequest): boolean
 }

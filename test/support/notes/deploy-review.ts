@@ -1,6 +1,6 @@
 import type { Note, Notes } from './notes.js'
 
-// Written by hand, from what examples/deploy-review/repo holds and what its agents are there for.
+// Written by hand, from the content of examples/deploy-review/repo and the purpose of its agents.
 
 export const reviewNotes: Notes = {
   'security-agent 1': [
@@ -47,7 +47,7 @@ export const reviewNotes: Notes = {
   ],
 }
 
-/** Notes on the turns of the file server, whose order is random. */
+/** Facts about the turns of the file server, whose order is random. */
 export const fileNotes: readonly (readonly Note[])[] = [
   [
     'files, turn',

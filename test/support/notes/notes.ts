@@ -1,12 +1,15 @@
-/** A text that a reader must find; several of them where chance decides which comes first. */
+/** A fact that a reader must find, as text; several texts if their order is random. */
 export type Note = string | readonly string[]
 
-/** Facts that a reader must learn about each turn and job, in order. By owner and number: `writer 2`, `writer job`. */
+/**
+ * Facts that a reader must learn about each turn and job, in order, by agent and number: `writer 2`, `writer
+ * job`.
+ */
 export type Notes = Readonly<Record<string, readonly Note[]>>
 
-/** The first of the notes that is not found behind those before it. */
+/** Returns the first fact that does not come after the previous ones. */
 export function firstMissing(markdown: string, notes: readonly Note[]): Note | undefined {
-  // Further lines of a text are quoted, and no text is taken for HTML.
+  // Undo the quotation of further lines and the escaping of HTML.
   const said = markdown.replace(/^> /gm, '').replaceAll('&lt;', '<')
   let from = 0
   for (const note of notes) {

@@ -1,4 +1,4 @@
-// An agent that answers "pong …", and does on request what agents should not do.
+// An agent that answers "pong …" and, on request, misbehaves in various ways.
 import { writeFileSync } from 'node:fs'
 import { connect } from '@meup/agent-sdk'
 

@@ -1,4 +1,4 @@
-// An agent with a model at an address.
+// An agent with a model at a given address.
 import { writeFileSync } from 'node:fs'
 import { connect } from '@meup/agent-sdk'
 

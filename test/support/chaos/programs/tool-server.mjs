@@ -1,4 +1,4 @@
-// An MCP server over stdio whose tool does on request what servers should not do.
+// An MCP server over stdio whose tool, on request, misbehaves in various ways.
 import { closeSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
