@@ -10,7 +10,7 @@ import { ask, questions, rounds } from './support/questions.js'
  * is on the other. All are open at once and asked in turn, so that other load on the machine slows all of them alike.
  *
  *     ENVELOPES=10000,100000 npx tsx bench/history.ts    other sizes than 10,000, 100,000 and 1,000,000
- *     RESULTS=8192 npx tsx bench/history.ts              bytes of what a tool gives back; default: few
+ *     RESULTS=8192 npx tsx bench/history.ts              bytes of each tool result; default: a few
  *     KEEP=/somewhere npx tsx bench/history.ts           the logs stay there, and are used by the next run
  *     NODE_ARGS='--cpu-prof --cpu-prof-dir=/tmp' npx tsx bench/history.ts   options of Node.js for the gateways
  */

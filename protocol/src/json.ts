@@ -292,7 +292,7 @@ export function canonicalJson(json: Uint8Array, omitted?: string): string {
     const members: { key: string; text: string }[] = []
     for (let token = next(); token !== '}'; token = next()) {
       const key: string = JSON.parse(token === ',' ? next() : token)
-      next() // The colon.
+      next() // Skips the colon.
       const member = { key, text: `${JSON.stringify(key)}:${value(next())}` }
       if (key !== without) members.push(member)
     }

@@ -46,7 +46,7 @@ describe('of very many texts', () => {
     expect(guarded).toMatchObject({ findings: [found('word', 'mask')], withheld: 5001 - 255 })
     const { list: seen } = guarded.payload as { list: string[] }
     expect(seen.slice(0, 3)).toEqual(['a [redacted]', 'text 0', 'text 1'])
-    expect(seen.filter((text) => text !== '')).toHaveLength(255) // The key is a text, too.
+    expect(seen.filter((text) => text !== '')).toHaveLength(255) // The key `list` counts as a text, too.
     expect(calls.count).toBeLessThan(1000)
   })
 })

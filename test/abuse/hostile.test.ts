@@ -87,7 +87,7 @@ test('a half-open socket is noticed: its participant leaves', async () => {
   const { socket, answer, closed } = rawSocket(url)
   await answer
   await bob.whenPresent(['eve'])
-  socket.pause() // Takes nothing, answers nothing, and says nothing of it.
+  socket.pause() // Stops reading without closing the connection.
   const status = () => bob.participants.find(({ id }) => id === 'eve')?.status
   await expect.poll(status, { timeout: 10_000 }).toBe('away')
   socket.resume()

@@ -54,7 +54,7 @@ test(
 
     const acknowledged: Promise<{ id: string; seq?: number }>[] = []
     for (let round = 0; round < rounds; round++) {
-      await ana.chat(`round ${round}`) // Under load means: while envelopes get through.
+      await ana.chat(`round ${round}`) // Waits until the restarted gateway accepts envelopes.
       const end = performance.now() + roundMs
       while (performance.now() < end) {
         for (let i = 0; i < burst; i++) {

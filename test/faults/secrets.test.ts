@@ -91,7 +91,7 @@ verifies(
 
     const [ana, ben] = [await enter('ana'), await enter('ben')]
     const events = await get('events?after=0')
-    const stream = events.text() // It ends with the gateway.
+    const stream = events.text() // Resolves when the gateway ends.
     for (const batch of inBatches(plants, 20)) await ana.say(batch.flatMap(({ drafts }) => drafts))
     await ana.say([{ id: 'last', kind: 'chat', payload: { message: 'the last' } }])
     await ben.shown('last')

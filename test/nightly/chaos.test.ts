@@ -48,7 +48,7 @@ test(
     const upEnded = new Promise<never>((_, reject) =>
       up.process.once('exit', (code) => reject(new Error(`meup up ended with ${code}: ${up.stderr}`))),
     )
-    upEnded.catch(() => {}) // Raced below.
+    upEnded.catch(() => {}) // Promise.race below reports the failure.
     const port = Number(new URL(up.url).port)
 
     // Human users: a page and a terminal behind a proxy that fails, and a frontend for AG-UI.
@@ -103,7 +103,7 @@ test(
         reject(new Error(`the honest agent was refused ${after}`, { cause }))
       })
     })
-    honestFailed.catch(() => {}) // Raced below.
+    honestFailed.catch(() => {}) // Promise.race below reports the failure.
     const others = [
       load(500, (index) => outcomes.follow('files', call('files/echo', { text: String(index) }))),
       load(500, (index) => outcomes.follow('desk', call('desk/echo', { text: String(index) }))),

@@ -112,7 +112,7 @@ test('a gateway goes on when nobody reads any more what it says', async () => {
   const gateway = spawnMeup(['gateway'], cwd)
   await vi.waitFor(() => expect(gateway.said.stderr).toContain('listening'), within)
   gateway.process.stderr.destroy()
-  gateway.process.kill('SIGHUP') // It answers that nothing has changed.
+  gateway.process.kill('SIGHUP') // The gateway reloads, and logs to the closed stderr.
   const ana = await connect({ as: 'ana', directory: cwd })
   await ana.chat('still there?')
   await ana.close()

@@ -96,7 +96,7 @@ test('a proposal from before the server came can be decided, and one that others
   expect((await asked).text).toBe('buy: sold')
   await vi.waitFor(() => expect(shown[0]?.aborted).toBe(true), within)
   const again = ana.ask('Buy a pie', { to: ['ben'] })
-  await vi.waitFor(() => expect(shown).toHaveLength(2), within) // The next one is shown nevertheless.
+  await vi.waitFor(() => expect(shown).toHaveLength(2), within) // Shown although the first one is never answered.
   await ana.proposals.reject(ana.proposals.list()[0]?.id ?? '', { reason: 'no pies' })
   expect((await again).text).toBe('buy: rejected by ana: no pies')
 })

@@ -26,7 +26,7 @@ async function ask(page: DrivenPage, question: string): Promise<void> {
   await page.type('textarea', question)
   await page.key('Enter')
   await page.shows(question)
-  await page.evaluate('document.activeElement.blur()') // Keys are for lines again.
+  await page.evaluate('document.activeElement.blur()') // Without focus in the input, keys act on the lines.
 }
 
 /** Whether the page lists this participant as present. */
@@ -118,7 +118,7 @@ const scenario = (chromium: string) =>
     await page.screenshot(pictures('newcomer-asked'))
     await page.click('.decision button', 'Approve')
     await expect.poll(() => times(page, answer), patience).toBe(3)
-    await page.key(']') // It folds what it has concluded.
+    await page.key(']') // Folds the concluded reasoning.
     await sees(page, 'approved by ana')
     await page.screenshot(pictures('newcomer-approved'))
     expect(page.problems).toEqual([])

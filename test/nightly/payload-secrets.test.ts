@@ -103,7 +103,7 @@ verifies(
     const joined = spawnMeup(['join', '--as', 'cas'], folder)
     await expect.poll(() => joined.said.stderr, { timeout: 30_000 }).toContain('you are cas')
     const events = await get('events?after=0')
-    const stream = events.text() // It ends with the gateway.
+    const stream = events.text() // Resolves when the gateway ends.
     const stories = plants.map(({ text: said }) => turnAbout(said))
     for (const batch of inBatches(stories, 40)) await Promise.all(batch.map((story) => tellAll(story, lines)))
     for (const { text: said } of plants.slice(0, 40)) {

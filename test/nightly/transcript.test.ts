@@ -201,7 +201,7 @@ test('transcript: off leaves nothing on the disk', async () => {
     (each) =>
       each.isFile() &&
       !/node_modules|\/(dist|src)(\/|$)/.test(each.parentPath) &&
-      !each.name.startsWith('space.db'), // The log of the space, which has the thoughts that were published.
+      !each.name.startsWith('space.db'), // The log contains the published thoughts.
   )
   for (const { parentPath, name } of written)
     expect(readFileSync(join(parentPath, name), 'latin1')).not.toContain('Whether to deploy depends')

@@ -178,7 +178,7 @@ describe('meup audit', () => {
     const url = await gatewayThat(async (_, response) => {
       response.write('{"epoch":"x"')
       await expect.poll(() => readdirSync(cwd)).toHaveLength(2) // The new export has begun.
-      response.socket?.end() // Behind what was written: to destroy it might take that back.
+      response.socket?.end() // `destroy` could discard what was just written.
     })
     const broken = await meup(['audit', 'export', '-o', 'out', '--url', url, '--space', 'demo'], { cwd })
     expect(broken).toMatchObject({ code: 3, stderr: expect.stringContaining('broke off before its end') })

@@ -140,7 +140,7 @@ test(
     await pane.sees('you are ana')
     const params = { name: 'act', arguments: {} }
     const { id, outcome } = await bot.propose({ to: 'tool', method: 'tools/call', params })
-    outcome.catch(() => {}) // No one waits for it.
+    outcome.catch(() => {}) // The test does not wait for an outcome.
     await page.shows('1 pending')
     await pane.sees('1 pending')
     await page.hides(nobodyWaits)

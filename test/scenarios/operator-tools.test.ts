@@ -107,7 +107,7 @@ describe('doctor', () => {
     expect(stdout).toContain(`✓ gateway: ${url} answers`)
     expect(stdout).toMatch(/^participants\.ana\.kind +human +space\.yaml:6$/m)
     expect(stdout).not.toContain(readFileSync(join(cwd, '.meup/tokens/ana'), 'utf8').trim())
-    const unknown = { MEUP_TOKEN: 'nobody-has-this-token' } // Which the gateway does not take.
+    const unknown = { MEUP_TOKEN: 'nobody-has-this-token' } // The gateway refuses this token.
     expect(await examine(cwd, [], unknown)).toMatchObject({ code: 1, wrong: ['entry'] })
   })
 
@@ -199,7 +199,7 @@ test('every command explains itself', async () => {
   const { stdout } = await meup(['completion', 'fish'])
   const commands = [...stdout.matchAll(/__meup_at "meup ?(.*?)"' -f -a '(.+?)' -d '(.*)'$/gm)]
     .map(([, group = '', name = '', about = '']) => ({ path: `${group} ${name}`.trim(), about }))
-    .filter(({ path }) => !path.startsWith('completion ')) // Shells.
+    .filter(({ path }) => !path.startsWith('completion ')) // Leaves out one command per shell.
   expect(commands.map(({ path }) => path)).toEqual(
     expect.arrayContaining(['up', 'token rotate', 'space validate', 'doctor', 'completion', 'watch']),
   )

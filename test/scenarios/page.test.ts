@@ -83,7 +83,7 @@ verifies(
 
     await run.conclude('1.4.2 is out; the two lint problems are known.')
     await planner.chat('Done: 1.4.2 is in production.', { correlationId: question.id })
-    await page.click('button', '1 new') // The proposal was looked at, which left the live end.
+    await page.click('button', '1 new') // Scrolls to the end: approving had scrolled up to the proposal.
     await page.shows(/Thought [^\n]+3 tools\s+1\.4\.2 is out/)
     await page.hides('payment tests matter most')
     await page.shows('2 problems in checkout.ts')

@@ -42,7 +42,7 @@ async function asking() {
 async function approve(pane: Pane, propose: () => Promise<unknown>): Promise<void> {
   await propose()
   await pane.shows((screen) => expect(screen).toMatch(/^⚠ 1 pending/m))
-  pane.press('C-p') // It may have come before earlier ones were read.
+  pane.press('C-p') // Prints the proposal in full, in case it was not printed on arrival.
   await pane.shows((screen) => expect(screen).toMatch(/^⚠ 1 pending · y\/n/m))
   enter(pane, 'y')
 }

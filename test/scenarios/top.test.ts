@@ -24,7 +24,7 @@ test(
     const pane = open('top')
     await pane.sees(/^▶ planner +here +\d/m)
     await pane.sees(/^ {2}coder +thinks \d+ s/m)
-    pane.press('p') // The only key.
+    pane.press('p') // Pauses the planner.
     await expect.poll(() => isPaused, { timeout: 30_000 }).toBe(true)
     clearInterval(talk)
     await pane.sees('✓ planner is paused; p lets it go on')

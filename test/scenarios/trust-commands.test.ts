@@ -203,6 +203,6 @@ describe('proposals', { timeout: 60_000 }, () => {
       others: [],
     })
     expect((await space.run('caps', 'revoke', grant.id.slice(0, 8))).code).toBe(0)
-    await propose(space, 'bread') // It has to, again.
+    await propose(space, 'bread') // Without the grant, it has to propose again.
   })
 })

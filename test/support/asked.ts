@@ -41,7 +41,7 @@ const doings: Record<string, (turn: Turn) => Promise<unknown>> = {
         { tool: 'tools/memory_search', args: { query: 'auth design' }, why: 'searching memory' },
         { tool: 'tools/file_read', args: { path: 'auth.ts', token: 'hunter2' }, why: 'reading the source' },
       ])
-      .catch(() => {}) // The second one fails, which is part of the answer.
+      .catch(() => {}) // The second call fails on purpose.
     await run.conclude()
     return turn.reply('The file is missing.')
   },

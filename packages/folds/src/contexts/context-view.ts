@@ -35,14 +35,14 @@ export interface ContextView {
   readonly answer: Source | null
   /** Ids of the latest 100 proposals in the context, or about it. */
   readonly proposals: readonly string[]
-  /** In the gateway's clock. A free path starts with its first envelope and never ends. */
+  /** Time of opening by the gateway's clock. A free path starts with its first envelope and never ends. */
   readonly startedAt: string
   /** Seq of the first envelope in the context. */
   readonly firstSeq: number
   readonly endedAt: string | null
   /** The earliest time at which the gateway cancels it; `null` while its owner is present [MEUP-2.3]. */
   readonly expiresAt: string | null
-  /** From start to end, in milliseconds. */
+  /** Milliseconds from start to end; `null` while the context is open. */
   readonly duration: number | null
 }
 

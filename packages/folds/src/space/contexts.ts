@@ -18,7 +18,7 @@ export interface OpenedContext {
   readonly context: string
   readonly owner: string
   readonly state: 'open' | 'concluded' | 'cancelled'
-  /** In the gateway's clock. */
+  /** Time of opening by the gateway's clock. */
   readonly startedAt: string
   /** Session of the program that opened it; absent = unnamed. */
   readonly session?: string

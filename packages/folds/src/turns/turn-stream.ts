@@ -35,7 +35,7 @@ export interface TurnEnd {
 export interface TurnCall {
   /** Unique in the turn, even if a call reuses the id of a refused one. */
   readonly id: string
-  /** As logged: mask the parameters before display. */
+  /** The call as logged: mask its parameters before display. */
   readonly call: ToolDecision
   /** Whether the call is a proposal that is still undecided. */
   readonly isWaiting: boolean
