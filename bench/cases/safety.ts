@@ -114,7 +114,7 @@ function cpuOf(task: () => unknown): string {
 }
 
 async function costOf({ ms, warmMs, smoke }: Options): Promise<Section> {
-  // Warms up as a gateway does at its start; then the first text is the worst case.
+  // Warms up as a gateway does at its start, then measures the first text after that, the most costly one.
   const warm = cpuOf(() => [...warmUp(gate)])
   const first = cpuOf(() => guard(densestText))
   const texts = [...plainTexts, ...worstTexts]

@@ -142,7 +142,7 @@ test(
     await decideAll()
     await page.shows('Undo')
 
-    // Meanwhile another participant decides one of the proposals.
+    // Another participant decides one of the proposals.
     const [open] = rex.proposals.list()
     await rex.proposals.approve(open?.id ?? '')
     await page.shows('19 delete_file approved; 1 had been decided by others')

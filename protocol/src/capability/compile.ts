@@ -229,7 +229,7 @@ interface KindCandidates {
 
 const HEADER = 4
 const WIDTH = 4
-/** Stands for a character beyond the end of a text. */
+/** Represents the position beyond the end of a text, which has no character. */
 const NONE = -2
 
 /** A capability with the characters that it requires at the two signs. */
@@ -298,7 +298,7 @@ function getHeads({ only, questions }: Conditions): Heads {
   return heads
 }
 
-/** Stands for a capability that allows any character at this position, or none. */
+/** Represents a capability that allows any character at this position, or none. */
 const ANY = -1
 
 const getCharacter = (heads: Heads, { path, at }: Sign): number => {

@@ -1,6 +1,6 @@
 import type { Capability } from './schema.js'
 
-/** Stands for the participant that holds the capability, unless a participant has this id. */
+/** Represents the participant that holds the capability, unless a participant has this id. */
 export const SELF = 'me'
 
 /**
