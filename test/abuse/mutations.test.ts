@@ -67,7 +67,10 @@ function mutate(frame: Buffer, random: (below: number) => number): Buffer {
 const isRecord = (bytes: Buffer): boolean =>
   (JSON.parse(bytes.toString()) as Envelope).kind === 'system.decision'
 
-/** Matches invisible characters. The guard removes them from texts, so a payload with them is not delivered byte for byte. */
+/**
+ * Matches invisible characters. The guard removes them from texts, so a payload with them is not delivered byte
+ * for byte.
+ */
 const invisible = /\\u00[0189]|\\[bf]|[\u007f-\u009f]|\p{Default_Ignorable_Code_Point}/iu
 
 const name = Buffer.from('"payload":')

@@ -1,7 +1,7 @@
 /**
  * Applies each wrong edit of the table to a copy of the repository, runs the fast and integration tests that could
- * notice it, and lists the edits that no test noticed. It runs the tests that the table names first, then all that import
- * the changed file.
+ * notice it, and lists the edits that no test noticed. It runs the tests that the table names first, then all
+ * that import the changed file.
  *
  *     pnpm mutants                   all of them; ends with 1 if more than four are not noticed
  *     pnpm mutants Rates covers      those whose function or file has one of these words in it

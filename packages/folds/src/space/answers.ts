@@ -219,8 +219,8 @@ export function asks(chat: Asking, id: string, frontDesk = id): boolean {
 }
 
 /**
- * Whether a chat that correlates with a chat of `asker` answers it [MEUP-3.30]. A chat that names only others asks them about
- * it, and a hand-over leaves the answer to them.
+ * Whether a chat that correlates with a chat of `asker` answers it [MEUP-3.30]. A chat that names only others
+ * asks them about it, and a hand-over leaves the answer to them.
  */
 export function isAnswerTo(asker: string, chat: Pick<Chat, 'to' | 'context' | 'payload'>): boolean {
   if (chat.context !== undefined || isHandOver(chat)) return false

@@ -30,7 +30,10 @@ const beginning = /([\w$./-]*) ?$/
 const ending =
   /(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|test|staging|live|old|new)|[ _.-]?(?:base|value)|_hex|_plain|(?<=secret)[ _-]?id|(?<=phrase)s?)?(?:\[\d*\])?(?!\w)\\{0,2}["'`]?\]?\)?[*`]{0,2}/iy
 
-/** Letters with which no rest of a name (`ending`) begins. If one of them follows a word, the word is part of a longer word. */
+/**
+ * Letters with which no rest of a name (`ending`) begins. If one of them follows a word, the word is part of a
+ * longer word.
+ */
 const insideWords = charSet('acdefghjklmnopqrtuwxyzACDEFGHJKLMNOPQRTUWXYZ')
 
 /** Matches separators between a value and a name that follows it. */
