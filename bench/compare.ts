@@ -3,10 +3,7 @@ import { Bench } from 'tinybench'
 type Tasks = readonly (readonly [name: string, run: () => unknown])[]
 
 interface Times {
-  /**
-   * Number of calls per measurement. The fastest tasks take as long as reading the clock, so one call cannot
-   * be measured.
-   */
+  /** Number of calls per measurement. The fastest tasks take as long as reading the clock, so one call cannot be measured. */
   readonly batch: number
   /** Milliseconds to measure each task, after `warmMs` milliseconds of warm-up. */
   readonly ms?: number
@@ -34,10 +31,7 @@ export async function measureTasks(
   })
 }
 
-/**
- * Prints the time of each task, and its ratio to the first. The ratios are independent of other load on the
- * machine.
- */
+/** Prints the time of each task, and its ratio to the first. The ratios are independent of other load on the machine. */
 export async function compare(title: string, tasks: Tasks, batch = 100): Promise<void> {
   const measured = await measureTasks(tasks, { batch })
   const [{ ns: unit } = { ns: Number.NaN }] = measured

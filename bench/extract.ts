@@ -51,9 +51,7 @@ const streams: readonly (readonly [string, string[]])[] = [
   ],
 ]
 
-/**
- * Measures how many deltas one core reads per second of processor time, which is independent of other load.
- */
+/** Measures how many deltas one core reads per second of processor time, which is independent of other load. */
 function rateOf(chunks: readonly unknown[]): number {
   const begun = process.cpuUsage()
   const seconds = (): number => {

@@ -66,10 +66,7 @@ async function medians(logs: readonly Log[], question: (round: number, turns: nu
   return times.map((each) => each.sort((a, b) => a - b)[rounds / 2] ?? Number.NaN)
 }
 
-/**
- * Load for reads: ten readers at once, each with one request after the other, while a thousand envelopes per
- * second arrive.
- */
+/** Load for reads: ten readers at once, each with one request after the other, while a thousand envelopes per second arrive. */
 const load = { readers: 10, warmUpSeconds: 2, seconds: 10, perSecond: 1000 }
 
 async function underLoad(log: Log): Promise<void> {

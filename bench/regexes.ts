@@ -2,8 +2,8 @@ import { compilePattern } from '@meup/protocol'
 import { compare } from './compare.js'
 
 /**
- * Regular expressions that other engines choke on, against texts that almost match. The steps of a check are about twice the product
- * of both lengths: 100,000 characters exceed the budget and are refused unread.
+ * Regular expressions that other engines choke on, against texts that almost match. The steps of a check are about twice the
+ * product of both lengths: 100,000 characters exceed the budget and are refused unread.
  */
 const almost = (length: number): string => `${'a'.repeat(length - 1)}!`
 const long = (unit: string): string => unit.repeat(Math.floor(509 / unit.length)) // with `re:`, 512 characters

@@ -55,10 +55,7 @@ function readInputs() {
   return inputs
 }
 
-/**
- * Lists the inputs that were added, edited or removed since the last complete build; all inputs if an output
- * is missing.
- */
+/** Lists the inputs that were added, edited or removed since the last complete build; all inputs if an output is missing. */
 function changedInputs() {
   const inputs = readInputs()
   const isWhole = [
@@ -99,8 +96,7 @@ async function build(paths) {
 }
 
 /**
- * Bundles `meup` into few files, which load three times as fast. Programs of other threads and processes are
- * separate files.
+ * Bundles `meup` into few files, which load three times as fast. Programs of other threads and processes are separate files.
  */
 async function bundleProgram() {
   const { build: bundle } = await import('esbuild')
@@ -167,8 +163,8 @@ function besideProgram({ onLoad }) {
 }
 
 /**
- * Whether a file is not newer than its output. `tsc -b` compares times, so it would miss such a change (a
- * clock set back, a copy).
+ * Whether a file is not newer than its output. `tsc -b` compares times, so it would miss such a change (a clock set back, a
+ * copy).
  */
 function isStale(folder, path) {
   if (!path.startsWith(`${folder}/`) || !existsSync(buildInfo(folder))) return false

@@ -4,8 +4,8 @@ export interface ExportGroup {
 }
 
 /**
- * Lists the exports of an entry by group. A comment such as `// Tools: those that …` begins a group. Exports
- * that are declared in the file itself belong to the first group.
+ * Lists the exports of an entry by group. A comment such as `// Tools: those that …` begins a group. Exports that are declared
+ * in the file itself belong to the first group.
  */
 export function listExports(source: string): ExportGroup[] {
   const [declared = '', ...parts] = source.split(/^\/\/ ([^:\n]+): .*$/m)

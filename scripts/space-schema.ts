@@ -10,8 +10,8 @@ const own = ['names', 'kinds', 'problemsIn']
 const variable = String.raw`\$\{`
 
 /**
- * Creates the JSON Schema of space.yaml for editors. It accepts errors that only `meup` itself can find, such
- * as an invalid pattern.
+ * Creates the JSON Schema of space.yaml for editors. It accepts errors that only `meup` itself can find, such as an invalid
+ * pattern.
  */
 export function createSpaceSchema(): object {
   const body = {
@@ -30,9 +30,7 @@ export function createSpaceSchema(): object {
   }
 }
 
-/**
- * Converts a schema of this repository to JSON Schema. `key`: name of the property that the schema is for.
- */
+/** Converts a schema of this repository to JSON Schema. `key`: name of the property that the schema is for. */
 function convert(schema: TSchema, key = ''): Json {
   if (schema[Kind] === 'meup.capabilities') return convert(Type.Array(Capability, { description: 'a list' }))
   if (schema[Kind] === 'meup.safety') return {}
@@ -98,10 +96,7 @@ function hoist(body: object): Json {
   return definitions
 }
 
-/**
- * Calls `visit` with the schema of each property, the outer ones first. Replaces the schema by the result, if
- * there is one.
- */
+/** Calls `visit` with the schema of each property, the outer ones first. Replaces the schema by the result, if there is one. */
 function visitProperties(node: unknown, visit: (key: string, schema: object) => object | undefined): void {
   if (typeof node !== 'object' || node === null) return
   for (const [name, child] of Object.entries(node)) {

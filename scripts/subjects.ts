@@ -1,6 +1,6 @@
 /**
- * Checks the subjects of the commits since `first`, or since the given one: `node --import tsx scripts/subjects.ts origin/main`.
- * CI runs this; a clone without that commit has nothing to check.
+ * Checks the subjects of the commits since `first`, or since the given one: `node --import tsx scripts/subjects.ts
+ * origin/main`. CI runs this; a clone without that commit has nothing to check.
  */
 import { execFileSync } from 'node:child_process'
 import { pathToFileURL } from 'node:url'

@@ -1,7 +1,7 @@
 /**
- * Writes generated files: the tables of the docs, between `<!-- generated: name -->` and `<!-- end -->`, the
- * JSON Schema of space.yaml, and the lowered counts of `test/phrasing.json`. `pnpm lint` runs this after a
- * build; CI fails if the result is not committed.
+ * Writes generated files: the tables of the docs, between `<!-- generated: name -->` and `<!-- end -->`, the JSON Schema of
+ * space.yaml, and the lowered counts of `test/phrasing.json`. `pnpm lint` runs this after a build; CI fails if the result is
+ * not committed.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type KnownAgent, knownAgents } from '@meup/acp/agents'

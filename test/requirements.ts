@@ -16,9 +16,9 @@ const rows = {
 export type RequirementId = keyof typeof rows
 
 /**
- * Requirements of the five documents that this project implements. Ids are stable, because tests name them. A
- * name that belongs to the application which a document was written for (a method, an event, a table number)
- * means its counterpart in the protocol.
+ * Requirements of the five documents that this project implements. Ids are stable, because tests name them. A name that belongs
+ * to the application which a document was written for (a method, an event, a table number) means its counterpart in the
+ * protocol.
  */
 export const requirements: Record<RequirementId, Requirement> = rows
 

@@ -9,8 +9,8 @@ interface Options {
 }
 
 /**
- * Registers a test that shows one or more requirements to hold, titled `[M17] duplicate id is refused`. The ids must
- * be written out at the call: the coverage test reads them from the source.
+ * Registers a test that shows one or more requirements to hold, titled `[M17] duplicate id is refused`. The ids must be written
+ * out at the call: the coverage test reads them from the source.
  */
 export function verifies(
   id: RequirementId | readonly RequirementId[],

@@ -16,9 +16,7 @@ export interface HostileLine {
 
 export interface Attacker {
   readonly epoch: string
-  /**
-   * Keeps `count` connections open: replaces each one that ends. `use` is called with each new connection.
-   */
+  /** Keeps `count` connections open: replaces each one that ends. `use` is called with each new connection. */
   keepOpen(count: number, use: (line: HostileLine) => Promise<unknown>, query?: string): Promise<unknown>
   /** Keeps `count` event streams open: replaces each one that ends. */
   stream(count: number, path: string): Promise<unknown>

@@ -43,8 +43,8 @@ const paced =
   }
 
 /**
- * A list that is expensive to compare: 17 capabilities with 61 globs each, in about 7,000 characters. All
- * lists share the first 60 globs.
+ * A list that is expensive to compare: 17 capabilities with 61 globs each, in about 7,000 characters. All lists share the first
+ * 60 globs.
  */
 const narrowChats = (seed: number): object[] =>
   Array.from({ length: 17 }, (_, i) => ({
@@ -54,9 +54,7 @@ const narrowChats = (seed: number): object[] =>
 /** A glob of two letters or digits and a star. */
 const globOf = (i: number): string => `${(i % 1296).toString(36).padStart(2, '0')}*`
 
-/**
- * In turn: a grant, a revocation of capabilities that were not granted, and a revocation of some that were.
- */
+/** In turn: a grant, a revocation of capabilities that were not granted, and a revocation of some that were. */
 function coverage(i: number): Buffer {
   const grant = narrowChats(Math.floor(i / 3))
   const recipient = 'r0'

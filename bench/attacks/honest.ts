@@ -21,10 +21,7 @@ export interface Service {
 const graceMs = 2000
 const backMs = 250
 
-/**
- * Simulates honest participants for `ms` milliseconds: senders chat at a steady rate, and readers page
- * through history.
- */
+/** Simulates honest participants for `ms` milliseconds: senders chat at a steady rate, and readers page through history. */
 export async function useHonestly(port: number, ms: number): Promise<Service> {
   const [acks, reads]: [number[], number[]] = [[], []]
   let [sent, failedReads] = [0, 0]
@@ -85,8 +82,8 @@ interface Kept {
 }
 
 /**
- * Keeps a participant connected: replaces the connection when it ends. Messages sent in between are lost, and
- * count against the gateway.
+ * Keeps a participant connected: replaces the connection when it ends. Messages sent in between are lost, and count against the
+ * gateway.
  */
 function keepConnected(port: number, participant: string, onText: (text: string) => void): Kept {
   let socket: WebSocket

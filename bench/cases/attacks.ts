@@ -154,8 +154,8 @@ async function attack(names: readonly string[], server: ServerProcess): Promise<
   const { epoch } = (await response.json()) as { epoch: string }
   const file = fileURLToPath(new URL('../attacks/attacker.ts', import.meta.url))
   const args = ['--import', 'tsx', file, names.join(','), `${server.port}`, epoch]
-  // The attacker shares the core of the load generator, at lower priority, so that it gets the time which
-  // honest participants leave.
+  // The attacker shares the core of the load generator, at lower priority, so that it gets the time which honest participants
+  // leave.
   const child = spawn('nice', ['-n', '19', process.execPath, ...args], {
     cwd: fileURLToPath(new URL('..', import.meta.url)),
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -17,9 +17,7 @@ const perSecond = 500
 const size = 300
 /** Maximum bytes that a gateway adds to a message. */
 const slack = 20
-/**
- * Distance between the message numbers of two passes on the same servers, so that no number is used twice.
- */
+/** Distance between the message numbers of two passes on the same servers, so that no number is used twice. */
 const apart = 1_000_000
 
 type Role = 'sequencing' | 'following'
@@ -40,8 +38,8 @@ export interface Pass {
 }
 
 /**
- * Measures the delivery at both gateways. Hashes what each receiver gets: fails if two receivers of either
- * gateway get different bytes.
+ * Measures the delivery at both gateways. Hashes what each receiver gets: fails if two receivers of either gateway get
+ * different bytes.
  */
 export async function deliveredAlike(nats: Nats, sentTo: Role, options: Options): Promise<Pass> {
   const { receivers: [each = 25] = [], rounds, ms, warmMs } = options
@@ -78,10 +76,7 @@ export async function deliveredAlike(nats: Nats, sentTo: Role, options: Options)
   }
 }
 
-/**
- * Connects receivers to the gateway that the sender is not connected to, with other names than at the
- * sender's gateway.
- */
+/** Connects receivers to the gateway that the sender is not connected to, with other names than at the sender's gateway. */
 async function openDistant(gateway: Running, count: number) {
   const names = Array.from({ length: count }, (_, i) => receiverName(count + i))
   const lines = await openSeats(gateway, names, { least: size, maximum: size + slack })
@@ -91,9 +86,7 @@ async function openDistant(gateway: Running, count: number) {
       if (bytes.subarray(from, to).includes(mark)) heard.add(line)
     }
   }
-  /**
-   * Resolves once all receivers have got the first message, so that no messages about joins are in flight.
-   */
+  /** Resolves once all receivers have got the first message, so that no messages about joins are in flight. */
   const settle = (): Promise<void> => until(() => heard.size === lines.length)
   return { lines, settle }
 }

@@ -7,8 +7,8 @@ import { deliveredAlike, type Pass } from './jetstream-delivery.js'
 import { type Fault, faults, type Outage, outagesOf } from './jetstream-outages.js'
 
 /**
- * Measures two gateways on one space: how long a message takes to the receivers of each gateway, and how long
- * acknowledgements are missing after a fault.
+ * Measures two gateways on one space: how long a message takes to the receivers of each gateway, and how long acknowledgements
+ * are missing after a fault.
  */
 export async function jetstream(options: Options): Promise<Section[]> {
   const passes: Pass[] = []

@@ -18,10 +18,7 @@ interface Round {
   readonly messages: number
   /** Microseconds of the server's processor time per message. */
   readonly cpuPerMessage: number
-  /**
-   * Share of its core that the load generator was busy. Near 1, the generator limits the result, not the
-   * server.
-   */
+  /** Share of its core that the load generator was busy. Near 1, the generator limits the result, not the server. */
   readonly generator: number
 }
 
@@ -110,8 +107,8 @@ export async function measureCell(cell: Cell, options: CellOptions): Promise<Cel
 }
 
 /**
- * Milliseconds between two checks, longer than the gateway defers work; maximum processor time of an idle
- * gateway in between, in milliseconds; and maximum number of checks.
+ * Milliseconds between two checks, longer than the gateway defers work; maximum processor time of an idle gateway in between,
+ * in milliseconds; and maximum number of checks.
  */
 const [restMs, idleMs, maxChecks] = [1200, 20, 100]
 

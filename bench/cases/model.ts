@@ -28,13 +28,9 @@ interface Measured extends Cost {
 
 const nothing = { bare: { cpu: 0, ms: 0 }, agent: { cpu: 0, ms: 0 } }
 
-/**
- * Compares the cost of an agent's model call with that of the bare `ai` package, with the same model and
- * tools.
- */
+/** Compares the cost of an agent's model call with that of the bare `ai` package, with the same model and tools. */
 export async function model({ rounds, ms, warmMs, smoke }: Options): Promise<Section[]> {
-  // Number of tool calls in a turn that measures the cost of a call, and number of turns of each kind in a
-  // round.
+  // Number of tool calls in a turn that measures the cost of a call, and number of turns of each kind in a round.
   const [calls, repeats] = smoke ? [2, 1] : [10, 3]
   const inMs = (each: number): number => Math.ceil((each * tokensPerSecond) / 1000)
   const turn: Asked = { tokens: 1, calls: 0 }
@@ -90,9 +86,7 @@ async function measure({ process, ask }: Caller, asked: Asked): Promise<Cost> {
   return { cpu: 1000 * (process.cpu() - cpu), ms }
 }
 
-/**
- * Starts the model, a space with a participant that offers tools, and both callers, each in its own process.
- */
+/** Starts the model, a space with a participant that offers tools, and both callers, each in its own process. */
 async function openStage() {
   const { baseURL, close: closeModel } = await serveTokens()
   const human = { kind: 'human', capabilities: ['*'] }

@@ -9,19 +9,14 @@ const missed = 1000
 const size = 600
 
 interface Storm {
-  /**
-   * Milliseconds until the last reader has its welcome, and until the last reader has all missed envelopes.
-   */
+  /** Milliseconds until the last reader has its welcome, and until the last reader has all missed envelopes. */
   readonly welcomed: number
   readonly complete: number
   /** Milliseconds of the gateway's processor time. */
   readonly cpu: number
 }
 
-/**
- * Measures a reconnect storm: all readers lose their connections, miss the same envelopes, and reconnect at
- * once.
- */
+/** Measures a reconnect storm: all readers lose their connections, miss the same envelopes, and reconnect at once. */
 export async function resume(options: Options): Promise<Section[]> {
   const readers = options.receivers?.[0] ?? 200
   const shape = { receivers: readers, senders: 1, size }

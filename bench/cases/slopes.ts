@@ -14,10 +14,7 @@ import { measure, untilIdle } from './measure.js'
 const size = 300
 const window = 256
 
-/**
- * A quantity that may grow, such as the number of participants, and on which the cost of a message should not
- * depend.
- */
+/** A quantity that may grow, such as the number of participants, and on which the cost of a message should not depend. */
 interface Dimension {
   readonly name: string
   readonly sizes: readonly number[]

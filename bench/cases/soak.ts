@@ -7,8 +7,8 @@ import { decimals, type Section } from '../report/section.js'
 
 const perSecond = 1000
 /**
- * A faster load before the measurement, which fills the bounded memories of the latest envelopes. Memory that
- * still grows afterwards is unbounded.
+ * A faster load before the measurement, which fills the bounded memories of the latest envelopes. Memory that still grows
+ * afterwards is unbounded.
  */
 const filling = { perSecond: 5000, maxMs: 60_000 }
 const receivers = 10
@@ -64,10 +64,7 @@ async function sampled(crowd: Crowd, total: number, every: number): Promise<Samp
   return samples
 }
 
-/**
- * Returns the growth of memory over the last three quarters, in megabytes per minute. The first quarter is
- * warm-up.
- */
+/** Returns the growth of memory over the last three quarters, in megabytes per minute. The first quarter is warm-up. */
 export function slopeOf(samples: readonly Sample[]): number {
   const some = samples.slice(Math.floor(samples.length / 4))
   const mean = (values: readonly number[]): number =>

@@ -5,8 +5,8 @@ import { lineOf, sectionOf } from './fanout.js'
 import { measureCell } from './measure.js'
 
 /**
- * Measures thoughts, which pass the guard one after the other: with many in flight, and with one agent that
- * waits for each to return.
+ * Measures thoughts, which pass the guard one after the other: with many in flight, and with one agent that waits for each to
+ * return.
  */
 export async function thoughts(options: Options): Promise<Section[]> {
   const { only = ['a', 'd', 'e', 'sqlite', 'memory'] } = options

@@ -17,15 +17,13 @@ const warmUpMs = 8000
 /** Minimum calls per message of a file on the way. Files with fewer calls do other work. */
 const minCalls = 0.5
 /**
- * Minimum number of messages, so that functions called by timers, such as heartbeats, are rare in comparison,
- * even on a busy machine.
+ * Minimum number of messages, so that functions called by timers, such as heartbeats, are rare in comparison, even on a busy
+ * machine.
  */
 const minMessages = 1000
 const cell = { receivers: 1, senders: 1, size: 300, window: 1 } as const
 
-/**
- * Lists the files of this repository with functions that run between the arrival of a frame and its delivery.
- */
+/** Lists the files of this repository with functions that run between the arrival of a frame and its delivery. */
 export async function way({ only = ['sqlite'] }: Options): Promise<Section[]> {
   const [contender] = chosen(only)
   if (contender === undefined) throw new Error('nobody is to be looked into')

@@ -13,17 +13,13 @@ const usual = fileURLToPath(new URL('../../../shared/fixtures/attribution', impo
 /** A recorded run, with the effort to find its decisive step by the ranks of `why`. */
 interface ReadRun {
   readonly run: FailedRun
-  /**
-   * Number of entries that a reader opens, by rank, until one belongs to the decisive step; `undefined` =
-   * none does.
-   */
+  /** Number of entries that a reader opens, by rank, until one belongs to the decisive step; `undefined` = none does. */
   readonly looks: number | undefined
 }
 
 /**
- * Tests the ranks of `why` on recorded runs of agents that failed: replays each run into a space, and opens
- * the entries that `why` gives for the last answer, by rank, until one belongs to the step that decided the
- * failure.
+ * Tests the ranks of `why` on recorded runs of agents that failed: replays each run into a space, and opens the entries that
+ * `why` gives for the last answer, by rank, until one belongs to the step that decided the failure.
  */
 export async function why({ data = usual }: Options): Promise<Section[]> {
   const missing = parts.find((part) => !existsSync(join(data, part)))

@@ -84,8 +84,8 @@ export class Crowd {
   }
 
   /**
-   * Sends one message from each sender to all receivers, of any length. Once they have arrived, no messages
-   * about joins are in flight.
+   * Sends one message from each sender to all receivers, of any length. Once they have arrived, no messages about joins are in
+   * flight.
    */
   async #settle(expected: Expected): Promise<void> {
     const templates = this.senders.map(({ template }) => template)
@@ -124,8 +124,8 @@ export class Crowd {
   }
 
   /**
-   * Stops sending, and waits until all receivers have all messages. Fails if one has other messages, or the
-   * messages of a sender in another order than the other receivers.
+   * Stops sending, and waits until all receivers have all messages. Fails if one has other messages, or the messages of a
+   * sender in another order than the other receivers.
    */
   async drain(): Promise<void> {
     this.keep(0)

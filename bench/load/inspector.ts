@@ -30,10 +30,7 @@ const interval = 200
 /** Options of Node.js for a server that can be profiled. */
 export const inspectable = ['--inspect=127.0.0.1:0', '--inspect-publish-uid=stderr']
 
-/**
- * Profiles all threads of a server during `work`. `said`: lines that the server has written to its standard
- * error.
- */
+/** Profiles all threads of a server during `work`. `said`: lines that the server has written to its standard error. */
 export function profiled(said: readonly string[], work: () => Promise<void>): Promise<ThreadProfile[]> {
   return inspected(said, async (threads) => {
     for (const [, call] of threads) {

@@ -6,10 +6,7 @@ import { until } from './waiting.js'
 /** Maximum number of messages in flight. */
 const window = 256
 
-/**
- * Sends `count` envelopes as the first sender, each with its own id. Resolves when the gateway has accepted
- * all.
- */
+/** Sends `count` envelopes as the first sender, each with its own id. Resolves when the gateway has accepted all. */
 export async function letSay(server: Running, count: number, draft: (i: number) => object): Promise<void> {
   const [line] = await openSeats(server, [senderName(0)])
   if (line === undefined) throw new Error('the sender has no seat')

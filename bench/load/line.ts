@@ -39,9 +39,7 @@ interface Talk {
 const shared = Buffer.alloc(256 * 1024)
 const opcodes = { text: 1, close: 8, ping: 9, pong: 10 }
 
-/**
- * Opens a connection; resolves once the server is ready. `prepare` is called with the reader before it reads.
- */
+/** Opens a connection; resolves once the server is ready. `prepare` is called with the reader before it reads. */
 export function openLine(
   target: Target,
   seat: Account,

@@ -2,8 +2,8 @@ import type { Sender } from './sender.js'
 import { pause } from './waiting.js'
 
 /**
- * Sends at a constant rate for `ms` milliseconds, even if messages do not come back. `sentAt`: receives the
- * time of each message by its number, in milliseconds of `performance.now()`.
+ * Sends at a constant rate for `ms` milliseconds, even if messages do not come back. `sentAt`: receives the time of each
+ * message by its number, in milliseconds of `performance.now()`.
  */
 export async function pace(
   sender: Sender,

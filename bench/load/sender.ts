@@ -3,10 +3,7 @@ import { mark, type Template } from './template.js'
 
 const digit = 48
 
-/**
- * Keeps a window of messages in flight: sends as many new messages as have come back, with one write for each
- * read.
- */
+/** Keeps a window of messages in flight: sends as many new messages as have come back, with one write for each read. */
 export class Sender {
   readonly index: number
   readonly line: Connection
@@ -72,8 +69,7 @@ export class Sender {
 }
 
 /**
- * Returns the offset of the sender's digit in a message. In messages of equal length, it has the same
- * distance from the end.
+ * Returns the offset of the sender's digit in a message. In messages of equal length, it has the same distance from the end.
  */
 export function placeOfSender(bytes: Buffer, from: number, to: number): number {
   const at = bytes.subarray(from, to).indexOf(mark)

@@ -14,9 +14,7 @@ export interface Wrapping {
   readonly after: Buffer
 }
 
-/**
- * Makes the messages of a sender, with its texts in turn. Their bytes are built once; copies get the numbers.
- */
+/** Makes the messages of a sender, with its texts in turn. Their bytes are built once; copies get the numbers. */
 export class Template {
   /** Bytes of the shortest and of the longest message, without `Wrapping`. */
   readonly minSize: number
@@ -81,10 +79,7 @@ interface Said {
   readonly texts: TextKind
 }
 
-/**
- * Makes the messages of a sender, of at most `size` bytes. They have all fields of a delivered envelope
- * except `seq`.
- */
+/** Makes the messages of a sender, of at most `size` bytes. They have all fields of a delivered envelope except `seq`. */
 export function messagesOf(sender: number, size: number, { kind, context, texts }: Said): string[] {
   const fields = {
     protocol: 'meup/v0.3',

@@ -6,18 +6,14 @@ import { snippetsOf } from '../../test/support/snippets.js'
 export const textKinds = ['prose', 'technical', 'mixture', 'cut'] as const
 
 /**
- * The kind of a message's text. `prose`: sentences without code and numbers. `technical`: sentences with
- * them. `mixture`: 40 % prose, 30 % technical, 20 % code and output of programs, 10 % JSON. `cut`: the same
- * few words, cut anywhere.
+ * The kind of a message's text. `prose`: sentences without code and numbers. `technical`: sentences with them. `mixture`: 40 %
+ * prose, 30 % technical, 20 % code and output of programs, 10 % JSON. `cut`: the same few words, cut anywhere.
  */
 export type TextKind = (typeof textKinds)[number]
 
 type PieceKind = 'prose' | 'technical' | 'code' | 'output' | 'JSON'
 
-/**
- * Number of different texts of each kind. Large enough that caches of earlier texts do not help with later
- * ones.
- */
+/** Number of different texts of each kind. Large enough that caches of earlier texts do not help with later ones. */
 const maxTexts = 500
 /** Minimum characters of a sentence, a line or a value that is used as a text. */
 const minPieceLength = 25

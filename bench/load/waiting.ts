@@ -15,10 +15,7 @@ export async function until(isSo: () => boolean, what = isSo.toString()): Promis
   }
 }
 
-/**
- * Makes a reader throw at a message that is not the next one of its sender. `next`: the expected number by
- * sender, updated.
- */
+/** Makes a reader throw at a message that is not the next one of its sender. `next`: the expected number by sender, updated. */
 export function checkOrder(reader: Connection['reader'], reads: string, next: number[]): void {
   reader.watch = (bytes, from, to) => {
     const place = placeOfSender(bytes, from, to)

@@ -103,8 +103,8 @@ const natsServer: Contender = {
 }
 
 /**
- * Starts `meup gateway` in a folder with space.yaml. `program`: arguments of Node.js up to the program;
- * default: the bundled one.
+ * Starts `meup gateway` in a folder with space.yaml. `program`: arguments of Node.js up to the program; default: the bundled
+ * one.
  */
 export function startGateway(
   folder: string,

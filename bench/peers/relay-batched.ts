@@ -3,8 +3,8 @@ import { WebSocketServer } from 'ws'
 import { frameOf } from './frames.js'
 
 /**
- * A relay that is the upper bound for sockets: frames each message once, and writes all messages of one event
- * loop turn as one buffer to all.
+ * A relay that is the upper bound for sockets: frames each message once, and writes all messages of one event loop turn as one
+ * buffer to all.
  */
 const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false })
 const sockets = new Set<Socket>()

@@ -7,10 +7,9 @@ import { frameOf } from './frames.js'
 import { receiverName, senderName, tokenOf } from './space.js'
 
 /**
- * The minimum of a gateway's work for a chat: parses and validates the envelope, checks its sender,
- * capability and rate, stores the envelopes of one event loop turn in one transaction, and then delivers
- * them, framed once for all. The echo is the acknowledgement. It has no hash chain, known ids, resuming,
- * addressees, subscriptions or guard.
+ * The minimum of a gateway's work for a chat: parses and validates the envelope, checks its sender, capability and rate, stores
+ * the envelopes of one event loop turn in one transaction, and then delivers them, framed once for all. The echo is the
+ * acknowledgement. It has no hash chain, known ids, resuming, addressees, subscriptions or guard.
  */
 const [path = '', senders = '0', receivers = '0'] = process.argv.slice(2)
 

@@ -6,8 +6,8 @@ import type { QuickOptions } from './figures.js'
 const size = 300
 
 /**
- * Measures the guard without a gateway. Each call guards all texts of the mixture, so that slow texts count
- * as often as they occur.
+ * Measures the guard without a gateway. Each call guards all texts of the mixture, so that slow texts count as often as they
+ * occur.
  */
 export async function guardAlone({ rounds, ms, warmMs }: QuickOptions): Promise<number[]> {
   const { guard } = compileSafety(defaultSafety)

@@ -32,10 +32,7 @@ const asked = [
 /** Number of requests for each question in a round. */
 const repeatsIn = ({ smoke }: QuickOptions): number => (smoke ? 2 : 50)
 
-/**
- * Compares the gateway's processor time for a response with that of a trivial server for a response of the
- * same size.
- */
+/** Compares the gateway's processor time for a response with that of a trivial server for a response of the same size. */
 export async function reading(options: QuickOptions): Promise<number[]> {
   const [logged, repeats] = [loggedIn(options), repeatsIn(options)]
   const { folder, remove } = temporaryFolder()

@@ -38,9 +38,9 @@ export interface Whole {
 }
 
 /**
- * Divides the processor time of a message among the stages, by their shares of the profiles, so that they add
- * up to the whole. The system measures the time of the main thread and that of all others together; the
- * others share theirs by how busy each was.
+ * Divides the processor time of a message among the stages, by their shares of the profiles, so that they add up to the whole.
+ * The system measures the time of the main thread and that of all others together; the others share theirs by how busy each
+ * was.
  */
 export function stagesOf(profiles: readonly ThreadProfile[], { main, all }: Whole): Stage[] {
   const threads = profiles.map(({ thread, profile }) => ({ thread, times: timesOf(profile) }))

@@ -20,8 +20,8 @@ const length = 10
 export const theEnd = 'That was all.'
 
 /**
- * Runs agents that think and call tools without a pause. Every tenth envelope is a message with the time at
- * which it was sent, in milliseconds since 1970. Returns that time for the last message.
+ * Runs agents that think and call tools without a pause. Every tenth envelope is a message with the time at which it was sent,
+ * in milliseconds since 1970. Returns that time for the last message.
  */
 export async function chatter({ url, space, agents, perSecond, seconds }: Chatter): Promise<number> {
   const speakers = await Promise.all(
@@ -32,8 +32,7 @@ export async function chatter({ url, space, agents, perSecond, seconds }: Chatte
   try {
     return await talk(speakers, perSecond * seconds, perSecond)
   } finally {
-    // Close the clients; otherwise they would try to reconnect to the stopped gateway, and keep this process
-    // alive.
+    // Close the clients; otherwise they would try to reconnect to the stopped gateway, and keep this process alive.
     await Promise.all(speakers.map((speaker) => speaker.close()))
   }
 }

@@ -2,8 +2,8 @@ import type { DraftEntry } from '@meup/gateway'
 import { Kind, PROTOCOL } from '@meup/protocol'
 
 /**
- * Time of the first envelope. With ten envelopes per second and at most a million of them, all are in the
- * past, but not old enough to be pruned.
+ * Time of the first envelope. With ten envelopes per second and at most a million of them, all are in the past, but not old
+ * enough to be pruned.
  */
 const beginning = Date.now() - 2 * 24 * 60 * 60 * 1000
 /** Number of envelopes in one turn. */
@@ -15,10 +15,7 @@ export interface Conversation {
   readonly resultBytes?: number
 }
 
-/**
- * Makes envelopes of a long conversation: ana asks one agent after another; each calls two tools at once and
- * answers.
- */
+/** Makes envelopes of a long conversation: ana asks one agent after another; each calls two tools at once and answers. */
 export function conversation(first: number, count: number, how: Conversation): DraftEntry[] {
   return Array.from({ length: count }, (_, index) => draftOf(first + index, how))
 }

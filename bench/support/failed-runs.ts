@@ -19,10 +19,7 @@ export interface FailedRun {
 
 interface Step {
   readonly from: string
-  /**
-   * The type of the step: a thought, a hand-over to another agent, the output of a terminal, or a message to
-   * all.
-   */
+  /** The type of the step: a thought, a hand-over to another agent, the output of a terminal, or a message to all. */
   readonly what: 'thought' | 'hand-over' | 'output' | 'message'
   readonly to?: string
   readonly text: string
@@ -48,8 +45,7 @@ export function readFailedRuns(folder: string): FailedRun[] {
 }
 
 /**
- * Parses a step. In the recordings, a role may say in parentheses that it thinks, or to whom it speaks:
- * `Planner (-> Coder)`.
+ * Parses a step. In the recordings, a role may say in parentheses that it thinks, or to whom it speaks: `Planner (-> Coder)`.
  */
 function readStep(role: string, text: string): Step {
   const [, name = role, note = ''] = /^(.*?) \((.*)\)$/.exec(role) ?? []

@@ -48,10 +48,7 @@ export async function serveFile(path: string): Promise<{ readonly url: string; c
 
 const script = fileURLToPath(new URL('./history-gateway.ts', import.meta.url))
 
-/**
- * Serves a log file in a separate process, on its own core. `nodeArgs`: options of Node.js before the
- * program.
- */
+/** Serves a log file in a separate process, on its own core. `nodeArgs`: options of Node.js before the program. */
 export async function startOn(path: string, nodeArgs: readonly string[] = []): Promise<Reading> {
   let startMs = 0
   const server = await startServer({

@@ -156,8 +156,8 @@ export class Tab {
   }
 
   /**
-   * Measures by how many milliseconds the page lags behind while `work` sends. `behind`: sorted samples;
-   * `last`: the lag at the end. `work` returns the time of the last message.
+   * Measures by how many milliseconds the page lags behind while `work` sends. `behind`: sorted samples; `last`: the lag at the
+   * end. `work` returns the time of the last message.
    */
   async follow(work: () => Promise<number>): Promise<{ behind: readonly number[]; last: number }> {
     await this.press('.')
@@ -193,10 +193,7 @@ export class Tab {
     return tasksOf(events, await this.pid())
   }
 
-  /**
-   * Resolves when the page has drawn a selection: the feed is no longer `aria-busy`, and two frames have
-   * passed since.
-   */
+  /** Resolves when the page has drawn a selection: the feed is no longer `aria-busy`, and two frames have passed since. */
   async #caughtUp(): Promise<void> {
     await this.#settled()
     await this.#until(`document.querySelector('[role=feed]')?.getAttribute('aria-busy') !== 'true'`)

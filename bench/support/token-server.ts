@@ -4,10 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 
-/**
- * The content of a question to the model: tool calls, one per step, followed by an answer with this many
- * tokens.
- */
+/** The content of a question to the model: tool calls, one per step, followed by an answer with this many tokens. */
 export interface Asked {
   readonly tokens: number
   readonly calls: number

@@ -23,9 +23,7 @@ const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 const px = (value: number): string => `${Math.round(value * 10) / 10}`
 
-/**
- * Draws a recording as an SVG that plays by itself. With `prefers-reduced-motion`, it shows the last screen.
- */
+/** Draws a recording as an SVG that plays by itself. With `prefers-reduced-motion`, it shows the last screen. */
 export function animate({ title, columns, rows, frames }: Recording): string {
   const [width, height] = [Math.ceil(columns * cell + 2 * margin), rows * line + bar + margin]
   const places = new Map<string, number>()

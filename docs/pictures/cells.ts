@@ -20,8 +20,7 @@ export function runsOf(screen: string): Run[][] {
     for (const [at, part] of row.split(change).entries()) {
       if (at % 2 === 1) for (const code of (part || '0').split(';')) apply(Number(code), look)
       else {
-        // The font may draw other characters wider or narrower than letters, so the text after them is
-        // positioned separately.
+        // The font may draw other characters wider or narrower than letters, so the text after them is positioned separately.
         for (const text of part.match(/[\u0020-\u007E]+|[^\u0020-\u007E]+/g) ?? []) {
           if (text.trim() !== '') runs.push({ column, text, look: [...look].sort() })
           column += [...text].length

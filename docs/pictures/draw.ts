@@ -10,8 +10,8 @@ const request = 'Then take it out again, please.'
 const [columns, rows] = [96, 24]
 
 /**
- * Draws the pictures of README and the pages into a folder. They show one story, on the page and in a
- * terminal at the same time.
+ * Draws the pictures of README and the pages into a folder. They show one story, on the page and in a terminal at the same
+ * time.
  */
 export async function drawPictures(chromium: string, folder: string): Promise<void> {
   const review = await openReview()

@@ -14,8 +14,8 @@ import { Pace, paced } from './pace.js'
 const example = join(repositoryRoot, 'examples/deploy-review')
 
 /**
- * The configuration of the example with a free port, and two more agents: one that has to ask for approval,
- * and one that offers the tool.
+ * The configuration of the example with a free port, and two more agents: one that has to ask for approval, and one that offers
+ * the tool.
  */
 function config(): string {
   const { participants, ...rest } = parse(readFileSync(join(example, 'space.yaml'), 'utf8')) as {
@@ -57,8 +57,8 @@ export interface Review {
 }
 
 /**
- * Starts a gateway, the agents of the example, and the file server that they read with. Each agent waits
- * before each step until its `Pace` releases it.
+ * Starts a gateway, the agents of the example, and the file server that they read with. Each agent waits before each step until
+ * its `Pace` releases it.
  */
 export async function openReview(): Promise<Review> {
   const folder = temporaryFolder({ 'space.yaml': config() })

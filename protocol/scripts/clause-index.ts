@@ -54,9 +54,7 @@ export function vectorCounts(): ReadonlyMap<string, ReadonlyMap<string, number>>
   return counts
 }
 
-/**
- * The index of clauses of SPEC.md, as Markdown: the codes with which each clause refuses, and its vectors.
- */
+/** The index of clauses of SPEC.md, as Markdown: the codes with which each clause refuses, and its vectors. */
 export function clauseIndex(): string {
   const spec = readFileSync(new URL('../SPEC.md', import.meta.url), 'utf8')
   const counts = vectorCounts()

@@ -17,8 +17,7 @@ function write(path: string, text: string): void {
 
 const schemas = jsonSchemas()
 
-// `unicode: false` counts UTF-16 units and so needs no helper at run time: the generated code imports
-// nothing.
+// `unicode: false` counts UTF-16 units and so needs no helper at run time: the generated code imports nothing.
 const ajv = new Ajv({
   code: { source: true, esm: true, lines: true },
   unicode: false,

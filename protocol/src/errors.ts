@@ -1,6 +1,4 @@
-/**
- * Error codes. Each has exactly one meaning [MEUP-12.2]. The table in SPEC.md is generated from this object.
- */
+/** Error codes. Each has exactly one meaning [MEUP-12.2]. The table in SPEC.md is generated from this object. */
 export const errors = {
   session_replaced: {
     status: 409,
@@ -136,10 +134,7 @@ export class ProtocolError extends Error {
   }
 }
 
-/**
- * WebSocket close codes of the gateway [MEUP-5.6]. Before the `101` response, the same refusals are HTTP
- * statuses.
- */
+/** WebSocket close codes of the gateway [MEUP-5.6]. Before the `101` response, the same refusals are HTTP statuses. */
 export const closeCodes = {
   draining: 1001,
   tooBig: 1009,

@@ -1,6 +1,6 @@
 /**
- * JSON whose numbers keep their digits [MEUP-3.8]. JavaScript changes 9007199254740993, 0.1000 and 1.0 when it reads them. The text of
- * such numbers is kept with the value that holds them, so that the value is written as it was read.
+ * JSON whose numbers keep their digits [MEUP-3.8]. JavaScript changes 9007199254740993, 0.1000 and 1.0 when it reads them. The
+ * text of such numbers is kept with the value that holds them, so that the value is written as it was read.
  */
 
 /** Digits of the numbers in an object or a list, by key. */
@@ -8,17 +8,11 @@ type NumberTexts = Map<string, string>
 
 const numberTexts = new WeakMap<object, NumberTexts>()
 
-/**
- * Matches every JSON text with an inexact number, and some other texts, because a number may be inside a
- * string.
- */
+/** Matches every JSON text with an inexact number, and some other texts, because a number may be inside a string. */
 const mayBeInexact =
   /(?:^|[:,[])\s*-?(?:\d[\d.]{15}|0\.000000|\d+\.\d*0(?!\d)|\d+(?:\.\d+)?[eE]|(?<=-)0(?![\d.]))[\d.eE+-]*\s*(?:[,}\]]|$)/
 
-/**
- * Matches a token of JSON. Strings are matched by an unrolled loop, so that long ones do not overflow the
- * stack.
- */
+/** Matches a token of JSON. Strings are matched by an unrolled loop, so that long ones do not overflow the stack. */
 const tokens = () => /[ \t\n\r]*("[^"\\]*(?:\\[\s\S][^"\\]*)*"|[{}[\]:,]|[^ \t\n\r{}[\]:,"]+)/y
 
 /** Whether JavaScript would write a number differently, or several numbers round to it. */
@@ -84,8 +78,8 @@ function setNumberText(container: object, key: string, text: string): void {
 }
 
 /**
- * Returns the digits of a number as parsed; `undefined` = JavaScript writes the number unchanged, or it was
- * not parsed by `parseExact`.
+ * Returns the digits of a number as parsed; `undefined` = JavaScript writes the number unchanged, or it was not parsed by
+ * `parseExact`.
  */
 export const getNumberText = (container: object, key: string | number): string | undefined =>
   numberTexts.get(container)?.get(String(key))

@@ -1,9 +1,8 @@
 import { type Erasure, findErasure } from './erasure.js'
 
 /**
- * Verifies an export that arrives in pieces: that it is complete, and as the gateway wrote it [MEUP-10.4].
- * With `known`, its chain also has to contain that head, so that nothing before the head was rewritten. Runs
- * in browsers as well.
+ * Verifies an export that arrives in pieces: that it is complete, and as the gateway wrote it [MEUP-10.4]. With `known`, its
+ * chain also has to contain that head, so that nothing before the head was rewritten. Runs in browsers as well.
  */
 export async function verifyExport(
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,

@@ -9,9 +9,8 @@ const random = new Uint8Array(128 * randomDigits)
 let used = random.length
 
 /**
- * Creates a unique envelope id [MEUP-1.10]: seven characters of time and 84 random bits. Ids sort by time, so
- * that consecutive ids are neighbors in the index of a log, which makes appends faster than random ids do.
- * `now`: milliseconds since the epoch.
+ * Creates a unique envelope id [MEUP-1.10]: seven characters of time and 84 random bits. Ids sort by time, so that consecutive
+ * ids are neighbors in the index of a log, which makes appends faster than random ids do. `now`: milliseconds since the epoch.
  */
 export function freshId(now = Date.now()): string {
   let id = ''

@@ -15,7 +15,5 @@ export function readHostName(host: string): string | undefined {
 
 export const isOwnName = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost')
 
-/**
- * Whether a host is an IP address, in the form of the URL Standard. DNS rebinding cannot forge an address.
- */
+/** Whether a host is an IP address, in the form of the URL Standard. DNS rebinding cannot forge an address. */
 const isAddress = (name: string): boolean => /^\[[\da-f:]+\]$|^\d+\.\d+\.\d+\.\d+$/.test(name)

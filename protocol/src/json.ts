@@ -31,10 +31,10 @@ const keyWork = 1 / 4
 const containerWork = 1 / 8
 
 /**
- * Parses one JSON object from UTF-8 bytes with the offsets of its members, so that a value can be passed on
- * byte by byte [MEUP-1.9]. Returns a string that describes the problem if it cannot be parsed, is not an
- * object, is too deep (checked on the bytes, before parsing), or has a duplicate key, a lone surrogate or a
- * key `__proto__` [MEUP-1.8]. Charges the meter before parsing; throws `WorkError` if the meter runs out.
+ * Parses one JSON object from UTF-8 bytes with the offsets of its members, so that a value can be passed on byte by byte
+ * [MEUP-1.9]. Returns a string that describes the problem if it cannot be parsed, is not an object, is too deep (checked on the
+ * bytes, before parsing), or has a duplicate key, a lone surrogate or a key `__proto__` [MEUP-1.8]. Charges the meter before
+ * parsing; throws `WorkError` if the meter runs out.
  */
 export function readObject(bytes: Uint8Array, meter?: WorkMeter): JsonObject | string {
   const scanned = scan(bytes, maxNesting)
@@ -55,8 +55,8 @@ export function readObject(bytes: Uint8Array, meter?: WorkMeter): JsonObject | s
 }
 
 /**
- * Returns the bytes of each element of a JSON array, or a string that describes a problem. Stops after one
- * element more than `maximum`.
+ * Returns the bytes of each element of a JSON array, or a string that describes a problem. Stops after one element more than
+ * `maximum`.
  */
 export function readElements(
   bytes: Uint8Array,
@@ -78,8 +78,8 @@ export function readElements(
 const [maxPrescanned, maxStringBytes] = [64, 1024]
 
 /**
- * Reads the `id` and `kind` of a frame that may be too large to parse, and no more than that. Omits values
- * that are not strings or occur twice, and both values if the frame is malformed up to there.
+ * Reads the `id` and `kind` of a frame that may be too large to parse, and no more than that. Omits values that are not strings
+ * or occur twice, and both values if the frame is malformed up to there.
  */
 export function prescan(bytes: Uint8Array): { readonly id?: string; readonly kind?: string } {
   const scanned = scan(bytes, Number.POSITIVE_INFINITY, maxPrescanned)
@@ -142,8 +142,8 @@ interface Scanned {
 }
 
 /**
- * Counts colons and nesting outside of strings, and records the members of the outermost object or array.
- * Stops after one member more than `maximum`.
+ * Counts colons and nesting outside of strings, and records the members of the outermost object or array. Stops after one
+ * member more than `maximum`.
  */
 function scan(
   bytes: Uint8Array,
@@ -238,10 +238,7 @@ interface Fault {
   readonly path: string
 }
 
-/**
- * Counts keys, and finds faults that JSON.parse accepts but the protocol does not. Builds the path only for a
- * fault.
- */
+/** Counts keys, and finds faults that JSON.parse accepts but the protocol does not. Builds the path only for a fault. */
 function inspect(value: unknown, seen: { keys: number }): Fault | undefined {
   if (typeof value === 'string')
     return value.isWellFormed() ? undefined : { what: 'a lone surrogate', path: '' }
@@ -267,15 +264,13 @@ function inspectMembers(value: Record<string, unknown>, seen: { keys: number }):
 }
 
 /**
- * Writes JSON in a form that is the same for equivalent texts [MEUP-4.17]: sorted members, strings by value,
- * no white space. A number keeps its token, so that 1.0 differs from 1, because readers may round
- * differently. Omits the member `omitted` of the outermost object. The bytes must be well-formed according to
- * `readObject`.
+ * Writes JSON in a form that is the same for equivalent texts [MEUP-4.17]: sorted members, strings by value, no white space. A
+ * number keeps its token, so that 1.0 differs from 1, because readers may round differently. Omits the member `omitted` of the
+ * outermost object. The bytes must be well-formed according to `readObject`.
  */
 export function canonicalJson(json: Uint8Array, omitted?: string): string {
   const text = new TextDecoder().decode(json)
-  // Matches a token of JSON. Strings are matched by an unrolled loop, so that long ones do not overflow the
-  // stack.
+  // Matches a token of JSON. Strings are matched by an unrolled loop, so that long ones do not overflow the stack.
   const tokens = /[ \t\n\r]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]|[^ \t\n\r{}[\]:,"]+)/y
   const next = (): string => {
     const [, token] = tokens.exec(text) ?? []

@@ -83,10 +83,7 @@ export function namespaceOf(kind: string): string {
   return dot === -1 ? kind : kind.slice(0, dot)
 }
 
-/**
- * Kinds that build the state of a space: rights, presence, pauses, visibility. They cannot be erased
- * [MEUP-10.12].
- */
+/** Kinds that build the state of a space: rights, presence, pauses, visibility. They cannot be erased [MEUP-10.12]. */
 export const lastingKinds: readonly string[] = [
   Kind.observeVisibility,
   Kind.capabilityGrant,
@@ -107,9 +104,7 @@ const boundaries: ReadonlySet<string> = new Set([
   Kind.reasoningCancel,
 ])
 
-/**
- * Whether a kind is reasoning that neither opens nor closes a context. A hidden run withholds it [MEUP-9.6].
- */
+/** Whether a kind is reasoning that neither opens nor closes a context. A hidden run withholds it [MEUP-9.6]. */
 export const isThought = (kind: string): boolean => namespaceOf(kind) === 'reasoning' && !boundaries.has(kind)
 
 const known: ReadonlySet<string> = new Set(Object.values(Kind))
@@ -127,8 +122,8 @@ export interface KindRule {
   /** `true` if envelopes of the kind are neither logged nor relayed. */
   readonly ephemeral?: true
   /**
-   * `true` if envelopes of the kind are relayed at once and not logged. They have no context; if the kind
-   * requires `correlationId`, it names one envelope.
+   * `true` if envelopes of the kind are relayed at once and not logged. They have no context; if the kind requires
+   * `correlationId`, it names one envelope.
    */
   readonly live?: true
   /** `true` if only the gateway sends the kind. */
@@ -198,10 +193,7 @@ export const kindRules: Readonly<Record<Kind, KindRule>> = {
   [Kind.systemSpace]: rule('the life of the space', ofGateway),
 }
 
-/**
- * Returns the rule of a kind; unknown kinds of reasoning have that of thoughts. `undefined` = unknown kind
- * [MEUP-3.1].
- */
+/** Returns the rule of a kind; unknown kinds of reasoning have that of thoughts. `undefined` = unknown kind [MEUP-3.1]. */
 export function getKindRule(kind: string): KindRule | undefined {
   if (isKnownKind(kind)) return kindRules[kind]
   return kind.startsWith('reasoning.') ? kindRules[Kind.reasoningThought] : undefined
@@ -238,8 +230,7 @@ export const isToolRequest = ({ kind, payload }: Guardable): boolean =>
   payload.method === 'tools/call' && getKindRule(kind)?.toolCall === true
 
 /**
- * Returns the guarded part of a payload: free text is reasoning or metadata; MCP payloads are not changed
- * [MEUP-6.1]. @internal
+ * Returns the guarded part of a payload: free text is reasoning or metadata; MCP payloads are not changed [MEUP-6.1]. @internal
  */
 export function guardedPart({ kind, payload }: Guardable): GuardedPart | undefined {
   const namespace = namespaceOf(kind)

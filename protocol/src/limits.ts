@@ -8,10 +8,10 @@ export interface Rate {
 export const maxMentions = 16
 
 /**
- * Classes of token buckets [MEUP-7.1]. `reasoning` to `control`: kinds of envelopes (`deltas`: kinds that are
- * relayed and not logged). The other classes count all kinds together. `bytes`: bytes of frames; `results`:
- * bytes of responses over `maxEnvelopeBytes`; `work`: units of work to decide on envelopes; `frames`: refused,
- * malformed or repeated frames, and pings; `log`: bytes that are appended to the log.
+ * Classes of token buckets [MEUP-7.1]. `reasoning` to `control`: kinds of envelopes (`deltas`: kinds that are relayed and not
+ * logged). The other classes count all kinds together. `bytes`: bytes of frames; `results`: bytes of responses over
+ * `maxEnvelopeBytes`; `work`: units of work to decide on envelopes; `frames`: refused, malformed or repeated frames, and pings;
+ * `log`: bytes that are appended to the log.
  */
 export const rateClasses = [
   'reasoning',
@@ -49,20 +49,14 @@ export interface Limits {
   readonly maxResultBytes: number
   /** Maximum units of work (of about a microsecond) to decide on one envelope [MEUP-7.1]. */
   readonly work: number
-  /**
-   * Unsent bytes of one connection, beyond which it is closed with 4410. Default: 4 MiB plus two of the
-   * largest responses.
-   */
+  /** Unsent bytes of one connection, beyond which it is closed with 4410. Default: 4 MiB plus two of the largest responses. */
   readonly sendBufferBytes: number
   /** Maximum segments of a context. */
   readonly contextDepth: number
   /** Maximum characters of a context. */
   readonly contextLength: number
   readonly connectionsPerParticipant: number
-  /**
-   * Maximum number of chats from agent to agent without a human's chat or a tool result in between
-   * [MEUP-7.4].
-   */
+  /** Maximum number of chats from agent to agent without a human's chat or a tool result in between [MEUP-7.4]. */
   readonly agentHops: number
   readonly rates: Readonly<Record<RateClass, Rate>>
 }
@@ -91,15 +85,11 @@ export const maxNesting = 32
 export const maxCorrelations = 16
 /** Maximum number of envelopes in one HTTP post [MEUP-11.2]. */
 export const maxPost = 500
-/**
- * Maximum number of open contexts: of one participant, of all guests, and of a space [MEUP-2.11]. Every
- * welcome lists them.
- */
+/** Maximum number of open contexts: of one participant, of all guests, and of a space [MEUP-2.11]. Every welcome lists them. */
 export const openContexts = { own: 256, guests: 2048, all: 4096 } as const
 /**
- * Maximum characters of granted capabilities as JSON: in one list and to one participant [MEUP-4.8], by one
- * participant, and in a space [MEUP-4.19]. Bounded, because lists are compared, and every welcome contains
- * them.
+ * Maximum characters of granted capabilities as JSON: in one list and to one participant [MEUP-4.8], by one participant, and in
+ * a space [MEUP-4.19]. Bounded, because lists are compared, and every welcome contains them.
  */
 export const givenText = { list: 8 * 1024, own: 128 * 1024, all: 512 * 1024 } as const
 /** Maximum number of grants in force: of one grantor, and in a space [MEUP-4.19]. */

@@ -24,8 +24,8 @@ const ofGateway: ReadonlySet<string> = new Set(['system', 'gateway', readAs(GATE
 const likeGuest = /^guest[._-]/i
 
 /**
- * Returns the name that people would mistake a new participant of this name for: the gateway, guests, or one
- * of `others` [MEUP-3.24].
+ * Returns the name that people would mistake a new participant of this name for: the gateway, guests, or one of `others`
+ * [MEUP-3.24].
  */
 export function imitatedBy(id: string, others: Iterable<string>): string | undefined {
   const name = readAs(id)

@@ -31,9 +31,7 @@ export type ChatPayload = Static<typeof ChatPayload>
 export const AcknowledgePayload = Type.Object({ status: Type.Optional(Type.String()) })
 export type AcknowledgePayload = Static<typeof AcknowledgePayload>
 
-/**
- * A piece of an answer. `index` counts the deltas of one answer from 0; another 0 restarts it [MEUP-3.25].
- */
+/** A piece of an answer. `index` counts the deltas of one answer from 0; another 0 restarts it [MEUP-3.25]. */
 export const DeltaPayload = Type.Object({ index: Type.Integer({ minimum: 0 }), text: Type.String() })
 export type DeltaPayload = Static<typeof DeltaPayload>
 
@@ -131,9 +129,7 @@ export const SubscribePayload = Type.Object(
 )
 export type SubscribePayload = Static<typeof SubscribePayload>
 
-/**
- * Counts the thoughts of a context that were not sent to a connection, with their distinct phases [MEUP-9.9].
- */
+/** Counts the thoughts of a context that were not sent to a connection, with their distinct phases [MEUP-9.9]. */
 export const SummaryPayload = Type.Object({
   thoughts: Type.Integer({ minimum: 1 }),
   phases: Type.Array(Phase),
@@ -289,10 +285,7 @@ const rate = Type.Object({
 })
 type RateSchema = typeof rate & { static: Rate }
 
-/**
- * The limits in a welcome: the defaults of the space. Participants with other rates learn about them by
- * `rate_limited`.
- */
+/** The limits in a welcome: the defaults of the space. Participants with other rates learn about them by `rate_limited`. */
 const LimitsInfo = Type.Object({
   maxEnvelopeBytes: count,
   maxResultBytes: count,
@@ -321,9 +314,7 @@ export const ContextInfo = Type.Object({
 })
 export type ContextInfo = Static<typeof ContextInfo>
 
-/**
- * How a connection resumes. `from` and `to`: first and last replayed seq; `to < from` = nothing to replay.
- */
+/** How a connection resumes. `from` and `to`: first and last replayed seq; `to < from` = nothing to replay. */
 export const ResumeInfo = Type.Object({
   status: Type.Union([Type.Literal('live'), Type.Literal('replaying'), Type.Literal('lost')]),
   from: Type.Integer(),
@@ -429,8 +420,8 @@ export const DecisionPayload = Type.Object({
 export type DecisionPayload = Static<typeof DecisionPayload>
 
 /**
- * An event of the space. `configured` contains the operator's configuration, but never tokens, environments,
- * headers or commands.
+ * An event of the space. `configured` contains the operator's configuration, but never tokens, environments, headers or
+ * commands.
  */
 export const SpacePayload = Type.Object({
   event: Type.Union([

@@ -77,10 +77,7 @@ export interface Normalised {
   readonly payload: Uint8Array
 }
 
-/**
- * Aliases of payload members by kind. They prevent harm: with a misspelt `timeoutSeconds`, a pause would
- * never end.
- */
+/** Aliases of payload members by kind. They prevent harm: with a misspelt `timeoutSeconds`, a pause would never end. */
 const payloadAliases: ReadonlyMap<unknown, { readonly alias: string; readonly name: string }> = new Map([
   [Kind.chat, { alias: 'text', name: 'message' }],
   [Kind.participantPause, { alias: 'timeout_seconds', name: 'timeoutSeconds' }],
@@ -89,9 +86,9 @@ const payloadAliases: ReadonlyMap<unknown, { readonly alias: string; readonly na
 const emptyPayload = new TextEncoder().encode('{}')
 
 /**
- * Resolves input aliases [MEUP-1.3]: `/` in `kind`, `correlation_id`, and members of payloads. A canonical
- * field with a different value than its alias is a problem [MEUP-1.4]. Keeps the payload bytes; renaming a
- * member drops white space between members.
+ * Resolves input aliases [MEUP-1.3]: `/` in `kind`, `correlation_id`, and members of payloads. A canonical field with a
+ * different value than its alias is a problem [MEUP-1.4]. Keeps the payload bytes; renaming a member drops white space between
+ * members.
  */
 export function normalise(object: JsonObject, bytes: Uint8Array): Normalised | Problem {
   const { value, members } = object

@@ -10,9 +10,8 @@ export interface Hiding {
 }
 
 /**
- * Returns the participants that hide a run after this `observe.visibility`; `undefined` = none. The owner has
- * a flag of its own; all other participants share one, which names the participant that set it last
- * [MEUP-9.6].
+ * Returns the participants that hide a run after this `observe.visibility`; `undefined` = none. The owner has a flag of its
+ * own; all other participants share one, which names the participant that set it last [MEUP-9.6].
  */
 export function hiddenByAfter(
   { owner, hiddenBy = [] }: Hiding,

@@ -11,8 +11,8 @@ export class WorkError extends Error {
 }
 
 /**
- * Counts the cost of deciding on one envelope, in units of about a microsecond [MEUP-7.1]. Counts steps
- * instead of time, so that a replay decides the same.
+ * Counts the cost of deciding on one envelope, in units of about a microsecond [MEUP-7.1]. Counts steps instead of time, so
+ * that a replay decides the same.
  */
 export class WorkMeter {
   readonly #limit: number
@@ -31,10 +31,7 @@ export class WorkMeter {
     return Math.max(0, this.#limit - this.#spent)
   }
 
-  /**
-   * Adds to the cost. `what`: the costly items, in the plural. Throws `WorkError` beyond the limit; earlier
-   * charges stay.
-   */
+  /** Adds to the cost. `what`: the costly items, in the plural. Throws `WorkError` beyond the limit; earlier charges stay. */
   charge(units: number, what: string): void {
     this.#spent += units
     if (this.#spent > this.#limit) throw new WorkError(what, this.#limit)
@@ -68,8 +65,8 @@ export class StepBudget {
 const stepsPerUnit = 64
 
 /**
- * Runs checks with a shared budget, and charges their steps to a meter. Throws `WorkError` if they need more
- * than the meter has left.
+ * Runs checks with a shared budget, and charges their steps to a meter. Throws `WorkError` if they need more than the meter has
+ * left.
  */
 export function checkMetered<T>(meter: WorkMeter, checks: (budget: StepBudget) => T): T {
   const steps = meter.left * stepsPerUnit

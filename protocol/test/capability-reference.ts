@@ -1,8 +1,8 @@
 import type { Capability, Pattern, PayloadPattern, Subject } from '@meup/protocol'
 
 /**
- * A second, simple and slow implementation of capabilities, with which the real one is compared. Accepts
- * well-formed patterns only.
+ * A second, simple and slow implementation of capabilities, with which the real one is compared. Accepts well-formed patterns
+ * only.
  */
 export function referenceAllows(list: readonly Capability[], envelope: Subject): number | undefined {
   const wireKind = envelope.kind.replaceAll('/', '.')

@@ -55,10 +55,7 @@ describe('reasoning', () => {
     'O10',
     'an answer that is written, whole, stopped, failed or thought about has a kind and a payload each',
     () => {
-      /**
-       * For each state of an answer, its kind, an accepted payload, and rejected payloads by the path of the
-       * invalid field.
-       */
+      /** For each state of an answer, its kind, an accepted payload, and rejected payloads by the path of the invalid field. */
       const states: Record<
         string,
         readonly [kind: Kind, good: object, bad: Readonly<Record<string, object>>]

@@ -40,10 +40,7 @@ export interface Step {
 /** Values of the names in a vector, such as `"$name"`. */
 export type Bindings = Map<string, unknown>
 
-/**
- * Whether a value is as a vector expects: objects may have additional fields. Binds a name when it first
- * occurs.
- */
+/** Whether a value is as a vector expects: objects may have additional fields. Binds a name when it first occurs. */
 export function fits(expected: unknown, actual: unknown, bindings: Bindings): boolean {
   if (typeof expected === 'string' && expected.startsWith('$')) {
     if (!bindings.has(expected)) bindings.set(expected, actual)

@@ -5,10 +5,7 @@ export const pass = (text: string) => ({ text, isWithheld: false, findings: [] }
 
 export const readText = (tail: Tail | string): string => (typeof tail === 'string' ? tail : tail.said)
 
-/**
- * A guard that masks `secret`, even if the previous text begins it, withholds texts with `evil`, and cuts
- * long texts.
- */
+/** A guard that masks `secret`, even if the previous text begins it, withholds texts with `evil`, and cuts long texts. */
 export function compile({ maxLength }: GuardSettings) {
   return {
     guard(text: string, tail: Tail | string = '') {

@@ -70,10 +70,7 @@ test.for<[what: string, frame: Sent | string]>([
     connect('flooder', { space: 'elsewhere' }),
   ])
 
-  /**
-   * Counts the messages of the other participants that were accepted, and collects the refusals of the
-   * flooder.
-   */
+  /** Counts the messages of the other participants that were accepted, and collects the refusals of the flooder. */
   const play = async (isFlooded: boolean) => {
     let accepted = 0
     const refused: string[] = []

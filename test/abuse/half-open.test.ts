@@ -14,8 +14,8 @@ const perRound = 20
 const patient = { timeout: 30_000 }
 
 /**
- * Connects a participant until the test is over, with the seqs of the envelopes that it received, and the
- * participants that left.
+ * Connects a participant until the test is over, with the seqs of the envelopes that it received, and the participants that
+ * left.
  */
 async function enter(participant: string, url: string) {
   const space = await SpaceClient.open(dialWs, { url, space: 'test', token: testToken(participant) })

@@ -67,10 +67,7 @@ function mutate(frame: Buffer, random: (below: number) => number): Buffer {
 const isRecord = (bytes: Buffer): boolean =>
   (JSON.parse(bytes.toString()) as Envelope).kind === 'system.decision'
 
-/**
- * Matches invisible characters. The guard removes them from texts, so a payload with them is not delivered byte
- * for byte.
- */
+/** Matches invisible characters. The guard removes them from texts, so a payload with them is not delivered byte for byte. */
 const invisible = /\\u00[0189]|\\[bf]|[\u007f-\u009f]|\p{Default_Ignorable_Code_Point}/iu
 
 const name = Buffer.from('"payload":')
@@ -80,8 +77,7 @@ const payloadOf = (delivered: Buffer): Buffer =>
   delivered.subarray(delivered.indexOf(name) + name.length, delivered.length - 1)
 
 /**
- * Returns the expected payload of an accepted frame, with aliases resolved, and whether its bytes must be
- * exactly those sent.
+ * Returns the expected payload of an accepted frame, with aliases resolved, and whether its bytes must be exactly those sent.
  */
 function expectedOf(frame: Buffer, kind: string): { value: Record<string, unknown>; isVerbatim: boolean } {
   const { payload } = JSON.parse(frame.toString()) as { payload?: Record<string, unknown> }

@@ -36,10 +36,7 @@ function problemOf(text: string): unknown {
   return checkSubmission(normalised.value) ?? checkPayload(kind, payload) ?? (legal ? undefined : context)
 }
 
-/**
- * Sends all examples, each as the participant that it names. Returns the envelopes that each participant
- * received.
- */
+/** Sends all examples, each as the participant that it names. Returns the envelopes that each participant received. */
 async function relay(examples: readonly Example[]): Promise<Envelope[][]> {
   await using space = await createTestSpace({
     participants: Object.fromEntries(participants.map((name) => [name, ['*']])),

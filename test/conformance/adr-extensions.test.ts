@@ -104,8 +104,7 @@ verifies('M30', 'a proposal may be based on reasoning, and is approved like any 
 })
 
 /**
- * Runs a conversation of a user that asks two questions and reads only the answers. `thinks`: whether the
- * agent reasons before.
+ * Runs a conversation of a user that asks two questions and reads only the answers. `thinks`: whether the agent reasons before.
  */
 async function converse(thinks: boolean): Promise<unknown[]> {
   await using space = await createTestSpace({ participants: { user: ['chat'], agent: ['*'], tools: ['*'] } })

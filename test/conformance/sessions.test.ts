@@ -68,9 +68,7 @@ class Player {
     expect({ status, code: body.code }).toEqual(refused)
   }
 
-  /**
-   * Converts parameters to a request. Those that are neither in the path nor in a header go into the query.
-   */
+  /** Converts parameters to a request. Those that are neither in the path nor in a header go into the query. */
   #dialled(opening: Opening) {
     const { space, token, protocols, ...query } = filledIn(opening, this.#bindings) as Opening
     return {

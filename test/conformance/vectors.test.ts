@@ -107,8 +107,7 @@ describe('the gateway decides as the vectors say', () => {
       (error: ProtocolError) => error.code,
     )
     if (!getKindRule(draft.kind)?.live) return await code
-    // A live envelope is not acknowledged. It was accepted if the answer to the next frame comes without an
-    // error before it.
+    // A live envelope is not acknowledged. It was accepted if the answer to the next frame comes without an error before it.
     return await Promise.race([code, ana.subscribe({}).then(() => undefined)])
   }
 

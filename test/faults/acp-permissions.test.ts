@@ -69,8 +69,8 @@ test(`${prompts * permissionsEach} permissions end once each, while the gateway 
   onTestFinished(() => coder.close())
 
   /**
-   * Makes the acts of the coding agent for a prompt: permissions that it requests one after another or at
-   * once, some of which need no decision.
+   * Makes the acts of the coding agent for a prompt: permissions that it requests one after another or at once, some of which
+   * need no decision.
    */
   const script = (prompt: number): string => {
     const ids = Array.from({ length: permissionsEach }, (_, each) => `p${prompt}-${each}`)

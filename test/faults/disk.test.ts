@@ -80,10 +80,7 @@ async function saysUntil(say: () => Promise<boolean>, isAccepted: boolean): Prom
   }
 }
 
-/**
- * Checks the log after the gateway has ended: acknowledged envelopes are in it at their seqs, and refused
- * ones are not.
- */
+/** Checks the log after the gateway has ended: acknowledged envelopes are in it at their seqs, and refused ones are not. */
 async function expectKept(
   gateway: RunningSpace,
   path: string,

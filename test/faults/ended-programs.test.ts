@@ -37,9 +37,7 @@ await space.answer(async (turn) => {
 })
 `
 
-/**
- * Starts a gateway and an agent, each in its own process, and asks a question that the agent thinks about.
- */
+/** Starts a gateway and an agent, each in its own process, and asks a question that the agent thinks about. */
 async function stage(abandonAfter = '3s') {
   const folder = temporaryFolder({ 'space.yaml': config(await freePort(), abandonAfter), 'bot.mjs': agent })
   const { through, setOffset } = shiftClock(folder)

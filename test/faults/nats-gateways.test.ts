@@ -90,8 +90,7 @@ for (const [what, end] of [
       let sent = 0
       for (let round = 0; round < rounds; round++) {
         const [ana, reader] = await Promise.all([seat(other.url, 'ana'), wireOf(other.url, 'reader')])
-        // A participant of the stopped gateway sends envelopes that the gateway has not read, or not
-        // forwarded, when it stops.
+        // A participant of the stopped gateway sends envelopes that the gateway has not read, or not forwarded, when it stops.
         const bob = what === 'killed' ? undefined : await seat(leader.url, 'bob')
         const sending: ReturnType<typeof retry>[] = []
         const stopped: ReturnType<typeof retry>[] = []

@@ -15,8 +15,8 @@ import { isSoak } from '../support/soak.js'
 import { verifies } from '../verifies.js'
 
 /**
- * Makes runs with a text in every place that is guarded, including the ends of runs. Each run has its own
- * context, so that texts of one do not affect another.
+ * Makes runs with a text in every place that is guarded, including the ends of runs. Each run has its own context, so that
+ * texts of one do not affect another.
  */
 function plantings(text: string): Draft[][] {
   const thought = (kind: string, payload: object): Draft => ({
@@ -64,8 +64,8 @@ interface Plant {
 }
 
 /**
- * Chooses variants of a sample, and the places for them: the plain text in every third place, and one
- * disguise in every sixth; at night all variants in all places.
+ * Chooses variants of a sample, and the places for them: the plain text in every third place, and one disguise in every sixth;
+ * at night all variants in all places.
  */
 function plantsOf({ text, secrets }: Sample, turn: number): Plant[] {
   const [asItIs, ...disguised] = disguises(text, secrets.flatMap(needlesIn))

@@ -6,10 +6,7 @@ import { type Accepted, crowdConfig, enterAs, expectInLog, expectNoGap } from '.
 
 const strangers = 5000
 const together = 500
-/**
- * Address of the unauthenticated clients. The limit of pending connections is per address, so they use up
- * only their own.
- */
+/** Address of the unauthenticated clients. The limit of pending connections is per address, so they use up only their own. */
 const theirs = '127.0.0.2'
 /** Maximum memory for their connections: 10 KB each. */
 const maxBytes = strangers * 10_240

@@ -34,9 +34,7 @@ const succeeding = async (...given: Parameters<typeof run>): Promise<string> => 
 /** This machine's `PATH` without the tools of this repository. */
 const ownPath = (process.env.PATH ?? '').split(delimiter).filter((each) => !each.includes('node_modules'))
 
-/**
- * Makes an empty folder, with an environment in which this major version of Node.js comes first in `PATH`.
- */
+/** Makes an empty folder, with an environment in which this major version of Node.js comes first in `PATH`. */
 async function placeWith(major: string, path: readonly string[] = ownPath): Promise<Place> {
   const { bin, headers } = await installNode(major)
   const env = {
@@ -68,8 +66,8 @@ async function install(client: Client, place: Place): Promise<void> {
 }
 
 /**
- * Makes the package.json of a user who installs the packages. With pnpm, overrides are needed because it
- * would look for our packages in the registry.
+ * Makes the package.json of a user who installs the packages. With pnpm, overrides are needed because it would look for our
+ * packages in the registry.
  */
 function manifestOf(client: Client, tarballs: readonly string[]) {
   const files = Object.fromEntries(tarballs.map((path) => [nameOf(path), `file:${path}`]))

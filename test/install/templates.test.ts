@@ -16,10 +16,7 @@ const codingAgent = join(repositoryRoot, 'packages/acp/test/fixtures/scripted-ag
 const lines: string[] = []
 afterAll(() => void process.stdout.write(`${lines.join('\n')}\n`))
 
-/**
- * Makes an empty folder for a user, with an environment in which one version of Node.js comes first in
- * `PATH`.
- */
+/** Makes an empty folder for a user, with an environment in which one version of Node.js comes first in `PATH`. */
 async function placeWith(major: string): Promise<{ newcomer: Newcomer; env: Record<string, string> }> {
   const { bin, headers } = await installNode(major)
   const folder = temporaryFolder()

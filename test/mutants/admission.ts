@@ -25,8 +25,7 @@ export const admission: readonly Mutant[] = [
     by: '0',
     tests: ['packages/gateway/test/followers.test.ts'],
   },
-  // The gateway reads on from a connection whose envelopes wait for their rate, so that they pile up in
-  // memory.
+  // The gateway reads on from a connection whose envelopes wait for their rate, so that they pile up in memory.
   {
     package: 'packages/gateway',
     function: 'openConnection',
@@ -178,8 +177,7 @@ export const admission: readonly Mutant[] = [
     by: 'this.#space.safety.guard(head(tool, maxToolChars)).text',
     tests: ['packages/gateway/test/decision-records.test.ts'],
   },
-  // A participant that is over one rate is forgotten because it is under another one, and gets a full budget
-  // again.
+  // A participant that is over one rate is forgotten because it is under another one, and gets a full budget again.
   {
     package: 'packages/gateway',
     function: 'Rates.#forget',
@@ -187,8 +185,7 @@ export const admission: readonly Mutant[] = [
     by: '[...buckets.keys()].some(',
     tests: ['packages/gateway/test/rates.test.ts'],
   },
-  // One socket may send as many frames per turn of the event loop as are meant for all sockets of its
-  // participant.
+  // One socket may send as many frames per turn of the event loop as are meant for all sockets of its participant.
   {
     package: 'packages/gateway',
     function: 'TurnShare.countFrame',

@@ -12,8 +12,8 @@ export interface Edit {
 }
 
 /**
- * Finds the place of a mutant, and applies its edit. Throws if the place does not exist or is not unique:
- * then the entry in the table is out of date.
+ * Finds the place of a mutant, and applies its edit. Throws if the place does not exist or is not unique: then the entry in the
+ * table is out of date.
  */
 export function applyMutant(mutant: Mutant): Edit {
   const found = [

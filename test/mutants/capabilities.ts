@@ -1,8 +1,8 @@
 import type { Mutant } from './mutant.js'
 
 /**
- * Wrong edits of capabilities (meaning and coverage), and of parsing before decisions. The comment of each
- * says what goes wrong.
+ * Wrong edits of capabilities (meaning and coverage), and of parsing before decisions. The comment of each says what goes
+ * wrong.
  */
 export const capabilities: readonly Mutant[] = [
   // The exclusion in `['read_*', '!read_secret*']` is ignored.
@@ -61,8 +61,7 @@ export const capabilities: readonly Mutant[] = [
     by: "field === ''",
     tests: ['protocol/test/capability-limits.test.ts', 'packages/gateway/test/grants.test.ts'],
   },
-  // If the key `payload` is written with escapes, the payload is checked, but an empty one is logged and
-  // delivered.
+  // If the key `payload` is written with escapes, the payload is checked, but an empty one is logged and delivered.
   {
     package: 'protocol',
     function: 'isNamed',

@@ -3,8 +3,7 @@ export interface Mutant {
   /** Folder of the package with the function, such as `packages/gateway`. */
   readonly package: string
   /**
-   * The innermost function around the place of the edit: `admit`, `Outbox.flush` for a method,
-   * `createGateway` for a factory.
+   * The innermost function around the place of the edit: `admit`, `Outbox.flush` for a method, `createGateway` for a factory.
    */
   readonly function: string
   /** Source text to replace, as formatted; it occurs exactly once in the function. */

@@ -29,8 +29,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/resume.test.ts', 'packages/gateway/test/http-events.test.ts'],
   },
   {
-    // A subscription filters out the sender's own echo, so that it does not learn that its envelope was
-    // accepted.
+    // A subscription filters out the sender's own echo, so that it does not learn that its envelope was accepted.
     package: gateway,
     function: 'cutFor',
     replace: '[entry.from, ...(entry.to ?? [])]',
@@ -50,8 +49,7 @@ export const resume: readonly Mutant[] = [
     ],
   },
   {
-    // A browser that reconnects its event stream starts again at the position in the URL, and gets all
-    // envelopes twice.
+    // A browser that reconnects its event stream starts again at the position in the URL, and gets all envelopes twice.
     package: gateway,
     function: 'getEvents',
     replace: '...omitUndefined({ after }), ...lastSeen,',

@@ -26,8 +26,7 @@ export const sdk: readonly Mutant[] = [
       'packages/mcp-bridge/test/serve-proposals.test.ts',
     ],
   },
-  // Pings and parts of a large frame do not count as signs of life, so that the connection is closed every 50
-  // seconds.
+  // Pings and parts of a large frame do not count as signs of life, so that the connection is closed every 50 seconds.
   {
     package: agentSdk,
     function: 'watchSilence',

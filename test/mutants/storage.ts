@@ -93,8 +93,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/parsed-rows.test.ts'],
   },
   {
-    // The write-ahead log grows without limit, because a batch that arrived during a checkpoint counts as
-    // part of it.
+    // The write-ahead log grows without limit, because a batch that arrived during a checkpoint counts as part of it.
     package: gateway,
     function: 'InlineWriter.#foldSome',
     replace: 'isWhole && commits === this.#commits',

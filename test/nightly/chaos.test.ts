@@ -25,10 +25,7 @@ const seed = 20_261_127
 const calmAfterMs = 10_000
 /** Maximum milliseconds until a request is answered or refused. */
 const settledMs = 45_000
-/**
- * Maximum ends of one kind of program in ten minutes: after ten, a program would stay down until someone
- * restarts it.
- */
+/** Maximum ends of one kind of program in ten minutes: after ten, a program would stay down until someone restarts it. */
 const [maxEndings, endingsMs] = [8, 600_000]
 
 test(

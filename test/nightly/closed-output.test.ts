@@ -24,10 +24,7 @@ const brokenPipe = 141
 /** Value of `reader` for `pipe`: the reader has closed the pipe before `meup` starts. */
 const gone = 'gone'
 
-/**
- * Pipes the output of `meup` into another program. Resolves with the exit code of `meup`, and the output of
- * both.
- */
+/** Pipes the output of `meup` into another program. Resolves with the exit code of `meup`, and the output of both. */
 function pipe(args: string, reader: string, cwd: string) {
   const program = commandLine(args)
   const line =

@@ -34,8 +34,7 @@ await space.agent({ model: 'm', baseURL: '${baseURL}', tools: ['desk/*'] })
 `
 
 /**
- * Runs `meup mcp serve` with a client that writes JSON itself: replaces `"@"` by the numbers, and reads the
- * answer as a line.
+ * Runs `meup mcp serve` with a client that writes JSON itself: replaces `"@"` by the numbers, and reads the answer as a line.
  */
 async function serveOverStdio(cwd: string) {
   const child = spawn(

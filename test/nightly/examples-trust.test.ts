@@ -169,8 +169,8 @@ function expectEverythingSeen(log: readonly AnyEnvelope[]): void {
 }
 
 /**
- * Checks that ana's requests fulfil proposals exactly, and that the clerk's own request, made while it had a
- * grant, fulfils none.
+ * Checks that ana's requests fulfil proposals exactly, and that the clerk's own request, made while it had a grant, fulfils
+ * none.
  */
 function expectProgressiveTrust(log: readonly AnyEnvelope[]): void {
   const proposals = ofKind(log, Kind.mcpProposal)

@@ -472,8 +472,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
         await run('kick', 'bot')()
         await expect.poll(() => said.stderr).toContain('was kicked')
         process.kill('SIGTERM')
-        // Ignores output of the program itself: it may print a stack, because it does not expect to be
-        // kicked.
+        // Ignores output of the program itself: it may print a stack, because it does not expect to be kicked.
         const stderr = said.stderr.replace(/^bot {4}\|.*\n/gm, '')
         return { code: await ended, stdout: said.stdout, stderr }
       }

@@ -105,8 +105,7 @@ const scenario = (chromium: string) =>
     await page.click('.inspector.person header button', 'Close')
     await page.screenshot(pictures('newcomer-denied'))
 
-    // Let the agent propose calls, and approve one. The agent's program ended with the error, and is
-    // restarted.
+    // Let the agent propose calls, and approve one. The agent's program ended with the error, and is restarted.
     writeFileSync(file, yaml.replace(may, ', mcp.proposal, mcp.withdraw]'))
     const changes = () => space.all().split('reviewer has other capabilities').length - 1
     await expect.poll(changes, patience).toBe(2)

@@ -20,10 +20,7 @@ type Said = readonly [from: 'ana' | 'ben', draft: Draft]
 
 const text = (said: string): object => ({ content: [{ type: 'text', text: said }] })
 
-/**
- * Makes a turn of ana in which tools receive and return a secret in every possible place, and one tool asks
- * for it.
- */
+/** Makes a turn of ana in which tools receive and return a secret in every possible place, and one tool asks for it. */
 function turnAbout(secret: string): Said[] {
   const [question, run] = [freshId(), freshId()]
   const called: Said[] = []

@@ -8,10 +8,7 @@ import { repositoryRoot } from '../support/files.js'
 import { fits, kindOf, picturesFolder, picturesIn } from '../support/pictures.js'
 import { inTmux } from '../support/tmux.js'
 
-/**
- * Draws the pictures: with `pnpm pictures` into docs, otherwise into a temporary folder to check that it
- * works.
- */
+/** Draws the pictures: with `pnpm pictures` into docs, otherwise into a temporary folder to check that it works. */
 const draw = (chromium: string) =>
   inTmux(async () => {
     const { MEUP_PICTURES: given } = process.env

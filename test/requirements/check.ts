@@ -1,7 +1,7 @@
 /**
- * Fails unless each requirement has a test that ran and succeeded. Reads the results of `pnpm test`, `pnpm
- * test:integration` and `pnpm test:system`. If a test of a requirement failed or was skipped, the requirement
- * counts as not shown, even if other tests of it succeeded.
+ * Fails unless each requirement has a test that ran and succeeded. Reads the results of `pnpm test`, `pnpm test:integration`
+ * and `pnpm test:system`. If a test of a requirement failed or was skipped, the requirement counts as not shown, even if other
+ * tests of it succeeded.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

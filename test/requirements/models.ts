@@ -1,9 +1,6 @@
 import type { Requirement } from './requirement.js'
 
-/**
- * Requirements of reasoning that a model provider returns: extracting, committing, and omitting it from
- * prompts.
- */
+/** Requirements of reasoning that a model provider returns: extracting, committing, and omitting it from prompts. */
 export const modelRequirements = {
   T01: {
     source: 'trace-handling Design Decisions, §Commit Flow',

@@ -1,9 +1,6 @@
 import type { Requirement } from './requirement.js'
 
-/**
- * Requirements of turns and rationales: why each tool was called, and how that is stored, guarded and
- * displayed.
- */
+/** Requirements of turns and rationales: why each tool was called, and how that is stored, guarded and displayed. */
 export const summaryRequirements = {
   I01: {
     source: 'reasoning-summary §2.1, §12',

@@ -30,10 +30,7 @@ async function proposed(params: string): Promise<ProposalSpace> {
 
 const approvalOf = (proposal: string) => ({ kind: 'mcp.request', correlationId: proposal })
 
-/**
- * Checks that the log has one request with the bytes of the proposal, although only the id of the proposal
- * was sent for it.
- */
+/** Checks that the log has one request with the bytes of the proposal, although only the id of the proposal was sent for it. */
 async function expectApproved(
   { post, requests }: ProposalSpace,
   raw: string,

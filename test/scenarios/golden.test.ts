@@ -37,8 +37,8 @@ async function open(path: string, clock: FakeClock, visibility: Visibility = 'ev
 const asker = (url: string, participant: string): Asker => ({ url, space, token: testToken(participant) })
 
 /**
- * Readers with different rights. `reader` may read envelopes to others, `ana` is an addressee, `passerby` may
- * read only envelopes to everyone, and `security` sees its own thoughts in a hidden run.
+ * Readers with different rights. `reader` may read envelopes to others, `ana` is an addressee, `passerby` may read only
+ * envelopes to everyone, and `security` sees its own thoughts in a hidden run.
  */
 const onlookers = ['ana', 'passerby', 'security'] as const
 
@@ -81,8 +81,7 @@ test('turns, events, terminal, Markdown and JSONL are the same live, after a res
   const streams = await Promise.all(
     all.map(async (id) => new EventStream(await get(asker(live.url, id), 'events?after=0'))),
   )
-  // From here on the streams are live: they do not get hidden thoughts, which readers of the log may get
-  // later.
+  // From here on the streams are live: they do not get hidden thoughts, which readers of the log may get later.
   for (const stream of streams) await stream.reached(head)
   // After each step, waits until the views have caught up, before the story advances the clock.
   let proposals = 0
@@ -107,8 +106,7 @@ test('turns, events, terminal, Markdown and JSONL are the same live, after a res
   const restarted = await open(path, later)
   expect(await viewsOf(restarted.url, last)).toEqual(atOnce)
 
-  // As long as a run is hidden, an export does not have all envelopes, so it cannot be replayed exactly: end
-  // the run first.
+  // As long as a run is hidden, an export does not have all envelopes, so it cannot be replayed exactly: end the run first.
   const end = await notify({ url: restarted.url, space, tokenOf: testToken }, later, ending)
   const inTheEnd = await viewsOf(restarted.url, end)
   const file = join(folder, 'story.jsonl')

@@ -15,10 +15,7 @@ participants:
   raw: { kind: mcp, command: node, args: [${JSON.stringify(fixture)}] }
 `
 
-/**
- * Opens a space with an agent that thinks until its question is retracted, and a tool server that does not
- * answer.
- */
+/** Opens a space with an agent that thinks until its question is retracted, and a tool server that does not answer. */
 async function openSpace() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   const { process: gateway } = await startMeup('up', cwd)

@@ -16,8 +16,8 @@ import { firstDelta, placeOf, words, writeAnswers } from '../support/writing.js'
 const [withinMs, tries] = [100, 10]
 
 /**
- * Code in the page that records when a text is first shown, and how often it disappears again. The time is
- * that of the following frame, when the text is certainly visible.
+ * Code in the page that records when a text is first shown, and how often it disappears again. The time is that of the
+ * following frame, when the text is certainly visible.
  */
 const watchFor = (text: string): string => `{
   const seen = globalThis.seen = { at: undefined, lost: 0 }

@@ -46,8 +46,7 @@ test(
       '?? tsconfig.json',
     ])
 
-    // Run the commands that `meup init` has printed, in two terminals. The space reloads its file when it
-    // changes.
+    // Run the commands that `meup init` has printed, in two terminals. The space reloads its file when it changes.
     const space = openPane(`${go} && ${up} --watch`, { cwd, columns: 100, ...quietly })
     await space.sees('listening on http://127.0.0.1:', 90_000)
     await space.sees('another terminal: npx meup join · see it: npx meup open')

@@ -110,9 +110,7 @@ test('all that a participant sent is erased, and nothing else', async () => {
   for (const wrong of [[], ['1', '--from', 'ben']]) expect(await erase(...wrong)).toMatchObject({ code: 2 })
 })
 
-/**
- * A program that keeps a read transaction on the log open, as a backup does, and prints when a row is erased.
- */
+/** A program that keeps a read transaction on the log open, as a backup does, and prints when a row is erased. */
 const reader = `
   const [file, seq] = process.argv.slice(1)
   const [held, looks] = [1, 2].map(() => require('better-sqlite3')(file, { readonly: true }))

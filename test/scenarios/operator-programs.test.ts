@@ -4,10 +4,7 @@ import { connect } from '@meup/agent-sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { meup, startMeup, temporaryFolder } from '../support/cli.js'
 
-/**
- * A program that records its start with its participant and token, keeps running, and delays its end after
- * SIGTERM.
- */
+/** A program that records its start with its participant and token, keeps running, and delays its end after SIGTERM. */
 const worker = `
   const { appendFileSync } = require('node:fs')
   const { MEUP_PARTICIPANT, MEUP_TOKEN, MODE = '' } = process.env

@@ -13,8 +13,8 @@ const answer = (chars: number): string => {
 }
 
 /**
- * Code in the page that scrolls through the whole view, and collects the numbers of the paragraphs that were
- * displayed correctly.
+ * Code in the page that scrolls through the whole view, and collects the numbers of the paragraphs that were displayed
+ * correctly.
  */
 const collect = `(async () => {
   const box = document.querySelector('.scroller')
@@ -62,8 +62,8 @@ const wide = [
 ].join('\n\n')
 
 /**
- * Code in the page that finds elements wider than their row, except those with a scrollbar of their own, and
- * measures by how much the list scrolls sideways.
+ * Code in the page that finds elements wider than their row, except those with a scrollbar of their own, and measures by how
+ * much the list scrolls sideways.
  */
 const tooWide = `(async () => {
   const found = new Set()

@@ -100,8 +100,7 @@ test(
     for (let count = 0; count < 200; count++) await authors[count % 2]?.chat(`message ${count}.`)
     await enter()
     await page.shows('message 199.')
-    // Scrolls, and makes the page redraw in the same task, before its next frame. Returns the position
-    // afterwards.
+    // Scrolls, and makes the page redraw in the same task, before its next frame. Returns the position afterwards.
     const scrolled = (top: number): Promise<number> =>
       page.evaluate(`{
         const box = document.querySelector('.scroller')

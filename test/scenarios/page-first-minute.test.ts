@@ -50,9 +50,7 @@ test(
   }),
 )
 
-/**
- * Code in the page that measures the height of its head, and the smallest side of its controls, in pixels.
- */
+/** Code in the page that measures the height of its head, and the smallest side of its controls, in pixels. */
 const measures = `(() => {
   const bottom = document.querySelector('.view-tabs').getBoundingClientRect().bottom
   const pressed = [...document.querySelectorAll(

@@ -138,8 +138,8 @@ const found = `(() => {
 })()`
 
 /**
- * Code in the page that scrolls through a whole view. Returns the faults that it found, and the number of
- * elements that it examined.
+ * Code in the page that scrolls through a whole view. Returns the faults that it found, and the number of elements that it
+ * examined.
  */
 const throughout = `(async () => {
   let box = null

@@ -36,8 +36,8 @@ interface Landing {
 }
 
 /**
- * Code in the page that jumps to rows one after the other, and measures the position of each when it no
- * longer moves. `go`: JavaScript that jumps to `id` and `seq`.
+ * Code in the page that jumps to rows one after the other, and measures the position of each when it no longer moves. `go`:
+ * JavaScript that jumps to `id` and `seq`.
  */
 const jump = (targets: readonly (readonly [id: string, seq: number])[], go: string): string => `(async () => {
   const frames = async (count) => { while (count-- > 0) await new Promise((drawn) => requestAnimationFrame(drawn)) }

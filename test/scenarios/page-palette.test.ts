@@ -245,8 +245,8 @@ test(
       }`)
     await enter()
     await expect.poll(() => page.evaluate('idle.length')).toBe(1)
-    // From now on animation frames are held, as in a slow browser: the palette is drawn, but the effect that
-    // loads its code does not run yet.
+    // From now on animation frames are held, as in a slow browser: the palette is drawn, but the effect that loads its code
+    // does not run yet.
     await page.evaluate('globalThis.isHeld = true')
     await page.key('k', { isCtrl: true })
     await page.evaluate('idle[0]()')

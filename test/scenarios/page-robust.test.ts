@@ -58,9 +58,7 @@ test(
   }),
 )
 
-/**
- * Makes a proposal that expires ten minutes after `now` by the gateway's clock, and approves it on the page.
- */
+/** Makes a proposal that expires ten minutes after `now` by the gateway's clock, and approves it on the page. */
 async function decides(page: DrivenPage, planner: SpaceClient, now: number): Promise<void> {
   const expiresAt = new Date(now + 600_000).toISOString()
   const draft = { to: 'deploy', method: 'tools/call', params: { name: 'release' }, expiresAt }

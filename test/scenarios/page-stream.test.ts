@@ -2,10 +2,7 @@ import { testToken } from '@meup/gateway/testing'
 import { expect, test } from 'vitest'
 import { crew, onPage } from '../support/page.js'
 
-/**
- * Code in the page that measures how far each drawn line is from the top of the window, in pixels, by the
- * text of the line.
- */
+/** Code in the page that measures how far each drawn line is from the top of the window, in pixels, by the text of the line. */
 const tops = `Object.fromEntries([...document.querySelectorAll('article')].map(
   (row) => [(row.querySelector('.message-text') ?? row).textContent, Math.round(row.getBoundingClientRect().top)],
 ))`

@@ -10,8 +10,7 @@ const texts = (page: DrivenPage, selector: string): Promise<string[]> =>
 const questions = '.question-line:not(.head) .question-text'
 
 /**
- * Asks three questions: one answered with a call, one answered with more tokens and a failed call, and one
- * that is still open.
+ * Asks three questions: one answered with a call, one answered with more tokens and a failed call, and one that is still open.
  */
 async function askThree(gateway: PageGateway) {
   const { planner } = await crew(gateway)
@@ -88,8 +87,8 @@ test(
       /model\s+large-2[\s\S]*tokens in\s+1,000[\s\S]*cached\s+300[\s\S]*cost\s+\$0.0200/,
     )
 
-    // The trace shows all steps down to calls, even those that are folded in the conversation. Bars have a
-    // class by kind, and thoughts are ticks.
+    // The trace shows all steps down to calls, even those that are folded in the conversation. Bars have a class by kind, and
+    // thoughts are ticks.
     expect(await texts(page, '.fall .what')).toMatchObject([
       expect.stringContaining('planner'),
       expect.stringContaining('read_diff'),
@@ -185,8 +184,8 @@ test(
 )
 
 /**
- * Code in the page that measures how many milliseconds the main thread takes for an action and for drawing
- * it. Takes the best of several tries, because the machine may be busy.
+ * Code in the page that measures how many milliseconds the main thread takes for an action and for drawing it. Takes the best
+ * of several tries, because the machine may be busy.
  */
 const timeOf = (act: string, undo: string): string => `(async () => {
   const settle = async () => { for (let turns = 0; turns < 10; turns++) await Promise.resolve() }

@@ -27,8 +27,8 @@ function cast(): Record<string, Capability[]> {
 }
 
 /**
- * Starts the agents of the example, and the real file server that they read with. Returns a function that
- * sends a signal to that server.
+ * Starts the agents of the example, and the real file server that they read with. Returns a function that sends a signal to
+ * that server.
  */
 async function reviewers(
   enter: (id: string) => Promise<SpaceClient>,

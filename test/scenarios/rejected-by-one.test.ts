@@ -7,10 +7,7 @@ import { inTmux, type Pane } from '../support/tmux.js'
 const timeout = 60_000
 const params = '{"name":"act","arguments":{"order":4711}}'
 
-/**
- * Opens a space in which ben rejects the proposal p1 while ana's client shows it, and cal finally approves
- * it.
- */
+/** Opens a space in which ben rejects the proposal p1 while ana's client shows it, and cal finally approves it. */
 async function stage() {
   const scene = await openProposals()
   const [ben, cal] = [await scene.enter('ben'), await scene.enter('cal')]

@@ -57,8 +57,7 @@ test(
     await pane.sees('? files asks: Where to?')
     await pane.sees('everyone here can read what you answer')
     await pane.sees('Folder? · Esc: decline')
-    // A line that is a command is not taken as the answer, and an answer that is a path is not taken as a
-    // command.
+    // A line that is a command is not taken as the answer, and an answer that is a path is not taken as a command.
     enter(pane, '/pending')
     await pane.sees('no proposal waits for a decision')
     enter(pane, '/srv/notes')

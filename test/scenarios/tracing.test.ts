@@ -75,9 +75,7 @@ function drawn(spans: readonly ReceivedSpan[], parent = '', indent = ''): string
     })
 }
 
-/**
- * A turn with parallel calls, one of which fails, a nested context, a rejected proposal, and a denied call.
- */
+/** A turn with parallel calls, one of which fails, a nested context, a rejected proposal, and a denied call. */
 async function work(turn: Turn): Promise<void> {
   const run = await turn.reason('looking at my notes', { metadata: { model: 'some-model-2' } })
   await run.thought('the salaries are in there')

@@ -21,8 +21,8 @@ type Export = (agent: string, turn?: string) => Promise<string>
 const turnsIn = (markdown: string): string[] => markdown.split(/^(?=## Turn )/m)
 
 /**
- * Returns the Markdown of a turn or job with this name in the notes. Jobs have no export of their own, so a
- * job is cut out of the export of its agent.
+ * Returns the Markdown of a turn or job with this name in the notes. Jobs have no export of their own, so a job is cut out of
+ * the export of its agent.
  */
 async function exportOf(read: Export, name: string): Promise<string> {
   const [agent = '', turn] = name.split(' ')

@@ -19,9 +19,7 @@ participants:
   tools: { kind: agent, capabilities: [mcp.response] }
 `
 
-/**
- * Opens a space with ana and ben at two terminals, whose sockets are recorded, and three more participants.
- */
+/** Opens a space with ana and ben at two terminals, whose sockets are recorded, and three more participants. */
 async function twoTerminals() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   const running = await startMeup('gateway', cwd)
@@ -51,10 +49,7 @@ async function chooseFirst(pane: Pane, command: string): Promise<void> {
   pane.press('1')
 }
 
-/**
- * Plays one turn with tools and a nested context. With `toggles`, ana hides it in her terminal, and ben shows
- * it in his.
- */
+/** Plays one turn with tools and a nested context. With `toggles`, ana hides it in her terminal, and ben shows it in his. */
 async function turn(toggles: boolean) {
   const { bot, cal, panes, tap } = await twoTerminals()
   const both = (text: string | RegExp): Promise<unknown> =>

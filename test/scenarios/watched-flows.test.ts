@@ -16,9 +16,7 @@ participants:
 `
 const timeout = 60_000
 
-/**
- * Puts envelopes into the log of a running space. Returns the output of `meup watch` and `meup reasoning`.
- */
+/** Puts envelopes into the log of a running space. Returns the output of `meup watch` and `meup reasoning`. */
 async function watched(...examples: readonly Example[]) {
   const cwd = temporaryFolder({ 'space.yaml': config })
   await runSpace(cwd)

@@ -5,8 +5,8 @@ import { installProgram } from '../support/npm-cache.js'
 const { MEUP_SERVERS_DIR = join(tmpdir(), 'meup-servers') } = process.env
 
 /**
- * Installs a package once, into `MEUP_SERVERS_DIR`, and returns the path of its program. Does not run install
- * scripts, because they would download browsers.
+ * Installs a package once, into `MEUP_SERVERS_DIR`, and returns the path of its program. Does not run install scripts, because
+ * they would download browsers.
  */
 export const install = (
   name: string,

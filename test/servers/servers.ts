@@ -26,9 +26,8 @@ const kubeconfig = `{ apiVersion: v1, kind: Config, current-context: here,
   contexts: [{ name: here, context: { cluster: here, user: ada } }] }`
 
 /**
- * Servers by the name of their participant. `$FOLDER` is the folder in which the server is started,
- * `$CHROMIUM` the path of a browser. Servers that need a service get an address without a listener, and
- * answer with that error.
+ * Servers by the name of their participant. `$FOLDER` is the folder in which the server is started, `$CHROMIUM` the path of a
+ * browser. Servers that need a service get an address without a listener, and answer with that error.
  */
 export const publicServers = {
   everything: {

@@ -57,10 +57,7 @@ const doings: Record<string, (turn: Turn) => Promise<unknown>> = {
 }
 export const questions: readonly string[] = Object.keys(doings)
 
-/**
- * Opens a space in which `bot` answers `questions`, `aide` answers its own, and `tools` offers the tools that
- * they call.
- */
+/** Opens a space in which `bot` answers `questions`, `aide` answers its own, and `tools` offers the tools that they call. */
 export async function openAsked() {
   const cwd = temporaryFolder({ 'space.yaml': config })
   await runSpace(cwd)
@@ -84,9 +81,7 @@ export async function afterFour() {
   return space
 }
 
-/**
- * The lines after the answer to `updates`. `→` has the size of a result if the client saw the result arrive.
- */
+/** The lines after the answer to `updates`. `→` has the size of a result if the client saw the result arrive. */
 export const wireframe = (turn: number): string => `bot: The latest updates include: none.
 
   ┄ Reasoning (turn ${turn})

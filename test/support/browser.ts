@@ -31,10 +31,7 @@ export interface PrivateTab {
 
 let shared: Promise<Pipe> | undefined
 
-/**
- * Opens a tab in the browser that all tests of this process share, because starting one takes longer than
- * most tests.
- */
+/** Opens a tab in the browser that all tests of this process share, because starting one takes longer than most tests. */
 export async function openPrivateTab(chromium: string): Promise<PrivateTab> {
   shared ??= startShared(chromium)
   const pipe = await shared
@@ -52,9 +49,7 @@ export async function openPrivateTab(chromium: string): Promise<PrivateTab> {
   }
 }
 
-/**
- * Starts the shared browser. It ends with this process, when the pipe closes, and then removes its profile.
- */
+/** Starts the shared browser. It ends with this process, when the pipe closes, and then removes its profile. */
 async function startShared(chromium: string): Promise<Pipe> {
   const profile = mkdtempSync(join(tmpdir(), 'meup-browser-'))
   const args = [...browserFlags, ...alwaysInFront, '--remote-debugging-pipe', '--hide-scrollbars']
@@ -184,10 +179,7 @@ interface LogEntry {
   readonly url?: string
 }
 
-/**
- * Returns the problem that a log entry of the page reports. Failed requests while the gateway is away do not
- * count.
- */
+/** Returns the problem that a log entry of the page reports. Failed requests while the gateway is away do not count. */
 function problemIn({ level, text, url }: LogEntry): string | undefined {
   const isAway = /ERR_CONNECTION_(REFUSED|RESET)|status of 503|WebSocket connection/.test(text)
   return level === 'error' && !isAway ? `${text} ${url ?? ''}` : undefined

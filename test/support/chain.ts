@@ -7,9 +7,7 @@ const sha256 = (...parts: (Uint8Array | string)[]): Buffer => {
   return hash.digest()
 }
 
-/**
- * Reads the ids of a log in order. Throws if the recomputed chain differs from the stored one [MEUP-10.2].
- */
+/** Reads the ids of a log in order. Throws if the recomputed chain differs from the stored one [MEUP-10.2]. */
 export async function verifiedIds(path: string, space: string): Promise<string[]> {
   return verifiedIdsIn(await sqliteStore({ path }), space)
 }

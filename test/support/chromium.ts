@@ -9,8 +9,8 @@ import { browserFlags } from './browser-flags.js'
 import { temporaryFolder } from './cli.js'
 
 /**
- * Candidates for the browser. The headless shell comes first: it is the same browser without windows, and
- * takes half the processor time.
+ * Candidates for the browser. The headless shell comes first: it is the same browser without windows, and takes half the
+ * processor time.
  */
 const programs = [process.env.CHROMIUM_BIN, '/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
 

@@ -11,8 +11,8 @@ import { canRunHere, runHere } from './meup-here.js'
 const entry = join(repositoryRoot, 'packages/cli/bin/meup.js')
 
 /**
- * Makes an environment without the variables of this process that would make a command find another space, or
- * packages that are not installed in its folder.
+ * Makes an environment without the variables of this process that would make a command find another space, or packages that are
+ * not installed in its folder.
  */
 export function environment(extra: Record<string, string>): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(MEUP_|NODE_PATH$)/.test(name))
@@ -106,8 +106,8 @@ export interface RunningSpace {
 }
 
 /**
- * Runs `meup up` or `meup gateway` until the test is over. Resolves once it listens and its programs have
- * been started. `through`: another program that runs it, with arguments; `meup`: another installation.
+ * Runs `meup up` or `meup gateway` until the test is over. Resolves once it listens and its programs have been started.
+ * `through`: another program that runs it, with arguments; `meup`: another installation.
  */
 export async function startMeup(
   command: 'up' | 'gateway',
@@ -160,9 +160,7 @@ export async function startMeup(
 /** The line in a gateway's log for an unhandled rejection. */
 const unhandled = 'a rejected promise was not handled'
 
-/**
- * Reads the number of unhandled rejections from a gateway's metrics; 0 if it has ended or does not answer.
- */
+/** Reads the number of unhandled rejections from a gateway's metrics; 0 if it has ended or does not answer. */
 async function countUnhandledRejections(url: string): Promise<number> {
   try {
     const response = await fetch(new URL('/metrics', url), { signal: AbortSignal.timeout(5000) })
@@ -195,8 +193,7 @@ export async function initSpace(template: string, flags: readonly string[] = [])
 /** Makes a folder with these files, which is removed after the test. */
 export function temporaryFolder(files: Record<string, string> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'meup-'))
-  // Retries here, because programs that are about to end may add files, which the retries of `rmSync` itself
-  // would not see.
+  // Retries here, because programs that are about to end may add files, which the retries of `rmSync` itself would not see.
   onTestFinished(() =>
     vi.waitFor(() => rmSync(folder, { recursive: true, force: true }), { timeout: 20_000, interval: 100 }),
   )

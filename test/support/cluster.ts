@@ -21,10 +21,7 @@ participants:
   reader: { kind: agent, capabilities: [] }
 `
 
-/**
- * Starts a gateway for the space `demo`, which has its log on these NATS servers, and the tokens of
- * `tokenOf`.
- */
+/** Starts a gateway for the space `demo`, which has its log on these NATS servers, and the tokens of `tokenOf`. */
 export async function startSharing(
   servers: readonly string[],
   replicas: number,

@@ -42,10 +42,7 @@ export async function enterAs(folder: string, id: string, url: string) {
 export const expectNoGap = (seqs: readonly number[]): void =>
   expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] ?? 0) + index))
 
-/**
- * Checks the log of a gateway that has ended: each acknowledged envelope is in it once, at its seq, and the
- * chain is valid.
- */
+/** Checks the log of a gateway that has ended: each acknowledged envelope is in it once, at its seq, and the chain is valid. */
 export async function expectInLog(
   folder: string,
   accepted: readonly Accepted[],

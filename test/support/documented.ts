@@ -1,8 +1,8 @@
 import { type AnyEnvelope, GATEWAY, Kind } from '@meup/protocol'
 
 /**
- * Selects the envelopes that the document's examples show: not the gateway's own (`system.*`), nor responses
- * of tools (`mcp.response`).
+ * Selects the envelopes that the document's examples show: not the gateway's own (`system.*`), nor responses of tools
+ * (`mcp.response`).
  */
 export const asDocumented = (all: readonly AnyEnvelope[]): AnyEnvelope[] =>
   all.filter(({ from, kind }) => from !== GATEWAY && kind !== Kind.mcpResponse)

@@ -114,9 +114,7 @@ const short = [
   ...['\u{E0041}', '\u00AD', '\u061C', '\u180E'],
 ]
 
-/**
- * Texts that would affect a terminal or mislead its user if they were printed unchanged. Each is listed once.
- */
+/** Texts that would affect a terminal or mislead its user if they were printed unchanged. Each is listed once. */
 export const escapes: readonly string[] = [
   ...introducers.flatMap((start) => finals.map((end) => start + end)),
   ...texts.flatMap((start) => commands.map((text, at) => `${start}${text}${ends[at % ends.length]}`)),

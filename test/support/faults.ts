@@ -51,8 +51,8 @@ export function hasStrace(): boolean {
 }
 
 /**
- * Returns the beginning of a command that runs a program with strace, and writes its calls of `calls` to the
- * file `trace`. `fault`: what to inject into them, such as `error=EIO:when=7`; each thread counts for itself.
+ * Returns the beginning of a command that runs a program with strace, and writes its calls of `calls` to the file `trace`.
+ * `fault`: what to inject into them, such as `error=EIO:when=7`; each thread counts for itself.
  */
 export function tracing(calls: string, trace: string, fault?: string): string[] {
   const injected = fault === undefined ? [] : ['-e', `inject=${calls}:${fault}`]

@@ -7,8 +7,8 @@ export const repositoryRoot = join(dirname(fileURLToPath(import.meta.url)), '..'
 const notOurs = new Set(['node_modules', 'dist', 'generated'])
 
 /**
- * Lists the files below a folder except generated ones, as paths relative to the repository, sorted; none if
- * the folder does not exist.
+ * Lists the files below a folder except generated ones, as paths relative to the repository, sorted; none if the folder does
+ * not exist.
  */
 export function filesUnder(directory: string, suffix = '.ts'): string[] {
   const start = join(repositoryRoot, directory)

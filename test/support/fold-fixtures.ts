@@ -35,10 +35,7 @@ interface Written {
 
 const begin = Date.parse('2026-01-01T00:00:00.000Z')
 
-/**
- * Completes an envelope of a fixture: seqs from 1, one second apart, the sender ana, and ids `e1`, `e2` and
- * so on.
- */
+/** Completes an envelope of a fixture: seqs from 1, one second apart, the sender ana, and ids `e1`, `e2` and so on. */
 const fill = (written: Partial<Envelope> & Pick<Envelope, 'kind'>, at: number): Envelope => ({
   protocol: PROTOCOL,
   // Deltas are not logged, so they have no seq.
@@ -60,10 +57,7 @@ const welcomed = (welcome: Partial<WelcomePayload>): WelcomePayload =>
     ...welcome,
   }) as unknown as WelcomePayload
 
-/**
- * Loads all fixtures, by number. Throws for a file that is not a fixture, and for two fixtures that
- * contradict each other.
- */
+/** Loads all fixtures, by number. Throws for a file that is not a fixture, and for two fixtures that contradict each other. */
 export function loadFoldFixtures(names = readdirSync(folder), read = readFile): FoldFixture[] {
   const [files, known] = [new Map<string, string>(), new Map<string, { file: string; expect: Facts }>()]
   return names.toSorted().map((file) => {
@@ -171,10 +165,7 @@ export function testFoldFixtures(
   })
 }
 
-/**
- * Inserts an envelope of an unknown kind after each envelope, with the same fields. It must not change any
- * fact.
- */
+/** Inserts an envelope of an unknown kind after each envelope, with the same fields. It must not change any fact. */
 function withUnknownKinds(fixture: FoldFixture): FoldFixture {
   const envelopes = fixture.envelopes.flatMap((envelope) => {
     const { seq, payload } = envelope

@@ -28,8 +28,7 @@ export interface Connection {
   /** The received frames, as text. */
   readonly frames: string[]
   /**
-   * Sends envelopes. Resolves with them as logged, once this connection has received the last one; rejects if
-   * one is refused.
+   * Sends envelopes. Resolves with them as logged, once this connection has received the last one; rejects if one is refused.
    */
   say(envelopes: readonly Draft[]): Promise<Envelope[]>
   /** Resolves when the connection has received this envelope. */

@@ -73,8 +73,8 @@ async function pack(): Promise<string> {
 export const prebuilds = join(repositoryRoot, 'node_modules/.cache/meup-prebuilds')
 
 /**
- * Copies the addon that npm has compiled to `prebuilds`, for later installations. Does nothing for pnpm,
- * which has it in another place.
+ * Copies the addon that npm has compiled to `prebuilds`, for later installations. Does nothing for pnpm, which has it in
+ * another place.
  */
 export async function keepAddon(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
   const addon = join(folder, 'node_modules/better-sqlite3')

@@ -24,10 +24,7 @@ export interface Made {
   readonly with?: SigningKey | Uint8Array
 }
 
-/**
- * Makes a token for `dan` that is valid for an hour, unless `claims` say otherwise. Omits claims that are
- * `undefined`.
- */
+/** Makes a token for `dan` that is valid for an hour, unless `claims` say otherwise. Omits claims that are `undefined`. */
 export async function tokenOf(key: Key, { claims, header, now, with: signer }: Made = {}): Promise<string> {
   const at = now ?? Math.floor(Date.now() / 1000)
   const usual = { iss: issuer, aud: audience, sub: 'dan', iat: at, exp: at + 3600 }

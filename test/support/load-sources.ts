@@ -43,8 +43,7 @@ export function loadSources(): Plugin {
     enforce: 'pre',
     configureVitest({ experimental_defineCacheKeyGenerator }) {
       const resolved = JSON.stringify([...sources])
-      // Modules that start a bundle are not cached, because the sources of the bundle may change without
-      // them.
+      // Modules that start a bundle are not cached, because the sources of the bundle may change without them.
       experimental_defineCacheKeyGenerator(({ sourceCode }) => (scripts.test(sourceCode) ? false : resolved))
     },
     resolveId: (id) => sources.get(id),
@@ -58,9 +57,7 @@ export function loadSources(): Plugin {
   }
 }
 
-/**
- * Replaces the URLs of scripts in a module by those of their bundles. `watchFiles`: sources of the bundles.
- */
+/** Replaces the URLs of scripts in a module by those of their bundles. `watchFiles`: sources of the bundles. */
 async function withBundles(code: string, path: string): Promise<{ code: string; watchFiles: string[] }> {
   let replaced = code
   const watchFiles: string[] = []
@@ -100,10 +97,7 @@ function sourceOf(folder: string, target: Target): string | undefined {
   return path.endsWith('.ts') && existsSync(path) ? path : undefined
 }
 
-/**
- * Path of the bundle of a script: in the `node_modules` of its package, so that the bundle can import
- * dependencies.
- */
+/** Path of the bundle of a script: in the `node_modules` of its package, so that the bundle can import dependencies. */
 function bundleOf(script: string): string {
   const [folder = ''] = /^.*?(?=\/(src|test)\/)/.exec(script.slice(root.length)) ?? []
   return join(root, folder, 'node_modules/.cache/meup', basename(script).replace(/\.\w+$/, '.mjs'))

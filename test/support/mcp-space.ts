@@ -35,8 +35,7 @@ export interface McpSpace extends AsyncDisposable {
   /** Connects a participant, until the space ends. */
   enter(as: string): Promise<SpaceClient>
   /**
-   * Holds the answers of ben and of `slow` until the returned function is called, for clients that must see
-   * running work first.
+   * Holds the answers of ben and of `slow` until the returned function is called, for clients that must see running work first.
    */
   hold(): () => void
   /** Returns how many purchases were made. */
@@ -50,8 +49,8 @@ export interface McpSpace extends AsyncDisposable {
 }
 
 /**
- * Opens a running space. ben answers questions with the shop's tool `price`, and may only propose to call its
- * tool `buy`. The shop's tool `never` does not end, and ben does not answer "Say nothing".
+ * Opens a running space. ben answers questions with the shop's tool `price`, and may only propose to call its tool `buy`. The
+ * shop's tool `never` does not end, and ben does not answer "Say nothing".
  */
 export async function openMcpSpace(): Promise<McpSpace> {
   const cwd = mkdtempSync(join(tmpdir(), 'meup-'))

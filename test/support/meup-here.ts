@@ -9,8 +9,8 @@ const cli = join(repositoryRoot, 'packages/cli')
 const main = pathToFileURL(join(cli, 'dist/main.js')).href
 
 /**
- * Commands that cannot run in this process: they run until a signal or a key ends them, manage processes, or
- * end their own process.
+ * Commands that cannot run in this process: they run until a signal or a key ends them, manage processes, or end their own
+ * process.
  */
 const lasting = new Set([
   'acp',
@@ -30,18 +30,15 @@ const following = new Set(['-f', '--follow', 'watch'])
 let runs = 0
 let isRunning = false
 
-/**
- * Whether `meup` with these arguments can run in this process: it ends by itself, and no other command is
- * running here.
- */
+/** Whether `meup` with these arguments can run in this process: it ends by itself, and no other command is running here. */
 export const canRunHere = (args: readonly string[]): boolean =>
   !isRunning &&
   !args.some((each) => lasting.has(each)) &&
   (args.includes('--no-follow') || !args.some((each) => following.has(each)))
 
 /**
- * Runs `meup` in this process, with its own folder, variables, streams and exit code. Most commands take a
- * tenth of the time that a new process takes to start.
+ * Runs `meup` in this process, with its own folder, variables, streams and exit code. Most commands take a tenth of the time
+ * that a new process takes to start.
  */
 export async function runHere(
   args: readonly string[],

@@ -27,10 +27,7 @@ export interface ChatBody {
   readonly [field: string]: unknown
 }
 
-/**
- * Starts a server with a scripted model: each request gets the next reply, or the one that a function
- * chooses.
- */
+/** Starts a server with a scripted model: each request gets the next reply, or the one that a function chooses. */
 export async function serveModel(
   script: readonly ModelReply[] | ((body: ChatBody, index: number) => ModelReply),
 ): Promise<ModelServer> {

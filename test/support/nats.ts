@@ -175,10 +175,7 @@ async function hasLeader(nodes: readonly NatsNode[]): Promise<true | undefined> 
   return true
 }
 
-/**
- * Finds the leader of a stream. Believes only the leader itself, because other nodes learn about an election
- * later.
- */
+/** Finds the leader of a stream. Believes only the leader itself, because other nodes learn about an election later. */
 async function leaderOf(stream: string, nodes: readonly NatsNode[]): Promise<NatsNode | undefined> {
   for (const node of nodes) {
     const { account_details: accounts = [] } = ((await node.ask('/jsz?accounts=true&streams=true')) ??

@@ -1,8 +1,7 @@
 const keyBytes = 4
 
 /**
- * Compiles many needles to a search that finds all of them at once in a haystack. Each needle must have at
- * least four bytes.
+ * Compiles many needles to a search that finds all of them at once in a haystack. Each needle must have at least four bytes.
  */
 export function finderOf(needles: Iterable<string>): (haystack: string | Uint8Array) => string[] {
   const byKey = new Map<number, Buffer[]>()

@@ -6,9 +6,7 @@ import { expect, onTestFinished } from 'vitest'
 import { environment } from './cli.js'
 import { calling, saying } from './model-server.js'
 
-/**
- * A user who types commands in a folder and waits for their output. Records how many seconds each step takes.
- */
+/** A user who types commands in a folder and waits for their output. Records how many seconds each step takes. */
 export class Newcomer {
   readonly steps: { readonly step: string; readonly seconds: number }[] = []
   #folder: string
@@ -112,9 +110,7 @@ class Terminal {
   }
 }
 
-/**
- * The model's answers while the user edits its instructions: it reads the report, and repeats the last edit.
- */
+/** The model's answers while the user edits its instructions: it reads the report, and repeats the last edit. */
 export function reviewerScript({ messages }: { readonly messages: readonly { readonly role: string }[] }) {
   const [edit = 'no edit'] = /edit \d/.exec(JSON.stringify(messages)) ?? []
   return messages.at(-1)?.role === 'tool'
@@ -123,8 +119,8 @@ export function reviewerScript({ messages }: { readonly messages: readonly { rea
 }
 
 /**
- * Plays the first hour in a new space with a model: runs it, edits it three times, breaks and mends it, and
- * checks, tests and packs it.
+ * Plays the first hour in a new space with a model: runs it, edits it three times, breaks and mends it, and checks, tests and
+ * packs it.
  */
 export async function spendFirstHour(newcomer: Newcomer): Promise<void> {
   const ask = "npx meup ask reviewer 'Can we deploy?'"

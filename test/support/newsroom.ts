@@ -2,8 +2,7 @@ import type { Capability } from '@meup/protocol'
 import { answer, call, proposal, type Step, says, text } from './story-lines.js'
 
 /**
- * Participants with their capabilities. `desk` is a tool that is itself an agent; `intern` may not call
- * tools, only propose.
+ * Participants with their capabilities. `desk` is a tool that is itself an agent; `intern` may not call tools, only propose.
  */
 export const newsroomCast: Readonly<Record<string, readonly Capability[]>> = {
   ana: ['*'],

@@ -3,10 +3,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/**
- * A span as a collector receives it. Times in milliseconds since the epoch; `kind` 1 = internal; `status` 2 =
- * error.
- */
+/** A span as a collector receives it. Times in milliseconds since the epoch; `kind` 1 = internal; `status` 2 = error. */
 export interface ReceivedSpan {
   readonly traceId: string
   readonly spanId: string
@@ -47,10 +44,7 @@ export async function receiveTraces(answer: () => number = () => 200) {
 type Field = bigint | Buffer
 type Message = (field: number) => Field[]
 
-/**
- * Reads the fields of a protobuf message, by number. Implemented here, so that the writer is not tested with
- * itself.
- */
+/** Reads the fields of a protobuf message, by number. Implemented here, so that the writer is not tested with itself. */
 function read(bytes: Buffer): Message {
   const fields = new Map<number, Field[]>()
   let at = 0
@@ -98,10 +92,7 @@ const attributesIn = (fields: Field[]): Record<string, unknown> =>
     messages(fields).map((pair) => [text(pair(1)), contentOf(messages(pair(2))[0] ?? (() => []))]),
   )
 
-/**
- * Reads ExportTraceServiceRequest → ResourceSpans → ScopeSpans → Span, by
- * opentelemetry/proto/trace/v1/trace.proto.
- */
+/** Reads ExportTraceServiceRequest → ResourceSpans → ScopeSpans → Span, by opentelemetry/proto/trace/v1/trace.proto. */
 function spansIn(body: Buffer): ReceivedSpan[] {
   return messages(read(body)(1)).flatMap((resourceSpans) => {
     const resource = attributesIn(messages(resourceSpans(1)).flatMap((each) => each(1)))

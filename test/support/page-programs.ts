@@ -7,9 +7,7 @@ import { temporaryFolder } from './cli.js'
 import { repositoryRoot } from './files.js'
 import { snippetsOf, writeSnippets } from './snippets.js'
 
-/**
- * Makes a folder that represents the clone, with all files that a page of the docs asks its reader to write.
- */
+/** Makes a folder that represents the clone, with all files that a page of the docs asks its reader to write. */
 export function cloneWith(page: string): string {
   const clone = temporaryFolder({ 'package.json': '{"type":"module"}' })
   symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))
@@ -17,9 +15,7 @@ export function cloneWith(page: string): string {
   return clone
 }
 
-/**
- * Compiles the programs of a folder, because loading them with `tsx` takes longer than running most of them.
- */
+/** Compiles the programs of a folder, because loading them with `tsx` takes longer than running most of them. */
 function compile(folder: string): void {
   const entryPoints = readdirSync(folder).filter((name) => name.endsWith('.ts'))
   const options = { format: 'esm', platform: 'node', target: 'node20', sourcemap: 'inline' } as const

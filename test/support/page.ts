@@ -77,8 +77,8 @@ export async function sendMany(url: string, from: string, drafts: readonly objec
 const folder = process.env.MEUP_SCREENSHOTS
 
 /**
- * Returns the file for a picture of a test; `undefined` unless MEUP_SCREENSHOTS names a folder, because
- * pictures take long to draw.
+ * Returns the file for a picture of a test; `undefined` unless MEUP_SCREENSHOTS names a folder, because pictures take long to
+ * draw.
  */
 export function pictures(name: string): string | undefined {
   if (folder === undefined) return undefined
@@ -139,10 +139,7 @@ interface PageScene {
   enter(): Promise<void>
 }
 
-/**
- * A test with a gateway and a page in a browser. Fails if the page has a problem other than those that match
- * `expected`.
- */
+/** A test with a gateway and a page in a browser. Fails if the page has a problem other than those that match `expected`. */
 export const onPage = (run: (scene: PageScene) => Promise<void>, expected?: RegExp) =>
   withChromium(async (chromium) => {
     const gateway = await openPageGateway()

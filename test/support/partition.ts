@@ -19,9 +19,8 @@ export function canPartition(): boolean {
 }
 
 /**
- * Makes a network namespace for one program, until the test ends. The program reaches the host at
- * `servers.host`, a connection that can be cut; the host reaches the program at `clients.inside`, which stays
- * up.
+ * Makes a network namespace for one program, until the test ends. The program reaches the host at `servers.host`, a connection
+ * that can be cut; the host reaches the program at `clients.inside`, which stays up.
  */
 export function makeNetwork() {
   const id = process.pid % 100_000

@@ -91,8 +91,7 @@ export class PreparedSpace {
   static async start(): Promise<PreparedSpace> {
     const { baseURL } = await serveModel(() => saying('It is so.'))
     const folder = createFolder(baseURL)
-    // Send the first chats before the programs join, so that the envelopes that may be erased have small
-    // seqs.
+    // Send the first chats before the programs join, so that the envelopes that may be erased have small seqs.
     const early = await startMeup('gateway', folder)
     const ana = await connect({ as: 'ana', directory: folder })
     for (let at = 0; at < 8; at++) await ana.chat(`good morning ${at}`, { to: ['ben'] })

@@ -23,8 +23,8 @@ participants:
 `
 
 /**
- * Opens a running space in which coder proposes calls of a tool, and ana, ben and cal may decide. A proxy
- * records what clients send.
+ * Opens a running space in which coder proposes calls of a tool, and ana, ben and cal may decide. A proxy records what clients
+ * send.
  */
 export async function openProposals() {
   const cwd = temporaryFolder({ 'space.yaml': config })
@@ -49,8 +49,7 @@ export async function openProposals() {
   const post = (as: string, body: string): Promise<Response> =>
     request(as, 'envelopes', { method: 'POST', body })
   /**
-   * Proposes over HTTP as coder, because a connected program of coder would withdraw rejected proposals.
-   * `params`: JSON text.
+   * Proposes over HTTP as coder, because a connected program of coder would withdraw rejected proposals. `params`: JSON text.
    */
   const propose = async (id: string, params: string): Promise<void> => {
     const payload = `{"method":"tools/call","params":${params}}`

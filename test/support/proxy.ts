@@ -7,8 +7,8 @@ export interface Proxy extends AsyncDisposable {
   /** Cuts every connection, at any point of a message. */
   cut(): void
   /**
-   * Makes every open connection silent: it stays open but forwards nothing. Connections that are opened later
-   * forward. Returns a function that resets the silent ones.
+   * Makes every open connection silent: it stays open but forwards nothing. Connections that are opened later forward. Returns
+   * a function that resets the silent ones.
    */
   stop(): () => void
   /** Makes every connection silent, also those that are opened before `thaw`. */

@@ -37,8 +37,7 @@ export async function alone(url: string, cwd: string): Promise<void> {
 }
 
 /**
- * Makes a folder with a running space in which people, an agent and a tool have talked. They have left; one
- * run is unfinished.
+ * Makes a folder with a running space in which people, an agent and a tool have talked. They have left; one run is unfinished.
  */
 export async function recordedSpace() {
   const cwd = temporaryFolder({ 'space.yaml': config })

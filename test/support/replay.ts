@@ -16,10 +16,7 @@ export interface Stage extends AsyncDisposable {
   seat(name: string): SpaceClient
   /** Connects the observer again, now. */
   latecomer(): Promise<SpaceClient>
-  /**
-   * Sends envelopes, each as the participant that it names. Resolves when the observer has received the last
-   * one.
-   */
+  /** Sends envelopes, each as the participant that it names. Resolves when the observer has received the last one. */
   play(...examples: readonly Example[]): Promise<AnyEnvelope[]>
 }
 

@@ -3,10 +3,7 @@ import { join } from 'node:path'
 import type { Reporter, TestCase, TestModule } from 'vitest/node'
 import { repositoryRoot } from './files.js'
 
-/**
- * Counts the results of a run. Failures outside of tests (a file that does not load, a hook) count as one
- * each.
- */
+/** Counts the results of a run. Failures outside of tests (a file that does not load, a hook) count as one each. */
 const countResults = (modules: readonly TestModule[]) => {
   const tests = modules.flatMap((module) => [...module.children.allTests()])
   const suites = modules.flatMap((module) => [module, ...module.children.allSuites()])

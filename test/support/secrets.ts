@@ -42,8 +42,8 @@ function hiddenIn(text: string): string[] {
 }
 
 /**
- * Splits a secret into parts that are the same in every notation: without blanks, quotes, and characters that
- * have to be escaped.
+ * Splits a secret into parts that are the same in every notation: without blanks, quotes, and characters that have to be
+ * escaped.
  */
 export const needlesIn = (secret: string): string[] =>
   secret.split(/[^!#-[\]-~]+|-----[A-Z ]*-----|-----|<|>|&/).filter((piece) => piece.length >= shortestNeedle)
@@ -57,8 +57,8 @@ interface Disguised {
 }
 
 /**
- * Returns a text unchanged and in several disguises that a reader can undo. `needles`: parts that must not be
- * visible, disguised alike.
+ * Returns a text unchanged and in several disguises that a reader can undo. `needles`: parts that must not be visible,
+ * disguised alike.
  */
 export function disguises(text: string, needles: readonly string[]): Disguised[] {
   const byCharacter = [zeroWidth, percent, fullWidth].map((disguise) => ({

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { times } from './soak.js'
 
 /**
- * Random tests use the same seed each time, so that a new failure comes from a change of the code.
- * `MEUP_SEED=<number>` uses another seed, `MEUP_SEED=random` a new one each time; a failure prints the seed.
- * The default number of runs of a property is 25.
+ * Random tests use the same seed each time, so that a new failure comes from a change of the code. `MEUP_SEED=<number>` uses
+ * another seed, `MEUP_SEED=random` a new one each time; a failure prints the seed. The default number of runs of a property is
+ * 25.
  */
 const { MEUP_SEED: seed = '20261121' } = process.env
 fc.configureGlobal({ numRuns: times(25, 1000), ...(seed !== 'random' && { seed: Number(seed) }) })

@@ -1,10 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/**
- * A module that `node` loads first. It shifts the clock by the offset in a file, and reads the file again at
- * each SIGUSR2.
- */
+/** A module that `node` loads first. It shifts the clock by the offset in a file, and reads the file again at each SIGUSR2. */
 const shiftedClock = (file: string): string => `
 import { readFileSync } from 'node:fs'
 const [RealDate, now] = [Date, Date.now]
@@ -19,9 +16,8 @@ process.on('SIGUSR2', () => { read(); process.stderr.write('the offset was read\
 `
 
 /**
- * Returns the beginning of a command that runs a Node program with a shifted clock, for `startMeup`.
- * `setOffset`: milliseconds, which apply at the next start, or at SIGUSR2, when the program prints "the
- * offset was read" to stderr.
+ * Returns the beginning of a command that runs a Node program with a shifted clock, for `startMeup`. `setOffset`: milliseconds,
+ * which apply at the next start, or at SIGUSR2, when the program prints "the offset was read" to stderr.
  */
 export function shiftClock(folder: string) {
   const [program, file] = [join(folder, 'clock.mjs'), join(folder, 'offset')]

@@ -93,8 +93,8 @@ function stepsIn(answer: string, last: number): unknown[] {
 }
 
 /**
- * Replaces what differs between runs: the epoch, the gateway's own ids, random parts of the chain, and the
- * digest of the masking rules.
+ * Replaces what differs between runs: the epoch, the gateway's own ids, random parts of the chain, and the digest of the
+ * masking rules.
  */
 export function settled(text: string, space: string, participants: readonly string[]): string {
   const own = new Set([

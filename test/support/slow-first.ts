@@ -28,8 +28,7 @@ const slow = [
 const isSlow = ({ moduleId }: TestSpecification): boolean => slow.some((path) => moduleId.endsWith(path))
 
 /**
- * Starts slow files first. Vitest itself only knows the durations of earlier runs on the same machine, which
- * CI does not have.
+ * Starts slow files first. Vitest itself only knows the durations of earlier runs on the same machine, which CI does not have.
  */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

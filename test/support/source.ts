@@ -30,9 +30,7 @@ export function stringsAt(source: Source, pattern: RegExp): string[] {
   )
 }
 
-/**
- * Lists the comments of a source without their delimiters. Consecutive lines of `//` count as one comment.
- */
+/** Lists the comments of a source without their delimiters. Consecutive lines of `//` count as one comment. */
 export function listComments(text: string): string[] {
   const comments: string[] = []
   let end = -1

@@ -77,9 +77,8 @@ const toggle = (id: string, context: string, reasoningVisible: boolean): StoryLi
 })
 
 /**
- * The first turns: parallel calls with responses in another order, nested contexts, a failed tool, a missing
- * and a withheld rationale, a rejected proposal, a call that the gateway denies, a turn without tools, and a
- * job.
+ * The first turns: parallel calls with responses in another order, nested contexts, a failed tool, a missing and a withheld
+ * rationale, a rejected proposal, a call that the gateway denies, a turn without tools, and a job.
  */
 const beginning: readonly Step[] = [
   ['ana', asks('c1', 'Should we deploy the auth change?', 'security')],

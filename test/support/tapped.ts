@@ -17,10 +17,7 @@ export interface Tapped {
   sent(): readonly string[]
 }
 
-/**
- * Starts a proxy to a gateway that records both directions. It prevents compression, so that frames are
- * readable.
- */
+/** Starts a proxy to a gateway that records both directions. It prevents compression, so that frames are readable. */
 export async function tapped(gateway: string): Promise<Tapped> {
   const { hostname, port } = new URL(gateway)
   const connections: { asked: Buffer[]; sent: Buffer[] }[] = []

@@ -67,8 +67,7 @@ export function scrollback(all: string): string[] {
 /** Replaces durations and ids on a screen, which differ between runs. */
 export const settled = (screen: string): string =>
   screen
-    // The footer cuts the text after a duration, so remove that text: the cut depends on the length of the
-    // duration.
+    // The footer cuts the text after a duration, so remove that text: the cut depends on the length of the duration.
     .replace(/^(.*○ .*?) \d+(?:\.\d)? (?:ms|s|min)\b.*$/gm, '$1 N s …')
     .replace(/\b\d+(?:\.\d)? m?s\b/g, 'N s')
     .replace(/(?<![\w-])[\w-]{21}(?![\w-])/g, '<an id of 21 chars>')

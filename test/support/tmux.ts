@@ -41,10 +41,7 @@ export interface PaneOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/**
- * Milliseconds: maximum wait, long for a busy machine, and interval between checks, each of which starts a
- * process.
- */
+/** Milliseconds: maximum wait, long for a busy machine, and interval between checks, each of which starts a process. */
 const [patience, interval] = [30_000, 100]
 
 export const inTmux = needing('tmux', () => spawnSync('tmux', ['-V']).status === 0)

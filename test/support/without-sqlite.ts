@@ -5,8 +5,8 @@ import { temporaryFolder } from './cli.js'
 import { repositoryRoot } from './files.js'
 
 /**
- * Copies the built `meup`, with better-sqlite3 missing or not compiled, until the test is over. Returns the
- * path of the program.
+ * Copies the built `meup`, with better-sqlite3 missing or not compiled, until the test is over. Returns the path of the
+ * program.
  */
 export function installWithoutSqlite(state: 'missing' | 'uncompiled'): string {
   const folder = temporaryFolder()

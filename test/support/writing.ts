@@ -9,8 +9,8 @@ const everyMs = 25
 export const words = Array.from({ length: 80 }, (_, at) => `word${at}${at % 20 === 19 ? '.\n\n' : ' '}`)
 
 /**
- * Code in the page that measures the distance of a paragraph from the top of the window, by its first words,
- * and the scroll position of the conversation, in pixels.
+ * Code in the page that measures the distance of a paragraph from the top of the window, by its first words, and the scroll
+ * position of the conversation, in pixels.
  */
 export const placeOf = (text: string): string => `(() => {
   const found = [...document.querySelectorAll('.stream p')].find((each) => each.textContent.startsWith('${text}'))
@@ -39,10 +39,7 @@ export async function writeAnswers(request: DialRequest) {
   }
 }
 
-/**
- * Waits for the first delta about a question. Returns its time by the gateway's clock, in milliseconds since
- * the epoch.
- */
+/** Waits for the first delta about a question. Returns its time by the gateway's clock, in milliseconds since the epoch. */
 export const firstDelta = (space: SpaceClient, about: string): Promise<number> =>
   new Promise((resolve) => {
     space.on('envelope', ({ kind, correlationId, ts }) => {

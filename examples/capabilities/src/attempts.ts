@@ -8,8 +8,8 @@ type Tried = (typeof kinds)[number]
 export type Answers = Readonly<Record<Tried, string>>
 
 /**
- * Sends an envelope of each kind, one after another. Thoughts and conclusions are sent in the run that this
- * agent has begun or, if it may not begin one, in `someonesRun`. Returns the run as well.
+ * Sends an envelope of each kind, one after another. Thoughts and conclusions are sent in the run that this agent has begun or,
+ * if it may not begin one, in `someonesRun`. Returns the run as well.
  */
 export async function tryAll(
   space: SpaceClient,

@@ -1,6 +1,6 @@
 /**
- * Lets three agents try to begin to reason, to add a thought, to conclude, and to chat. Exits with 1 if an
- * answer is not as expected.
+ * Lets three agents try to begin to reason, to add a thought, to conclude, and to chat. Exits with 1 if an answer is not as
+ * expected.
  */
 import { deepEqual } from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'

@@ -1,7 +1,4 @@
-/**
- * Plays the model of both agents, for users without a model: a server with OpenAI's API and the answers of
- * one story.
- */
+/** Plays the model of both agents, for users without a model: a server with OpenAI's API and the answers of one story. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

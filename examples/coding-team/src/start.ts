@@ -54,10 +54,7 @@ Ctrl+C stops it.`)
   await untilSignal(running.close)
 }
 
-/**
- * Returns the command of the coding agent: the installed one, or one from npm that is kept below
- * node_modules.
- */
+/** Returns the command of the coding agent: the installed one, or one from npm that is kept below node_modules. */
 function findCoder(): string {
   const folder = `${directory}/node_modules/.cache/opencode`
   const installed = `${folder}/node_modules/.bin/opencode`

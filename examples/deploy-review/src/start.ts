@@ -1,6 +1,6 @@
 /**
- * Runs the space of this example. With `--once "<question>"`: asks the question, prints the conversation with
- * the reasoning that led to the answers, and exits.
+ * Runs the space of this example. With `--once "<question>"`: asks the question, prints the conversation with the reasoning
+ * that led to the answers, and exits.
  */
 import { fileURLToPath } from 'node:url'
 import { ConnectionError, connect, type SpaceClient } from '@meup/agent-sdk'

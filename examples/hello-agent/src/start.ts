@@ -1,7 +1,4 @@
-/**
- * Runs the space of this example. With `--once`: asks the agent, checks the answer against the report, and
- * exits.
- */
+/** Runs the space of this example. With `--once`: asks the agent, checks the answer against the report, and exits. */
 import { equal } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -10,9 +10,9 @@ type ChosenModel = Pick<AgentOptions, 'model' | 'baseURL' | 'apiKey'>
 const wrongConfiguration = 78
 
 /**
- * Chooses the model that MODEL names, as `vendor/name`. It is used with the key of that vendor or through the
- * AI Gateway, which has models of all vendors; `openai-compatible/name` is at MODEL_BASE_URL. Without MODEL,
- * a script plays the model. Ends the program with one line if a variable is missing.
+ * Chooses the model that MODEL names, as `vendor/name`. It is used with the key of that vendor or through the AI Gateway, which
+ * has models of all vendors; `openai-compatible/name` is at MODEL_BASE_URL. Without MODEL, a script plays the model. Ends the
+ * program with one line if a variable is missing.
  */
 export function chooseModel(env: Environment): ChosenModel {
   const { MODEL, AI_GATEWAY_API_KEY } = env

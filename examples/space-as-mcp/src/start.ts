@@ -1,7 +1,4 @@
-/**
- * Runs the library, and uses it from a client that knows only MCP. Exits with 1 if a result is not as
- * expected.
- */
+/** Runs the library, and uses it from a client that knows only MCP. Exits with 1 if a result is not as expected. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { connect } from '@meup/agent-sdk'

@@ -32,8 +32,8 @@ async function archive(run: Reasoning, file: string, why: string): Promise<strin
 }
 
 /**
- * Names who approved a call. `call` works the same whether the gateway lets the agent call or only propose;
- * the result has the approver.
+ * Names who approved a call. `call` works the same whether the gateway lets the agent call or only propose; the result has the
+ * approver.
  */
 const leaveFor = ({ approvedBy }: ToolResult): string =>
   approvedBy === undefined ? '' : ` (with the leave of ${approvedBy})`

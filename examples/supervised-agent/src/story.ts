@@ -7,8 +7,8 @@ const proposed = 'clerk mcp.proposal'
 const carriedOut = 'ana mcp.request for mcp.proposal'
 
 /**
- * Plays ana, who supervises the clerk. Throws at the first step that differs from the script. `desk`: the
- * folder in which the tools work.
+ * Plays ana, who supervises the clerk. Throws at the first step that differs from the script. `desk`: the folder in which the
+ * tools work.
  */
 export async function playStory(ana: SpaceClient, desk: string): Promise<void> {
   const journal = new Journal(ana, 'clerk')

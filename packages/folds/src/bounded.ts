@@ -1,6 +1,6 @@
 /**
- * A map of bounded size: over its capacity it drops the oldest entries, but never the last one. `weigh` gives the share of
- * the capacity that an entry takes; default: 1.
+ * A map of bounded size: over its capacity it drops the oldest entries, but never the last one. `weigh` gives the share of the
+ * capacity that an entry takes; default: 1.
  */
 export class Bounded<Value> {
   readonly #capacity: number
@@ -25,9 +25,7 @@ export class Bounded<Value> {
     return value
   }
 
-  /**
-   * Adds an entry, or replaces the value of one. A replaced entry keeps its age; `renew` makes it the newest.
-   */
+  /** Adds an entry, or replaces the value of one. A replaced entry keeps its age; `renew` makes it the newest. */
   set(key: string, value: Value): void {
     this.#put(key, value, this.#entries.get(key)?.weight ?? 0)
   }

@@ -46,10 +46,7 @@ export type Tone =
   /** An envelope of any other kind. */
   | 'other'
 
-/**
- * An envelope as parts of a sentence: `ana` `kicked` `eve` `spam`. Texts are as logged: pass them through
- * `printable`.
- */
+/** An envelope as parts of a sentence: `ana` `kicked` `eve` `spam`. Texts are as logged: pass them through `printable`. */
 export interface Description {
   readonly actor: string
   /** `''` for decisions of the gateway: `ana: chat denied: …`. */

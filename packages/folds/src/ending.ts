@@ -2,9 +2,7 @@ import { type Envelope, GATEWAY, Kind } from '@meup/protocol'
 import { findStopWords } from './mcp/program-ended.js'
 import { getMessage, isObject } from './text.js'
 
-/**
- * How a chat ends its turn: with an answer, or with `noAnswer` from an agent that cannot answer [MEUP-13.13].
- */
+/** How a chat ends its turn: with an answer, or with `noAnswer` from an agent that cannot answer [MEUP-13.13]. */
 export function getAnswerState({ noAnswer }: Envelope['payload']): 'completed' | 'cancelled' | 'error' {
   if (noAnswer === 'stopped') return 'cancelled'
   return noAnswer === 'failed' || noAnswer === 'busy' ? 'error' : 'completed'

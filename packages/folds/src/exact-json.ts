@@ -10,8 +10,8 @@ const word = /[\p{L}\p{M}\p{N}_]+/gu
 const strayMark = /\p{Me}|(?<![\p{L}\p{N}\p{M}])\p{M}|(?<=\p{M}{2})\p{M}/gu
 
 /**
- * Replaces characters that are invisible, reorder text, look like a space, or look like a Latin letter within
- * a Latin word by JSON escapes; line breaks and tabs as well.
+ * Replaces characters that are invisible, reorder text, look like a space, or look like a Latin letter within a Latin word by
+ * JSON escapes; line breaks and tabs as well.
  */
 export const spellOut = (text: string): string =>
   text
@@ -19,15 +19,10 @@ export const spellOut = (text: string): string =>
     .replace(strayMark, escapeUnits)
     .replace(unseen, escapeUnits)
 
-/**
- * Escapes the name of a field or tool like `spellOut`, and also whole words of lookalikes, because programs
- * compare names.
- */
+/** Escapes the name of a field or tool like `spellOut`, and also whole words of lookalikes, because programs compare names. */
 const spellOutName = (name: string): string => spellOut(name.replace(lookalike, escapeUnits))
 
-/**
- * Whether a text in the value is displayed differently from its characters; line breaks and tabs are allowed.
- */
+/** Whether a text in the value is displayed differently from its characters; line breaks and tabs are allowed. */
 export function hasUnseen(value: unknown): boolean {
   if (typeof value === 'string') {
     const text = value.replace(/[\n\t]/g, '')
@@ -41,8 +36,8 @@ export function hasUnseen(value: unknown): boolean {
 const parts = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g
 
 /**
- * JSON on several lines with numbers and texts as written and invisible characters escaped. If the text
- * exceeds `maxChars`, returns a longer prefix than that, so that the caller sees that it is cut.
+ * JSON on several lines with numbers and texts as written and invisible characters escaped. If the text exceeds `maxChars`,
+ * returns a longer prefix than that, so that the caller sees that it is cut.
  */
 export function indentJson(json: string, maxChars = Number.POSITIVE_INFINITY): string {
   const written: string[] = []

@@ -1,8 +1,8 @@
 import type { Envelope } from '@meup/protocol'
 
 /**
- * A view computed from a log. `apply` takes its envelopes once each, in log order; the same log always gives the same view.
- * Its memory is bounded, however long the log is.
+ * A view computed from a log. `apply` takes its envelopes once each, in log order; the same log always gives the same view. Its
+ * memory is bounded, however long the log is.
  */
 export interface Fold<Change, Snapshot> {
   /** Seq of the last applied envelope; 0 = none. */

@@ -40,9 +40,7 @@ const formatLeft = (ms: number): string =>
 const describePresence = ({ status }: Participant): StateText =>
   status === 'present' ? { name: 'here', text: 'here' } : { name: 'away', text: 'away' }
 
-/**
- * Describes the state of a program; `undefined` if it is running, or its state is unknown to this version.
- */
+/** Describes the state of a program; `undefined` if it is running, or its state is unknown to this version. */
 function describeProgram({ id, program }: Pick<Participant, 'id' | 'program'>): StateText | undefined {
   const times = program?.count === undefined ? '' : ` (${program.count}×)`
   switch (program?.state) {

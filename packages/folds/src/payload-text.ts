@@ -12,8 +12,8 @@ export const maxShownJsonChars = 500
 /** The fields that `getMessage` reads, in its order. */
 const textFields = ['message', 'content', 'goal', 'decision', 'hypothesis']
 /**
- * Fields that `payloadText` omits: `detailsText` or a sentence (`ana → bot`) shows them, and `metadata` has
- * flags of the guard and SDK.
+ * Fields that `payloadText` omits: `detailsText` or a sentence (`ana → bot`) shows them, and `metadata` has flags of the guard
+ * and SDK.
  */
 const details: ReadonlySet<string> = new Set(['phase', 'format', 'mentions', 'references', 'metadata'])
 const notes: ReadonlySet<string> = new Set(['withheld', 'unscanned', 'cancelled'])
@@ -36,9 +36,7 @@ const maxQuotedChars = 300
 export const quoteThought = ({ payload }: Pick<Envelope, 'payload'>, question: string): string =>
   `> ${brief(onOneLine(thoughtText({ ...payload })), maxQuotedChars)}\n\n${question}`
 
-/**
- * The name of a thought: `hypothesis` for `reasoning.hypothesis`; `''` for plain thoughts and other kinds.
- */
+/** The name of a thought: `hypothesis` for `reasoning.hypothesis`; `''` for plain thoughts and other kinds. */
 export const thoughtName = (kind: string): string =>
   isThought(kind) && kind !== Kind.reasoningThought ? kind.slice(kind.indexOf('.') + 1) : ''
 

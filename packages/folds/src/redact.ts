@@ -76,8 +76,7 @@ export const isSecretField = (object: Readonly<Record<string, unknown>>, field: 
   isSecretNamed(field, object[field]) || (field === 'value' && isSecretPair(object))
 
 /**
- * Whether the budget of characters has some left. Charges one character for each value, so that many empty
- * ones exhaust it too.
+ * Whether the budget of characters has some left. Charges one character for each value, so that many empty ones exhaust it too.
  */
 function isLeft(budget: Budget): boolean {
   if (budget.left === 0) return false

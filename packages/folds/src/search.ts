@@ -42,10 +42,7 @@ export class TextSearch {
     return this.#encoded.every((word) => text.includes(word))
   }
 
-  /**
-   * Finds the words of the query in an envelope; `undefined` unless it has all of them. `guard` masks the
-   * snippet.
-   */
+  /** Finds the words of the query in an envelope; `undefined` unless it has all of them. `guard` masks the snippet. */
   match(envelope: Envelope, guard: (text: string) => string = (text) => text): Match | undefined {
     const [said, about] = [listTexts(envelope).join('\n'), describeAddress(envelope)]
     if (!this.#each.every((word) => word.test(said) || word.test(about))) return undefined
@@ -87,9 +84,7 @@ const namedDepth = 2
 /** Further protocol fields that are not searched. */
 const formal: ReadonlySet<string> = new Set(['jsonrpc', 'type', 'mimeType', 'format'])
 
-/**
- * Lists the texts of an envelope for readers, without formal fields, named secrets and binary data. @internal
- */
+/** Lists the texts of an envelope for readers, without formal fields, named secrets and binary data. @internal */
 export function listTexts(
   { rationale, payload }: Pick<Envelope, 'rationale' | 'payload'>,
   maxChars = maxSearchedChars,
@@ -117,8 +112,6 @@ export function listTexts(
   return texts
 }
 
-/**
- * Whether a field is not for readers. Images and audio are binary data, which would match arbitrary words.
- */
+/** Whether a field is not for readers. Images and audio are binary data, which would match arbitrary words. */
 const isFormal = (value: Readonly<Record<string, unknown>>, name: string): boolean =>
   formal.has(name) || ((name === 'data' || name === 'blob') && typeof value.mimeType === 'string')

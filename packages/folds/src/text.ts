@@ -48,9 +48,9 @@ const invisible = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 const joined =
   '(?![\\p{sc=Latin}\\p{sc=Cyrillic}\\p{sc=Greek}\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}])[\\p{L}\\p{M}\\p{ExtPict}\\p{EMod}]'
 /**
- * Matches control and format characters, except joiners that belong to the spelling of a word or an emoji:
- * between letters, or after the virama of an older Malayalam spelling. The character comes first in the
- * expression, so that the look-arounds are rarely evaluated.
+ * Matches control and format characters, except joiners that belong to the spelling of a word or an emoji: between letters, or
+ * after the virama of an older Malayalam spelling. The character comes first in the expression, so that the look-arounds are
+ * rarely evaluated.
  */
 const unprintable = new RegExp(
   `[\\p{Cc}\\p{Cf}\\u2028\\u2029](?<!${joined}[\\u200c\\u200d](?=(?!\\p{VS})${joined})|\\u0d4d\\u200d)`,
@@ -58,17 +58,13 @@ const unprintable = new RegExp(
 )
 
 /**
- * Makes a participant's text safe for a terminal: removes control characters (except line breaks and tabs),
- * bidirectional overrides and invisible format characters, so that no text can move the cursor or disguise a
- * line.
+ * Makes a participant's text safe for a terminal: removes control characters (except line breaks and tabs), bidirectional
+ * overrides and invisible format characters, so that no text can move the cursor or disguise a line.
  */
 export const printable = (text: string): string =>
   text.replaceAll('\r\n', '\n').replace(unprintable, (char) => (char === '\n' || char === '\t' ? char : ''))
 
-/**
- * Matches characters that are invisible, reorder text, or have no defined appearance, and every space except
- * U+0020.
- */
+/** Matches characters that are invisible, reorder text, or have no defined appearance, and every space except U+0020. */
 export const unseen = /[\p{Cc}\p{Cf}\p{DI}\p{Cn}\p{Co}\p{Cs}\u2028\u2029\u2800\ufffc\u{1d159}]|(?! )\p{Zs}/gu
 
 /** Returns `printable` text on one line. */
@@ -91,10 +87,7 @@ export const escapeUnits = (characters: string): string =>
     return `\\u${characters.charCodeAt(at).toString(16).padStart(4, '0')}`
   }).join('')
 
-/**
- * JSON on one line with spaces, for people: `{ "query": "updates", "limit": 5 }`; cut after `maxUnits` UTF-16
- * units.
- */
+/** JSON on one line with spaces, for people: `{ "query": "updates", "limit": 5 }`; cut after `maxUnits` UTF-16 units. */
 export const inlineJson = (value: unknown, maxUnits: number): string =>
   cut(spaced(value, { left: maxUnits }), maxUnits)
 
@@ -127,8 +120,8 @@ const units = [
 ] as const
 
 /**
- * Formats milliseconds below a tenth of a second, tenths below a minute, otherwise the two largest units: `34
- * ms`, `0.4 s`, `8.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d`. Never negative.
+ * Formats milliseconds below a tenth of a second, tenths below a minute, otherwise the two largest units: `34 ms`, `0.4 s`,
+ * `8.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d`. Never negative.
  */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < 100) return `${Math.round(Math.max(milliseconds, 0))} ms`

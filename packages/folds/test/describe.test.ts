@@ -56,8 +56,7 @@ test.for<[Envelope, Partial<Description>, string]>([
     { detail: 'hello\nurgent: true' },
     'bot says: hello\nurgent: true',
   ],
-  // A decision is about its first addressee. Further addressees only read it, because they may restrict that
-  // participant.
+  // A decision is about its first addressee. Further addressees only read it, because they may restrict that participant.
   [
     envelope(
       Kind.systemDecision,

@@ -45,8 +45,8 @@ test.for(Object.keys(texts).flatMap((kind) => forged.map((line) => [kind, line] 
     const added = lines((texts[kind] as (text: string) => Fields)(text))
     const at = added.findIndex((each) => each.includes('fine'))
     const further = added.slice(at + 1, at + 1 + text.split('\n').length - 1)
-    // A label or number in a thought begins a new paragraph. The document starts it with the phase, and with
-    // `says` for an action, so that a forged line cannot be mistaken for a line of the document.
+    // A label or number in a thought begins a new paragraph. The document starts it with the phase, and with `says` for an
+    // action, so that a forged line cannot be mistaken for a line of the document.
     const isOurs = (each: string): boolean => each === '' || /^\[計画\] |^\[実行\] agent says: /.test(each)
     expect(further.filter((each) => !each.startsWith('>') && !(kind === 'thought' && isOurs(each)))).toEqual(
       [],

@@ -5,8 +5,8 @@ const levelOf = (parameters: unknown, tool = 'run', ...effects: ToolEffect[]) =>
   assessRisk({ tool, parameters, effects }).level
 const commandLevel = (command: string) => levelOf({ command }, 'shell', 'writes')
 /**
- * The shell variable IFS, which separates words without a visible space. In two parts, because a linter takes
- * `${IFS}` for a template.
+ * The shell variable IFS, which separates words without a visible space. In two parts, because a linter takes `${IFS}` for a
+ * template.
  */
 const ifs = ['$', '{IFS}'].join('')
 const base64 = (text: string): string => Buffer.from(text).toString('base64')

@@ -10,10 +10,7 @@ interface RuleData extends BuiltInRule {
   readonly negatives: readonly string[]
 }
 
-/**
- * Files of rules that recognize a secret by its label. They are applied after rules that recognize it by its
- * own shape.
- */
+/** Files of rules that recognize a secret by its label. They are applied after rules that recognize it by its own shape. */
 const labelled = ['databases', 'http', 'tokens', 'passwords', 'password-notations', 'places'].map(
   (name) => `${name}.json`,
 )
@@ -26,9 +23,7 @@ const builtIn = rules.map(
   ({ positives, negatives, ...rule }): CompiledRule => ({ ...rule, ...readRuleNeeds(rule) }),
 )
 
-/**
- * Writes a text as a string literal with escapes, so that scanners do not find a secret in this repository.
- */
+/** Writes a text as a string literal with escapes, so that scanners do not find a secret in this repository. */
 function literalOf(text: string): string {
   const characters = Array.from(text, (character, at) =>
     at % 3 === 2 && /\w/.test(character)

@@ -5,8 +5,8 @@ import { commonWords } from './common-words.js'
 type RuleNeeds = Pick<CompiledRule, 'reach' | 'hasBlanks' | 'inProse'>
 
 /**
- * Derives from a rule's pattern the requirements of its matches. Throws for a rule that could match prose:
- * one with unsupported syntax, one that may begin within a word, or one that matches common words.
+ * Derives from a rule's pattern the requirements of its matches. Throws for a rule that could match prose: one with unsupported
+ * syntax, one that may begin within a word, or one that matches common words.
  */
 export function readRuleNeeds({ name, pattern, flags = '', keywords }: BuiltInRule): RuleNeeds {
   const needs = readNeeds(pattern, flags, 'javascript')

@@ -11,10 +11,7 @@ const invisible = new RegExp(
   'gu',
 )
 
-/**
- * Matches markers of roles and turns. Lookbehinds come last, so that they are rarely evaluated and matching
- * stays linear.
- */
+/** Matches markers of roles and turns. Lookbehinds come last, so that they are rarely evaluated and matching stays linear. */
 const markers = new RegExp(
   [
     // <|im_start|>, <|eot_id|>, <|START_OF_TURN_TOKEN|>: ChatML, GPT, Llama, Phi, Command. <｜User｜>: DeepSeek.
@@ -33,8 +30,8 @@ const markers = new RegExp(
 )
 
 /**
- * Matches roles and tool calls as tags, such as `<system>` and `</tool_call>`. Of a tag that contains another
- * one, matches only the beginning.
+ * Matches roles and tool calls as tags, such as `<system>` and `</tool_call>`. Of a tag that contains another one, matches only
+ * the beginning.
  */
 const tags = new RegExp(
   `</?(?:${[

@@ -1,6 +1,6 @@
 /**
- * Accounts for scanning: `charge` is called before the work, and throws if the budget is used up. One unit is
- * about a microsecond.
+ * Accounts for scanning: `charge` is called before the work, and throws if the budget is used up. One unit is about a
+ * microsecond.
  */
 export interface Meter {
   charge(units: number, what: string): void

@@ -26,17 +26,14 @@ export interface SafetyOptions {
 
 export interface Safety {
   /**
-   * Guards a text that directly follows `before`: the end of the run's previous texts (`tailOf`), or any
-   * string. If a secret extends over both, masks the part in the text. Idempotent. If a stage fails,
-   * withholds the text; throws only the meter's errors.
+   * Guards a text that directly follows `before`: the end of the run's previous texts (`tailOf`), or any string. If a secret
+   * extends over both, masks the part in the text. Idempotent. If a stage fails, withholds the text; throws only the meter's
+   * errors.
    */
   guard(text: string, before?: Tail | string, meter?: Meter): Guarded
 }
 
-/**
- * Maximum number of passes until the result no longer changes: a mark or a cut may join parts that were
- * separate.
- */
+/** Maximum number of passes until the result no longer changes: a mark or a cut may join parts that were separate. */
 const maxPasses = 8
 
 /**
@@ -71,8 +68,8 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
     return joinsProse(tail.said, tail.seams, text) && !findsInProse(tail.said, text)
   }
 
-  // The order of stages matters: an operator's patterns see neither raw thinking nor secrets, and cutting
-  // comes last, so that no secret is cut in two.
+  // The order of stages matters: an operator's patterns see neither raw thinking nor secrets, and cutting comes last, so that
+  // no secret is cut in two.
   const pass = (whole: string, before: Tail, meter: Meter): Guarded => {
     const text = readable(whole, maxLength)
     chargeReading(meter, before.said.length + (3 + settings.policy.length) * text.length)
@@ -116,9 +113,9 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
 }
 
 /**
- * Compiles secret and blocking rules for stored texts of any length; texts without a match stay unchanged.
- * `before`: text before it, such as the name of its field. A withheld or failed text becomes `[withheld]`.
- * Throws SafetyError for invalid settings.
+ * Compiles secret and blocking rules for stored texts of any length; texts without a match stay unchanged. `before`: text
+ * before it, such as the name of its field. A withheld or failed text becomes `[withheld]`. Throws SafetyError for invalid
+ * settings.
  */
 export function compileSecretMask(
   settings: SafetySettings,
@@ -184,8 +181,7 @@ export const readable = (text: string, maxLength: number): string =>
     : text.slice(0, maxLength + lookaheadChars).replace(splitPair, '')
 
 /**
- * Cuts the guarded part of a longer text. Never shows its last characters, because they may be half of an
- * undetected secret.
+ * Cuts the guarded part of a longer text. Never shows its last characters, because they may be half of an undetected secret.
  */
 export const clampReadable = (text: string, maxLength: number): string =>
   clamp(text.slice(0, Math.max(0, text.length - lookaheadChars)) + ellipsis, maxLength)

@@ -7,15 +7,12 @@ export interface SecretRule {
   readonly name: string
   /** Regular expression in RE2 syntax. Masks the group named `secret`, if any, otherwise the whole match. */
   readonly pattern: string
-  /**
-   * Keywords in lower case. The pattern is only tried around them; without keywords, on the whole text, which
-   * takes longer.
-   */
+  /** Keywords in lower case. The pattern is only tried around them; without keywords, on the whole text, which takes longer. */
   readonly keywords?: readonly string[]
   readonly action: LeakAction
   /**
-   * `true` if the pattern identifies a secret only by its label, so that placeholders (`<your-key>`, `****`)
-   * are left unchanged.
+   * `true` if the pattern identifies a secret only by its label, so that placeholders (`<your-key>`, `****`) are left
+   * unchanged.
    */
   readonly generic?: boolean
 }
@@ -47,10 +44,7 @@ function expect(isSo: boolean, path: string, otherwise: string): void {
   if (!isSo) throw new SafetyError(path, otherwise)
 }
 
-/**
- * Checks everything but patterns. `taken`: names that rules may not have. Throws SafetyError for invalid
- * settings.
- */
+/** Checks everything but patterns. `taken`: names that rules may not have. Throws SafetyError for invalid settings. */
 export function checkSettings({ maxLength, rules, policy }: SafetySettings, taken: Iterable<string>): void {
   expect(Number.isInteger(maxLength) && maxLength >= 1, '/maxLength', 'is not a whole number above 0')
   const names = new Set(taken)

@@ -22,8 +22,8 @@ export function lastFrom<Each extends { readonly start: number }>(
 const { charCodeAt } = String.prototype
 
 /**
- * Returns the code of a character, for loops over a text: V8 has many string representations, and a loop over
- * several of them would look up the method for each character.
+ * Returns the code of a character, for loops over a text: V8 has many string representations, and a loop over several of them
+ * would look up the method for each character.
  */
 export const codeAt = (text: string, at: number): number => charCodeAt.call(text, at)
 
@@ -83,8 +83,8 @@ const labelChars = 64
 const maxGapChars = 512
 
 /**
- * Returns the surroundings of ascending positions. They may overlap: if they were merged, many positions
- * would give the whole text.
+ * Returns the surroundings of ascending positions. They may overlap: if they were merged, many positions would give the whole
+ * text.
  */
 export function surroundings(text: string, places: readonly number[]): Span[] {
   const spans: { first: number; start: number; end: number }[] = []
@@ -104,10 +104,7 @@ export const continuationEnd = (text: string): number => wordEnd(text, charsBehi
 const blank = ' '.charCodeAt(0)
 export const isVisible = (text: string, at: number): boolean => codeAt(text, at) > blank
 
-/**
- * Returns the start of the word around `from`, including a possible label, in whole words; not before
- * `least`.
- */
+/** Returns the start of the word around `from`, including a possible label, in whole words; not before `least`. */
 export const phraseStart = (text: string, from: number, least: number): number =>
   wordStart(text, wordStart(text, from, least, maxWordChars) - labelChars, least, labelChars)
 

@@ -52,8 +52,8 @@ export function tailOf(before: Tail | string, text: string): Tail {
 }
 
 /**
- * Matches a tag at the end of a text. It was only mentioned there, so it must not count as the beginning of
- * thinking when the text continues.
+ * Matches a tag at the end of a text. It was only mentioned there, so it must not count as the beginning of thinking when the
+ * text continues.
  */
 const endsInTag = /<think(?:ing)?>$/i
 
@@ -125,8 +125,8 @@ export interface SecretBeginning {
 const maxSeams = 8
 
 /**
- * Lists the preceding texts in which a secret may begin: all of `said`, and the text since each of the last
- * boundaries. A secret may begin at any boundary: `go` and `AKIA…` are two words.
+ * Lists the preceding texts in which a secret may begin: all of `said`, and the text since each of the last boundaries. A
+ * secret may begin at any boundary: `go` and `AKIA…` are two words.
  */
 export const listBeginnings = ({ said, seams }: Said): readonly SecretBeginning[] => [
   { before: said, isCut: false },

@@ -20,10 +20,7 @@ export function withoutThinking(text: string, before = ''): string {
 export const isThinking = (text: string, before: string): boolean =>
   (text.includes('<') || before.includes('<')) && read(before + text, before.length).isThinking
 
-/**
- * Finds the parts of a text that are not raw thinking. `seam`: offset that also counts as the beginning of a
- * line.
- */
+/** Finds the parts of a text that are not raw thinking. `seam`: offset that also counts as the beginning of a line. */
 function read(text: string, seam: number): { kept: Span[]; isThinking: boolean } {
   const found = [...text.matchAll(tokens)]
   if (!found.some(isTag)) return { kept: [{ start: 0, end: text.length }], isThinking: false }
@@ -53,9 +50,7 @@ function read(text: string, seam: number): { kept: Span[]; isThinking: boolean }
   return { kept, isThinking: isBegun }
 }
 
-/**
- * Whether a tag without a closing tag begins raw thinking. `from`: offset before which all text is decided.
- */
+/** Whether a tag without a closing tag begins raw thinking. `from`: offset before which all text is decided. */
 function beginsThinking(
   text: string,
   { 0: tag, index = 0 }: RegExpMatchArray,

@@ -15,10 +15,7 @@ const rules = readdirSync(folder).flatMap(
   (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as RuleData[],
 )
 const examples = rules.flatMap((rule) => rule.positives.map((text) => ({ rule: rule.name, text })))
-/**
- * Rules for weak passwords. A part of such a password is like any word and not recognized, so tests use only
- * whole ones.
- */
+/** Rules for weak passwords. A part of such a password is like any word and not recognized, so tests use only whole ones. */
 const weak = new Set(rules.flatMap(({ name, looks }) => (looks === 'weak' ? [name] : [])))
 const samples = rules.map(({ name, positives: [text = ''] }) => ({ rule: name, text }))
 
@@ -42,10 +39,7 @@ verifies('I07', 'what every pattern stands for is masked or withheld', () => {
   expect(examples.filter(({ text }) => !isHidden(guard(`see\n${text}\nand so on`)))).toEqual([])
 })
 
-/**
- * Examples that can be encoded: ASCII, and not of rules for whole lines, because encodings have no line of
- * their own.
- */
+/** Examples that can be encoded: ASCII, and not of rules for whole lines, because encodings have no line of their own. */
 const encodable = samples.filter(({ rule, text }) => !rule.endsWith('-line') && /^[\t\n\r -~]*$/.test(text))
 
 describe.each(['with zero-width spaces', 'in full width', 'in percent', 'in base64', 'in base64 of base64'])(

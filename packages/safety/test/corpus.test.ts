@@ -6,10 +6,7 @@ import { places } from './corpus/places/index.js'
 import { missesOf, touchedOf } from './corpus/score.js'
 import { type SecretCase, secretCases } from './corpus/secrets.js'
 
-/**
- * Minimum recall of the built-in rules. Raise it when the rules improve; `pnpm bench safety --full` lists the
- * misses.
- */
+/** Minimum recall of the built-in rules. Raise it when the rules improve; `pnpm bench safety --full` lists the misses. */
 const reached = {
   /** Share of the secrets that are hidden: in all, and in the kind of place with the fewest. */
   hidden: 0.99,

@@ -26,9 +26,7 @@ function seenOf(texts: readonly string[]): string[] {
   })
 }
 
-/**
- * Returns the span of the secrets in a text. `undefined` if they are recognized only by the text after them.
- */
+/** Returns the span of the secrets in a text. `undefined` if they are recognized only by the text after them. */
 function placeOf({ text, secrets }: SecretCase): { start: number; end: number } | undefined {
   const [first = '', last = ''] = [secrets[0], secrets.at(-1)]
   const start = text.indexOf(first)
@@ -38,10 +36,7 @@ function placeOf({ text, secrets }: SecretCase): { start: number; end: number } 
 }
 const emptyCase = { family: '', group: '', place: '', notation: '', text: '' }
 
-/**
- * One of this many texts may be recognized too late: passphrases by their words, and prefixes that no rule
- * has.
- */
+/** One of this many texts may be recognized too late: passphrases by their words, and prefixes that no rule has. */
 const oneIn = 500
 /** If this many consecutive characters of a secret are visible, the test fails. */
 const fewest = 12

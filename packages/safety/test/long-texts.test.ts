@@ -142,8 +142,8 @@ describe('what a text takes grows with its length, and no faster', () => {
       const { user, system } = process.cpuUsage(start)
       return user + system
     }
-    // The long text takes sixteen times the work; if time were quadratic, 256 times. Repeats, because other
-    // processes may disturb a measurement.
+    // The long text takes sixteen times the work; if time were quadratic, 256 times. Repeats, because other processes may
+    // disturb a measurement.
     const ofShort = Math.max(100, Math.min(cpuOf(short), cpuOf(short), cpuOf(short)))
     let ratio = Number.POSITIVE_INFINITY
     for (let tries = 0; tries < 3 && ratio >= 80; tries++) ratio = Math.min(ratio, cpuOf(long) / ofShort)

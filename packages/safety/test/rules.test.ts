@@ -6,8 +6,8 @@ import { compileKeywords } from '../src/leak/finder.js'
 import { type BuiltInRule, createDetector } from '../src/leak/rule.js'
 
 /**
- * A rule as in its file. In `positives`, one character of each secret is written as `\u….`, so that scanners
- * do not find secrets in the files; the parsed text is complete.
+ * A rule as in its file. In `positives`, one character of each secret is written as `\u….`, so that scanners do not find
+ * secrets in the files; the parsed text is complete.
  */
 interface RuleData extends BuiltInRule {
   readonly positives: readonly string[]

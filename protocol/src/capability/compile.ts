@@ -36,8 +36,8 @@ const decisions: readonly Decision[] = Array.from({ length: patternLimits.capabi
 )
 
 /**
- * Maximum number of kinds whose candidates are cached, and maximum characters of a cached kind. Bounded,
- * because kinds are untrusted input.
+ * Maximum number of kinds whose candidates are cached, and maximum characters of a cached kind. Bounded, because kinds are
+ * untrusted input.
  */
 const REMEMBERED_KINDS = 64
 const REMEMBERED_LENGTH = 128
@@ -62,10 +62,7 @@ interface Compiled {
 
 /** Recently compiled lists by their JSON, because participants of one role have equal lists. */
 const compiled = new Map<string, Compiled>()
-/**
- * Limits of the cache: lists, and characters of their JSON. A compiled list takes about forty bytes per
- * character.
- */
+/** Limits of the cache: lists, and characters of their JSON. A compiled list takes about forty bytes per character. */
 const REMEMBERED_LISTS = { count: 256, characters: 256 * 1024 }
 let rememberedCharacters = 0
 
@@ -115,8 +112,8 @@ function compile(
   const byKind = new Map<string, KindCandidates>()
 
   /**
-   * Returns the capabilities of the list that may allow envelopes of this kind. Uses its own budget, because
-   * the result is cached for checks with any budget.
+   * Returns the capabilities of the list that may allow envelopes of this kind. Uses its own budget, because the result is
+   * cached for checks with any budget.
    */
   function candidatesFor(kind: string): KindCandidates {
     const known = byKind.get(kind)
@@ -213,15 +210,13 @@ function compileAddressees(pattern: Node): AddresseesTest {
 }
 
 /**
- * The capabilities of a list for one kind, in one array. First come two signs (path and position of a
- * character each), then for each capability its characters at the two signs, its index, and its program.
- * Comparing these characters rules most capabilities out without running their programs.
+ * The capabilities of a list for one kind, in one array. First come two signs (path and position of a character each), then for
+ * each capability its characters at the two signs, its index, and its program. Comparing these characters rules most
+ * capabilities out without running their programs.
  */
 type Candidates = readonly (number | PayloadPath | ConditionProgram | undefined)[]
 
-/**
- * The candidates for one kind, and the steps that it took to choose them. Each check is charged these steps.
- */
+/** The candidates for one kind, and the steps that it took to choose them. Each check is charged these steps. */
 interface KindCandidates {
   readonly candidates: Candidates
   readonly steps: number
@@ -275,8 +270,8 @@ const characterAt = (text: unknown, at: number): number =>
   typeof text === 'string' && at < text.length ? text.charCodeAt(at) : NONE
 
 /**
- * A position in the text at a path, or in the first addressee if the path is undefined. The character there
- * distinguishes capabilities.
+ * A position in the text at a path, or in the first addressee if the path is undefined. The character there distinguishes
+ * capabilities.
  */
 interface Sign {
   readonly path: PayloadPath | undefined

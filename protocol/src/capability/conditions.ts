@@ -25,17 +25,14 @@ export interface Conditions {
 }
 
 /**
- * The conditions of one capability in a single array: its only addressee, the tests of addressees and
- * context, and the questions one after the other. Separate objects would each cost another cache miss when
- * thousands of participants are checked in turn.
+ * The conditions of one capability in a single array: its only addressee, the tests of addressees and context, and the
+ * questions one after the other. Separate objects would each cost another cache miss when thousands of participants are checked
+ * in turn.
  */
 export type ConditionProgram = readonly (number | string | PayloadPath | Test | AddresseesTest | undefined)[]
 
 const HEADER = 3
-/**
- * Elements of a question: the path, the operation, a head, a tail, and the text that a frame excludes, or a
- * test.
- */
+/** Elements of a question: the path, the operation, a head, a tail, and the text that a frame excludes, or a test. */
 const WIDTH = 5
 
 export const assemble = ({ only, to, context, questions }: Conditions): ConditionProgram => [
@@ -46,8 +43,8 @@ export const assemble = ({ only, to, context, questions }: Conditions): Conditio
 ]
 
 /**
- * Whether the program allows an envelope of its kind. `path` and `value`: a value of the payload that the
- * caller has already read.
+ * Whether the program allows an envelope of its kind. `path` and `value`: a value of the payload that the caller has already
+ * read.
  */
 export function allows(
   program: ConditionProgram,
@@ -98,8 +95,8 @@ function passes(program: ConditionProgram, at: number, value: unknown, budget: S
 }
 
 /**
- * Operations on the text at a path. `EQUAL`: equals the head. `FRAMED`, `NOT_FRAMED`: has, or does not have,
- * this head and tail. `TEST`: begins with the head and passes a test.
+ * Operations on the text at a path. `EQUAL`: equals the head. `FRAMED`, `NOT_FRAMED`: has, or does not have, this head and
+ * tail. `TEST`: begins with the head and passes a test.
  */
 const EQUAL = 0
 const FRAMED = 1
@@ -148,9 +145,7 @@ export function compileQuestions(pattern: Node): Question[] {
   return [...begun, ...literals, ...others]
 }
 
-/**
- * Compiles a pattern with one required glob and excluded ones to questions; `undefined` for other patterns.
- */
+/** Compiles a pattern with one required glob and excluded ones to questions; `undefined` for other patterns. */
 function framedQuestions(node: Node, path: PayloadPath): Question[] | undefined {
   const { some, none } = node.type === 'choice' ? node : { some: [node], none: [] }
   const [only, ...others] = some
@@ -175,10 +170,7 @@ function onlyGlob(node: Node): Glob | undefined {
 /** Keys that lead from the payload to a nested value. Equal paths are the same object. */
 export type PayloadPath = readonly string[]
 
-/**
- * Maximum number of interned paths. Beyond it, the table is cleared, so that paths of dropped lists are
- * released.
- */
+/** Maximum number of interned paths. Beyond it, the table is cleared, so that paths of dropped lists are released. */
 const maxKnownPaths = 4096
 const known = new Map<string, PayloadPath>()
 
@@ -191,8 +183,7 @@ function internPath(keys: readonly string[]): PayloadPath {
 }
 
 /**
- * Returns the value at a path of a payload; `undefined` if absent. Properties of arrays and inherited
- * properties do not count.
+ * Returns the value at a path of a payload; `undefined` if absent. Properties of arrays and inherited properties do not count.
  */
 export function valueAt(payload: unknown, path: PayloadPath): unknown {
   let value = payload

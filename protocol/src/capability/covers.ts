@@ -4,9 +4,7 @@ import type { Choice, Node, Regex } from './parse.js'
 import { parseRules, type Rule } from './rules.js'
 import type { Capability } from './schema.js'
 
-/**
- * Maximum units of work for a comparison without a meter. A comparison that needs more counts as not proven.
- */
+/** Maximum units of work for a comparison without a meter. A comparison that needs more counts as not proven. */
 const UNMETERED_WORK = 200_000
 const COMPARED = 'patterns to compare'
 /** Units of work to compare two capabilities, two of their patterns, and one token of each. */
@@ -15,10 +13,9 @@ const PER_PAIR = 1 / 16
 const PER_TOKEN = 1 / 256
 
 /**
- * Whether for each asked capability, one held capability provably allows all that it allows [MEUP-4.12].
- * `false` means "not proven". A regular expression is covered by an equal one, or by a pattern that matches
- * any text. Throws `PatternError` for an invalid pattern in either list, but does not compile regular
- * expressions, and `WorkError` if a given meter runs out.
+ * Whether for each asked capability, one held capability provably allows all that it allows [MEUP-4.12]. `false` means "not
+ * proven". A regular expression is covered by an equal one, or by a pattern that matches any text. Throws `PatternError` for an
+ * invalid pattern in either list, but does not compile regular expressions, and `WorkError` if a given meter runs out.
  */
 export function covers(
   held: readonly Capability[],
@@ -33,8 +30,8 @@ export class Coverage {
   readonly #read = new Map<readonly Capability[], readonly Rule[]>()
 
   /**
-   * Returns the index of the first asked capability that is not provably covered; -1 = all are. `held`: lists
-   * that count together, each within the limits of a list. Throws like `covers`.
+   * Returns the index of the first asked capability that is not provably covered; -1 = all are. `held`: lists that count
+   * together, each within the limits of a list. Throws like `covers`.
    */
   firstGap(
     held: readonly (readonly Capability[])[],
@@ -65,8 +62,8 @@ export class Coverage {
 }
 
 /**
- * Whether the rule `held` covers `asked`. A field that `held` omits is unrestricted; a field that only
- * `asked` omits is not covered.
+ * Whether the rule `held` covers `asked`. A field that `held` omits is unrestricted; a field that only `asked` omits is not
+ * covered.
  */
 function ruleIncludes(held: Rule, asked: Rule, work: WorkMeter): boolean {
   work.charge(PER_RULE, COMPARED)

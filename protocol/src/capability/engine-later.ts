@@ -8,8 +8,8 @@ export function getEngine(): typeof RE2Set {
 }
 
 /**
- * Whether a pattern may be a regular expression: a text that begins with `re:` or `/`, possibly after `!` or
- * a participant [MEUP-4.3].
+ * Whether a pattern may be a regular expression: a text that begins with `re:` or `/`, possibly after `!` or a participant
+ * [MEUP-4.3].
  */
 const mayHoldOne = (patterns: readonly unknown[]): boolean =>
   /["/]!?(?:re:|\/)/.test(JSON.stringify(patterns))

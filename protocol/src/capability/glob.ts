@@ -1,7 +1,4 @@
-/**
- * A parsed glob. `text`: set if it has no wildcards; `star`: position of its only wildcard, if that is a
- * star.
- */
+/** A parsed glob. `text`: set if it has no wildcards; `star`: position of its only wildcard, if that is a star. */
 export interface Glob {
   readonly type: 'glob'
   readonly tokens: readonly number[]
@@ -39,8 +36,8 @@ export function literalGlob(text: string, separator: Separator): Glob {
 }
 
 /**
- * A glob with one star, which matches texts with this beginning and end. `without`: the text between them
- * must not contain this separator.
+ * A glob with one star, which matches texts with this beginning and end. `without`: the text between them must not contain this
+ * separator.
  */
 export interface GlobFrame {
   readonly head: string
@@ -121,9 +118,8 @@ export function matchesAll({ tokens }: Glob): boolean {
 }
 
 /**
- * Whether the glob `held` provably matches every string that `asked` matches [MEUP-4.12]. Recognizes equal
- * globs, a text in any glob, and a glob with the beginning and end of a glob with a single star. `false` does
- * not prove the opposite.
+ * Whether the glob `held` provably matches every string that `asked` matches [MEUP-4.12]. Recognizes equal globs, a text in any
+ * glob, and a glob with the beginning and end of a glob with a single star. `false` does not prove the opposite.
  */
 export function globIncludes(held: Glob, asked: Glob): boolean {
   if (held.text !== undefined) return held.text === asked.text
@@ -141,10 +137,7 @@ export function globCost(a: Glob, b: Glob): number {
 /** Whether the glob has several wildcards, or a single `?`. */
 const isMany = ({ text, star }: Glob): boolean => text === undefined && star === undefined
 
-/**
- * Whether provably no string matches both globs: one is a text that the other does not match, or their
- * beginnings differ.
- */
+/** Whether provably no string matches both globs: one is a text that the other does not match, or their beginnings differ. */
 export function globsDisjoint(a: Glob, b: Glob): boolean {
   if (a.text !== undefined) return !globIncludes(b, a)
   if (b.text !== undefined) return !globIncludes(a, b)
@@ -169,10 +162,7 @@ function frameIncludes(held: Glob, asked: Glob, star: number): boolean {
   return true
 }
 
-/**
- * Whether a glob matches a text, given as code points. For single use; compile globs that are used
- * repeatedly.
- */
+/** Whether a glob matches a text, given as code points. For single use; compile globs that are used repeatedly. */
 function matchesTokens({ tokens, separator }: Glob, text: readonly number[]): boolean {
   const boundary = toCodePoint(separator)
   /** For each number of tokens: whether these first tokens of the glob match the text so far. */
@@ -220,8 +210,8 @@ function sameTokens(a: Glob, b: Glob): boolean {
 }
 
 /**
- * Whether `value` has this text at a position. Compares the last character first, because patterns of one
- * list often begin alike. `startsWith` takes twice as long.
+ * Whether `value` has this text at a position. Compares the last character first, because patterns of one list often begin
+ * alike. `startsWith` takes twice as long.
  */
 function hasAt(value: string, at: number, text: string): boolean {
   const last = text.length - 1

@@ -14,9 +14,7 @@ export const patternLimits = {
   length: 512,
   /** Maximum nesting of objects in one payload pattern. */
   depth: 32,
-  /**
-   * Maximum length of the regular expressions of one capability together, with counted repetitions expanded.
-   */
+  /** Maximum length of the regular expressions of one capability together, with counted repetitions expanded. */
   regexWeight: 1024,
   /** Maximum length of the regular expressions of a list together, measured like `regexWeight`. */
   listRegexWeight: 8192,
@@ -50,10 +48,7 @@ export interface Choice {
   readonly none: readonly (Glob | Regex)[]
 }
 
-/**
- * A parsed pattern. `single` matches everything but objects and arrays; `inside` is the pattern of the key
- * `**`.
- */
+/** A parsed pattern. `single` matches everything but objects and arrays; `inside` is the pattern of the key `**`. */
 export type Node =
   | Glob
   | Regex
@@ -81,8 +76,8 @@ export interface CapabilityMeter extends Charged {
 /** The costly items, as a `WorkError` names them. */
 export const COMPILED = 'patterns to parse or compile'
 /**
- * Units of work for each part of a pattern. Compiling is charged when a pattern is parsed, so that a cached
- * pattern costs the same.
+ * Units of work for each part of a pattern. Compiling is charged when a pattern is parsed, so that a cached pattern costs the
+ * same.
  */
 const units = { pattern: 1 / 2, text: 1 / 2, character: 1 / 16, regex: 64, regexWeight: 2, compiledText: 2 }
 
@@ -113,8 +108,7 @@ export function parseValue(
     if (item !== null && typeof item !== 'boolean' && !Number.isFinite(item)) {
       throw new PatternError(at, 'give a string, number, boolean, null or object, or one array of these')
     }
-    // JavaScript rounds larger integers, so that the pattern would match other integers than in a parser with
-    // exact numbers.
+    // JavaScript rounds larger integers, so that the pattern would match other integers than in a parser with exact numbers.
     if (Math.abs(Number(item)) > Number.MAX_SAFE_INTEGER) {
       throw new PatternError(at, 'use a number of at most 2^53 - 1, on either side of 0')
     }
@@ -123,10 +117,7 @@ export function parseValue(
   })
 }
 
-/**
- * Parses a pattern or an array of patterns. `otherwise`: the set that a pattern with only exclusions selects
- * from.
- */
+/** Parses a pattern or an array of patterns. `otherwise`: the set that a pattern with only exclusions selects from. */
 function parseOneOrMany(
   pattern: unknown,
   path: string,
@@ -215,8 +206,8 @@ function readRegex(source: string, path: string, meter: CapabilityMeter): Regex 
 }
 
 /**
- * Returns the source of a regular expression; `undefined` for other texts. The older form `/…/` counts only
- * with an anchor, because without one it may be a path [MEUP-4].
+ * Returns the source of a regular expression; `undefined` for other texts. The older form `/…/` counts only with an anchor,
+ * because without one it may be a path [MEUP-4].
  */
 function regexSource(text: string): string | undefined {
   if (text.startsWith('re:')) return text.slice(3)
@@ -246,8 +237,8 @@ function count(meter: CapabilityMeter, path: string): void {
 }
 
 /**
- * Whether a value is an object literal. Instances of classes may have no own properties, so a pattern of one
- * would match any object.
+ * Whether a value is an object literal. Instances of classes may have no own properties, so a pattern of one would match any
+ * object.
  */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false

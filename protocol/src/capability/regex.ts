@@ -1,9 +1,6 @@
 import { getEngine } from '#engine'
 
-/**
- * Maximum product of a text's length and a regular expression's length that is matched; one unit takes 3 to
- * 70 ns.
- */
+/** Maximum product of a text's length and a regular expression's length that is matched; one unit takes 3 to 70 ns. */
 const MAX_WORK = 2 ** 20
 /** Maximum bytes of a regular expression's automaton. */
 const MEMORY = 2 ** 18
@@ -17,16 +14,16 @@ const foldingFactor = 8
 const classWeights = { read: 128, folded: 256, copy: 24 }
 
 /**
- * Returns an upper bound of the length of a regular expression with counted repetitions expanded. The length
- * determines the cost of matching.
+ * Returns an upper bound of the length of a regular expression with counted repetitions expanded. The length determines the
+ * cost of matching.
  */
 export function regexLength(source: string): number {
   return writtenOut(source, { folds: foldsCase(source), perCopy: () => 1 }).length
 }
 
 /**
- * Estimates the cost of compiling a regular expression, in units of about a microsecond. Each copy of a class
- * costs its size, and ignoring case visits each character of a range.
+ * Estimates the cost of compiling a regular expression, in units of about a microsecond. Each copy of a class costs its size,
+ * and ignoring case visits each character of a range.
  */
 export function regexWeight(source: string): number {
   const folds = foldsCase(source)
@@ -42,8 +39,8 @@ export function regexWeight(source: string): number {
 const foldsCase = (source: string): boolean => /\(\?[a-z]*i/i.test(source)
 
 /**
- * Estimates the expanded length of a regular expression. `factor`: the product of the counts of all groups,
- * because counts of nested groups multiply.
+ * Estimates the expanded length of a regular expression. `factor`: the product of the counts of all groups, because counts of
+ * nested groups multiply.
  */
 function writtenOut(
   source: string,
@@ -77,8 +74,8 @@ function foldedRanges(source: string): number {
  * returns `undecided`. Throws the error of re2js for an invalid expression.
  */
 export function compileRegex(source: string, undecided: boolean): (value: string) => boolean {
-  // A set with one expression, because only sets are anchored by construction (whatever the parentheses) and
-  // bound their memory. It is also the fastest entry point of re2js.
+  // A set with one expression, because only sets are anchored by construction (whatever the parentheses) and bound their
+  // memory. It is also the fastest entry point of re2js.
   const RE2Set = getEngine()
   const set = new RE2Set(RE2Set.ANCHOR_BOTH, 0, MEMORY)
   set.add(source)

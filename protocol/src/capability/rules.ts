@@ -15,8 +15,7 @@ import {
 import type { Capability } from './schema.js'
 
 /**
- * A parsed capability. The pattern `**` for `to` or `context` is omitted, because it matches everything, even
- * an absent value.
+ * A parsed capability. The pattern `**` for `to` or `context` is omitted, because it matches everything, even an absent value.
  */
 export interface Rule {
   /** Index of the capability in its list; a capability with `tool` makes two rules. */
@@ -84,8 +83,8 @@ function parseEnvelope(capability: Record<string, unknown>, path: string, meter:
 }
 
 /**
- * Parses a capability with `tool`. `{ tool: "files/read_*", arguments: … }` makes two rules: for the call,
- * and for its notifications [MEUP-4.7].
+ * Parses a capability with `tool`. `{ tool: "files/read_*", arguments: … }` makes two rules: for the call, and for its
+ * notifications [MEUP-4.7].
  */
 function parseTool(capability: Record<string, unknown>, path: string, meter: CapabilityMeter): Read[] {
   const extra = Object.keys(capability).find((field) => field !== 'tool' && field !== 'arguments')

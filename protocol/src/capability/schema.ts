@@ -10,10 +10,7 @@ export const Pattern = Type.Union([Type.String(), Type.Array(Type.String())], {
 })
 export type Pattern = Static<typeof Pattern>
 
-/**
- * A pattern for a JSON value: strings as in `Pattern`; numbers, booleans and null match if equal; objects by
- * key.
- */
+/** A pattern for a JSON value: strings as in `Pattern`; numbers, booleans and null match if equal; objects by key. */
 export type PayloadPattern =
   | string
   | number
@@ -26,8 +23,8 @@ export const PayloadPattern = Type.Unsafe<PayloadPattern>({
 })
 
 /**
- * A permission of the participant that holds it. The schema is only an outline: `compileCapabilities` checks
- * the rest with precise errors, while a schema of alternatives can only say that none fits.
+ * A permission of the participant that holds it. The schema is only an outline: `compileCapabilities` checks the rest with
+ * precise errors, while a schema of alternatives can only say that none fits.
  */
 export const Capability = Type.Union(
   [

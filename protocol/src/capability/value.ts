@@ -28,8 +28,8 @@ export function compileNode(node: Node): Test {
 }
 
 /**
- * Compiles a pattern of strings to a test. `undecided`: the result for a string that would take too long,
- * chosen so that the check refuses even after `!`.
+ * Compiles a pattern of strings to a test. `undecided`: the result for a string that would take too long, chosen so that the
+ * check refuses even after `!`.
  */
 function compileString(node: Glob | Regex, undecided: boolean): Test {
   const matches = node.type === 'glob' ? compileGlob(node) : compileSource(node, undecided)
@@ -91,8 +91,8 @@ function compileObject(
     if (typeof value !== 'object' || value === null) return false
     const object = value as Record<string, unknown>
     for (const { key, test } of fields) if (!test(object[key], budget)) return false
-    // Checks for arrays and inherited properties last, because that takes as long as the other tests, and
-    // most objects fail those.
+    // Checks for arrays and inherited properties last, because that takes as long as the other tests, and most objects fail
+    // those.
     if (Array.isArray(value) || !fields.every(({ key }) => Object.hasOwn(object, key))) return false
     return inside === undefined || someInside(object, inside, budget)
   }

@@ -34,25 +34,17 @@ export interface GuardedParts<Finding extends GuardFinding> {
 
 const decoder = new TextDecoder()
 
-/**
- * Maximum number of texts that are scanned in an envelope with findings. Further ones are withheld, to bound
- * the cost.
- */
+/** Maximum number of texts that are scanned in an envelope with findings. Further ones are withheld, to bound the cost. */
 const maxTexts = 256
 /** Characters per unit of remaining work that may be scanned, so that the work suffices for the survey. */
 const charsPerWorkUnit = 2
-/**
- * Share of the remaining work for the survey. The rest is for scanning the texts one by one if there are
- * findings.
- */
+/** Share of the remaining work for the survey. The rest is for scanning the texts one by one if there are findings. */
 const surveyShare = 2 / 3
 /** Units of work to locate a text in its payload. */
 const workPerText = 1 / 2
 /** Minimum characters that are charged for a text. */
 const minCharsPerText = 16
-/**
- * Characters after the shown part of a long text that are scanned, so that a secret across the cut is found.
- */
+/** Characters after the shown part of a long text that are scanned, so that a secret across the cut is found. */
 const lookaheadChars = 2048
 
 /** Guards reasoning that is published [MEUP-6.1]. */
@@ -89,8 +81,8 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
   }
 
   /**
-   * Guards an envelope. `payload`: the bytes of the payload; only strings with findings change. Texts beyond
-   * the meter's budget are withheld unscanned; never throws [MEUP-7.1].
+   * Guards an envelope. `payload`: the bytes of the payload; only strings with findings change. Texts beyond the meter's budget
+   * are withheld unscanned; never throws [MEUP-7.1].
    */
   guard(envelope: Utterance, payload: Uint8Array, meter = unlimited()): GuardedParts<Finding> {
     const readJson = (): string => (guardedPart(envelope) !== undefined ? decoder.decode(payload) : '')
@@ -167,10 +159,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
         return skip()
       }
     }
-    /**
-     * Lists the texts that may continue in this one: the last words of its voice, those of the whole run, and
-     * its label.
-     */
+    /** Lists the texts that may continue in this one: the last words of its voice, those of the whole run, and its label. */
     const getPrecedingTexts = (each: SpokenText): readonly (Tail | string)[] => {
       if (each.isKey) return noBefore
       const voice = getVoice(each, envelope.from)
@@ -209,10 +198,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
   }
 }
 
-/**
- * How to scan an envelope. `scanned`: number of texts that are scanned; `isClean`: whether the survey has
- * found nothing.
- */
+/** How to scan an envelope. `scanned`: number of texts that are scanned; `isClean`: whether the survey has found nothing. */
 interface Scan {
   readonly scanned: number
   readonly isClean: boolean
@@ -224,9 +210,7 @@ const unlimited = (): WorkMeter => new WorkMeter(Number.POSITIVE_INFINITY)
 const nothingFound = { findings: [], withheld: 0 }
 const noBefore: readonly string[] = ['']
 
-/**
- * Returns a key for texts that may continue each other: those of one run or, without a run, of one sender.
- */
+/** Returns a key for texts that may continue each other: those of one run or, without a run, of one sender. */
 function getRunKey({ id, from, kind, context }: Utterance): string {
   if (context !== undefined) return contextRoot(context)
   return kind === Kind.reasoningStart ? id : ` ${from}`
@@ -245,9 +229,8 @@ function markWithheld(json: string, unscanned: number): string {
 export type Survey = (texts: readonly SpokenText[], speech: Speech, said: Said, meter?: WorkMeter) => boolean
 
 /**
- * Compiles a check that scans all texts of an envelope together. Nearly all envelopes have no findings, and a
- * few scans show that, however many texts there are. The check may report a finding that is none, but never
- * misses one.
+ * Compiles a check that scans all texts of an envelope together. Nearly all envelopes have no findings, and a few scans show
+ * that, however many texts there are. The check may report a finding that is none, but never misses one.
  */
 export function compileSurvey<Settings extends GuardSettings, Finding extends GuardFinding>(
   maker: GuardMaker<Settings, Finding>,
@@ -302,8 +285,8 @@ export interface GuardedText<Finding extends GuardFinding> {
 /** Guards texts one by one. */
 export interface TextGuard<Finding extends GuardFinding> {
   /**
-   * Guards a text. `before`: the text directly before it; a finding across both is masked in the text only.
-   * Charges the meter before each step, and throws its errors.
+   * Guards a text. `before`: the text directly before it; a finding across both is masked in the text only. Charges the meter
+   * before each step, and throws its errors.
    */
   guard(text: string, before?: Tail | string, meter?: WorkMeter): GuardedText<Finding>
 }

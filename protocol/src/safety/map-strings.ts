@@ -1,6 +1,6 @@
 /**
- * Returns the new string. `place`: the path of keys to the string, such as `metadata/model`. Elements of a
- * list have the place of the list, and a key has the place of its value.
+ * Returns the new string. `place`: the path of keys to the string, such as `metadata/model`. Elements of a list have the place
+ * of the list, and a key has the place of its value.
  */
 type Change = (text: string, place: string, isKey: boolean) => string
 
@@ -103,8 +103,8 @@ function isEscaped(json: string, at: number): boolean {
 }
 
 /**
- * Returns a key that is unique in its object: numbers colliding keys, which `taken` counts. A key that cannot
- * be sent becomes empty [MEUP-1.8].
+ * Returns a key that is unique in its object: numbers colliding keys, which `taken` counts. A key that cannot be sent becomes
+ * empty [MEUP-1.8].
  */
 function freeKey(wanted: string, taken: Map<string, number>): string {
   const base = wanted === '__proto__' ? '' : wanted

@@ -14,8 +14,8 @@ export interface SpokenText {
 }
 
 /**
- * Lists the guarded texts in the order of the payload's JSON: the `rationale`, every string of a
- * `reasoning.*` payload, and every string of `metadata` outside of MCP.
+ * Lists the guarded texts in the order of the payload's JSON: the `rationale`, every string of a `reasoning.*` payload, and
+ * every string of `metadata` outside of MCP.
  */
 export function collectTexts(envelope: Utterance, readJson: () => string): SpokenText[] {
   const { rationale, payload } = envelope
@@ -81,16 +81,10 @@ const maxVocabularyChars = 16
 /** Places of prose. Their names do not label a value, unlike `metadata/password`. */
 const unnamed: ReadonlySet<string> = new Set(['message', 'reason', 'rationale', 'references'])
 
-/**
- * Characters at the end of a name that are used as a label. Bounded, because one name may label very many
- * values.
- */
+/** Characters at the end of a name that are used as a label. Bounded, because one name may label very many values. */
 const maxNameChars = 100
 
-/**
- * Returns the label of a value, by which some secrets are recognized: `password: …`. Empty if the place is
- * prose.
- */
+/** Returns the label of a value, by which some secrets are recognized: `password: …`. Empty if the place is prose. */
 export function getLabel({ place, isKey }: SpokenText): string {
   if (isKey || unnamed.has(place)) return ''
   const end = place.slice(-maxNameChars)
@@ -136,10 +130,7 @@ export function createSpeech(texts: readonly SpokenText[], from: string): Speech
   return { spoken, voices, lines: lines.join('\n') }
 }
 
-/**
- * Returns a key for texts that continue each other: those of one sender in one place. Deeply nested texts
- * have none.
- */
+/** Returns a key for texts that continue each other: those of one sender in one place. Deeply nested texts have none. */
 export const getVoice = ({ place, isKey }: SpokenText, from: string): string | undefined =>
   isKey || place.includes('/') || place.length > maxPlaceChars ? undefined : `${from} ${place}`
 
@@ -172,8 +163,8 @@ const nothingSaid: Said = { all: noTail, voices: new Map() }
 const maxRuns = 1000
 
 /**
- * Remembers the recent texts of each run: a secret that is split over several texts is found when the last
- * one completes it [MEUP-6.2]. In memory only.
+ * Remembers the recent texts of each run: a secret that is split over several texts is found when the last one completes it
+ * [MEUP-6.2]. In memory only.
  */
 export class RecentlySaid {
   readonly #tailOf: TailOf

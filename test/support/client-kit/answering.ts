@@ -224,8 +224,8 @@ export const answering: readonly CaseKind[] = [
 ]
 
 /**
- * Checks that a call with a text that is too long for a response gets a result with an error message, and
- * that no frame is too large.
+ * Checks that a call with a text that is too long for a response gets a result with an error message, and that no frame is too
+ * large.
  */
 async function expectExcerpt(line: Line, text: string, maxBytes = 300_000): Promise<void> {
   const asked = line.say('ana', call({ text }))

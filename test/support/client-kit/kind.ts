@@ -31,10 +31,7 @@ export const forEach = <Input>(
 ): Readonly<Record<string, Play>> =>
   Object.fromEntries(inputs.map((input) => [JSON.stringify(input), (stage: Stage) => play(stage, input)]))
 
-/**
- * Tries inputs one after the other, over one connection, because an earlier input must not affect a later
- * one.
- */
+/** Tries inputs one after the other, over one connection, because an earlier input must not affect a later one. */
 export const inTurn =
   <Input>(inputs: readonly Input[], play: (line: Line, input: Input) => Promise<unknown>): Play =>
   async ({ gateway }) => {
@@ -91,10 +88,7 @@ export interface Outcome {
   readonly error?: { readonly code: number }
 }
 
-/**
- * Checks that the client is still connected, and has handled everything before: asks a question, and waits
- * for the answer.
- */
+/** Checks that the client is still connected, and has handled everything before: asks a question, and waits for the answer. */
 export async function expectAlive(line: Line): Promise<void> {
   const asked = line.say('ana', question('still there'))
   expect((await answerTo(line, asked)).envelope.payload).toMatchObject({ message: '2 words' })

@@ -280,9 +280,7 @@ export class Line {
     return this.closed
   }
 
-  /**
-   * Answers a subscription with a welcome. During a replay, the welcome announces the rest of it [MEUP-5.17].
-   */
+  /** Answers a subscription with a welcome. During a replay, the welcome announces the rest of it [MEUP-5.17]. */
   #subscribed(id: string): void {
     const [{ head }, to] = [this.#gateway, this.#replayedTo]
     this.welcome(head < to ? { resume: { status: 'replaying', from: head + 1, to } } : {}, id)

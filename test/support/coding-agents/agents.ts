@@ -28,10 +28,7 @@ export interface CodingAgent {
 /** An unreachable proxy, because agents would look for updates, plugins and accounts on the internet. */
 const offline = { HTTPS_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1' }
 
-/**
- * Installs a coding agent, and serves its model by rules, until the test is over. The agent can reach only
- * that model.
- */
+/** Installs a coding agent, and serves its model by rules, until the test is over. The agent can reach only that model. */
 export async function codingAgent(name: AgentName, options: AgentOptions): Promise<CodingAgent> {
   const { model, home, cwd } = options
   const { api, mode, toToolCall, start } = recipes[name]

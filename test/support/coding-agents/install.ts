@@ -20,8 +20,8 @@ const names = Object.keys(packages) as AgentName[]
 export const testedAgents: readonly AgentName[] = process.env.MEUP_AGENTS === 'all' ? names : ['opencode']
 
 /**
- * Installs an agent from npm once, and returns the path of its program. Agents are not dependencies: they are
- * kept in `node_modules/.cache/meup-agents`, or in `MEUP_AGENTS_CACHE`.
+ * Installs an agent from npm once, and returns the path of its program. Agents are not dependencies: they are kept in
+ * `node_modules/.cache/meup-agents`, or in `MEUP_AGENTS_CACHE`.
  */
 export function installAgent(agent: AgentName): Promise<string> {
   const { name, version, program } = packages[agent]

@@ -23,8 +23,8 @@ export type Input = { readonly text: string } | { readonly result: string }
 /** A provider's API, as far as coding agents use it. */
 export interface ModelApi {
   /**
-   * Reads the inputs of a request, in order. Returns none for a request without tools, with which agents ask
-   * for a title or the like.
+   * Reads the inputs of a request, in order. Returns none for a request without tools, with which agents ask for a title or the
+   * like.
    */
   readInputs(body: unknown): readonly Input[]
   writeAnswer(answer: Answer): ModelReply

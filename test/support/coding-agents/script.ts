@@ -41,8 +41,8 @@ export interface ModelAnswer {
 }
 
 /**
- * A rule for answers: the first rule whose `when` is true answers. Rules depend on the request only, because
- * agents may repeat requests.
+ * A rule for answers: the first rule whose `when` is true answers. Rules depend on the request only, because agents may repeat
+ * requests.
  */
 export interface ModelRule extends ModelAnswer {
   when(request: ModelRequest): boolean

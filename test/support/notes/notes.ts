@@ -1,10 +1,7 @@
 /** A fact that a reader must find, as text; several texts if their order is random. */
 export type Note = string | readonly string[]
 
-/**
- * Facts that a reader must learn about each turn and job, in order, by agent and number: `writer 2`, `writer
- * job`.
- */
+/** Facts that a reader must learn about each turn and job, in order, by agent and number: `writer 2`, `writer job`. */
 export type Notes = Readonly<Record<string, readonly Note[]>>
 
 /** Returns the first fact that does not come after the previous ones. */

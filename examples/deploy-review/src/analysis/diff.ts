@@ -16,9 +16,7 @@ export interface Hunk {
 const fileName = /^(?:---|\+\+\+) (?:[ab]\/)?([^\t]+)/
 const hunkHeader = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
 
-/**
- * Parses a unified diff, as `git diff` and `diff -u` write it. Throws `Unreadable` if the text is not one.
- */
+/** Parses a unified diff, as `git diff` and `diff -u` write it. Throws `Unreadable` if the text is not one. */
 export function parseDiff(diff: string): Hunk[] {
   const hunks: Hunk[] = []
   const rows = diff.replace(/\n$/, '').split(/\r?\n/)
@@ -34,9 +32,7 @@ export function parseDiff(diff: string): Hunk[] {
   return hunks
 }
 
-/**
- * Takes as many lines as the header of the hunk says, because a line in it may look like a header of a file.
- */
+/** Takes as many lines as the header of the hunk says, because a line in it may look like a header of a file. */
 function takeLines(
   rows: string[],
   [, from, oldCount = '1', to, newCount = '1']: readonly string[],

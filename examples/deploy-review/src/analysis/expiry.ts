@@ -6,9 +6,7 @@ export interface Finding {
   readonly code: string
 }
 
-/**
- * Whether a line compares an expiry, as `claims.exp <= now()` does. The `>` of an arrow is not a comparison.
- */
+/** Whether a line compares an expiry, as `claims.exp <= now()` does. The `>` of an arrow is not a comparison. */
 const checksExpiry = ({ text }: DiffLine): boolean =>
   /\bexp(ir\w*)?\b/i.test(text) && /[<>]/.test(text.replaceAll('=>', ''))
 

@@ -1,8 +1,6 @@
 import { Unreadable } from './unreadable.js'
 
-/**
- * A value in a JSON document, with its path. Reading a missing member throws `Unreadable`, which says where.
- */
+/** A value in a JSON document, with its path. Reading a missing member throws `Unreadable`, which says where. */
 export class Json {
   readonly #document: string
   readonly #path: readonly (string | number)[]

@@ -21,10 +21,7 @@ export function parseTestReport(text: string): TestReport {
   return { total: ran.length, failed: ran.filter(({ status }) => status === 'failed') }
 }
 
-/**
- * Reads the results of one test file. A file that could not be loaded has no tests, and counts as one failed
- * test.
- */
+/** Reads the results of one test file. A file that could not be loaded has no tests, and counts as one failed test. */
 function readFile(file: Json): (FailedTest & { status: string })[] {
   const tests = file.at('assertionResults').items
   if (tests.length === 0) {

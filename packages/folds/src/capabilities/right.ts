@@ -14,15 +14,9 @@ import { capabilityText } from './sentence.js'
 
 /** Access to the envelopes that describe a right, limited to those that the reader may read. */
 export interface RightSources {
-  /**
-   * The payload of the last `system.space` `configured` before this seq; `undefined` if it is not in the log
-   * or unreadable.
-   */
+  /** The payload of the last `system.space` `configured` before this seq; `undefined` if it is not in the log or unreadable. */
   configurationAt(seq: number): Configuration | undefined
-  /**
-   * Finds an envelope by id; `undefined` if it is not in the log or unreadable. For proposals, kind and
-   * sender suffice.
-   */
+  /** Finds an envelope by id; `undefined` if it is not in the log or unreadable. For proposals, kind and sender suffice. */
   find(id: string): Pick<Envelope, 'kind' | 'from' | 'payload'> | undefined
 }
 

@@ -53,10 +53,7 @@ const deedOf = (kind: string): string => {
   return kind.includes('/') ? `call ${onOneLine(kind)}` : `send ${onOneLine(kind)}`
 }
 
-/**
- * Reads the tool and the arguments from the payload of a capability for calls; `undefined` if it has other
- * conditions.
- */
+/** Reads the tool and the arguments from the payload of a capability for calls; `undefined` if it has other conditions. */
 function readCall(payload: unknown): { readonly name: string; readonly args: unknown } | undefined {
   if (!isObject(payload) || payload.method !== 'tools/call' || !isObject(payload.params)) return undefined
   const { name, arguments: args, ...others } = payload.params
@@ -71,10 +68,7 @@ function whereText(args: unknown): string {
   return parts.length === 0 ? '' : ` where ${parts.join(' and ')}`
 }
 
-/**
- * Lists alternatives: `a, b or c, but not d`. Values other than strings, and invisible characters, are
- * written as JSON.
- */
+/** Lists alternatives: `a, b or c, but not d`. Values other than strings, and invisible characters, are written as JSON. */
 function list(value: unknown, say: (text: string) => string = quote): string {
   const all = Array.isArray(value) ? value : [value]
   const isNot = (each: unknown): each is string => typeof each === 'string' && each.startsWith('!')

@@ -44,10 +44,7 @@ function listAddressees(capability: Capability): string[] {
   return 'kind' in capability ? [capability.to ?? []].flat() : [capability.tool.replace(/\/.*/s, '')]
 }
 
-/**
- * Explains an unknown addressee if a known name is similar. Without one it may be a participant that is
- * invited later.
- */
+/** Explains an unknown addressee if a known name is similar. Without one it may be a participant that is invited later. */
 function explainAddressee(name: string, participants: readonly string[]): string | undefined {
   const isPattern = /^re:|[^\w.-]/.test(name)
   const meant = isPattern || participants.includes(name) ? undefined : suggest(name, participants)

@@ -189,10 +189,7 @@ class Contexts implements ContextFold {
     if (typeof milliseconds === 'number') this.#abandonAfterMs = milliseconds
   }
 
-  /**
-   * Records an answer in the runs of its sender, and in a free path, which has no owner, if the answer names
-   * the path.
-   */
+  /** Records an answer in the runs of its sender, and in a free path, which has no owner, if the answer names the path. */
   #answer(chat: Envelope): void {
     const causes = correlations(chat)
     const asked = causes.flatMap((cause) => this.asked.find(chat.from, cause))

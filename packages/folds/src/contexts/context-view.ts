@@ -20,10 +20,7 @@ export interface ContextView {
   readonly ending: Quoted | null
   /** `false` while the run of the context is hidden [MEUP-9.6]. */
   readonly reasoningVisible: boolean
-  /**
-   * Participants that hide the run of the context: its owner hides its own thoughts, others hide all
-   * thoughts.
-   */
+  /** Participants that hide the run of the context: its owner hides its own thoughts, others hide all thoughts. */
   readonly hiddenBy: readonly string[]
   readonly metadata: Readonly<Record<string, unknown>> | null
   readonly references: readonly Reference[]
@@ -72,10 +69,7 @@ export function isLate(
 export const contextTree = (contexts: Iterable<ContextView>): readonly ContextNode[] =>
   nestContexts([...contexts].sort(byAge))
 
-/**
- * Arranges contexts as trees. Returns the roots in the order of the list; a context whose parent is not in it
- * is a root.
- */
+/** Arranges contexts as trees. Returns the roots in the order of the list; a context whose parent is not in it is a root. */
 export function nestContexts<Each extends { readonly context: string }>(
   contexts: readonly Each[],
 ): readonly ContextNode<Each>[] {

@@ -35,8 +35,8 @@ export class ThoughtSummaries {
   }
 
   /**
-   * Adds later counts to earlier ones, because the gateway counts from 0 after each welcome. Drops the counts
-   * if thoughts are sent.
+   * Adds later counts to earlier ones, because the gateway counts from 0 after each welcome. Drops the counts if thoughts are
+   * sent.
    */
   onWelcome({ subscription }: Pick<WelcomePayload, 'subscription'>): void {
     const kept = this.#counted.snapshot()

@@ -1,8 +1,8 @@
 import { isObject } from '../text.js'
 
 /**
- * Reads the content blocks of a tool result. Accepts common variants: a plain text, a single block instead of
- * a list, and a text block without type.
+ * Reads the content blocks of a tool result. Accepts common variants: a plain text, a single block instead of a list, and a
+ * text block without type.
  */
 export function readBlocks(content: unknown): Readonly<Record<string, unknown>>[] {
   const list: readonly unknown[] = Array.isArray(content) ? content : [content]

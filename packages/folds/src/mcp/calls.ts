@@ -53,10 +53,7 @@ export function getCancellation({
 export const shownToolName = (payload: Envelope['payload']): string => guardedToolName(payload, defaultGuard)
 
 const calls: ReadonlySet<unknown> = new Set([Kind.mcpRequest, Kind.mcpProposal])
-/**
- * Decisions that refuse a call. `blocked` withholds one text of a call, and after `review` the call
- * continued.
- */
+/** Decisions that refuse a call. `blocked` withholds one text of a call, and after `review` the call continued. */
 const refusals: ReadonlySet<unknown> = new Set(['denied', 'limited'])
 
 /** The envelope that a `system.decision` is about, as if its participant had sent it; `undefined` without a participant. */

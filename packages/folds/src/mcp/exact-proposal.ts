@@ -2,10 +2,7 @@ import { stringifyExact } from '@meup/protocol'
 import { indentJson, isExactlyParsed, spellOut } from '../exact-json.js'
 import { brief, head } from '../text.js'
 
-/**
- * A proposed call with everything that its approval covers [MEUP-3.11]: addressees and context, how often and
- * until when.
- */
+/** A proposed call with everything that its approval covers [MEUP-3.11]: addressees and context, how often and until when. */
 export interface ProposedCall {
   /** Addressees of the call; absent = everyone. */
   readonly to?: readonly string[] | undefined
@@ -17,10 +14,7 @@ export interface ProposedCall {
 }
 
 export interface ExactText {
-  /**
-   * The call as JSON on several lines, unmasked, with invisible characters escaped; a prefix if `isWhole` is
-   * false.
-   */
+  /** The call as JSON on several lines, unmasked, with invisible characters escaped; a prefix if `isWhole` is false. */
   readonly text: string
   /** Whether `text` is complete. Otherwise this surface may only offer to reject the proposal. */
   readonly isWhole: boolean

@@ -34,9 +34,7 @@ const stopWords: Readonly<Record<string, string>> = {
   [abandonedReason]: 'it left and did not come back',
 }
 
-/**
- * Describes why the gateway ends a run; `undefined` if another participant ends it, or for another reason.
- */
+/** Describes why the gateway ends a run; `undefined` if another participant ends it, or for another reason. */
 export function getStopWords({ kind, from, payload }: Said): string | undefined {
   const { reason } = payload as { readonly reason?: unknown }
   if (kind !== Kind.reasoningCancel || from !== GATEWAY || typeof reason !== 'string') return undefined

@@ -4,8 +4,8 @@ import { isObject } from '../text.js'
 const asides: ReadonlySet<string> = new Set(['command', 'description', 'title', 'cwd', 'workdir', 'timeout'])
 
 /**
- * Shortens the arguments of the usual tools of coding agents: `$ npm test`, or the changed files. `undefined`
- * = show the arguments in full.
+ * Shortens the arguments of the usual tools of coding agents: `$ npm test`, or the changed files. `undefined` = show the
+ * arguments in full.
  */
 export function shortenArguments(args: unknown): string | undefined {
   if (!isObject(args)) return undefined

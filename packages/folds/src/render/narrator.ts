@@ -108,10 +108,7 @@ export class Narrator {
       })
   }
 
-  /**
-   * Updates a call. Only its first end counts; a proposal that was cancelled with its turn does not expire
-   * later.
-   */
+  /** Updates a call. Only its first end counts; a proposal that was cancelled with its turn does not expire later. */
   #reduce({ what, call: { data } }: CallChange<WrittenCall>, { context, payload }: Envelope): WrittenCall {
     if (what === 'asked')
       return {
@@ -179,10 +176,7 @@ export class Narrator {
     return from === this.#agent ? 'answers' : 'asks'
   }
 
-  /**
-   * Writes a thought. Marks actions that an agent only claims with `says`, unlike steps of tools and the
-   * gateway.
-   */
+  /** Writes a thought. Marks actions that an agent only claims with `says`, unlike steps of tools and the gateway. */
   #thought(envelope: Envelope): string[] {
     const { kind, from, payload } = envelope
     const answered = this.#thinkers.findAnswered(envelope)
@@ -260,8 +254,7 @@ export class Narrator {
       .filter(isProposal)
     const tool = this.#getTool(id)
     const reason = formatReason(envelope, proposal !== undefined || isToolCall(payload))
-    // Only the paragraph in the caller's turn says which right let the call pass; the one in the tool's turn
-    // omits it.
+    // Only the paragraph in the caller's turn says which right let the call pass; the one in the tool's turn omits it.
     const isInTurnOfTool = proposal === undefined && to?.includes(this.#agent ?? '') === true
     const why = isInTurnOfTool ? reason : `${reason}${this.#rightOf(envelope)}`
     if (proposal === undefined)
@@ -300,8 +293,8 @@ export class Narrator {
   }
 
   /**
-   * Writes a decision with the refused call and its rationale, which no other envelope has. `blocked`
-   * concerns one text of a call.
+   * Writes a decision with the refused call and its rationale, which no other envelope has. `blocked` concerns one text of a
+   * call.
    */
   #decision({ id, to, payload }: Envelope): string {
     const [participant = ''] = to ?? []
@@ -360,9 +353,7 @@ export class Narrator {
 
 const link = (name: 'tool_call' | 'policy' | 'approval', id: string): string => ` (${name}: ${onOneLine(id)})`
 
-/**
- * Cuts a result. Returns the shown part, and the full length in words if it was cut. JSON is put on one line.
- */
+/** Cuts a result. Returns the shown part, and the full length in words if it was cut. JSON is put on one line. */
 function shortResult(text: string): [shown: string, length: string] {
   const isJson = /^\s*[{[]\s*["{[]/.test(text)
   const looked = isJson ? head(text, 4 * maxResultChars) : text
@@ -404,7 +395,6 @@ function aside({ payload }: Envelope): string {
 }
 
 /**
- * Prepares a participant's text for insertion: further lines become a block quote, so that no line can pass
- * for one of ours.
+ * Prepares a participant's text for insertion: further lines become a block quote, so that no line can pass for one of ours.
  */
 const quoted = (text: string): string => quoteFurtherLines(printable(text).trim())

@@ -13,8 +13,8 @@ export interface ShownDecision extends ToolDecisionInfo {
 const maxParametersChars = 200
 
 /**
- * The outcome of a call in words: `success (142 chars)`, `3 items`, `error`, `rejected`, `cancelled: too
- * slow`; `pending` if it has none yet.
+ * The outcome of a call in words: `success (142 chars)`, `3 items`, `error`, `rejected`, `cancelled: too slow`; `pending` if it
+ * has none yet.
  */
 export function outcomeText({
   outcome,

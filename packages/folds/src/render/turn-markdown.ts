@@ -50,9 +50,7 @@ export const markdownLegend = Object.entries(phaseNames)
 export const markdownHeader = (title: string, rules: string): string =>
   `# ${title}\n\n${markdownLegend} · rules ${rules.slice(0, digestChars)}\n\n`
 
-/**
- * Maximum characters of the digest: they suffice to distinguish rules, and `/audit` has the complete digest.
- */
+/** Maximum characters of the digest: they suffice to distinguish rules, and `/audit` has the complete digest. */
 const digestChars = 6
 
 /** A turn of the audit as Markdown. */

@@ -9,9 +9,8 @@ interface LikenedCall {
 }
 
 /**
- * A key that is equal for calls of one participant to one tool with similar arguments: the same command,
- * files of the same folder and type, the same choices. A user who allows one of them probably allows the
- * others.
+ * A key that is equal for calls of one participant to one tool with similar arguments: the same command, files of the same
+ * folder and type, the same choices. A user who allows one of them probably allows the others.
  */
 export const getLikeness = ({ from, to, tool, parameters }: LikenedCall): string =>
   JSON.stringify([from, to ?? [], tool, kindOf(parameters, '', 0)])

@@ -7,8 +7,7 @@ export type ToolEffect = 'reads' | 'writes' | 'deletes' | 'unknown'
 /** How carefully a call has to be reviewed. */
 export interface Risk {
   /**
-   * The class of the call. `destructive`: it may delete, overwrite, or leave its folder, and requires a
-   * deliberate decision.
+   * The class of the call. `destructive`: it may delete, overwrite, or leave its folder, and requires a deliberate decision.
    */
   readonly level: 'reads' | 'writes' | 'unknown' | 'destructive'
   /** The reason of the level in one sentence. */
@@ -112,10 +111,7 @@ function findInArguments(parameters: unknown): string | undefined {
   return undefined
 }
 
-/**
- * Whether an argument was cut: views cut texts and drop the last fields, and the missing part may be the
- * dangerous one.
- */
+/** Whether an argument was cut: views cut texts and drop the last fields, and the missing part may be the dangerous one. */
 const isCut = (name: string, value: unknown): boolean =>
   name === '…' || (typeof value === 'string' && value.endsWith('…') && isRun(name))
 

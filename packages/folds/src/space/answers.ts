@@ -10,17 +10,14 @@ export interface LiveAnswer {
   readonly to?: readonly string[]
   readonly text: string
   /**
-   * Number of restarts of the answer. After a restart, text that was shown before is no longer part of it,
-   * unless the new text begins the same.
+   * Number of restarts of the answer. After a restart, text that was shown before is no longer part of it, unless the new text
+   * begins the same.
    */
   readonly beginning: number
 }
 
 interface Draft extends LiveAnswer {
-  /**
-   * Expected index of the next delta; `undefined` = a delta was lost, so nothing is shown until the answer
-   * restarts.
-   */
+  /** Expected index of the next delta; `undefined` = a delta was lost, so nothing is shown until the answer restarts. */
   readonly next: number | undefined
 }
 
@@ -50,8 +47,8 @@ export class AskedRuns {
   }
 
   /**
-   * Finds the runs that an answer of `owner` to `cause` belongs to: its runs about `cause`, and `cause`
-   * itself if that is the start of its run.
+   * Finds the runs that an answer of `owner` to `cause` belongs to: its runs about `cause`, and `cause` itself if that is the
+   * start of its run.
    */
   find(owner: string, cause: string): readonly string[] {
     const asked = this.#byCause.get(keyOf(owner, cause)) ?? []
@@ -84,10 +81,7 @@ export type AskedRunsSnapshot = readonly (readonly [run: string, asked: AskedRun
 const maxEnded = 256
 /** Maximum characters that are kept of an answer in progress; the complete text is in the `chat`. */
 const maxChars = 256 * 1024
-/**
- * Capacity for all answers in progress in characters (the oldest are dropped), and the base cost of each
- * answer.
- */
+/** Capacity for all answers in progress in characters (the oldest are dropped), and the base cost of each answer. */
 const [maxAllChars, charsPerAnswer] = [4 * maxChars, 4096]
 
 /** Answers in progress, from `chat.delta` [MEUP-3.25]. The final `chat` replaces them, so that lost deltas do not matter. */
@@ -146,9 +140,7 @@ export class LiveAnswers {
     return true
   }
 
-  /**
-   * Ends the answers that a chat completes. A chat that asks others about the question does not complete it.
-   */
+  /** Ends the answers that a chat completes. A chat that asks others about the question does not complete it. */
   #endAnswered(chat: Envelope): boolean {
     const { from, to, ts, payload } = chat
     const answered = correlations(chat).filter((trigger) => {
@@ -186,8 +178,8 @@ export class LiveAnswers {
 const keyOf = (from: string, trigger: string): string => `${from} ${trigger}`
 
 /**
- * Returns the rest of an answer after the shown text, ignoring surrounding white space; `undefined` = the
- * answer does not begin with the shown text.
+ * Returns the rest of an answer after the shown text, ignoring surrounding white space; `undefined` = the answer does not begin
+ * with the shown text.
  */
 export function remainingAnswer(answer: string, shown: string): string | undefined {
   const [whole, begun] = [answer.trimStart(), shown.trimStart()]
@@ -219,8 +211,8 @@ export function asks(chat: Asking, id: string, frontDesk = id): boolean {
 }
 
 /**
- * Whether a chat that correlates with a chat of `asker` answers it [MEUP-3.30]. A chat that names only others
- * asks them about it, and a hand-over leaves the answer to them.
+ * Whether a chat that correlates with a chat of `asker` answers it [MEUP-3.30]. A chat that names only others asks them about
+ * it, and a hand-over leaves the answer to them.
  */
 export function isAnswerTo(asker: string, chat: Pick<Chat, 'to' | 'context' | 'payload'>): boolean {
   if (chat.context !== undefined || isHandOver(chat)) return false

@@ -35,10 +35,7 @@ export interface Call<Data> {
   readonly session?: string | undefined
   /** The JSON-RPC id as text; absent in proposals. */
   readonly jsonRpcId?: string | undefined
-  /**
-   * Ids of the envelopes that the call refers to: proposals that it fulfils, or the call that an elicitation
-   * is about.
-   */
+  /** Ids of the envelopes that the call refers to: proposals that it fulfils, or the call that an elicitation is about. */
   readonly about: readonly string[]
   /** Expiry of a proposal, in milliseconds since the epoch. */
   readonly expiresAt?: number | undefined
@@ -71,8 +68,8 @@ export type CallChange<Data> = { readonly call: Call<Data> } & (
 )
 
 /**
- * Why a proposal was closed. `withdrawn`: by its proposer, with a reason. `left`: the proposer is no longer a
- * member [MEUP-3.22].
+ * Why a proposal was closed. `withdrawn`: by its proposer, with a reason. `left`: the proposer is no longer a member
+ * [MEUP-3.22].
  */
 export type WithdrawalCause = 'withdrawn' | 'kicked' | 'left' | 'pruned' | 'erased'
 
@@ -92,8 +89,8 @@ export interface CallStore<Data> {
 
 export interface CallsOptions<Data, Raw = undefined> {
   /**
-   * Called with each change; returns the new `data`, or `undefined` to not store the call. `change.call`
-   * still has the previous data. `raw`: the envelope as received.
+   * Called with each change; returns the new `data`, or `undefined` to not store the call. `change.call` still has the previous
+   * data. `raw`: the envelope as received.
    */
   readonly reduce: (change: CallChange<Data>, envelope: Envelope, raw: Raw | undefined) => Data | undefined
   readonly store?: CallStore<Data>

@@ -29,8 +29,8 @@ export interface OpenedContext {
 /** A change of a context. */
 export interface ContextStateChange {
   /**
-   * The kind of change. `visibility`: a run was hidden or shown. `forgotten`: dropped, beyond the capacity
-   * for open or closed contexts.
+   * The kind of change. `visibility`: a run was hidden or shown. `forgotten`: dropped, beyond the capacity for open or closed
+   * contexts.
    */
   readonly what: 'opened' | 'closed' | 'visibility' | 'forgotten'
   readonly opened: OpenedContext
@@ -45,14 +45,11 @@ export interface ContextStatesSnapshot {
 
 interface Capacity {
   /**
-   * Maximum number of open contexts; the oldest are dropped, because a client that filters reasoning never
-   * sees them end. Default: 10,000.
+   * Maximum number of open contexts; the oldest are dropped, because a client that filters reasoning never sees them end.
+   * Default: 10,000.
    */
   readonly open?: number
-  /**
-   * Maximum number of closed contexts; an envelope in a forgotten one counts as in a free path. Default:
-   * 10,000.
-   */
+  /** Maximum number of closed contexts; an envelope in a forgotten one counts as in a free path. Default: 10,000. */
   readonly closed?: number
 }
 
@@ -97,9 +94,7 @@ export class ContextStates {
     return this.#open.size
   }
 
-  /**
-   * Iterates over open and closed contexts in the order of opening: a context comes before its nested ones.
-   */
+  /** Iterates over open and closed contexts in the order of opening: a context comes before its nested ones. */
   values(): Iterable<OpenedContext> {
     return this.#all.values()
   }

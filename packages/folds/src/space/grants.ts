@@ -105,15 +105,12 @@ export interface Configuration {
   readonly guest?: { readonly capabilities: readonly Capability[] }
 }
 
-/**
- * An invitation as logged: the gateway adds the hash of a new token, unless the participant has a configured
- * token.
- */
+/** An invitation as logged: the gateway adds the hash of a new token, unless the participant has a configured token. */
 export type LoggedInvite = InvitePayload & { readonly tokenSha256?: string }
 
 /**
- * A revocation as logged. For a revocation by capabilities, the gateway adds the ids of the grants that it
- * ends, so that a replay compares no patterns and gives the same result under other limits [MEUP-4.15].
+ * A revocation as logged. For a revocation by capabilities, the gateway adds the ids of the grants that it ends, so that a
+ * replay compares no patterns and gives the same result under other limits [MEUP-4.15].
  */
 export type LoggedRevoke = RevokePayload & { readonly revoked?: readonly string[] }
 
@@ -178,9 +175,7 @@ export class GrantLog {
     return this.#revision !== before
   }
 
-  /**
-   * Returns the configured capabilities of a participant; `undefined` = the configuration does not name it.
-   */
+  /** Returns the configured capabilities of a participant; `undefined` = the configuration does not name it. */
   configured(participant: string): readonly Capability[] | undefined {
     return capabilitiesIn(this.#configuration, participant)
   }
@@ -192,8 +187,8 @@ export class GrantLog {
   }
 
   /**
-   * Lists the grants in force at a time, in milliseconds since the epoch, in log order; default: at the time
-   * of the last envelope.
+   * Lists the grants in force at a time, in milliseconds since the epoch, in log order; default: at the time of the last
+   * envelope.
    */
   list(now = 0): LoggedGrant[] {
     const standing = this.#grants.list().map(({ isGrounded: _, ...grant }) => grant)
@@ -220,10 +215,7 @@ export class GrantLog {
     this.#soonest = Math.min(never, ...grants.map(endOf))
   }
 
-  /**
-   * Ends the grants that have expired by `now`, in the order of expiry, because grants that rest on them end
-   * as well.
-   */
+  /** Ends the grants that have expired by `now`, in the order of expiry, because grants that rest on them end as well. */
   #advance(now: number): void {
     while (this.#soonest <= now) {
       const end = this.#soonest
@@ -298,8 +290,8 @@ export interface GrantState {
   readonly recipient: string
   readonly capabilities: readonly Capability[]
   /**
-   * Whether the configured capabilities of the grantor alone cover the grant; then it needs no other proof
-   * until they change [MEUP-4.14].
+   * Whether the configured capabilities of the grantor alone cover the grant; then it needs no other proof until they change
+   * [MEUP-4.14].
    */
   readonly isGrounded?: true
 }
@@ -311,9 +303,8 @@ interface Ground {
 }
 
 /**
- * Units of work to prove the grants of one participant after it lost capabilities. Grants that are not proved
- * within them fall, which bounds the cost of a revocation. A constant, because a replay must decide the same
- * [MEUP-4.16].
+ * Units of work to prove the grants of one participant after it lost capabilities. Grants that are not proved within them fall,
+ * which bounds the cost of a revocation. A constant, because a replay must decide the same [MEUP-4.16].
  */
 const provingWork = 5_000
 /** Units of work for checking, when a grant is added, whether configured capabilities alone cover it. */
@@ -333,8 +324,8 @@ function notGrounded<Each extends GrantState>({ isGrounded, ...grant }: Each): E
 }
 
 /**
- * Whether the held capabilities provably cover the given ones; also `false` if the proof takes too much work,
- * or this version cannot parse a pattern.
+ * Whether the held capabilities provably cover the given ones; also `false` if the proof takes too much work, or this version
+ * cannot parse a pattern.
  */
 function prove(
   coverage: Coverage,
@@ -376,10 +367,7 @@ export class Grants<Each extends GrantState> {
     return count
   }
 
-  /**
-   * Measures the grants in force to others than `recipient`, in characters of JSON: those by this grantor,
-   * and all.
-   */
+  /** Measures the grants in force to others than `recipient`, in characters of JSON: those by this grantor, and all. */
   textBeside(recipient: string | undefined, grantor: string): { readonly own: number; readonly all: number } {
     let [own, all] = [0, 0]
     for (const grant of this.#standing.values()) {

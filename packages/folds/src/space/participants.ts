@@ -28,9 +28,8 @@ interface Known extends Pick<ParticipantDetails, 'id' | 'kind' | 'capabilities' 
   /** When it joined or left; `null` if before the part of the log that was read. */
   readonly since: string | null
   /**
-   * Duration of its membership: `configured` while the operator names it, `admitted` (invited, or by the
-   * token of an issuer) permanently, `visiting` while present. `unknown`: neither the welcome nor the read
-   * part of the log says.
+   * Duration of its membership: `configured` while the operator names it, `admitted` (invited, or by the token of an issuer)
+   * permanently, `visiting` while present. `unknown`: neither the welcome nor the read part of the log says.
    */
   readonly belongs: 'configured' | 'admitted' | 'visiting' | 'unknown'
   /** Id of the invitation that made it a member: the membership ends with that grant. */
@@ -68,17 +67,12 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     return this.#progress.seq
   }
 
-  /**
-   * The participant that gets messages without an addressee; `undefined` = they go to everyone [MEUP-13.18].
-   */
+  /** The participant that gets messages without an addressee; `undefined` = they go to everyone [MEUP-13.18]. */
   get frontDesk(): string | undefined {
     return this.#frontDesk
   }
 
-  /**
-   * Participants that have certainly left the space by the last envelope. A welcome alone does not make it
-   * certain.
-   */
+  /** Participants that have certainly left the space by the last envelope. A welcome alone does not make it certain. */
   get gone(): readonly string[] {
     return this.#gone
   }
@@ -183,10 +177,7 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     }
   }
 
-  /**
-   * Sets the configured participants to those of the latest configuration. Their capabilities come from
-   * presence.
-   */
+  /** Sets the configured participants to those of the latest configuration. Their capabilities come from presence. */
   #configure({ participants, frontDesk }: Envelope['payload']): void {
     this.#frontDesk = typeof frontDesk === 'string' ? frontDesk : undefined
     if (!isObject(participants)) return

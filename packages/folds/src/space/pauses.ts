@@ -15,10 +15,7 @@ export interface Restriction {
 }
 
 interface Pause extends Restriction {
-  /**
-   * Id of the envelope that paused it. Absent if only known from a welcome, or the snapshot of an earlier
-   * version.
-   */
+  /** Id of the envelope that paused it. Absent if only known from a welcome, or the snapshot of an earlier version. */
   readonly ref?: string
 }
 

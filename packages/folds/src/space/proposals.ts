@@ -18,8 +18,8 @@ export interface ProposalSnapshot {
 }
 
 /**
- * Views of proposals, with masked texts. A change is the list of new and changed views. A rejection closes a
- * proposal only for its sender: others may still fulfil it [MEUP-3.11].
+ * Views of proposals, with masked texts. A change is the list of new and changed views. A rejection closes a proposal only for
+ * its sender: others may still fulfil it [MEUP-3.11].
  */
 export class ProposalViews implements Fold<readonly ProposalView[], ProposalSnapshot> {
   readonly #guard: Guard
@@ -67,10 +67,7 @@ export class ProposalViews implements Fold<readonly ProposalView[], ProposalSnap
     return this.#calls.get(id)?.data ?? undefined
   }
 
-  /**
-   * Lists the proposals that may still be fulfilled at `now` (milliseconds; default: the time of the last
-   * envelope).
-   */
+  /** Lists the proposals that may still be fulfilled at `now` (milliseconds; default: the time of the last envelope). */
   open(now = this.#now): readonly ProposalView[] {
     return [...this.#calls.open()].flatMap(({ data }) => (data && isOpenProposal(data, now) ? [data] : []))
   }

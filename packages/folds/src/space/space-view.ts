@@ -21,10 +21,7 @@ export type SpaceChanges<Kept extends Facts> = {
   readonly [Name in keyof Kept]: ReturnType<Kept[Name]['apply']>
 }
 
-/**
- * The changes that a welcome makes, by the name of the fact; `undefined` for facts that a welcome does not
- * contain.
- */
+/** The changes that a welcome makes, by the name of the fact; `undefined` for facts that a welcome does not contain. */
 export type WelcomeChanges<Kept extends Facts> = {
   readonly [Name in keyof Kept]: Kept[Name] extends { onWelcome(welcome: never): infer Change }
     ? Change
@@ -57,8 +54,8 @@ export class SpaceView<const Kept extends Facts> {
   }
 
   /**
-   * Applies an envelope; returns `undefined` if it was applied before. Envelopes that are not logged, such as
-   * deltas, are always applied.
+   * Applies an envelope; returns `undefined` if it was applied before. Envelopes that are not logged, such as deltas, are
+   * always applied.
    */
   apply(envelope: Envelope): SpaceChanges<Kept> | undefined {
     if (envelope.seq !== undefined && !this.#progress.advance(envelope)) return undefined
@@ -82,9 +79,7 @@ export class SpaceView<const Kept extends Facts> {
     return Object.fromEntries(changes) as WelcomeChanges<Kept>
   }
 
-  /**
-   * The state of all facts. Serialize it before the next envelope, because it shares objects with the folds.
-   */
+  /** The state of all facts. Serialize it before the next envelope, because it shares objects with the folds. */
   snapshot(): SpaceSnapshot<Kept> {
     const folds = this.#folds.map(([name, fold]) => [name, fold.snapshot?.()] as const)
     return { seq: this.seq, head: this.#head, ...Object.fromEntries(folds) } as SpaceSnapshot<Kept>
@@ -98,8 +93,8 @@ export class SpaceView<const Kept extends Facts> {
   }
 
   /**
-   * Finds the participants that left the space since the last envelope. A welcome describes the members at
-   * its head; until the log reaches it, others may still act.
+   * Finds the participants that left the space since the last envelope. A welcome describes the members at its head; until the
+   * log reaches it, others may still act.
    */
   #findGone(): IsGone | undefined {
     const { participants } = this.facts

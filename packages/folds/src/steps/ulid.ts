@@ -21,10 +21,7 @@ export function createUlids(epoch: string): (milliseconds: number, seq: number, 
     encode(milliseconds, lengths.time) + log + encode(seq, lengths.seq) + encode(index, lengths.index)
 }
 
-/**
- * Encodes a number in base 32. Makes the string in one step, because appending characters would build a rope
- * of strings.
- */
+/** Encodes a number in base 32. Makes the string in one step, because appending characters would build a rope of strings. */
 function encode(value: number, length: number): string {
   const codes = new Array<number>(length)
   for (let [at, rest] = [length - 1, value]; at >= 0; at--, rest = Math.floor(rest / 32))
@@ -33,8 +30,7 @@ function encode(value: number, length: number): string {
 }
 
 /**
- * Digests a text to 20 bits (FNV-1a): enough to distinguish the logs of one database, whose ids already
- * differ in time and seq.
+ * Digests a text to 20 bits (FNV-1a): enough to distinguish the logs of one database, whose ids already differ in time and seq.
  */
 function digest(text: string): number {
   let hash = 0x811c9dc5

@@ -57,8 +57,8 @@ export interface AssignSnapshot {
 const maxTurnsPerTrigger = 100
 
 /**
- * Assigns each envelope to turns and numbers its steps [MEUP-10.5]. A pure fold with bounded memory; needs
- * the log from its start, or from a snapshot on.
+ * Assigns each envelope to turns and numbers its steps [MEUP-10.5]. A pure fold with bounded memory; needs the log from its
+ * start, or from a snapshot on.
  */
 export class Assigner {
   readonly #states = new ContextStates({ closed: 0 })
@@ -124,8 +124,7 @@ export class Assigner {
   }
 
   /**
-   * Handles a cancellation of a call by its caller. The call may already be answered; the turn that answers
-   * it is retracted.
+   * Handles a cancellation of a call by its caller. The call may already be answered; the turn that answers it is retracted.
    */
   cancellation(envelope: Envelope): void {
     const call = this.#calls.findCancelled(envelope)
@@ -278,8 +277,7 @@ export class Assigner {
     if (!this.#isQuestion(envelope)) this.#addTrigger(envelope)
     const proposals = this.#findCalls(envelope).filter(isProposal)
     for (const { from: proposer, data } of proposals) {
-      // If the approver's request goes to the proposer itself, the work on it belongs to the turn that
-      // proposed.
+      // If the approver's request goes to the proposer itself, the work on it belongs to the turn that proposed.
       const isBack = envelope.to?.includes(proposer) && data.home.heading.agent === proposer
       if (isBack) this.#causes.renew(toKey(proposer, id), data.home)
     }
@@ -313,10 +311,7 @@ export class Assigner {
       this.#marking.end(turn, Role.takeBack)
   }
 
-  /**
-   * Marks a chat in a run: it belongs to the run's turn, even if another participant sent it. It may have no
-   * effect there.
-   */
+  /** Marks a chat in a run: it belongs to the run's turn, even if another participant sent it. It may have no effect there. */
   #markSpeech({ context, from }: Envelope): boolean {
     const around = this.#getEnclosingTurns(context)
     const turn = around.find(({ heading }) => heading.agent === from) ?? around[0]
@@ -324,20 +319,14 @@ export class Assigner {
     return turn !== undefined
   }
 
-  /**
-   * Marks a public chat in a free path: it belongs to the sender's turn there, and begins one if it answers a
-   * question.
-   */
+  /** Marks a public chat in a free path: it belongs to the sender's turn there, and begins one if it answers a question. */
   #markFreeSpeech(chat: Envelope): void {
     if (chat.to !== undefined) return
     const turn = this.#enterFreePath(chat) ?? this.#findTurn(chat)
     if (turn !== undefined) this.#marking.mark(turn, Role.speak)
   }
 
-  /**
-   * Whether a request is an elicitation about a call. An erased one is recognized by its only addressee, the
-   * caller.
-   */
+  /** Whether a request is an elicitation about a call. An erased one is recognized by its only addressee, the caller. */
   #isQuestion(request: Envelope): boolean {
     const { payload, correlationId } = request
     if (payload.method !== erasedMethod) return isElicitation(payload) && correlationId !== undefined
@@ -355,8 +344,8 @@ export class Assigner {
   }
 
   /**
-   * Finds the turn of an envelope: the sender's turn, by the context or the answered envelope, or a new one
-   * if it answers a new trigger; otherwise the turn that owns the context.
+   * Finds the turn of an envelope: the sender's turn, by the context or the answered envelope, or a new one if it answers a new
+   * trigger; otherwise the turn that owns the context.
    */
   #findTurn(envelope: Envelope): OpenTurn | undefined {
     const { context, from } = envelope
@@ -424,8 +413,8 @@ export class Assigner {
   }
 
   /**
-   * Finds the trigger that an envelope of `agent` answers. Anyone may answer a chat, only addressees a
-   * request; a participant does not trigger its own turn [MEUP-11.5].
+   * Finds the trigger that an envelope of `agent` answers. Anyone may answer a chat, only addressees a request; a participant
+   * does not trigger its own turn [MEUP-11.5].
    */
   #findTrigger(agent: string, cause: string): Trigger | undefined {
     const trigger = this.#triggers.get(cause)

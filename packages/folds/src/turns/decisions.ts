@@ -108,8 +108,8 @@ export class TurnDecisions {
   }
 
   /**
-   * Closes ended batches to further calls, because the agent does something else. `label`: that of the call
-   * it makes; its batch stays open.
+   * Closes ended batches to further calls, because the agent does something else. `label`: that of the call it makes; its batch
+   * stays open.
    */
   moveOn(label?: number): void {
     if (this.#open.length === 0) return

@@ -12,9 +12,6 @@ export function givenUpText(agent: string, reason: string | null): string {
   return `${agent} has given up${reason === null ? '' : `: ${onOneLine(reason)}`}`
 }
 
-/**
- * Explains a missing answer of an agent that handed the question over: `desk has handed this over to
- * reviewer`.
- */
+/** Explains a missing answer of an agent that handed the question over: `desk has handed this over to reviewer`. */
 export const handedOverText = (agent: string, to: readonly string[]): string =>
   `${agent} has handed this over to ${to.join(', ')}`

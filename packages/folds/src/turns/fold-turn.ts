@@ -38,10 +38,7 @@ interface CallInTurn {
   readonly tool: string
   /** The request; `undefined` if the log does not say which right let the call pass. */
   readonly request: Envelope | undefined
-  /**
-   * Whether the call counts as a decision of the turn. False if another participant reused the id of a
-   * refused call.
-   */
+  /** Whether the call counts as a decision of the turn. False if another participant reused the id of a refused call. */
   readonly isDispatched: boolean
   /** Whether a request has fulfilled the proposal, so that the answer to it ends the proposal. */
   readonly isFulfilled?: true
@@ -51,8 +48,8 @@ interface CallInTurn {
 const maxQuestionChars = 200
 
 /**
- * A turn or job, folded from the envelopes that `Assigner` marked for it, in log order. With the envelopes
- * that one reader may read, it is the turn as if the log had no others.
+ * A turn or job, folded from the envelopes that `Assigner` marked for it, in log order. With the envelopes that one reader may
+ * read, it is the turn as if the log had no others.
  */
 export class FoldedTurn {
   readonly record: TurnRecord
@@ -104,8 +101,8 @@ export class FoldedTurn {
   }
 
   /**
-   * Applies an envelope with the roles that `Assigner` marked. Returns whether it ended a batch of calls:
-   * then call `reasoningEvent`.
+   * Applies an envelope with the roles that `Assigner` marked. Returns whether it ended a batch of calls: then call
+   * `reasoningEvent`.
    */
   apply(envelope: Envelope, roles: number): boolean {
     const { seq = 0, ts, kind, payload } = envelope

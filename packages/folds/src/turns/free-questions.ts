@@ -32,8 +32,8 @@ const maxQuestions = 100
 const maxKept = 10_000
 
 /**
- * Matches public work in a free path with its question and its answering chat, if they do not name each other
- * [MEUP-11.16]. Uses public envelopes only, so that the result reveals nothing unreadable.
+ * Matches public work in a free path with its question and its answering chat, if they do not name each other [MEUP-11.16].
+ * Uses public envelopes only, so that the result reveals nothing unreadable.
  */
 export class FreeQuestions {
   #questions: Question[] = []
@@ -87,10 +87,7 @@ export class FreeQuestions {
     return path
   }
 
-  /**
-   * Handles a public conclusion or cancel in a free path. A turn still waits for its answering chat; a job is
-   * over.
-   */
+  /** Handles a public conclusion or cancel in a free path. A turn still waits for its answering chat; a job is over. */
   conclude({ from, context = '' }: Envelope): void {
     const path = toPathKey(from, context)
     if (this.#paths.get(path)?.asker === undefined) this.#end(from, path)

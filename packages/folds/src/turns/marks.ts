@@ -38,16 +38,13 @@ export const Role = {
 /** Roles that may end a batch of calls: only envelopes with one of them make an event [MEUP-11.11]. */
 export const endingRoles = Role.close | Role.settle | Role.takeBack | Role.expire
 
-/**
- * The part of one envelope in one turn. An envelope has two marks in a turn if its steps there are not
- * consecutive.
- */
+/** The part of one envelope in one turn. An envelope has two marks in a turn if its steps there are not consecutive. */
 export interface Mark {
   readonly beginning: Beginning
   readonly roles: number
   /**
-   * The steps of the envelope in the turn: number of the first, count, phases as bits, and index of the first
-   * among all steps of the envelope.
+   * The steps of the envelope in the turn: number of the first, count, phases as bits, and index of the first among all steps
+   * of the envelope.
    */
   readonly step: number
   readonly steps: number
@@ -119,9 +116,7 @@ export class Marking {
   #index = 0
   #ends = 0
 
-  /**
-   * Returns the next index among the steps and turns that the envelope makes; it becomes part of their ULIDs.
-   */
+  /** Returns the next index among the steps and turns that the envelope makes; it becomes part of their ULIDs. */
   place(): number {
     return this.#index++
   }
@@ -155,9 +150,7 @@ export class Marking {
     this.#index++
   }
 
-  /**
-   * Returns the effects of the envelope, in the order of `Assigned.marks`, and resets for the next envelope.
-   */
+  /** Returns the effects of the envelope, in the order of `Assigned.marks`, and resets for the next envelope. */
   done(at: string): Assigned {
     if (this.#marks.length === 0) return unassigned
     const marks = this.#marks

@@ -20,8 +20,8 @@ export interface ToolDecision {
   /** Arguments as logged: mask them before display. */
   readonly parameters: unknown
   /**
-   * The accepted request, which says which right let the call pass: the call itself, or the first request
-   * that fulfils the proposal. `null` = none.
+   * The accepted request, which says which right let the call pass: the call itself, or the first request that fulfils the
+   * proposal. `null` = none.
    */
   request: Envelope | null
   /** `null` while the call is pending. */
@@ -29,10 +29,7 @@ export interface ToolDecision {
   size: ResultSize | null
   /** The reason of a cancellation, possibly empty; `null` = not cancelled, or answered nevertheless. */
   cancelled: string | null
-  /**
-   * Number of the parallel group in the turn, from 0: the same for all calls of a batch; `null` for a single
-   * call.
-   */
+  /** Number of the parallel group in the turn, from 0: the same for all calls of a batch; `null` for a single call. */
   parallelGroup: number | null
   readonly batch: number
   /** Whether `outcome` comes from the tool itself. */

@@ -9,9 +9,7 @@ import type { Outcome, ToolDecision, TurnRecord, TurnState } from './record.js'
 export interface RationaleInfo {
   /** The reason of the call, or a fallback; never blank. */
   readonly rationale: string
-  /**
-   * `false` if the agent gave no reason, so that `rationale` is the fallback [MEUP-6.7]; otherwise absent.
-   */
+  /** `false` if the agent gave no reason, so that `rationale` is the fallback [MEUP-6.7]; otherwise absent. */
   readonly rationale_given?: false
 }
 
@@ -200,8 +198,8 @@ export interface JobReasoning {
 }
 
 /**
- * The event at the end of a batch of calls, with the decisions of all ended batches; `undefined` for a single
- * call outside of runs.
+ * The event at the end of a batch of calls, with the decisions of all ended batches; `undefined` for a single call outside of
+ * runs.
  */
 export function reasoningEvent(turn: TurnRecord): ReasoningUpdate | JobReasoning | undefined {
   const decisions = getReportedDecisions(turn)

@@ -23,8 +23,8 @@ export interface AskedQuestion {
 /** How a turn ended. */
 export interface TurnEnd {
   /**
-   * The state at the end. `takenBack`: retracted by the asker. `cancelled` and `abandoned`: the agent has
-   * given up, but may still resume or answer.
+   * The state at the end. `takenBack`: retracted by the asker. `cancelled` and `abandoned`: the agent has given up, but may
+   * still resume or answer.
    */
   readonly state: 'completed' | 'takenBack' | 'cancelled' | 'abandoned'
   /** Why the agent gave up, as a sentence for people; `null` = it did not. */
@@ -59,10 +59,7 @@ interface Happened<Type extends string> {
   readonly envelope: Envelope
 }
 
-/**
- * A text in a run. `begun`: the agent has opened the run; `thought`: a later text in it, of any sender, or
- * its end.
- */
+/** A text in a run. `begun`: the agent has opened the run; `thought`: a later text in it, of any sender, or its end. */
 export interface ThoughtEvent extends Happened<'begun' | 'thought'> {
   /** The text to show; `''` = nothing new, because it was already shown as part of an answer. */
   readonly text: string
@@ -71,10 +68,7 @@ export interface ThoughtEvent extends Happened<'begun' | 'thought'> {
 /** A call, a proposal or a result. For a `result`, `envelope` is the response. */
 export type CallEvent = Happened<'call' | 'proposal' | 'result'> & TurnCall
 export type DecisionEvent = Happened<'decision'> & TurnCall & CallDecision
-/**
- * A part of the answer. `delta`: a further piece; `answer`: the answer is complete, with the part that was
- * not shown yet.
- */
+/** A part of the answer. `delta`: a further piece; `answer`: the answer is complete, with the part that was not shown yet. */
 export type AnswerEvent = Happened<'delta' | 'answer'> & AnswerPart
 export type EndEvent = Happened<'ended'> & TurnEnd
 /** The agent handed the question over: from now on, the stream follows the turns of the new agents. */
@@ -272,10 +266,7 @@ class AgentTurn {
     })
   }
 
-  /**
-   * The reason why a call ended without a result. A proposal may have expired at a decision about another
-   * call.
-   */
+  /** The reason why a call ended without a result. A proposal may have expired at a decision about another call. */
   #decide({ id, source, outcome, cancelled }: ToolDecision, envelope: Envelope): CallDecision {
     const { kind, from: by, payload } = envelope
     const text = (said: unknown): string => guarded(String(said), this.#guard)

@@ -24,8 +24,8 @@ export class WrittenAnswer {
   readonly #texts = new Bounded<number>(maxChars, (length) => length)
 
   /**
-   * Adds the text of an answer in progress; returns the part to show, or `undefined` if there is none. After
-   * `max` messages, the rest waits until the answer is complete.
+   * Adds the text of an answer in progress; returns the part to show, or `undefined` if there is none. After `max` messages,
+   * the rest waits until the answer is complete.
    */
   grow(text: string, max: number): AnswerPart | undefined {
     const shown = this.#shown

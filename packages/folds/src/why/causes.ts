@@ -11,14 +11,9 @@ import {
 } from '@meup/protocol'
 import { isNotification } from '../mcp/calls.js'
 
-/**
- * Limits of one search: envelopes that are examined, causes that are kept, and characters of those causes.
- */
+/** Limits of one search: envelopes that are examined, causes that are kept, and characters of those causes. */
 const [maxLooked, maxCauses, maxChars] = [20_000, 1000, 8 * 1024 * 1024]
-/**
- * Maximum depth of replies that are followed: a result to its call, and a call to the proposal that it
- * fulfils.
- */
+/** Maximum depth of replies that are followed: a result to its call, and a call to the proposal that it fulfils. */
 const maxReplyDepth = 3
 
 /** An envelope without its payload. */
@@ -225,10 +220,7 @@ class Search {
   }
 }
 
-/**
- * Lists the ids and the context that an envelope refers to, and its sender. For a decision, those of the
- * refused envelope.
- */
+/** Lists the ids and the context that an envelope refers to, and its sender. For a decision, those of the refused envelope. */
 function linksOf(envelope: Envelope): {
   readonly ids: readonly string[]
   readonly context: string | undefined

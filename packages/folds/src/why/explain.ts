@@ -166,8 +166,8 @@ const rolesByKind: Readonly<Record<string, WhyRole>> = {
 }
 
 /**
- * The role of a step. A chat in a context asks a participant there; so does a chat outside of contexts that
- * answers nothing, or hands a question over. `called`: any other act.
+ * The role of a step. A chat in a context asks a participant there; so does a chat outside of contexts that answers nothing, or
+ * hands a question over. `called`: any other act.
  */
 function getRole(envelope: Envelope, find: (id: string) => CauseHeading | undefined): WhyRole {
   const { kind, context, payload } = envelope

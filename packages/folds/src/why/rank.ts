@@ -81,15 +81,13 @@ export const whySignalTexts: Readonly<Record<WhySignal, string>> = {
 const perEarlierAct = -0.25
 /** Weight added to a step with fewer than `minWords` words. */
 const [emptyStep, minWords] = [-2, 4]
-/**
- * Counts at which a signal has full strength: unsourced numbers and names; words of assumption or correction.
- */
+/** Counts at which a signal has full strength: unsourced numbers and names; words of assumption or correction. */
 const [maxUnsourced, maxMarks] = [6, 3]
 /** Minimum strength at which a signal is listed. */
 const minNamed = 0.15
 /**
- * Minimum shares: common words at which an act repeats another, and arguments of a call that thoughts must
- * contain to announce it.
+ * Minimum shares: common words at which an act repeats another, and arguments of a call that thoughts must contain to announce
+ * it.
  */
 const [repeatedShare, announcedShare] = [0.8, 0.2]
 /** Share of a question's numbers and names that a hand-over may omit without a signal. */
@@ -182,8 +180,7 @@ class Ranking {
   }
 
   /**
-   * Measures the strength of each signal of a step, from 0 to 1. An act is measured together with the
-   * thoughts that led to it.
+   * Measures the strength of each signal of a step, from 0 to 1. An act is measured together with the thoughts that led to it.
    */
   #measure(
     step: Rankable,
@@ -216,8 +213,8 @@ class Ranking {
   }
 
   /**
-   * Lists the numbers and names of the answer that the question does not have. If the answer has few words,
-   * takes the last act with more.
+   * Lists the numbers and names of the answer that the question does not have. If the answer has few words, takes the last act
+   * with more.
    */
   #listAnswer(): ReadonlySet<string> {
     const last = this.#steps.findLastIndex(
@@ -229,10 +226,7 @@ class Ranking {
     return new Set([...(this.#words[last]?.specific ?? [])].filter((each) => last > 0 && !asked?.has(each)))
   }
 
-  /**
-   * The strength of `corrected`: how many words of retraction the next act or thought has, of any
-   * participant.
-   */
+  /** The strength of `corrected`: how many words of retraction the next act or thought has, of any participant. */
   #getCorrection(index: number): number {
     const next = this.#steps.findIndex(({ role }, at) => at > index && (acts.has(role) || role === 'thought'))
     return next === -1 ? 0 : countMarks(this.#steps[next]?.text ?? '', correction) / maxMarks

@@ -68,24 +68,18 @@ export function percent(text: string): readonly Replacement[] {
 const minRunChars = 16
 const digits = charSet('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_')
 
-/**
- * Matches readable text in a decoded run. Ordinary words that resemble base64 decode to noise, which has
- * none.
- */
+/** Matches readable text in a decoded run. Ordinary words that resemble base64 decode to noise, which has none. */
 const readable = /[\t\n\r -~]{11,}/g
 /**
- * Matches a run that may contain readable text: three groups of base64 digits, each of which decodes to three
- * readable bytes. Readable text contains them at any alignment.
+ * Matches a run that may contain readable text: three groups of base64 digits, each of which decodes to three readable bytes.
+ * Readable text contains them at any alignment.
  */
 const begun = /(?:[CDI-Za-f][ACDEFGHQSTUVWXgijklmnwyz0123][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){3}/
 
 /** Matches the padding at the end of a base64 run. */
 const padding = /={0,2}/y
 
-/**
- * Decodes base64 in both alphabets, padded or not. A run counts as one replacement, even if only a part of it
- * is readable.
- */
+/** Decodes base64 in both alphabets, padded or not. A run counts as one replacement, even if only a part of it is readable. */
 export function base64(text: string): readonly Replacement[] {
   const replacements: Replacement[] = []
   for (const { start, end } of findStretches(digits, minRunChars, text)) {
@@ -99,8 +93,7 @@ export function base64(text: string): readonly Replacement[] {
 }
 
 /**
- * Decodes a run at each of the four alignments, because a path or a word may precede the base64. Returns the
- * readable parts.
+ * Decodes a run at each of the four alignments, because a path or a word may precede the base64. Returns the readable parts.
  */
 const readRun = (run: string): string =>
   [0, 1, 2, 3].flatMap((from) => decodeFrom(run, from).match(readable) ?? []).join('\n')
@@ -112,8 +105,8 @@ function decodeFrom(run: string, from: number): string {
 }
 
 /**
- * Matches the end of a line with its continuation, and the joint of a string in two pieces: `" + "`.
- * Anchored, so that matching is linear.
+ * Matches the end of a line with its continuation, and the joint of a string in two pieces: `" + "`. Anchored, so that matching
+ * is linear.
  */
 const breaks = /(["'`])(?:[ \t]*\+)?[ \t]*(?:\\?\r?\n[ \t]*)?(?:\+[ \t]*)?\1|\n(?<=([ \t]*\\?\r?)\n)[ \t]*/g
 
@@ -140,8 +133,8 @@ const behindPlace = /([^\s"'`]{0,64})/y
 /** Matches names in programs and settings, but not token-like texts. */
 const name = '(?:[a-z][a-z_.-]*|[A-Z][A-Z_]*|[a-z]+(?:[A-Z][a-z]+)+)\\d?["\'`]?'
 /**
- * Matches the beginning of a line that does not continue the previous one: `name=value`, `name = value`,
- * `name: value`, `Name-Of-Header:`, list markers, times, words in capitals, `[section]`, tags and comments.
+ * Matches the beginning of a line that does not continue the previous one: `name=value`, `name = value`, `name: value`,
+ * `Name-Of-Header:`, list markers, times, words in capitals, `[section]`, tags and comments.
  */
 const beginning = new RegExp(
   `^(?:(?:[A-Z][A-Za-z]*-)*[A-Z][A-Za-z]+:\\s|\\d{1,4}([:-])\\d\\d\\1\\d\\d|[A-Z]{3,9}[ \\t]|\\[[a-z]+\\]|--?[a-z]|</?[a-z!?]|//|${name}(?:=[^\\s=]|[ \\t]+=[ \\t]*[^\\s=]|[ \\t]*:(?:\\s|$))|(?:\\d{1,3}[.)]|[-*+>#|]{1,6})(?:\\s|$))`,
@@ -165,14 +158,8 @@ function wordAt(pattern: RegExp, text: string, at: number): string {
 const punctuation = /[.,;:!?)\]]+$/
 const tokenLike = /[\d_%+=@/~$#!^&]|[a-z][A-Z]|[A-Z]{4}|-.*-|.{20}/
 
-/**
- * Whether a word may be part of a token. Words of prose consist of letters, with capitals only at the
- * beginning.
- */
+/** Whether a word may be part of a token. Words of prose consist of letters, with capitals only at the beginning. */
 const isTokenLike = (word: string): boolean => tokenLike.test(word.replace(punctuation, ''))
 
-/**
- * Matches a word of a sentence: other words or punctuation follow. A word alone on its line may be the rest
- * of a token.
- */
+/** Matches a word of a sentence: other words or punctuation follow. A word alone on its line may be the rest of a token. */
 const sentence = /^[A-Z]?[a-z]*(?:[ \t]+[^\s"'`]|[.,;:!?)\]])/

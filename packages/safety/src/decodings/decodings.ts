@@ -14,9 +14,7 @@ export interface Decodings {
   readonly joined: readonly Decoding[]
 }
 
-/**
- * Decodes a text in all ways: returns the text as written, and the surroundings of each change by a decoder.
- */
+/** Decodes a text in all ways: returns the text as written, and the surroundings of each change by a decoder. */
 export function getDecodings(text: string, meter: Meter): Decodings {
   const written = asWritten(text)
   const readable = read(written, plain, meter)
@@ -60,9 +58,7 @@ function different(view: Decoding, source: Decoding, meter: Meter): Decoding[] {
 /** Characters before and after a change that may belong to the same secret, besides the rest of a word. */
 const contextChars = 256
 
-/**
- * Reduces a decoded text to its changes and their surroundings, because the unchanged rest is scanned anyway.
- */
+/** Reduces a decoded text to its changes and their surroundings, because the unchanged rest is scanned anyway. */
 const excerpt = (view: Decoding): Decoding => decode(view, (text) => gaps(text, view.changes))
 
 /** Replaces the text between changes by a line break. */

@@ -4,10 +4,7 @@ import { matchAt } from './detector.js'
 /** Minimum characters of a value after a notation that is weak evidence. */
 export const weak = 16
 
-/**
- * A notation between a name and its value, nearly always on one line, and the minimum characters of a value
- * after it.
- */
+/** A notation between a name and its value, nearly always on one line, and the minimum characters of a value after it. */
 type Joint = readonly [pattern: RegExp, least: number]
 
 const sign = /[ \t]*[=:!→：]/y
@@ -71,10 +68,7 @@ const unquoted =
 /** Matches a quoted value, unless it consists of several words of prose. */
 const one = /^(?:\S+|[a-z]+(?: [a-z]+)+)$/
 
-/**
- * Finds the value that begins at a position. `longest`: maximum characters of an unquoted value that are
- * examined.
- */
+/** Finds the value that begins at a position. `longest`: maximum characters of an unquoted value that are examined. */
 export function assignedValueAt(
   text: string,
   from: number,
@@ -121,9 +115,7 @@ const ruler = /^[ \t]*\|?[ \t:|+-]*-{3,}[ \t:|+-]*$/
 /** Matches the header of a table without a ruler. Strict, because otherwise nearly any text would match. */
 const heading = /^\s*"?[A-Za-z][\w .-]{0,40}"?\s*$/
 
-/**
- * Finds the cells in the column below a name: in a Markdown table, the output of a database shell, or CSV.
- */
+/** Finds the cells in the column below a name: in a Markdown table, the output of a database shell, or CSV. */
 function cellsBelow(text: string, from: number): readonly Span[] {
   if (matchAt(/"?[ \t]*(?:[|;,\t]|\r?\n|$)/y, text, from) === undefined) return []
   const line = startOfLine(text, from)

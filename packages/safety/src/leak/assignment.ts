@@ -17,31 +17,22 @@ const mark = /\[redacted:[\w-]*$/
 const keyed =
   /(?:^|[^a-z])(?:api|access|account|admin|app|auth|bearer|client|deploy|encryption|hmac|jwt|licen[cs]e|master|private|recovery|refresh|secret|server|service|session|shared|vault|webhook)$/i
 
-/**
- * Matches the part of a name before one of its words: `stripe_api_` of `stripe_api_key`, `page` of `next page
- * token`.
- */
+/** Matches the part of a name before one of its words: `stripe_api_` of `stripe_api_key`, `page` of `next page token`. */
 const beginning = /([\w$./-]*) ?$/
 
-/**
- * Matches the rest of a name after its last word: a number or suffix, and closing brackets, quotes or
- * Markdown marks.
- */
+/** Matches the rest of a name after its last word: a number or suffix, and closing brackets, quotes or Markdown marks. */
 const ending =
   /(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|test|staging|live|old|new)|[ _.-]?(?:base|value)|_hex|_plain|(?<=secret)[ _-]?id|(?<=phrase)s?)?(?:\[\d*\])?(?!\w)\\{0,2}["'`]?\]?\)?[*`]{0,2}/iy
 
-/**
- * Letters with which no rest of a name (`ending`) begins. If one of them follows a word, the word is part of a
- * longer word.
- */
+/** Letters with which no rest of a name (`ending`) begins. If one of them follows a word, the word is part of a longer word. */
 const insideWords = charSet('acdefghjklmnopqrtuwxyzACDEFGHJKLMNOPQRTUWXYZ')
 
 /** Matches separators between a value and a name that follows it. */
 const reversing = /[#;|]|\/\/| as /
 
 /**
- * Matches a value before its name: `use "…" as the name`, `echo '…' | vendor login --name-stdin`,
- * `vendor.New("…") // the name`.
+ * Matches a value before its name: `use "…" as the name`, `echo '…' | vendor login --name-stdin`, `vendor.New("…") // the
+ * name`.
  */
 const reversed =
   /["'`]([^\s"'`]{8,200})["'`](?: as (?:(?:the|an?|our|my|its|your) )?[\w -]{0,40}| \| [^|\n]{1,60}--[\w -]{0,40}|[^\n"'`]{0,60}(?:#|\/\/|;)[ \t][^\n"'`]{0,24})$|\becho (?:-n )?["']?([^\s"'`|]{8,200})["']? \| $/
@@ -232,14 +223,11 @@ function mayHoldValue(text: string, from: number): boolean {
   const end = line >= 0 && goesOn(text, from, from + line) ? near.indexOf('\n', line + 1) : line
   const words = findStretches(visible, minValueChars, near, 0, end < 0 ? near.length : end)
   if (words.some((word) => looksUnlikeWord(near.slice(word.start, word.end)))) return true
-  // At the end of the text, the next piece of a stream may continue a value. A longer text may have a value
-  // of quoted words.
+  // At the end of the text, the next piece of a stream may continue a value. A longer text may have a value of quoted words.
   return end < 0 && (near.length < lookaheadChars ? endsOddly.test(near) : near.includes('"'))
 }
 
-/**
- * Whether the value of a name may be on the next line: below the name, or after a sign or a shell command.
- */
+/** Whether the value of a name may be on the next line: below the name, or after a sign or a shell command. */
 function goesOn(text: string, from: number, end: number): boolean {
   const line = text.slice(startOfLine(text, from), end)
   return /^\$ |[|;,\t]|[:>{([\\"'-]\s*$/.test(line) || text.slice(from, end).trim() === ''

@@ -14,8 +14,8 @@ interface Look {
 }
 
 /**
- * Detects one kind of secret. `reach`, `hasBlanks` and `looksBack` decide how much text around a word is searched: a wrong value
- * loses secrets, while a missing one only costs time.
+ * Detects one kind of secret. `reach`, `hasBlanks` and `looksBack` decide how much text around a word is searched: a wrong
+ * value loses secrets, while a missing one only costs time.
  */
 export interface Detector {
   readonly name: string
@@ -32,22 +32,14 @@ export interface Detector {
   readonly looksBack?: boolean
   /** Whether matches begin with one of the words; absent = no. */
   readonly beginsSecrets?: boolean
-  /**
-   * Finds secrets around the given words, sorted by start; if the detector has no words, in the whole text.
-   */
+  /** Finds secrets around the given words, sorted by start; if the detector has no words, in the whole text. */
   find(text: string, words: readonly Span[], look: Look): readonly Span[]
 }
 
-/**
- * The last hyphens of a PEM key, `-----END …-----`: the secret ends with them, even if token characters
- * follow.
- */
+/** The last hyphens of a PEM key, `-----END …-----`: the secret ends with them, even if token characters follow. */
 const footerEnd = '----'
 
-/**
- * Returns the end of the token around `end`: a pattern may stop earlier, but no part of a token may remain
- * visible.
- */
+/** Returns the end of the token around `end`: a pattern may stop earlier, but no part of a token may remain visible. */
 export const endOfToken = (text: string, end: number): number =>
   text.endsWith(footerEnd, end) ? end : (matchAt(/(?<=[\w-])[\w-]*/y, text, end) ?? end)
 
@@ -55,8 +47,8 @@ export const endOfToken = (text: string, end: number): number =>
 const maxLabelChars = 64
 
 /**
- * Returns the position after a match at which to continue the search. A labelled secret may end in another
- * label: `key: password: …`.
+ * Returns the position after a match at which to continue the search. A labelled secret may end in another label: `key:
+ * password: …`.
  */
 export function behindMatch(text: string, start: number, secret: Span, isFound: boolean): number {
   const end = isFound ? endOfToken(text, secret.end) : secret.end

@@ -21,8 +21,8 @@ interface Finder {
   /** Finds the words of detectors in a text; grouped by rank, sorted by start. */
   hitsIn(text: string): readonly Hit[]
   /**
-   * Finds every secret in a text and its decoded versions, unsorted, possibly overlapping. The rank of a
-   * secret is the index of its detector.
+   * Finds every secret in a text and its decoded versions, unsorted, possibly overlapping. The rank of a secret is the index of
+   * its detector.
    */
   find(part: SearchedText, meter: Meter): Secret[]
 }
@@ -42,8 +42,7 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
     start < place ? haveBlanks[rank] === true || isVisible(text, start, place + 1) : lookBack[rank] === true
 
   /**
-   * Finds tokens across a boundary up to the end of the text that begin with a detector's word: they may be
-   * incomplete secrets.
+   * Finds tokens across a boundary up to the end of the text that begin with a detector's word: they may be incomplete secrets.
    */
   function begunTokens(text: string, hits: readonly Hit[], seam: number): Secret[] {
     const found: Secret[] = []
@@ -62,8 +61,7 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
     const searchIn = (view: Decoding, found: Secret[]): void => {
       if (view.text === '') return
       const isWanted = (span: Span): boolean => seam === undefined || isAcross(seam, view.origin(span))
-      // The boundary is an offset in the text as written. Unless lines were joined, a secret must end behind
-      // it.
+      // The boundary is an offset in the text as written. Unless lines were joined, a secret must end behind it.
       const here = view === written ? seam : undefined
       const from = here === undefined || joined.length > 0 ? 0 : here
       const look = { isWanted, from, isCut, ...(here !== undefined && { seam: here }) }
@@ -97,10 +95,7 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
   return { hitsIn, find }
 }
 
-/**
- * Minimum characters of a prefix that identifies the beginning of a token: shorter ones match too many
- * ordinary words.
- */
+/** Minimum characters of a prefix that identifies the beginning of a token: shorter ones match too many ordinary words. */
 const minPrefixChars = 4
 /** Matches prefixes that are common in other texts: base64 of zeros, and beginnings of names. */
 const common = /^(?:(.)\1*|api-|key-)$/i
@@ -152,9 +147,9 @@ interface Word {
 }
 
 /**
- * Compiles the lower-case words of detectors to a single-pass search that ignores case and only examines
- * positions at which a word may begin. Skips an occurrence if a blank comes before the `reach` of its
- * detector, except at the end of the text, which may continue.
+ * Compiles the lower-case words of detectors to a single-pass search that ignores case and only examines positions at which a
+ * word may begin. Skips an occurrence if a blank comes before the `reach` of its detector, except at the end of the text, which
+ * may continue.
  */
 export function compileKeywords(
   detectors: readonly Pick<Detector, 'words' | 'reach'>[],
@@ -174,10 +169,7 @@ export function compileKeywords(
 
   /** Indexes of lists of words, by the classes of their first characters. Several words may share a list. */
   const begun = new Uint16Array(mask + 1)
-  /**
-   * Bit set by the classes of three characters: whether any word may begin with them. Small enough for the
-   * CPU cache.
-   */
+  /** Bit set by the classes of three characters: whether any word may begin with them. Small enough for the CPU cache. */
   const isBegun = new Uint32Array((mask + 1) >> 5)
   const words: Word[][] = [[]]
   for (const [word, ranks] of ranksOf) {

@@ -9,10 +9,7 @@ import { findMarks, isMarked, merge, replaceSecrets, type Secret } from './secre
 /** Masks the secrets in a text that directly follows `before`, which is already published. */
 export type LeakDetector = (text: string, before: Tail, meter: Meter) => { text: string; findings: Finding[] }
 
-/**
- * Compiles detectors. If secrets overlap, the first detector gives the name; blocking detectors take
- * precedence.
- */
+/** Compiles detectors. If secrets overlap, the first detector gives the name; blocking detectors take precedence. */
 export function compileLeakDetector(detectors: readonly Detector[]): LeakDetector {
   const ranked = [...detectors.filter(isBlocking), ...detectors.filter((each) => !isBlocking(each))]
   const { hitsIn, find } = compileFinder(ranked)
@@ -72,14 +69,14 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
 }
 
 /**
- * Matches the first word of a sentence with its punctuation. After a masked secret, such a word does not
- * belong to the secret; any other word may.
+ * Matches the first word of a sentence with its punctuation. After a masked secret, such a word does not belong to the secret;
+ * any other word may.
  */
 const sentenceStart = /^(?:[A-Z][a-z]+(?:['\u2019][a-z]+)?[.,;:!?]*(?=\s|$)|[AI](?= [a-z]))/
 
 /**
- * Matches a word with which a thought typically continues. It is not part of a secret, even if the preceding
- * text ends in one, and showing it reveals nothing.
+ * Matches a word with which a thought typically continues. It is not part of a secret, even if the preceding text ends in one,
+ * and showing it reveals nothing.
  */
 const firstWord =
   /^(?:and|are|as|at|be|but|by|can|could|do|does|done|for|from|good|has|have|here|how|if|in|is|it|its|just|let|maybe|need|next|no|not|now|of|ok|okay|on|one|only|or|our|should|since|so|some|still|that|the|their|then|there|these|they|this|those|to|too|two|was|we|well|what|when|where|which|while|will|with|would|yes|yet|you|your|[a-z]{3,}(?:ing|ly))[.,;:!?]*(?=\s|$)/

@@ -1,6 +1,4 @@
-/**
- * Criteria for a value that looks randomly generated, in contrast to words, names, paths, versions and dates.
- */
+/** Criteria for a value that looks randomly generated, in contrast to words, names, paths, versions and dates. */
 export interface Randomness {
   /** Minimum characters of the value. */
   readonly least: number
@@ -112,9 +110,9 @@ const minPairsPerChar = 0.2
 /** Minimum average score of the letter pairs in words; random letters rarely reach it. */
 const minWordScore = 5
 /**
- * Scores of letter pairs: for each letter, how often each of `a` to `z` follows it in words. 5 = as often as
- * in random text; each step more or less = twice or half as often. Counted over the 3,644 words that occur 20
- * times or more in the documentation of npm packages.
+ * Scores of letter pairs: for each letter, how often each of `a` to `z` follows it in words. 5 = as often as in random text;
+ * each step more or less = twice or half as often. Counted over the 3,644 words that occur 20 times or more in the
+ * documentation of npm packages.
  */
 const followers = [
   '05650250513756050767432241',
@@ -178,10 +176,7 @@ const placeholderWords =
 const named = /^(?:none|null|nil|undefined|true|false|empty|unset|optional|required|string|text|bytes)$/i
 /** Matches templates: `<key>`, `${KEY}`, `$KEY`, `$key`, `$(key)`, `{{ key }}`, `%KEY%`, `%s`, `[key]`. */
 const template = /^(?:<|\[|\{|\$[{(]|\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)$|%\w+%$|%[a-z]$)/
-/**
- * Matches references: `process.env.KEY`, `config.key`, `getKey()`, but not long ones with digits, which are
- * tokens.
- */
+/** Matches references: `process.env.KEY`, `config.key`, `getKey()`, but not long ones with digits, which are tokens. */
 const reference =
   /^(?!(?=.{20})(?:.*\d){2}|.*(?=\w{16})\w*\d|.*\d{3})(?:[a-z_]\w*(?:\.|->|::))+[a-z_]+(?:[([].*)?$|^[a-z_]\w*\(.*$/is
 /** Matches fillers: `xxxx`, `****`, `12345678`. */

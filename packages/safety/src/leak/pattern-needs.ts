@@ -11,10 +11,7 @@ export interface PatternNeeds {
 /** Syntax of a pattern. For RE2, only the part that is the same in JavaScript is supported. */
 export type Syntax = 'javascript' | 're2'
 
-/**
- * Derives the properties of matches from a pattern; `undefined` = unsupported syntax, so it may match
- * anything.
- */
+/** Derives the properties of matches from a pattern; `undefined` = unsupported syntax, so it may match anything. */
 export function readNeeds(source: string, flags: string, syntax: Syntax): PatternNeeds | undefined {
   let node: Node
   try {
@@ -48,10 +45,7 @@ interface CharacterSet {
 
 const nothing: Node = { kind: 'sequence', nodes: [] }
 
-/**
- * Parses a pattern. Ignores assertions, so that the result may match more. Throws SyntaxError for unsupported
- * syntax.
- */
+/** Parses a pattern. Ignores assertions, so that the result may match more. Throws SyntaxError for unsupported syntax. */
 function parsePattern(source: string, flags: string, syntax: Syntax): Node {
   let at = 0
   let ignoresCase = flags.includes('i')
@@ -141,8 +135,8 @@ function readSet(one: string, flags: string): CharacterSet {
 const blanks = '\t\n\v\f\r '
 
 /**
- * Number of visible characters at the beginning of a match. `isOpen`: the run does not end there, so that
- * what follows may extend it.
+ * Number of visible characters at the beginning of a match. `isOpen`: the run does not end there, so that what follows may
+ * extend it.
  */
 interface Measure {
   readonly length: number
@@ -204,8 +198,8 @@ const maxDigits = 4
 type State = number
 const betweenWords: State = 0
 /**
- * Positions and flags in a state: whether a match may begin within any word, counts of characters, capitals
- * and digits, whether a quote or a digit may follow, and kinds that must not come next.
+ * Positions and flags in a state: whether a match may begin within any word, counts of characters, capitals and digits, whether
+ * a quote or a digit may follow, and kinds that must not come next.
  */
 const [anywhere, charsAt, capitalsAt, digitsAt] = [1 << 13, 0, 4, 7]
 const [small, quoted, over, forbiddenAt] = [1 << 10, 1 << 11, 1 << 12, 14]

@@ -8,9 +8,9 @@ const lettered = builtInRules.filter(({ inProse }) => inProse !== undefined)
 const finds = `(?:${lettered.map(({ inProse }) => inProse).join('|')})`
 
 /**
- * Matches a word of prose with punctuation: at most 15 characters, capitals first, and without the required
- * parts of secrets. A capital and a colon may mark a prompt. A number at the end of a line or text, or
- * capitals at the end of a line, may belong to a token.
+ * Matches a word of prose with punctuation: at most 15 characters, capitals first, and without the required parts of secrets. A
+ * capital and a colon may mark a prompt. A number at the end of a line or text, or capitals at the end of a line, may belong to
+ * a token.
  */
 const word = [
   '[a-z]{1,14}[.,:;?)]?',
@@ -25,19 +25,15 @@ const word = [
   `(?=[^ \\n]{1,15}(?:[ \\n]|$))(?:(?!${finds})(?:[a-z]+[.,:;?()]{1,3}|[A-Z][a-z]*[.,;?()]{1,3}))+(?:(?!${finds})[A-Za-z][a-z]*[.,;?)]?)?`,
 ].join('|')
 
-/**
- * Matches as much prose as possible, once: the caller compares `lastIndex` with the end, so that nothing is
- * tried twice.
- */
+/** Matches as much prose as possible, once: the caller compares `lastIndex` with the end, so that nothing is tried twice. */
 const prose = new RegExp(
   `(?:(?!\\(?${finds})(?:${word})?(?: |\\n(?! *(?:\\(?[A-Z]{4}|\\d(?!\\d?[.)] )))|$))*`,
   'y',
 )
 
 /**
- * Whether a text consists only of words of prose, so that no part of it is a secret by the built-in rules, an
- * instruction to a model, or an encoding. When the rules are generated, it is proved that they do not match
- * prose.
+ * Whether a text consists only of words of prose, so that no part of it is a secret by the built-in rules, an instruction to a
+ * model, or an encoding. When the rules are generated, it is proved that they do not match prose.
  */
 export function isProse(text: string): boolean {
   // The same text is often checked several times in a row.
@@ -52,9 +48,7 @@ export function isProse(text: string): boolean {
 let asked = ''
 let answer = true
 
-/**
- * Maximum characters of a word across two texts, and of such a word that may continue after the second text.
- */
+/** Maximum characters of a word across two texts, and of such a word that may continue after the second text. */
 const [maxJointChars, maxOpenChars] = [15, 11]
 const joint = /^(?!.*(?:[a-z][A-Z]|[A-Z]{4}))[A-Za-z.,:;?()]*$/
 const keywords = new RegExp(lettered.flatMap(({ keywords }) => keywords).join('|'), 'i')
@@ -102,8 +96,7 @@ const mayMatchProse = ({ pattern }: { readonly pattern: string }): boolean =>
   readNeeds(pattern, '', 're2')?.matchesProse !== false
 
 /**
- * Compiles the rules of a space to a function that checks whether any rule may match a text of prose and the
- * text before it.
+ * Compiles the rules of a space to a function that checks whether any rule may match a text of prose and the text before it.
  */
 export function compileProseCheck(
   { rules, policy }: SafetySettings,

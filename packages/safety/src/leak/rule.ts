@@ -96,15 +96,10 @@ export function createDetector({
 
 /** Name of the group to mask; without such a group, the whole match is masked. */
 const secretGroup = 'secret'
-/**
- * Maximum characters of a match that extends beyond its part of the text; a longer match is taken to extend
- * to the end.
- */
+/** Maximum characters of a match that extends beyond its part of the text; a longer match is taken to extend to the end. */
 const maxMatchChars = 8192
 
-/**
- * Creates a detector for an operator's rule (RE2 syntax): searches around its keywords, or the whole text.
- */
+/** Creates a detector for an operator's rule (RE2 syntax): searches around its keywords, or the whole text. */
 export function createOwnDetector(
   { name, action, pattern, keywords, generic }: SecretRule,
   path: string,
@@ -154,10 +149,7 @@ function secretOf(pattern: RE2JS, matcher: Matcher, from: number): Span {
   return { start: from + matcher.start(group), end: from + matcher.end(group) }
 }
 
-/**
- * Repeats a match that reaches the end of the searched part: in the whole text it may be longer, or not
- * match.
- */
+/** Repeats a match that reaches the end of the searched part: in the whole text it may be longer, or not match. */
 function secretFrom(pattern: RE2JS, text: string, start: number): Span | undefined {
   const rest = text.slice(start, start + maxMatchChars)
   const matcher = pattern.matcher(rest)

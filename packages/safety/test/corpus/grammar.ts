@@ -12,8 +12,7 @@ const upper = lower.toUpperCase()
 const base62 = digits + upper + lower
 
 /**
- * Characters by alphabet. None of them has quotes, backslashes, braces or angle brackets, which notations
- * would have to escape.
+ * Characters by alphabet. None of them has quotes, backslashes, braces or angle brackets, which notations would have to escape.
  */
 const alphabets: Readonly<Record<string, string>> = {
   digits,

@@ -8,8 +8,8 @@ const pascal = (words: readonly string[]): string => words.map(capitalized).join
 const camel = ([first = '', ...others]: readonly string[]): string => first + pascal(others)
 
 /**
- * Makes the names that notations may use for a label such as `github api token`. The first word is the owner;
- * `short` is the rest, `last` the last word.
+ * Makes the names that notations may use for a label such as `github api token`. The first word is the owner; `short` is the
+ * rest, `last` the last word.
  */
 export function namesOf(label: string, random: Random): Readonly<Record<string, string>> {
   const [owner = '', ...rest] = label.split(' ')

@@ -19,8 +19,8 @@ export interface SecretCase {
 }
 
 /**
- * Makes texts: `perPair` for every family in every possible place. A case depends only on the seed, the names
- * of its family and its place, and their grammars: added families do not change it.
+ * Makes texts: `perPair` for every family in every possible place. A case depends only on the seed, the names of its family and
+ * its place, and their grammars: added families do not change it.
  */
 export const secretCases = (seed: string, perPair: number): SecretCase[] =>
   families.flatMap((family) =>
@@ -78,8 +78,8 @@ function caseOf(family: Family, place: Place, notations: readonly string[], rand
 const shortestPart = 8
 
 /**
- * Whether a secret is hidden: no eight consecutive characters of its random parts are visible. A mask may
- * leave the fixed beginning of a token, or the first line of a key.
+ * Whether a secret is hidden: no eight consecutive characters of its random parts are visible. A mask may leave the fixed
+ * beginning of a token, or the first line of a key.
  */
 export const isHidden = ({ secrets }: SecretCase, seen: string): boolean =>
   !secrets.some((secret) => partsOf(secret).some((part) => seen.includes(part)))

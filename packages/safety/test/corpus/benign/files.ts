@@ -13,8 +13,8 @@ export interface Shelf {
 }
 
 /**
- * Shuffles texts by the seed. Added or missing texts do not change the order of the others, so that a sample
- * is similar on every machine.
+ * Shuffles texts by the seed. Added or missing texts do not change the order of the others, so that a sample is similar on
+ * every machine.
  */
 export const shuffled = (texts: readonly string[], seed: string): string[] =>
   texts

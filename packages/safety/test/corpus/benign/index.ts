@@ -26,10 +26,7 @@ const patterns = {
 const perFolder = 2
 /** Minimum characters of a paragraph. */
 const shortest = 80
-/**
- * Matches words that most rules search for. Paragraphs with them come first, because others are rarely
- * masked.
- */
+/** Matches words that most rules search for. Paragraphs with them come first, because others are rarely masked. */
 const telling = /key|token|secret|passw|credential|auth/i
 
 function* paragraphsIn(shelf: Shelf, kind: keyof typeof patterns, seed: string): Generator<BenignCase> {
@@ -65,16 +62,11 @@ function take(count: number, from: readonly Generator<BenignCase>[]): BenignCase
 interface BenignOptions {
   readonly seed: string
   readonly count: number
-  /**
-   * Whether to read files that are installed on this machine, outside of this repository and its packages.
-   */
+  /** Whether to read files that are installed on this machine, outside of this repository and its packages. */
   readonly system: boolean
 }
 
-/**
- * Collects texts, equally many of each kind, from files of this machine. The repository has no copies of
- * them.
- */
+/** Collects texts, equally many of each kind, from files of this machine. The repository has no copies of them. */
 export function benignCases({ seed, count, system: hasSystem }: BenignOptions): BenignCase[] {
   const [packages, own] = [installed(), tracked()]
   const shelves = [packages, own, ...(hasSystem ? [system()] : [])]

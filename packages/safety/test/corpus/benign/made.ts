@@ -9,8 +9,8 @@ export interface Vocabulary {
 }
 
 /**
- * Templates of lines with identifiers that look like secrets. `{package}`, `{path}` and `{sentence}` are
- * taken from the vocabulary.
+ * Templates of lines with identifiers that look like secrets. `{package}`, `{path}` and `{sentence}` are taken from the
+ * vocabulary.
  */
 const lines = [
   '2031-11-24T07:31:<digits:2>.<digits:3>Z INFO request id=<uuid> method=GET path=/{path} status=200 duration=<digits:2>ms',

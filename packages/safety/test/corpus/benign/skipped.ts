@@ -1,6 +1,5 @@
 /**
- * Files and folders (with a `/` at the end) from which no text is taken, because they contain secrets or
- * markers on purpose.
+ * Files and folders (with a `/` at the end) from which no text is taken, because they contain secrets or markers on purpose.
  */
 const skipped: readonly string[] = [
   // Examples of secrets, of prompt markers, and of raw thinking.

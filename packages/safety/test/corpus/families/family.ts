@@ -1,10 +1,7 @@
 import { draw, type Value } from '../grammar.js'
 import type { Random } from '../random.js'
 
-/**
- * The shape of a value: a token on one line, a password, an address, or several lines. Each shape has its own
- * notations.
- */
+/** The shape of a value: a token on one line, a password, an address, or several lines. Each shape has its own notations. */
 export type Kind = 'token' | 'password' | 'address' | 'lines'
 
 /** One kind of credential. */
@@ -12,10 +9,7 @@ export interface Family {
   readonly name: string
   readonly group: string
   readonly kind: Kind
-  /**
-   * Labels of the credential, in words. The first word is the owner; `vendor` is a placeholder for an
-   * invented one.
-   */
+  /** Labels of the credential, in words. The first word is the owner; `vendor` is a placeholder for an invented one. */
   readonly labels: readonly string[]
   draw(random: Random): Value
 }

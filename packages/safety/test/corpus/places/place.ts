@@ -11,8 +11,8 @@ export interface Place {
   readonly notations: Partial<Record<Kind | 'named', readonly string[]>>
   readonly quotes?: string
   /**
-   * Escapes a value as this place requires. Works character by character, so that a part of a value becomes a
-   * part of the result.
+   * Escapes a value as this place requires. Works character by character, so that a part of a value becomes a part of the
+   * result.
    */
   encode?(text: string): string
   /** Lines that may come before and after a notation. */
