@@ -73,6 +73,7 @@ export class SpaceClient extends BaseClient {
     const holds = request.unhandled !== 'decline'
     this.#arrivals = new Arrivals(this, holds, {
       isAsked: (chat) => this.isAsked(chat),
+      offersTools: () => this.#tools.isOffering,
       declineRequests: () => this.#tools.declineHeld(),
       onUnhandled: (unhandled) => this.#onUnhandled(unhandled),
       onError: (error, envelope) => this.reportError(error, envelope),

@@ -180,6 +180,21 @@ describe('where nothing ever answers', () => {
     bot.close()
   })
 
+  test('a program that only offers tools is reported for questions that name it, and for no others', async () => {
+    const { bot, first } = await timed()
+    const reports = vi.fn()
+    bot.on('unhandled', reports)
+    bot.serve(async () => undefined)
+    first.deliver(asked('for all'))
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(reports).not.toHaveBeenCalled()
+    const named = { id: `q${++seq}`, kind: 'chat', to: ['bot'], payload: { message: 'for the bot' } }
+    first.deliver(accepted('ana', named, seq))
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(reports.mock.calls).toEqual([[{ questions: 1, requests: 0 }]])
+    bot.close()
+  })
+
   test('it is printed where nobody listens for it', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const { bot, first } = await timed()

@@ -1,3 +1,4 @@
+import { getNamed } from '@meup/folds'
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, type WelcomePayload } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import type { ClientHandler } from '../client/handler.js'
@@ -22,6 +23,8 @@ const setUpMs = 10_000
 
 interface Parts {
   readonly isAsked: (chat: Chat) => boolean
+  /** Whether the program has tools, or serves requests itself. */
+  readonly offersTools: () => boolean
   /** Answers held requests with errors, and holds no more. Returns their number. */
   declineRequests(): number
   onUnhandled(unhandled: Unhandled): void
@@ -168,19 +171,21 @@ export class Arrivals implements ClientHandler {
   }
 
   #report(): void {
-    this.#hasReported = true
+    this.#cancelReport = undefined
     const requests = this.#parts.declineRequests()
     // A program that listens to `envelope` events may answer without handlers.
     const answersByHand = this.#space.listenerCount('envelope') > 0
-    const questions =
-      answersByHand || this.#isTaken
-        ? 0
-        : [...this.#kept.values()].filter(({ isQuestion }) => isQuestion).length
+    // A question to everyone is not meant for a program that only offers tools.
+    const isMeant = ({ chat, isQuestion }: Kept): boolean =>
+      isQuestion && (!this.#parts.offersTools() || getNamed(chat) !== undefined)
+    const questions = answersByHand || this.#isTaken ? 0 : [...this.#kept.values()].filter(isMeant).length
     if (answersByHand && !this.#isTaken) {
       this.#isTaken = true
       this.#clear()
     }
-    if (questions + requests > 0) this.#parts.onUnhandled({ questions, requests })
+    if (questions + requests === 0) return
+    this.#hasReported = true
+    this.#parts.onUnhandled({ questions, requests })
   }
 }
 

@@ -114,6 +114,10 @@ export class Tools implements ClientHandler {
     this.#notifications = new RequestNotifications(space, onError)
   }
 
+  get isOffering(): boolean {
+    return this.#tools.size > 0 || this.#fallback !== undefined
+  }
+
   /** Adds a tool. Throws `TypeError` if another tool has this name. */
   add(tool: OwnTool): void {
     const known = this.#tools.get(tool.name)
