@@ -302,3 +302,39 @@ test(
     expect(seen).toEqual(['ana'])
   }),
 )
+
+test(
+  'a message to an agent at work waits above the box until the agent begins to answer it',
+  onPage(async ({ gateway, page, enter }) => {
+    const planner = await gateway.enter('planner')
+    const runs: (() => Promise<void>)[] = []
+    void planner.answer(
+      (turn) =>
+        turn.reason(
+          'planning',
+          () => new Promise<string>((resolve) => runs.push(async () => resolve('done'))),
+        ),
+      { concurrency: 1 },
+    )
+    await enter()
+    await page.shows('planner')
+    const say = async (text: string): Promise<void> => {
+      await page.type('.message-box textarea', text)
+      await page.key('Enter')
+    }
+    await say('@planner first')
+    await expect.poll(() => runs.length).toBe(1)
+    expect(await page.text()).not.toContain('waits')
+    await say('@planner second')
+    await page.shows('planner is at work; your message waits')
+    await say('@planner third')
+    await page.shows('planner is at work; 2 of your messages wait')
+    for (const count of [2, 3]) {
+      await runs.at(-1)?.()
+      await expect.poll(() => runs.length).toBe(count)
+    }
+    await page.hides('at work')
+    await runs.at(-1)?.()
+  }),
+  timeout,
+)

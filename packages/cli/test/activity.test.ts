@@ -32,8 +32,8 @@ describe('who thinks', () => {
     activity.onEnvelope(thought(5, 'bot', 'e1/e4', ' deep\n\u001B[2Jdown'))
     activity.onEnvelope(thought(6, 'aide', 'e1/e4', 'from aside'))
     expect(activity.thinkers()).toEqual([
-      { agent: 'bot', since: 1000, runs: 2, last: 'from aside', isVisible: true },
-      { agent: 'aide', since: 1000, runs: 1, last: '', isVisible: true },
+      { agent: 'bot', since: 1000, runs: 2, waiting: 0, last: 'from aside', isVisible: true },
+      { agent: 'aide', since: 1000, runs: 1, waiting: 0, last: '', isVisible: true },
     ])
     activity.onEnvelope(envelope(8, 'reasoning.conclusion', 'aide', { context: 'e3' }))
     activity.onEnvelope(envelope(9, 'reasoning.conclusion', 'bot', { context: 'e1' }))
@@ -54,11 +54,24 @@ describe('who thinks', () => {
     ]
     activity.reset({ contexts, participants: [], space } as unknown as WelcomePayload)
     expect(activity.thinkers()).toEqual([
-      { agent: 'bot', since: 400, runs: 1, last: '', isVisible: false },
-      { agent: 'aide', since: 1000, runs: 1, last: '', isVisible: true },
+      { agent: 'bot', since: 400, runs: 1, waiting: 0, last: '', isVisible: false },
+      { agent: 'aide', since: 1000, runs: 1, waiting: 0, last: '', isVisible: true },
     ])
     activity.reset({ contexts: [], participants: [], space } as unknown as WelcomePayload)
     expect(activity.thinkers()).toEqual([])
+  })
+})
+
+describe('a message to an agent at work', () => {
+  const chat = (seq: number, from: string) => envelope(seq, 'chat', from, { payload: { message: 'hi' } })
+
+  test('waits until the agent begins to answer it', () => {
+    activity.onEnvelope(chat(1, 'ana'))
+    activity.onEnvelope(start(2, 'bot', { correlationId: 'e1' }))
+    activity.onEnvelope(chat(3, 'ana'))
+    expect(activity.thinkers()).toMatchObject([{ agent: 'bot', waiting: 1 }])
+    activity.onEnvelope(start(4, 'bot', { correlationId: 'e3' }))
+    expect(activity.thinkers()).toMatchObject([{ agent: 'bot', runs: 2, waiting: 0 }])
   })
 })
 

@@ -14,7 +14,9 @@ const nobody: FooterParts = {
   notices: [],
   typed: { text: '', before: '' },
 }
-const thinker = (agent: string, last = '') => ({ agent, since: now - 8000, runs: 1, last, isVisible: true })
+const thinker = (agent: string, last = '') => ({
+  ...{ agent, since: now - 8000, runs: 1, waiting: 0, last, isVisible: true },
+})
 const many = Array.from({ length: 30 }, (_, at) => thinker(`agent-${at}`, 'hm'))
 
 describe('the footer', () => {
@@ -23,8 +25,8 @@ describe('the footer', () => {
       {
         ...nobody,
         thinkers: [
-          thinker('planner', 'the tests decide'),
-          { ...thinker('coder', 'a'), runs: 2, isVisible: false },
+          { ...thinker('planner', 'the tests decide'), waiting: 1 },
+          { ...thinker('coder', 'a'), runs: 2, waiting: 2, isVisible: false },
         ],
         tools: [
           {
@@ -47,8 +49,8 @@ describe('the footer', () => {
     )
     expect(lines).toEqual([
       `── ana in demo ${'─'.repeat(45)}`,
-      'planner  ○ Thinking... 8 s · the tests decide',
-      'coder  ○ Thinking... 8 s · 2 runs',
+      'planner  ○ Thinking... 8 s · 1 message waits · the tests de…',
+      'coder  ○ Thinking... 8 s · 2 runs · 2 messages wait',
       'planner  ○ search 1 min 1 s 30 % ■■■□□□□□□□ · a report — to…',
       'planner  ○ read 0.1 s 12',
       '⚠ 1 pending',

@@ -89,6 +89,7 @@ export {
   ProposalViews,
 } from './space/proposals.js'
 export * from './space/space-view.js'
+export { type WaitingChat, WaitingChats } from './space/waiting.js'
 export * from './steps/steps.js'
 export { createUlids, getUlidSeq } from './steps/ulid.js'
 export { suggest } from './suggest.js'

@@ -10,6 +10,7 @@ import {
   RecentCalls,
   SpaceView,
   ThoughtSummaries,
+  WaitingChats,
 } from '@meup/folds'
 import {
   type AnyEnvelope,
@@ -31,6 +32,8 @@ export interface Thinker {
   readonly since: number
   /** Number of open runs. */
   readonly runs: number
+  /** Number of messages to it that it has not begun to answer. */
+  readonly waiting: number
   /** Text of the latest thought; `''` if there is none yet. */
   readonly last: string
   /** Whether the thoughts are visible to other participants. */
@@ -59,6 +62,7 @@ export class Activity {
   readonly #now: () => number
   readonly #open = new Map<string, Thinking>()
   #space = this.#createView()
+  #frontDesk: string | undefined
 
   constructor(now: () => number = Date.now) {
     this.#now = now
@@ -76,6 +80,7 @@ export class Activity {
   /** Replaces the open contexts with those in a welcome. */
   reset(welcome: WelcomePayload, isAnotherLog = false): void {
     if (isAnotherLog) this.#space = this.#createView()
+    this.#frontDesk = welcome.space.frontDesk
     this.#space.onWelcome(welcome) // Learns about open contexts, so that their ends are recognized.
     const before = new Map(this.#open)
     this.#open.clear()
@@ -100,12 +105,17 @@ export class Activity {
 
   /** Thinking agents, in the order in which they started. */
   thinkers(): Thinker[] {
+    const { contexts, waiting } = this.#space.facts
+    const chats = waiting.list(contexts.states.open(), this.#frontDesk)
     const byAgent = new Map<string, Thinker>()
     for (const [context, { since, last }] of this.#open) {
       const agent = this.contexts.get(context)?.owner
       if (!agent) continue
       const isVisible = !this.contexts.states.withholds(context, agent)
-      const known = byAgent.get(agent) ?? { agent, since, runs: 0, last: '', isVisible }
+      const known = byAgent.get(agent) ?? {
+        ...{ agent, since, runs: 0, last: '', isVisible },
+        waiting: chats.filter((each) => each.agent === agent).length,
+      }
       const runs = known.runs + (contextParent(context) === undefined ? 1 : 0)
       byAgent.set(agent, { ...known, runs, last: last || known.last, isVisible })
     }
@@ -138,6 +148,7 @@ export class Activity {
       calls,
       answers: new LiveAnswers(),
       summaries: new ThoughtSummaries(),
+      waiting: new WaitingChats(),
     })
   }
 

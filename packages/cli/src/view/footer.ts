@@ -70,10 +70,11 @@ function formatAnswers(answers: readonly (readonly string[])[], left: number): s
 
 function formatActivity({ thinkers, tools, showsThoughts }: FooterParts, now: number): string[] {
   return [
-    ...thinkers.map(({ agent, since, runs, last, isVisible }) => {
+    ...thinkers.map(({ agent, since, runs, waiting, last, isVisible }) => {
       const several = runs > 1 ? ` · ${runs} runs` : ''
+      const queue = waiting > 0 ? ` · ${waiting} ${waiting === 1 ? 'message waits' : 'messages wait'}` : ''
       const thought = showsThoughts && isVisible && last !== '' ? ` · ${last}` : ''
-      return `${agent}  ○ Thinking... ${formatElapsed(since, now)}${several}${thought}`
+      return `${agent}  ○ Thinking... ${formatElapsed(since, now)}${several}${queue}${thought}`
     }),
     ...tools.map(
       ({ caller, call, since, ...rest }) =>

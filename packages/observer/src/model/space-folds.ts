@@ -12,6 +12,8 @@ import {
   type SpaceTranscript,
   SpaceView,
   ThoughtSummaries,
+  type WaitingChat,
+  WaitingChats,
 } from '@meup/folds'
 import {
   contextParent,
@@ -46,6 +48,7 @@ type Facts = {
   readonly elicitations: Elicitations
   readonly transcript: SpaceTranscript
   readonly summaries: ThoughtSummaries
+  readonly waiting: WaitingChats
 }
 
 /** An open run whose thoughts are hidden, and who has hidden them. */
@@ -161,6 +164,10 @@ export class SpaceFolds {
     return this.unended().filter(({ context }) => this.isGoingOn(context))
   }
 
+  waiting(): readonly WaitingChat[] {
+    return this.facts.waiting.list(this.runs(), this.facts.participants.frontDesk)
+  }
+
   /** Runs whose end is not loaded, even if the gateway has it. */
   unended(): readonly OpenedContext[] {
     return [...this.facts.contexts.states.open()].filter(
@@ -229,6 +236,7 @@ export class SpaceFolds {
       elicitations: new Elicitations((id) => this.#log.get(id)),
       transcript: createTranscript(maxTranscriptChars),
       summaries: new ThoughtSummaries(),
+      waiting: new WaitingChats(),
     })
   }
 

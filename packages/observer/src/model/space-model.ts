@@ -7,6 +7,7 @@ import {
   type ProposalView,
   printable,
   type StateText,
+  type WaitingChat,
 } from '@meup/folds'
 import {
   contextParent,
@@ -315,6 +316,11 @@ export class SpaceModel {
   /** Open runs, oldest first. */
   runs(): readonly OpenedContext[] {
     return this.#views.runs()
+  }
+
+  /** Messages to agents at work, oldest first. */
+  waiting(): readonly WaitingChat[] {
+    return this.#views.waiting()
   }
 
   /** Runs whose end is not loaded, even if the gateway has it. */

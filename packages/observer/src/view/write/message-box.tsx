@@ -17,7 +17,7 @@ import { Addressees, maxListed } from './addressees.js'
 import { type CompletionItem, Completions, completionItems } from './completions.js'
 import { DraftNote, Replied } from './notes.js'
 import { toCancel } from './take-back.js'
-import { Typing } from './typing.js'
+import { Typing, WaitingMessages } from './typing.js'
 import { loadCommands, useCommands } from './use-commands.js'
 import { useDraft } from './use-draft.js'
 import { useOwnRuns } from './use-own-runs.js'
@@ -211,6 +211,7 @@ export function MessageBox({ help }: { help: () => void }): VNode {
       }}
     >
       <Typing />
+      <WaitingMessages />
       {items.length > 0 && <Completions items={items} chosen={chosen} complete={complete} />}
       {replied !== undefined && <Replied to={replied} drop={() => setReplied(undefined)} />}
       <div class="writing">

@@ -18,3 +18,19 @@ export function Typing(): VNode | null {
         : `${ids.length} are writing…`
   return <p class="typing dim">{text}</p>
 }
+
+/** This reader's messages that wait for agents at work. */
+export function WaitingMessages(): VNode | null {
+  const { session } = useSpace()
+  const { model, welcome, time } = session
+  const own = time.isPast ? [] : model.waiting().filter(({ from }) => from === welcome?.you.id)
+  if (own.length === 0) return null
+  const agents = [...new Set(own.map(({ agent }) => agent))]
+  const count = new Set(own.map(({ id }) => id)).size
+  return (
+    <p class="typing dim" role="status">
+      {agents.join(', ')} {agents.length === 1 ? 'is' : 'are'} at work;{' '}
+      {count === 1 ? 'your message waits' : `${count} of your messages wait`}
+    </p>
+  )
+}
