@@ -288,6 +288,11 @@ test('pnpm start --once prints the question, the reasoning and both answers, and
   )
 })
 
+test('pnpm start refuses a question without --once', async () => {
+  const started = promisify(execFile)(process.execPath, [join(example, 'dist/start.js'), 'Should we?'])
+  await expect(started).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('[--once "') })
+})
+
 test('pnpm start takes the next free port, and says in one sentence that the space runs already', async () => {
   const port = await takePort()
   const folder = copyDeployReview(port)

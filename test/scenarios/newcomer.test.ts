@@ -28,6 +28,7 @@ test(
     ])
     const [go = '', up = '', enterIt = '', ...more] = made.stdout.trimEnd().split('\n')
     expect([go, more]).toEqual(['cd my-space', []])
+    expect(made.stderr).not.toContain('leaves out')
     const folder = join(cwd, 'my-space')
     for (const name of ['ana', 'reviewer', 'files']) {
       expect(statSync(join(folder, '.meup/tokens', name)).mode & 0o777).toBe(0o600)

@@ -13,8 +13,8 @@ const timeoutMs = 60_000
 
 const flag = process.argv.indexOf('--once')
 const question = flag === -1 ? undefined : process.argv[flag + 1]
-if (flag !== -1 && !question) {
-  console.error('usage: pnpm start --once "Should we deploy this auth change?"')
+if (process.argv.length > 2 && !question) {
+  console.error('usage: pnpm start [--once "Should we deploy this auth change?"]')
   process.exit(2)
 }
 

@@ -6,7 +6,6 @@ import { ConfigError } from '../config/config-error.js'
 import { loadConfig, parseConfig } from '../config/load.js'
 import { writeSecrets } from '../config/secrets.js'
 import type { JsonOf } from '../json-outputs.js'
-import { describeStar } from '../lib/capabilities.js'
 import { askConfirmation } from '../lib/confirm.js'
 import { quoteWord } from '../lib/executables.js'
 import { UsageError } from '../lib/exit.js'
@@ -104,7 +103,6 @@ export async function init(folder: string, flags: InitFlags): Promise<void> {
     printNotice(`… run pnpm packs in ${clone} before you install further packages`)
   if (template === 'coder')
     printNotice('… it starts opencode: npm install -g opencode-ai && opencode auth login')
-  for (const line of describeStar(config)) printNotice(`… ${line}`)
   printNotice(`the space ${names.space}, with you as ${names.person} and an agent, ${names.agent}; now run:`)
   for (const command of commands) print(command)
   printNotice(`the last one in another terminal there, or npx meup open for the page; then ask: ${question}`)
