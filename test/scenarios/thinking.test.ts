@@ -67,7 +67,7 @@ verifies(
 
     ana.press('C-t')
     await ana.sees('thinking hidden')
-    await ana.sees('… the gateway sends you none until Ctrl+T')
+    await ana.sees('… the gateway sends you no thoughts until Ctrl+T')
     const before = ana.all()
     await run.thought('two')
     await bot.chat('still here')

@@ -244,7 +244,7 @@ const sessionText = ({ event, count }: NonNullable<PresencePayload['session']>):
 export const isContested = ({ session }: Pick<PresencePayload, 'session'>): boolean =>
   session?.count !== undefined
 
-const presence = { join: 'is here', leave: 'left', update: 'changed' } as const
+const presence = { join: 'is here', leave: 'left', update: 'has other capabilities' } as const
 
 /**
  * Describes an envelope of any kind. Every surface uses these words in its own style. `guard` masks MCP payloads and unknown

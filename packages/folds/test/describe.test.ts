@@ -135,3 +135,10 @@ test.each([
   [7_500_000, '2 h 5 min'],
   [266_400_000, '3 d 2 h'],
 ])('%i ms are %s', (milliseconds, text) => expect(formatDuration(milliseconds)).toBe(text))
+
+test('a participant whose rights have changed has other capabilities', () => {
+  const update = { event: 'update', participant: { id: 'bot', capabilities: ['chat'] } }
+  expect(sentence(describe(envelope(Kind.systemPresence, update), defaultGuard))).toBe(
+    'bot has other capabilities',
+  )
+})

@@ -33,7 +33,7 @@ export function addWatch(program: Command): void {
     .option('--agent <names>', 'only what these say: a name, or several with commas', collectNames)
     .option('--kind <kinds>', 'only envelopes of these kinds: one, or several with commas', collectNames)
     .option('--reasoning <detail>', 'full, summary (how much was thought), boundaries (no thoughts), or none')
-    .option('--verbose', 'say as well what went wrong when Ctrl+T was pressed')
+    .option('--verbose', 'also print why Ctrl+T failed')
     .action(async ({ from, since, tail, ...flags }: Flags) => {
       if (from !== undefined && since !== undefined) throw new UsageError('give --from or --since, not both')
       const { since: time } = readPeriod(omitUndefined({ since }))
@@ -160,7 +160,7 @@ export function addJoin(program: Command): void {
     .option('--to <names>', 'say it to these alone: a name, or several with commas', collectNames)
     .option('--reasoning', 'after each turn, why its tools were called, in full')
     .option('--screen-reader', 'sentences alone, one below the other: nothing is drawn, no signs')
-    .option('--verbose', 'say as well what went wrong when Ctrl+T was pressed')
+    .option('--verbose', 'also print why Ctrl+T failed')
     .addHelpText(
       'after',
       '\nCtrl+T thoughts · Ctrl+O tool output · Ctrl+P what waits · Esc interrupt · Ctrl+D leave',

@@ -323,7 +323,7 @@ class ConversationView implements View {
       cut: async (isCut) => {
         if (!this.#isConnected) throw new Error('it cannot be reached at present')
         await this.#subscription.cutThoughts(isCut)
-        if (isCut) this.notify('… the gateway sends you none until Ctrl+T')
+        if (isCut) this.notify('… the gateway sends you no thoughts until Ctrl+T')
       },
     })
   }
