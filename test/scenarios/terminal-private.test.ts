@@ -26,6 +26,13 @@ test(
       .toEqual([{ message: 'What fails?', mentions: ['planner'] }, { message: 'the end' }])
     const watching = open('watch --tail 5')
     await watching.sees('planner → ana (private): noted')
+    expect(pane.all()).not.toContain('is away')
+    seats.planner.close()
+    await pane.sees('planner left')
+    pane.type('@planner Still there?')
+    pane.press('Enter')
+    await pane.sees('… planner is away, and may not read this')
+    expect(pane.all().split('is away')).toHaveLength(2)
   }),
 )
 

@@ -4,6 +4,7 @@ import { brief, keepOffMargin, printable, remainingAnswer, type TurnEvent, TurnS
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
+import { listAway } from '../lib/away.js'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
 import { ExitError, UsageError } from '../lib/exit.js'
 import { runInterruptible } from '../lib/interruption.js'
@@ -138,9 +139,7 @@ const maxReasonChars = 2000
 /** Waits until all addressees are connected: an agent does not answer questions sent while it was away. */
 async function whenHere(space: SpaceClient, ids: readonly string[], options: WaitOptions): Promise<void> {
   mustKnow(space, ids)
-  const away = space.participants.flatMap(({ id, status }) =>
-    ids.includes(id) && status === 'away' ? [id] : [],
-  )
+  const away = listAway(space, ids)
   if (away.length === 0) return
   printNotice(`waiting for ${away.join(', ')} to join`)
   await space.whenPresent(away, options)
@@ -148,10 +147,10 @@ async function whenHere(space: SpaceClient, ids: readonly string[], options: Wai
 
 /** If all possible answerers are away, waits until one joins. */
 async function whenAnyHere(space: SpaceClient, options: WaitOptions): Promise<void> {
-  const others = space.participants.filter(({ id, kind }) => id !== space.id && kind !== 'mcp')
-  if (others.length === 0) throw new UsageError('no other participant of this space can answer')
-  if (others.some(({ status }) => status !== 'away')) return
-  const ids = others.map(({ id }) => id)
+  const mayAnswer = space.participants.some(({ id, kind }) => id !== space.id && kind !== 'mcp')
+  if (!mayAnswer) throw new UsageError('no other participant of this space can answer')
+  const ids = listAway(space, [])
+  if (ids.length === 0) return
   printNotice(`no one is here to answer; waiting for ${ids.join(' or ')} to join`)
   try {
     await Promise.any(ids.map((id) => space.whenPresent([id], options)))

@@ -4,6 +4,7 @@ import type { HttpClient } from '@meup/agent-sdk/http'
 import { Bounded, brief, onOneLine, suggest } from '@meup/folds'
 import { type AnyEnvelope, isLiveKind, Kind, ProtocolError } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
+import { listAway } from '../lib/away.js'
 import { announceConnection, createHttpClient, enterSpace } from '../lib/connection.js'
 import { formatError } from '../lib/exit.js'
 import { getStdoutStyle } from '../lib/output.js'
@@ -131,12 +132,14 @@ export async function join(flags: JoinFlags): Promise<void> {
       const decision = 'say' in typed && !typed.to && !typed.mention ? readDecision(typed.say) : undefined
       if (decision !== undefined && view.lines !== undefined && commands.isDeciding)
         await commands.decide(decision)
-      else if ('say' in typed)
+      else if ('say' in typed) {
+        const whom = addressed(typed, flags.to)
         await space.chat(typed.say, {
-          ...addressed(typed, flags.to),
+          ...whom,
           ...(commands.thinkingLevel && { thinkingLevel: commands.thinkingLevel }),
         })
-      else if ('command' in typed && typed.command === '/exit') lines.close()
+        if (isInteractive) warnOfAbsence(space, view, whom)
+      } else if ('command' in typed && typed.command === '/exit') lines.close()
       else if ('unknown' in typed) view.notify(describeUnknownSlashCommand(typed.unknown))
       else await commands.runCommand(typed.command, typed.argument)
     } catch (error) {
@@ -195,6 +198,19 @@ function addressed(
   const alone = to ?? (all && (mention ?? all))
   if (alone !== undefined) return { to: [...alone] }
   return mention === undefined ? {} : { mention: [...mention] }
+}
+
+/** Agents answer what is asked while they are here. */
+function warnOfAbsence(
+  space: SpaceClient,
+  view: View,
+  { to, mention }: Pick<ChatOptions, 'to' | 'mention'>,
+): void {
+  const { frontDesk } = space.welcome.space
+  const named = to ?? mention ?? frontDesk ?? []
+  const away = listAway(space, typeof named === 'string' ? [named] : named)
+  if (away.length > 0)
+    view.notify(`… ${away.join(', ')} ${away.length === 1 ? 'is' : 'are'} away, and may not read this`)
 }
 
 /** Announces proposals up to the seq `head`: they were open before this participant joined. */
