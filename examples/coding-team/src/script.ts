@@ -33,7 +33,7 @@ const coder = (repo: string): readonly Answer[] => [
 ]
 
 const reviewer: readonly Answer[] = [
-  { thought: 'I look at what is there now.', tool: ['files__read_text_file', { path: 'sum.js' }] },
+  { text: 'I look at what is there now.', tool: ['files__read_text_file', { path: 'sum.js' }] },
   { text: 'The change is right: `sum` adds now, and the test covers it.' },
 ]
 

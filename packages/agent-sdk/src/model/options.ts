@@ -112,7 +112,8 @@ export type ResolvedOptions = Required<
 /** Prints an error; without its stack if its message is an explanation, like those of providers. */
 function printError(error: unknown): void {
   const isExplained = error instanceof Notice || (error instanceof Error && error.cause !== undefined)
-  console.error('agent error:', isExplained ? error.message : error)
+  if (isExplained) console.error('agent:', error.message)
+  else console.error('agent error:', error)
 }
 
 /**

@@ -35,7 +35,7 @@ test('no key at all is told in one line, with what to set; it is printed without
   const { text } = await here.ana.ask('Hello?', { to: ['desk'] })
   const sentence = 'anthropic/claude needs a valid key; set AI_GATEWAY_API_KEY where the agent runs'
   expect(text).toBe(`I could not answer: ${sentence}`)
-  expect(printed.mock.calls).toEqual([['agent error:', sentence]])
+  expect(printed.mock.calls).toEqual([['agent:', sentence]])
 })
 
 describe.for(providers)('%s', ([name, at]) => {

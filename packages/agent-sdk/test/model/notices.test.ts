@@ -15,8 +15,8 @@ test('what is adapted, and what is left out, is printed for the operator in one 
   void here.desk.agent({ model: 'm', baseURL, tools: ['bob/*'] })
   expect((await here.ana.ask('Hello?', { to: ['desk'] })).text).toBe('It is 5.')
   expect(printed.mock.calls).toEqual([
-    ['agent error:', 'a tool of bob is left out: its name cannot be used in a prompt'],
-    ['agent error:', `m at ${baseURL} takes no tools, and answers without them.`],
+    ['agent:', 'a tool of bob is left out: its name cannot be used in a prompt'],
+    ['agent:', `m at ${baseURL} takes no tools, and answers without them.`],
   ])
 })
 
@@ -29,6 +29,6 @@ test('so is a failure whose cause is not printed, as it quotes a key', async () 
   void here.desk.agent({ model: 'm', baseURL, apiKey: key, tools: [] })
   await here.ana.ask('Hello?', { to: ['desk'] })
   expect(printed.mock.calls).toEqual([
-    ['agent error:', `m at ${baseURL} answered 400: what is [redacted:known-secret]?`],
+    ['agent:', `m at ${baseURL} answered 400: what is [redacted:known-secret]?`],
   ])
 })
