@@ -163,8 +163,8 @@ function besideProgram({ onLoad }) {
 }
 
 /**
- * Whether a file is not newer than its output. `tsc -b` compares times, so it would miss such a change (a clock set back, a
- * copy).
+ * Returns `true` for a changed file that `tsc -b` would miss, because it compares times: one that was removed, or that is not
+ * newer than the output of its package (a copy, a clock set back).
  */
 function isStale(folder, path) {
   if (!path.startsWith(`${folder}/`) || !existsSync(buildInfo(folder))) return false

@@ -1,6 +1,6 @@
 /**
- * Names that the field has better ones for: [pattern of the identifier, what to write instead]. `take` and `charge` stay what
- * they are of a token bucket, a cursor and a meter; as a handler of envelopes `take` is `onX`.
+ * Identifiers to avoid, because there are established names: [pattern of the identifier, what to write instead]. `take` and
+ * `charge` are right for token buckets, cursors and meters; a handler of envelopes is not named `take`, but `onX`.
  */
 export const identifiers: readonly (readonly [pattern: string, instead: string])[] = [
   ['Room|furnish', 'SpaceHost, initialize'],

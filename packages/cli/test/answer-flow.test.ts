@@ -71,7 +71,7 @@ describe('an answer', () => {
     (piece) => {
       const { rows, early } = write(paragraphs, { piece })
       expect(rows).toEqual(draw(chat(paragraphs), 40))
-      // Before the chat, only the last line and the empty line above it are missing.
+      // Before the chat arrives, all rows are drawn except the last one and the empty one above it.
       expect(early).toBe(rows.length - 2)
     },
   )

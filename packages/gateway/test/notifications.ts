@@ -197,7 +197,7 @@ function inOrder(pages: readonly object[], own: Count): unknown {
     if (key === 'turn_number') return value
     if (key === 'seq') return own(value)
     if (key === 'next') return this.turns === undefined ? own(value - 1) + 1 : 'more'
-    // Turns are numbered by their order: an unreadable envelope may have begun one turn before another.
+    // Turns are compared by their order in the answer: the order of their ids may depend on envelopes that are unreadable.
     if (key === 'turn_id') return `turn ${turns.indexOf(value)}`
     if (typeof value === 'string' && ids.includes(value)) return `id ${ids.indexOf(value)}`
     return value

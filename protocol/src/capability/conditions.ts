@@ -109,7 +109,7 @@ interface Question {
   readonly asked: number
   readonly head: string
   readonly tail: string
-  /** The text that a frame excludes between head and tail, or the test. */
+  /** For `TEST`: the test. For `FRAMED` and `NOT_FRAMED`: the separator that may not be between head and tail. */
   readonly more: GlobFrame['without'] | Test
 }
 

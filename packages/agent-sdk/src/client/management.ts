@@ -1,3 +1,8 @@
+/**
+ * Options and results of the methods of `BaseClient` that manage participants, such as `grant`, `kick` and `pause`. The methods
+ * are in `base-client.ts`; `sendGrant` is here because `proposals.ts` uses it, too.
+ */
+
 import { type Capability, Kind, omitUndefined } from '@meup/protocol'
 import type { ClientContext } from './types.js'
 import type { WaitOptions } from './wait.js'

@@ -24,7 +24,7 @@ export class OwnProposals implements ClientHandler {
   readonly #open = new Map<string, OwnProposal>()
   readonly #calls = new Calls<OwnProposal>({
     store: new RecentCalls({ open: maxOpen, over: 1 }),
-    // Not by the time of envelopes: a timer withdraws expired proposals, and the gateway then decides.
+    // Expiry is left to a timer, which withdraws the proposal: the log then shows which came first, approval or withdrawal.
     expireByLogTime: false,
     reduce: ({ what, call }) => (what === 'asked' ? this.#open.get(call.id) : call.data),
   })

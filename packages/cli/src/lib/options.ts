@@ -16,7 +16,7 @@ export const parseSeq = (text: string, flag: string): number => parseCount(text.
 
 const example = `'{"path":"README.md"}'`
 
-/** Parses a JSON object. */
+/** Parses the JSON object that a flag takes. Throws `UsageError`. */
 export function parseObject(json: string, flag: string): object {
   let value: unknown
   try {

@@ -190,7 +190,7 @@ export interface Sourced {
 export interface Address {
   readonly url: Sourced
   readonly space: Sourced
-  /** Without a value, the token's owner. */
+  /** If it has no value, commands act as the owner of the token. */
   readonly participant: Sourced
   readonly token: Sourced
 }

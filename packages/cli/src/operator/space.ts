@@ -1,3 +1,8 @@
+/**
+ * `meup space`: writes and checks a single `space.yaml`. The command for a whole folder from a template, `meup init`, is in
+ * `init.ts`; it takes its names from here.
+ */
+
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'

@@ -15,7 +15,7 @@ import {
 import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
 
-/** An item of a recording. */
+/** An envelope of a recording, or a gap in it. */
 export type RecordedItem =
   /** `row`: the envelope's row in the log; absent for envelopes that are not logged, such as errors. */
   | { readonly envelope: AnyEnvelope; readonly row?: ImportedRow }

@@ -64,7 +64,7 @@ export function reloadOnDemand(
   })
   process.on('SIGHUP', () => {
     if (terminal.isGone) {
-      // After the start, so that the regular shutdown closes everything.
+      // The terminal is gone. Waits for the start to finish, so that the regular shutdown closes everything.
       const end = (): void => void process.kill(process.pid, 'SIGTERM')
       started.then(end, end)
       return
@@ -100,7 +100,7 @@ function printReload(report: ReloadReport, json: boolean): void {
   printNotice(changes.length > 0 ? `reloaded: ${changes.join(', ')}` : 'reloaded: nothing has changed')
 }
 
-/** The result of a reload. */
+/** Lines to print after a reload. */
 interface ReloadReport {
   readonly changes: readonly string[]
   /** Changes that take effect after a restart. */

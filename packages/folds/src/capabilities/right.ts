@@ -16,7 +16,7 @@ import { capabilityText } from './sentence.js'
 export interface RightSources {
   /** The payload of the last `system.space` `configured` before this seq; `undefined` if it is not in the log or unreadable. */
   configurationAt(seq: number): Configuration | undefined
-  /** Finds an envelope by id; `undefined` if it is not in the log or unreadable. For proposals, kind and sender suffice. */
+  /** Finds an envelope by id; `undefined` if it is not in the log or unreadable. Payloads of proposals are not used. */
   find(id: string): Pick<Envelope, 'kind' | 'from' | 'payload'> | undefined
 }
 

@@ -71,6 +71,6 @@ export function getAttempt(decision: Envelope): Envelope | undefined {
   }
 }
 
-/** Whether a call was refused. */
+/** Returns `true` if a `system.decision` refused a call or a proposal, not another envelope. */
 export const isRefusedCall = ({ decision, attemptedKind }: Partial<DecisionPayload>): boolean =>
   refusals.has(decision) && calls.has(attemptedKind)

@@ -26,7 +26,7 @@ export interface OpenedContext {
   readonly hiddenBy?: readonly string[]
 }
 
-/** A change of a context. */
+/** A context that an envelope has opened, closed, hidden or shown, or that was forgotten. */
 export interface ContextStateChange {
   /**
    * The kind of change. `visibility`: a run was hidden or shown. `forgotten`: dropped, beyond the capacity for open or closed

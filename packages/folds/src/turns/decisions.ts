@@ -21,7 +21,7 @@ export interface Dispatch {
   readonly label?: number | undefined
 }
 
-/** How a call ended. */
+/** The outcome of a call, with the size of its result or the reason of its cancellation. */
 export interface CallEnd {
   readonly outcome: Outcome
   readonly size?: ResultSize | null

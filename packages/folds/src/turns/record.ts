@@ -88,7 +88,10 @@ export function answer(turn: TurnRecord, said: Quoted, state: TurnState, now: st
   if (!turn.isTakenBack && turn.turnNumber !== null) finish(turn, state, now)
 }
 
-/** Ends a run. The last one ends a job; if cancelled, also a turn, which then gets no answer. */
+/**
+ * Ends a run. With the last open run a job ends, and so does a turn, which then gets no answer; but a turn whose last run was
+ * concluded still waits for its answer.
+ */
 export function endRun(turn: TurnRecord, run: Run, state: TurnState, now: string): void {
   run.isOpen = false
   if (!turn.runs.some(({ isOpen }) => isOpen)) endRuns(turn, state, now)

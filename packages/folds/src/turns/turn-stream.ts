@@ -20,7 +20,7 @@ export interface AskedQuestion {
   readonly agent?: string
 }
 
-/** How a turn ended. */
+/** The end of a turn. It may be provisional: see `state`. */
 export interface TurnEnd {
   /**
    * The state at the end. `takenBack`: retracted by the asker. `cancelled` and `abandoned`: the agent has given up, but may
@@ -74,7 +74,7 @@ export type EndEvent = Happened<'ended'> & TurnEnd
 /** The agent handed the question over: from now on, the stream follows the turns of the new agents. */
 export type HandOverEvent = Happened<'handedOver'> & { readonly to: readonly string[]; readonly text: string }
 
-/** An event of a turn. */
+/** Events for a reader that follows a turn, in the order of the log. */
 export type TurnEvent = ThoughtEvent | CallEvent | DecisionEvent | AnswerEvent | HandOverEvent | EndEvent
 
 interface StreamOptions {

@@ -153,7 +153,7 @@ export class Rates {
 const waitMs = ({ tokens, rate }: Bucket, least: number): number =>
   tokens >= least ? 0 : Math.ceil(((least - tokens) / rate.perSecond) * 1000)
 
-/** Counters by name. */
+/** Counts per key, such as an error code. Metrics show the key as a label. */
 export class MeterCounts {
   readonly #counts = new Map<string, number>()
 

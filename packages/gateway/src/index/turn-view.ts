@@ -151,7 +151,7 @@ export function createExcerpt(seen: readonly TurnEnvelope[], before: number): Ex
  */
 function endsOne({ source, roles }: TurnEnvelope, awaited: Set<string>): boolean {
   if (!(roles & ending)) return false
-  // A cancellation names its call in the payload.
+  // A cancellation has no correlation id, because it names its call in the payload. It counts as an end.
   const answers = correlations(source)
   const isMeant = answers.length === 0 || answers.some((id) => awaited.has(id))
   if (isMeant && roles & Role.fulfil) awaited.add(source.id)

@@ -47,7 +47,7 @@ export interface Filter {
   readonly correlationId?: string
 }
 
-/** A part of a row. */
+/** Columns of rows to read: see `Query.only`. */
 export type RowPart = 'headings' | 'bodies' | 'proofs'
 
 export interface Query {
@@ -145,7 +145,7 @@ export interface EnvelopeLog {
   close(): Promise<void>
 }
 
-/** Bytes. */
+/** Space on the disk of the logs, in bytes. */
 export interface Disk {
   readonly logBytes: number
   readonly freeBytes: number

@@ -2,14 +2,14 @@ import type { HttpClient, SearchHit, SearchOutcome, SearchPage } from '@meup/age
 import { type Sort, sortKinds } from '../model/index.js'
 import { explainError } from './errors.js'
 
-/** A query. */
+/** A search: words, and filters for the found envelopes. */
 export interface Sought {
   readonly text: string
   readonly from?: string | undefined
   readonly sort?: Sort | undefined
   readonly tool?: string | undefined
   readonly outcome?: SearchOutcome | undefined
-  /** Only envelopes of the last minutes. */
+  /** Finds only envelopes of this many last minutes. */
   readonly minutes?: number | undefined
 }
 

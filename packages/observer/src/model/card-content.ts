@@ -45,7 +45,7 @@ export function summarizeProposal(payload: Readonly<Record<string, unknown>>): P
   return { change, settings, isAll, needed }
 }
 
-/** The content of a card. */
+/** The request that a card shows, complete or cut. */
 export interface CardContent extends ProposalSummary {
   /** The exact JSON, with invisible characters escaped. */
   readonly exact: string

@@ -16,7 +16,10 @@ interface ScrubberProps {
   readonly isOpen: boolean
 }
 
-/** Time travel: follows the moment in the URL, and shows the time bar. */
+/**
+ * Keeps the moment in the URL and the shown moment equal, and loads the time bar when it is needed. The slider and its buttons
+ * are in `time-bar.tsx`; moving in time is in `connect/time-travel.ts`.
+ */
 export function Scrubber({ linked, isOpen }: ScrubberProps): VNode | null {
   const { session } = useSpace()
   const { time, present } = session

@@ -196,7 +196,7 @@ export const mayBePassword = (value: string): boolean =>
     value,
   )
 
-/** Whether a value is a placeholder. */
+/** Returns `true` for values that examples have in place of a secret: `<token>`, `process.env.KEY`, `changeme`, `xxxx`. */
 export const isPlaceholder = (value: string): boolean =>
   placeholderWords.test(value) ||
   named.test(value) ||

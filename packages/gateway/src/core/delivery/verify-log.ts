@@ -60,7 +60,7 @@ export function verifyLog(source: Verified, asker: LogReader): Promise<Verificat
   return result
 }
 
-/** The first caller that is still connected pays. */
+/** The reader whose rate a shared verification is charged to: the first caller that is still connected. */
 function payingFor(askers: readonly LogReader[]): LogReader {
   const present = (): LogReader | undefined => askers.find((each) => !each.isGone())
   return {

@@ -199,7 +199,7 @@ export class Contexts {
     for (let at: string | undefined = context; at !== undefined; at = contextParent(at)) {
       const counted = this.#noted.get(at)
       if (counted !== undefined && !isPrivate) countEnvelope(counted, envelope, run?.owner)
-      // The audience of a call in a private run depends on more than its addressees.
+      // MCP envelopes are not counted here: in a private run, their audience does not follow from their addressees alone.
       const isForAll = namespaceOf(envelope.kind) !== 'mcp'
       if (isForAll && (counted === undefined || counted.audience !== undefined))
         this.#free.count(at, envelope, run?.owner)

@@ -1,3 +1,8 @@
+/**
+ * The table of checkpoints: saved states of spaces, not checkpoints of SQLite's write-ahead log. When to save one is decided in
+ * `core/checkpoints.ts`.
+ */
+
 import { createHash } from 'node:crypto'
 import type Database from 'better-sqlite3'
 import { checkpointError } from '../../log/error.js'

@@ -22,7 +22,7 @@ export interface Range {
 export const columns =
   'seq, id, ts, "from", kind, "to", context, correlationId, body, salt, leaf, hash, digest'
 
-/** Without later columns: reading a column behind a large body has to skip the body. */
+/** The columns before the body. Later ones are read only if needed, because SQLite then has to skip a large body. */
 const headingColumns = 'seq, id, ts, "from", kind, "to", context, correlationId'
 
 /** Columns per needed part; others are not read. */

@@ -9,7 +9,7 @@ import { LiveAnswerContent, WhyOfAnswer } from './message.js'
 import { RowContent } from './rows.js'
 import '../../style/lanes.css'
 
-/** Minimum width of a lane, in pixels. */
+/** Minimum width of a lane. Lanes that do not fit next to each other are reached by scrolling. */
 const minLaneWidthPx = 320
 /** Maximum number of lanes listed by name; the list appears if not all lanes are visible. */
 const maxNames = 100

@@ -54,9 +54,9 @@ export interface SpaceActions {
   readonly panel: Panel | undefined
   showPanel(panel: Panel | undefined): void
   readonly viewFilter: ViewFilterActions
-  /** Switches a context to its next level. */
+  /** Shows more of a context; after everything, only its heading again. */
   cycle(context: string): void
-  /** Sets the level of a context. */
+  /** Sets how much of a context is shown. */
   choose(context: string, level: Level): void
   /** The message box; `undefined` if there is none. */
   readonly composer: { current: Composer | undefined }

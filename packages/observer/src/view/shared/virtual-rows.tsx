@@ -14,7 +14,7 @@ export interface RowProps {
   readonly place: Place
 }
 
-/** Position within adjacent rows of the same question. */
+/** Position of a row among the adjacent rows of its question, which are drawn as one block. */
 type Place = 'alone' | 'start' | 'middle' | 'end'
 
 /** Computes a row's position from its origin and those of its neighbours. */

@@ -56,7 +56,7 @@ export function tracked(): Shelf {
   return { folders: files, filesIn: (path) => [path] }
 }
 
-/** The collection of descriptions of Debian packages. */
+/** Files in `/usr/share/doc`, a folder per Debian package: texts of the system that contain no secrets. */
 export function system(): Shelf {
   const folder = '/usr/share/doc'
   const entries = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []
