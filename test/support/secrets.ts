@@ -48,7 +48,7 @@ function hiddenIn(text: string): string[] {
 export const needlesIn = (secret: string): string[] =>
   secret.split(/[^!#-[\]-~]+|-----[A-Z ]*-----|-----|<|>|&/).filter((piece) => piece.length >= shortestNeedle)
 
-/** Minimum characters of such a part, because shorter ones may occur by chance. */
+/** Minimum characters of a part of a secret, because shorter parts may occur by chance. */
 const shortestNeedle = 8
 
 interface Disguised {

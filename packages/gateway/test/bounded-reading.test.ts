@@ -27,7 +27,7 @@ async function logged(rows: number, answered: number, to = 'zed'): Promise<LogSt
   return store
 }
 
-/** A gateway on such a log. Reports each read once the gateway is open. */
+/** A gateway on a log with this many rows. Reports each read once the gateway is open. */
 async function served(
   rows: number,
   {

@@ -122,7 +122,7 @@ const asksItself = (request: Origin | undefined): boolean =>
   request.to !== undefined &&
   request.to.every((id) => id === request.from)
 
-/** The kind that each kind answers or fulfils: the senders of those may read it as well. */
+/** The kind that each kind answers or fulfils. The sender of the answered envelope may read the answer. */
 const answered: Partial<Record<string, string>> = {
   [Kind.mcpResponse]: Kind.mcpRequest,
   [Kind.mcpRequest]: Kind.mcpProposal,

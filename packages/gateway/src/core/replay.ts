@@ -23,7 +23,7 @@ export async function snapshotAt(log: EnvelopeLog, through: number): Promise<Uin
   return new TextEncoder().encode(`${text.slice(0, -1)},"turns":${JSON.stringify(turns.snapshot())}}`)
 }
 
-/** The memory of the turn index in such a snapshot. */
+/** Reads the memory of the turn index from a snapshot; an empty one if the snapshot contains none. */
 export function turnMemoryIn(bytes: Uint8Array, through: number, epoch: string): AssignSnapshot {
   const { turns } = JSON.parse(decoder.decode(bytes)) as { readonly turns?: AssignSnapshot }
   return turns ?? { ...new Assigner(epoch).snapshot(), seq: through }

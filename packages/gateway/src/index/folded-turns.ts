@@ -150,7 +150,7 @@ export class FoldedTurns {
     const kept = long.views.get(key)
     if (kept !== undefined) return kept
     const view = await this.#createView(long, beginning, reader, before)
-    // A pending decision may expire, so such a view is not cached.
+    // A view with a pending decision is not cached, because the decision may expire.
     if (view?.record.decisions.every(({ outcome }) => outcome !== null)) keepView(long, key, view)
     return view
   }

@@ -132,7 +132,7 @@ test(
   'a server that is too old is refused by name',
   withNats(async () => {
     const { store } = await openNats()
-    // Imitates the first line of such a server, which is enough to detect the version.
+    // Imitates the first line of an old server, which is enough to detect the version.
     const old = createServer((socket) => {
       const info = {
         server_id: 'old',

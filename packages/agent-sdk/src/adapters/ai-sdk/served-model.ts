@@ -98,7 +98,7 @@ function withoutKeys(address: string): string {
 const summarising = ['anthropic.', 'azure.', 'google.', 'openai.', 'vertex.', 'xai.responses']
 /** Providers that require unsigned reasoning back with the calls that followed it. */
 const reasoningReplayers = ['alibaba.', 'deepseek.', 'moonshotai.']
-/** Hosts of OpenAI-compatible servers that require it as well. */
+/** Hosts of OpenAI-compatible servers that require unsigned reasoning back. */
 const replayerHosts = /(?:^|\.)(?:deepseek\.com|moonshot\.(?:ai|cn)|kimi\.com|xiaomimimo\.com)$/
 
 /** The provider's own name, such as `openai.responses`; for a model at the AI Gateway, that of its vendor. */
