@@ -75,6 +75,11 @@ export default {
       from: { path: '^(protocol|(?:packages|examples)/[^/]+)/src/' },
       to: { path: '^(?:protocol|packages|examples)/', pathNot: ['^$1/src/', '/dist/'] },
     },
+    {
+      name: 'packages-do-not-import-themselves',
+      from: { path: '^(protocol|(?:packages|examples)/[^/]+)/src/' },
+      to: { path: '^$1/dist/' },
+    },
     ...Object.entries(gatewayFolders).map(([name, others]) => ({
       name: `direction-of-gateway-folders: ${name}`,
       from: { path: `^packages/gateway/src/${name}/` },

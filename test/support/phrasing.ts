@@ -22,7 +22,7 @@ const folders = ['protocol', 'packages', 'examples', 'bench', 'test', 'scripts']
 const isProse = (path: string): boolean => !/^test\/(?:vocabulary|support\/phrasing)|^docs\/adr\//.test(path)
 
 const files: readonly string[] = [
-  ...folders.flatMap((folder) => [...filesUnder(folder), ...filesUnder(folder, '.tsx')]),
+  ...folders.flatMap((folder) => ['.ts', '.tsx', '.mjs'].flatMap((suffix) => filesUnder(folder, suffix))),
   ...filesUnder('docs', '.md'),
   ...filesUnder('packages', 'README.md'),
 ].filter(isProse)

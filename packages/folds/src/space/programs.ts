@@ -1,5 +1,5 @@
-import { FairMap } from '@meup/folds'
 import type { Envelope, PresencePayload } from '@meup/protocol'
+import { FairMap } from '../fair-map.js'
 
 /** A program that another one has replaced. */
 interface Replaced {
