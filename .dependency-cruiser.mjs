@@ -78,7 +78,7 @@ export default {
     {
       name: 'packages-do-not-import-themselves',
       from: { path: '^(protocol|(?:packages|examples)/[^/]+)/src/' },
-      to: { path: '^$1/dist/' },
+      to: { path: '^$1/dist/', dependencyTypesNot: ['aliased-subpath-import'] },
     },
     ...Object.entries(gatewayFolders).map(([name, others]) => ({
       name: `direction-of-gateway-folders: ${name}`,
