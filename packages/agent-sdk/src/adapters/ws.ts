@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { SUBPROTOCOL } from '@meup/protocol'
 import { WebSocket } from 'ws'
-import { ConnectionError, createHandshakeError } from '../client/errors.js'
+import { createHandshakeError, unreachableError } from '../client/errors.js'
 import { type Dial, socketUrl } from '../client/transport.js'
 
 /** Maximum bytes read of a refusal's body. */
@@ -14,10 +14,7 @@ export const dialWs: Dial = (request, events, signal) =>
     const headers = request.token === undefined ? {} : { authorization: `Bearer ${request.token}` }
     const socket = new WebSocket(socketUrl(request), SUBPROTOCOL, { headers, perMessageDeflate: false })
     const abort = (): void => socket.terminate()
-    const fail = (cause: Error): void => {
-      const message = `no gateway answers at ${request.url}: ${cause.message}`
-      reject(new ConnectionError('unreachable', message, { cause, details: { url: request.url } }))
-    }
+    const fail = (cause: Error): void => reject(unreachableError(request.url, cause.message, { cause }))
     signal?.addEventListener('abort', abort)
     let wire: Pick<Socket, 'bytesRead'> = { bytesRead: 0 }
     socket.on('upgrade', (response) => {

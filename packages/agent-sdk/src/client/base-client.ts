@@ -19,7 +19,7 @@ import {
 import { Attendance } from './attendance.js'
 import { OwnRequests, readToolResult } from './calls.js'
 import { ClientConnection } from './connection.js'
-import { ConnectionError } from './errors.js'
+import { ConnectionError, endedError } from './errors.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler, KnownSpace, WelcomeInfo } from './handler.js'
 import {
@@ -535,13 +535,13 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
 
   #onClose(error: Error | undefined): void {
     this.#ended = { error }
-    const reason = error ?? new ConnectionError('closed', 'the connection was closed')
+    const reason = error ?? endedError()
     for (const handler of this.handlers) this.#guard(() => handler.onClose?.(reason))
     this.emit('closed', error)
   }
 
   #checkOpen(): void {
-    if (this.#ended !== undefined) throw new ConnectionError('closed', 'the connection is closed')
+    if (this.#ended !== undefined) throw endedError()
   }
 }
 

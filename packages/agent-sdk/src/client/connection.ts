@@ -11,7 +11,7 @@ import {
   parseExact,
   type WelcomePayload,
 } from '@meup/protocol'
-import { ConnectionError, errorDetails, getRetryAfterMs } from './errors.js'
+import { ConnectionError, endedError, errorDetails, getRetryAfterMs, unreachableError } from './errors.js'
 import { decodeFrame, encodeFrame, type SizeLimits } from './frames.js'
 import type { WelcomeInfo } from './handler.js'
 import type { OutboundSafety } from './outbound-safety.js'
@@ -118,11 +118,11 @@ export class ClientConnection {
 
   /** Sends an envelope. Resolves with the envelope as logged; rejects with the gateway's refusal. */
   async send(id: string, envelope: object): Promise<AnyEnvelope> {
-    if (this.#isClosed) throw new ConnectionError('closed', 'the connection is closed')
+    if (this.#isClosed) throw endedError()
     const frame = encodeFrame(envelope, this.#limits)
     const filtered = this.#pending.has(id) ? frame.text : (this.#safety?.filter(frame) ?? frame.text)
     const text = typeof filtered === 'string' ? filtered : await filtered
-    if (this.#isClosed) throw new ConnectionError('closed', 'the connection is closed')
+    if (this.#isClosed) throw endedError()
     const isPending = this.#pending.has(id)
     const acknowledged = this.#pending.add(id, frame.text, text)
     if (!isPending && this.#welcomed === undefined) this.#line?.transport?.send(text)
@@ -203,8 +203,7 @@ export class ClientConnection {
       )
       dialling.signal.addEventListener('abort', () => {
         cancel()
-        const message = `no gateway answers at ${request.url}: ${String(dialling.signal.reason)}`
-        reject(new ConnectionError('unreachable', message, { details: { url: request.url } }))
+        reject(unreachableError(request.url, String(dialling.signal.reason)))
       })
       this.#dial(request, events, dialling.signal)
         .then((transport) => {
@@ -390,7 +389,7 @@ export class ClientConnection {
     this.#cancelRetry?.()
     this.#dialling.abort('the client was closed')
     this.#line?.unwatch()
-    this.#pending.fail(error ?? new ConnectionError('closed', 'the connection was closed'))
+    this.#pending.fail(error ?? endedError())
     this.#events.onClose(error)
   }
 }

@@ -79,6 +79,15 @@ export class ConnectionError extends Error {
 export const abortedError = ({ reason }: Pick<AbortSignal, 'reason'>): ConnectionError =>
   new ConnectionError('aborted', `aborted: ${String(reason)}`)
 
+/** The client was closed, or has lost its connection for good. */
+export const endedError = (): ConnectionError => new ConnectionError('closed', 'the connection is closed')
+
+export const unreachableError = (url: string, reason: string, options?: ErrorOptions): ConnectionError =>
+  new ConnectionError('unreachable', `no gateway answers at ${url}: ${reason}`, {
+    ...options,
+    details: { url },
+  })
+
 /** Thrown if a tool fails: with a JSON-RPC error, or with a result that has `isError`. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'

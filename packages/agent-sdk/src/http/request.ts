@@ -1,6 +1,6 @@
 import { omitUndefined, ProtocolError, stringifyExact } from '@meup/protocol'
 import { readCredential } from '../client/credential.js'
-import { abortedError, ConnectionError, readRefusal } from '../client/errors.js'
+import { abortedError, ConnectionError, readRefusal, unreachableError } from '../client/errors.js'
 import { buildGatewayUrl, type Fetch } from '../client/transport.js'
 
 /** Query parameters. Lists are sent with commas between their values; `undefined` is omitted. */
@@ -96,10 +96,7 @@ function toConnectionError(
     })
   }
   const { message } = cause.cause instanceof Error ? cause.cause : cause
-  return new ConnectionError('unreachable', `no gateway answers at ${url}: ${message}`, {
-    cause,
-    details: { url },
-  })
+  return unreachableError(url, message, { cause })
 }
 
 /**
