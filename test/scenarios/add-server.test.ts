@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { demoInMemory, initSpace, meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { demoInMemory, initSpace, meup, readError, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -79,27 +79,21 @@ test('without a running meup up, it is added for the next start', async () => {
   ])
 })
 
-test.for<[args: string[], reason: string]>([
-  [['x'], 'name a command or an address: meup add x -- npx -y <package>, or meup add x https://'],
-  [['x', '--'], 'there is no command after --; write one: meup add x -- npx'],
-  [
-    ['x', 'tools.example/mcp'],
-    'tools.example/mcp is not an address such as https://tools.example/mcp; a command',
-  ],
-  [['x', 'ws://tools.example'], 'ws://tools.example is not an address'],
-  [['x', 'https://'], 'https:// is not an address'],
-  [
-    ['x', 'npx', 'a b'],
-    `npx is not an address such as https://tools.example/mcp; a command follows --: meup add x -- npx 'a b'`,
-  ],
-  [['x', 'https://a.example', 'b'], 'b is too much behind an address'],
-  [['ana', 'https://a.example'], 'ana is a participant of kind human already; choose another name'],
-  [['a b', 'https://a.example'], 'a b cannot be the name of a participant'],
-])('meup add %j is refused with one sentence', async ([args, reason]) => {
+test.for<[args: string[], code: string, details: object]>([
+  [['x'], 'missing_server', { name: 'x' }],
+  [['x', '--'], 'missing_server', { name: 'x' }],
+  [['x', 'tools.example/mcp'], 'not_an_address', { value: 'tools.example/mcp' }],
+  [['x', 'ws://tools.example'], 'not_an_address', { value: 'ws://tools.example' }],
+  [['x', 'https://'], 'not_an_address', { value: 'https://' }],
+  [['x', 'npx', 'a b'], 'not_an_address', { command: `meup add x -- npx 'a b'` }],
+  [['x', 'https://a.example', 'b'], 'not_an_address', { value: 'https://a.example b' }],
+  [['ana', 'https://a.example'], 'taken_name', { name: 'ana', kind: 'human' }],
+  [['a b', 'https://a.example'], 'invalid_name', { name: 'a b' }],
+])('meup add %j is refused', async ([args, code, details]) => {
   const cwd = temporaryFolder({ 'space.yaml': config })
-  const { code, stdout, stderr } = await meup(['add', ...args], { cwd })
-  expect([code, stdout, stderr.split('\n').length]).toEqual([2, '', 2])
-  expect(stderr).toContain(`meup: ${reason}`)
+  const refused = await meup(['add', '--json', ...args], { cwd })
+  expect([refused.code, refused.stdout]).toEqual([2, ''])
+  expect(readError(refused)).toMatchObject({ code, details })
   expect(readFileSync(join(cwd, 'space.yaml'), 'utf8')).toBe(config)
 })
 

@@ -3,7 +3,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { commandLine, demoInMemory, environment, spawnMeup, temporaryFolder } from '../support/cli.js'
+import {
+  commandLine,
+  demoInMemory,
+  environment,
+  readError,
+  spawnMeup,
+  temporaryFolder,
+} from '../support/cli.js'
 import { runSpace } from '../support/space.js'
 import { terminalSpace } from '../support/terminal.js'
 import { inTmux } from '../support/tmux.js'
@@ -94,11 +101,10 @@ test('a tool that a participant does not have is an error with those that it has
   const input = { type: 'object' } as const
   bot.tool('read', { input }, () => 'read')
   bot.tool('write', { input }, () => 'written')
-  expect(await run('meup call bot/raed')).toMatchObject({
-    code: 2,
-    stderr: 'meup: bot has no tool raed; did you mean bot/read?\n',
-  })
-  expect((await run('meup call bot/nope')).stderr).toBe('meup: bot has no tool nope; it has read, write\n')
+  const near = readError(await run('meup call bot/raed --json'))
+  expect(near).toMatchObject({ code: 'unknown_name', exitCode: 2, details: { meant: 'bot/read' } })
+  const other = readError(await run('meup call bot/nope --json'))
+  expect(other).toMatchObject({ details: { name: 'bot/nope', meant: 'one of bot/read, bot/write' } })
 })
 
 test('an agent that cannot answer is exit code 9, and nothing is on stdout', async () => {

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { meup, runMeup, startMeup, temporaryFolder } from '../support/cli.js'
+import { meup, readError, runMeup, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
 import { some } from '../support/soak.js'
 
@@ -72,6 +72,12 @@ test('exit codes tell what went wrong, and stderr what to do', async () => {
   ]
   for (const args of some(misused, 3))
     expect(await meup(args, { cwd })).toMatchObject({ code: 2, stdout: '' })
+  expect(readError(await meup(['watch', '--from', 'x', '--json'], { cwd }))).toEqual({
+    code: 'invalid_value',
+    message: '--from takes a whole number such as 20, not x.',
+    exitCode: 2,
+    details: { option: '--from', expected: 'a whole number such as 20', value: 'x' },
+  })
   expect(running.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
 })
 

@@ -314,6 +314,6 @@ test('pnpm start takes the next free port, and says in one sentence that the spa
   expect(await second.ended).toBe(1)
   expect(second.said).toMatchObject({
     stdout: '',
-    stderr: expect.stringMatching(/^meup: this space runs already at .*; enter it with meup join, .*\n$/),
+    stderr: expect.stringMatching(/^meup: this space runs already at .*\. Enter it with meup join, .*\n$/),
   })
 })

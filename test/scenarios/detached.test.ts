@@ -44,7 +44,7 @@ test('up -d runs a space in the background, which spaces lists, logs shows and d
   }, within)
   expect(await run('logs', 'bto')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('did you mean bot?'),
+    stderr: expect.stringContaining('Did you mean bot?'),
   })
   expect((await run('logs', '--tail', '1')).stdout).toMatch(/^\d\d:\d\d:\d\d {2}bot \| tick \d+\n$/)
   const again = await run('up', '-d')

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { commandLine, meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { commandLine, meup, readError, startMeup, temporaryFolder } from '../support/cli.js'
 import { repositoryRoot } from '../support/files.js'
 import { inTmux, openPane } from '../support/tmux.js'
 
@@ -122,11 +122,12 @@ test(
 
 test('without a terminal, the environment has to have what a file asks for', async () => {
   const home = temporaryFolder({ 'mcp.json': workspaceFile })
-  const refused = await meup(initRaw('mcp.json'), { cwd: home })
+  const refused = await meup([...initRaw('mcp.json'), '--json'], { cwd: home })
   expect(refused.code).toBe(2)
-  expect(refused.stderr).toContain(
-    'RAW_KEY (Key of the raw server), REGION (Where); set them in the environment',
-  )
+  expect(readError(refused)).toMatchObject({
+    code: 'missing_values',
+    details: { values: ['RAW_KEY (Key of the raw server)', 'REGION (Where)'] },
+  })
   expect(existsSync(join(home, 'a-space'))).toBe(false)
   const env = { RAW_KEY: secret, REGION: 'eu' }
   const made = await meup([...initRaw('mcp.json'), '--json'], { cwd: home, env })
@@ -138,10 +139,10 @@ test('without a terminal, the environment has to have what a file asks for', asy
   })
 })
 
-test('a file that cannot be read is one sentence, and nothing is written', async () => {
+test('a file that cannot be read is refused, and nothing is written', async () => {
   const home = temporaryFolder({ 'a.json': '{"mcpServers": {"a": {"command": "x"}} "b": 1}' })
   const refused = await meup(initRaw('a.json'), { cwd: home })
   expect(refused).toMatchObject({ code: 2, stdout: '' })
-  expect(refused.stderr).toBe('meup: a.json:1:40 is not JSON: comma expected; correct the file\n')
+  expect(refused.stderr).toBe('meup: a.json:1:40 is not JSON: comma expected. Correct the file.\n')
   expect(existsSync(join(home, 'a-space'))).toBe(false)
 })

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { meup, temporaryFolder } from '../support/cli.js'
+import { meup, readError, temporaryFolder } from '../support/cli.js'
 import { inTmux, openPane, type Pane } from '../support/tmux.js'
 
 const timeout = 300_000
@@ -153,10 +153,9 @@ test(
 test('nothing is written over, and what is wrong is said', { timeout }, async () => {
   const cwd = temporaryFolder({ 'package.json': '{"name":"mine"}' })
   const run = (...args: string[]) => meup(['init', ...args], { cwd })
-  expect(await run()).toMatchObject({ code: 2, stdout: '' })
-  expect((await run()).stderr).toContain(
-    'has package.json already; name another folder: meup init <folder>, or add a space alone to this project: meup space init',
-  )
+  expect(readError(await run('--json'))).toMatchObject({
+    ...{ code: 'folder_in_use', exitCode: 2, details: { files: ['package.json'] } },
+  })
   expect(readFileSync(join(cwd, 'package.json'), 'utf8')).toBe('{"name":"mine"}')
   expect(await run('new', '--person', 'files')).toMatchObject({ code: 2, stdout: '' })
   expect(await run('new', '--space', 'Not A Name')).toMatchObject({ code: 2, stdout: '' })
@@ -186,7 +185,7 @@ test(
     enter(pane, 'llama')
     await pane.sees('Its address')
     enter(pane, 'localhost')
-    await pane.sees('localhost is not an address such as http://127.0.0.1:11434/v1')
+    await pane.sees('--base-url takes an address')
     pane.press('C-u')
     enter(pane, '')
     await pane.sees('Environment variable with its key, if it needs one')

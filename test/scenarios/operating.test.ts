@@ -106,7 +106,7 @@ test('all that a participant sent is erased, and nothing else', async () => {
   expect(kinds).toEqual(['capability.grant'])
   expect(left.map((line) => JSON.parse(line).seq)).toContain(own)
   expect(await erase('--from', 'ben')).toMatchObject({ code: 0, stderr: '0 envelopes of ben are erased\n' })
-  expect((await erase('--from', 'bem')).stderr).toContain('did you mean ben')
+  expect((await erase('--from', 'bem')).stderr).toContain('Did you mean ben')
   for (const wrong of [[], ['1', '--from', 'ben']]) expect(await erase(...wrong)).toMatchObject({ code: 2 })
 })
 
@@ -190,6 +190,6 @@ test('a log that is not in a file is not backed up, and it says what to do', asy
   })
   expect(await meup(['restore', 'copy.db'], { cwd })).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('there is no file copy.db'),
+    stderr: expect.stringContaining('there is no copy.db'),
   })
 })

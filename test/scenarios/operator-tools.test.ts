@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { commandLine, meup, startMeup, temporaryFolder } from '../support/cli.js'
+import { commandLine, meup, readError, startMeup, temporaryFolder } from '../support/cli.js'
 
 const within = { timeout: 40_000, interval: 25 }
 const config = `
@@ -37,8 +37,8 @@ test('init, validate, up: from nothing to a space that runs', async () => {
   const folder = join(cwd, 'deep/My Space')
   const text = readFileSync(join(folder, 'space.yaml'), 'utf8')
 
-  const again = await meup(['space', 'init', 'deep/My Space'], { cwd })
-  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is there already') })
+  const again = await meup(['space', 'init', 'deep/My Space', '--json'], { cwd })
+  expect(readError(again)).toMatchObject({ code: 'file_exists', exitCode: 2 })
   expect(readFileSync(join(folder, 'space.yaml'), 'utf8')).toBe(text)
 
   const valid = await meup(['space', 'validate', '--json'], { cwd: folder })

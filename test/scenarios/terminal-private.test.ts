@@ -47,7 +47,7 @@ test(
     await pane.sees('type to talk')
     pane.type('@plannr hunter2')
     pane.press('Enter')
-    await pane.sees('✗ no one is called plannr; did you mean planner? Enter again says it to everyone')
+    await pane.sees('✗ no one is called plannr. Did you mean planner? Enter again says it to everyone')
     await pane.sees('> @plannr hunter2')
     pane.type('!')
     pane.press('Enter')

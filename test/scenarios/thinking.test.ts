@@ -123,7 +123,7 @@ verifies(
     await Promise.all([ana.sees('bot  · later'), other.sees('bot  · later')])
     ana.type('/hide @bott')
     ana.press('Enter')
-    await ana.sees('no one is called bott; did you mean bot?')
+    await ana.sees('no one is called bott. Did you mean bot?')
   }),
   { timeout },
 )

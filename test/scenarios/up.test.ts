@@ -179,7 +179,7 @@ test('up takes the next free port if that of space.yaml is in use, and says so; 
   expect((await enter(folder)).id).toBe('ana')
   expect(await meup(['gateway'], { cwd: temporaryFolder({ 'space.yaml': yaml }) })).toMatchObject({
     code: 1,
-    stderr: `meup: 127.0.0.1:${port} is in use; stop that program, or choose another port with --listen or gateway.listen\n`,
+    stderr: `meup: 127.0.0.1:${port} is in use. Stop that program, or choose another port with --listen or gateway.listen.\n`,
   })
 })
 
@@ -289,7 +289,7 @@ describe('a participant that is required', () => {
       'bot,bto',
     )
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain('did you mean bot?')
+    expect(stderr).toContain('Did you mean bot?')
   })
 
   test('and joins leaves the space running, whatever others do', async () => {

@@ -25,6 +25,10 @@ export interface Outcome {
   readonly stderr: string
 }
 
+/** The error that a command with `--json` prints on stderr, after notices. */
+export const readError = ({ stderr }: Outcome): object =>
+  JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error
+
 export interface RunOptions {
   readonly cwd?: string
   readonly env?: Record<string, string>

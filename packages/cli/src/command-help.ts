@@ -282,8 +282,7 @@ function addHelpCommand(program: Command): void {
       let command = program
       for (const word of words) {
         const next = command.commands.find((each) => each.name() === word || each.aliases().includes(word))
-        if (next === undefined)
-          throw new UsageError(`there is no command ${words.join(' ')}; meup help lists all`)
+        if (next === undefined) throw new UsageError('unknown_command', { command: words.join(' ') })
         command = next
       }
       command.outputHelp()

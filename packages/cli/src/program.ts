@@ -38,8 +38,7 @@ import { printErrorJson, printsJson, UsageError } from './lib/exit.js'
 
 function changeDirectory(folder: string | undefined): void {
   if (folder === undefined) return
-  if (!existsSync(folder))
-    throw new UsageError(`there is no folder ${folder}; check the name, or make a space in it with meup init`)
+  if (!existsSync(folder)) throw new UsageError('no_folder', { folder })
   process.chdir(folder)
 }
 

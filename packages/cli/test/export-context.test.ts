@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { HttpClient } from '@meup/agent-sdk/http'
 import { expect, onTestFinished, test } from 'vitest'
 import { exportAudit } from '../src/commands/audit.js'
+import { refused } from './support/refused.js'
 
 test('an export of one context asks for its path, encoded segment by segment', async () => {
   const asked: (string | undefined)[] = []
@@ -24,15 +25,12 @@ test('an export of one context asks for its path, encoded segment by segment', a
 })
 
 test('only Markdown is of one context, which is a path, and of no thread at the same time', async () => {
-  const refused: [object, string][] = [
-    [
-      { format: 'jsonl', context: 'a' },
-      '--context needs --format markdown: a part of the log could not be verified',
-    ],
-    [{ format: 'markdown', context: 'a', thread: 'bot' }, 'use either --context or --thread, not both'],
-    [{ format: 'markdown', context: 'a/../b' }, '--context is a path such as run or run/step, not a/../b'],
+  const wrong: [flags: object, error: ReturnType<typeof refused>][] = [
+    [{ format: 'jsonl', context: 'a' }, refused('option_needed', { needed: '--format markdown' })],
+    [{ format: 'markdown', context: 'a', thread: 'bot' }, refused('option_conflict', { other: '--thread' })],
+    [{ format: 'markdown', context: 'a/../b' }, refused('invalid_value', { option: '--context' })],
   ]
-  for (const [flags, message] of refused) {
-    await expect(exportAudit(flags as Parameters<typeof exportAudit>[0])).rejects.toThrow(message)
+  for (const [flags, error] of wrong) {
+    await expect(exportAudit(flags as Parameters<typeof exportAudit>[0])).rejects.toThrow(error)
   }
 })

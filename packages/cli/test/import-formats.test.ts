@@ -2,9 +2,10 @@ import { chmodSync, mkdirSync, symlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { UsageError } from '../src/lib/exit.js'
+import type { UsageCode } from '../src/failure/usage.js'
 import { importServers } from '../src/operator/import/import-servers.js'
 import { folderWith } from './support/folder.js'
+import { refused } from './support/refused.js'
 
 const of = (name: string): string => `\${${name}}`
 
@@ -277,7 +278,7 @@ describe('two servers of one name in a file', () => {
   test('TOML does not allow it', () => {
     const table = '[mcp_servers.a]\ncommand = "x"\n'
     expect(() => read({ 'config.toml': table + table })).toThrow(
-      /config\.toml:3:\d+ is neither JSON nor TOML/,
+      refused('unknown_format', { place: expect.stringMatching(/config\.toml:3:\d+$/) }),
     )
   })
 })
@@ -327,57 +328,55 @@ describe('what other programs write otherwise', () => {
   })
 })
 
-test.for<[name: string, content: string | Buffer, reason: RegExp]>([
-  ['a brace alone', '{', /mcp\.json:1:2 is not JSON: close brace expected/],
-  ['a missing comma', '{\n  "a": 1\n  "mcpServers": {}\n}', /mcp\.json:3:3 is not JSON: comma expected/],
+test.for<[name: string, content: string | Buffer, code: UsageCode, reason: RegExp, place: string]>([
+  ['a brace alone', '{', 'damaged_json', /^close brace expected$/, ':1:2'],
+  ['a missing comma', '{\n  "a": 1\n  "mcpServers": {}\n}', 'damaged_json', /^comma expected$/, ':3:3'],
+  ['neither JSON nor TOML', 'servers:\n  - a\n', 'unknown_format', /neither JSON nor TOML/, ':1:8'],
+  ['another JSON file', '{"name":"x","version":"1"}', 'unknown_format', /name, version/, ''],
+  ['a list of servers', '{"mcpServers":[]}', 'unknown_format', /mcpServers/, ''],
+  ['no servers', '{"mcpServers":{}}', 'no_servers', /no servers/, ''],
+  ['nothing', '', 'no_servers', /empty/, ''],
+  ['white space', ' \n', 'no_servers', /empty/, ''],
   [
-    'neither JSON nor TOML',
-    'servers:\n  - a\n',
-    /mcp\.json:1:8 is neither JSON nor TOML: .*; these are read: mcp/,
+    'an image',
+    Buffer.from('89504e470d0a1a0a0000000d', 'hex'),
+    'no_servers',
+    /not text in UTF-8 or UTF-16/,
+    '',
   ],
-  [
-    'another JSON file',
-    '{"name":"x","version":"1"}',
-    /in a form that is known, but name, version; these are read/,
-  ],
-  ['a list of servers', '{"mcpServers":[]}', /but mcpServers; these are read/],
-  ['no servers', '{"mcpServers":{}}', /mcp\.json has no servers to import/],
-  ['nothing', '', /mcp\.json is empty/],
-  ['white space', ' \n', /mcp\.json is empty/],
-  ['an image', Buffer.from('89504e470d0a1a0a0000000d', 'hex'), /not a text file in UTF-8 or UTF-16/],
-  ['zeros', Buffer.alloc(100), /not a text file/],
-  ['5 MiB', Buffer.alloc(5 * 2 ** 20, 'a'), /larger than 4 MiB/],
-  ['deep nesting', `{"mcpServers":${'['.repeat(200_000)}`, /nested too deep/],
-])('%s is refused with one sentence', ([, content, reason]) => {
-  const act = () => read({ 'mcp.json': content })
-  expect(act).toThrow(UsageError)
-  expect(act).toThrow(reason)
+  ['zeros', Buffer.alloc(100), 'no_servers', /not text/, ''],
+  ['5 MiB', Buffer.alloc(5 * 2 ** 20, 'a'), 'no_servers', /larger than 4 MiB/, ''],
+  ['deep nesting', `{"mcpServers":${'['.repeat(200_000)}`, 'no_servers', /nested too deep/, ''],
+])('%s is refused with its place', ([, content, code, reason, place]) => {
+  const file = expect.stringMatching(new RegExp(`mcp\\.json${place}$`))
+  expect(() => read({ 'mcp.json': content })).toThrow(
+    refused(code, {
+      reason: expect.stringMatching(reason),
+      [code === 'no_servers' ? 'path' : 'place']: file,
+    }),
+  )
 })
 
-describe('a path that cannot be read is refused with one sentence', () => {
-  const refusalOf = (path: string) => {
-    const act = () => importServers([path], { taken: [], directory: '/srv' })
-    expect(act).toThrow(UsageError)
-    return expect(act)
-  }
+describe('a path that cannot be read is refused', () => {
+  const refusalOf = (path: string) => expect(() => importServers([path], { taken: [], directory: '/srv' }))
 
   test('a folder', () => {
     const folder = folderWith()
     mkdirSync(join(folder, 'sub'))
-    refusalOf(join(folder, 'sub')).toThrow(/is a folder; name the file in it/)
+    refusalOf(join(folder, 'sub')).toThrow(refused('no_servers', { reason: 'it is a folder' }))
   })
 
   test('no file, a path below a file, and a link to nothing', () => {
     const folder = folderWith({ 'mcp.json': one })
     symlinkSync('gone.json', join(folder, 'link.json'))
     for (const name of ['no.json', 'mcp.json/mcp.json', 'link.json'])
-      refusalOf(join(folder, name)).toThrow(/there is no .*json; check the name/)
+      refusalOf(join(folder, name)).toThrow(refused('missing_file', { path: join(folder, name) }))
   })
 
   test('a file in the home of somebody else', () => {
     const folder = folderWith({ 'home/mcp.json': one })
     const file = join(folder, 'home/mcp.json')
-    asSomebodyElse(folder, () => refusalOf(file).toThrow(/this user may not use .*mcp\.json; give this user/))
+    asSomebodyElse(folder, () => refusalOf(file).toThrow(refused('forbidden_file', { path: file })))
   })
 })
 

@@ -124,8 +124,8 @@ describe('no space is made', () => {
     ['that was pruned', createExport(three, 5), 'demo', /begins at seq 5: what came before was pruned/],
     ['with holes', createExport(three, 1, [2, 3]), 'demo', /2 of these were withheld.* observe\.targeted/],
     ['with gaps', plain(three).replace(/^.*\n/, ''), 'demo', /seq 1 is missing: .* observe\.targeted/],
-    ['without a name', createExport(three.slice(1)), undefined, /add --name/],
-    ['with a name that no space can have', createExport(three), 'A space', /A space cannot be a space/],
+    ['without a name', createExport(three.slice(1)), undefined, /Add --name/],
+    ['with a name that no space can have', createExport(three), 'A space', /^--name takes .* not A space/],
   ])('of a recording %s', async ([, text, name, message]) => {
     const { path, error } = await copy(text, name)
     expect(error).toMatch(message)

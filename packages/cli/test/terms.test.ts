@@ -1,9 +1,11 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
+import { valueForms } from '../src/failure/usage.js'
 import { collectNames, findByPrefix } from '../src/lib/options.js'
 import { formatLocalTime, parseExpiry, parseTime, parseTimeout, parseTimeSpan } from '../src/lib/times.js'
 import { Conversation, markLines } from '../src/render/conversation.js'
 import { useBerlinTime } from './support/berlin.js'
+import { refused } from './support/refused.js'
 
 /** This day is a Friday. */
 const now = Date.parse('2026-01-02T03:04:05Z')
@@ -26,14 +28,14 @@ test.for(['', '0s', '0', '-1h', '1w', '1h30m', 'ever', '1234567d', '1toString', 
   '%j is no span',
   (text) => {
     expect(() => parseTimeSpan(text, '--for')).toThrow(
-      `--for takes how long, such as 30s, 5m, 2h, 7d or 60 for seconds, not ${text}`,
+      refused('invalid_value', { option: '--for', value: text }),
     )
   },
 )
 
 test('a timer waits 24 days at most', () => {
   expect(parseTimeout('24d', '--timeout')).toBe(24 * 86_400_000)
-  expect(() => parseTimeout('25d', '--timeout')).toThrow('--timeout takes 24d at most, not 25d')
+  expect(() => parseTimeout('25d', '--timeout')).toThrow(refused('invalid_value', { value: '25d' }))
 })
 
 describe('a time in the past', () => {
@@ -70,7 +72,7 @@ describe('a time in the past', () => {
     'tuesday tuesday',
   ])('is not %j', (text) => {
     expect(() => parseTime(text, '--since', { now })).toThrow(
-      `--since takes a time, such as yesterday, tuesday 14:30, 2026-01-02, 3h or 2026-01-02T03:04:05Z, not ${text}`,
+      refused('invalid_value', { expected: valueForms.pastTime, value: text }),
     )
   })
 })
@@ -93,14 +95,16 @@ describe('the end of a grant', () => {
   })
 
   test('is neither over nor unreadable', () => {
-    expect(() => parseExpiry({ until: 'yesterday' }, now)).toThrow(
-      'is 2026-01-01T00:00:00+01:00, which is over',
+    const read = (until: string) => () => parseExpiry({ until }, now)
+    expect(read('yesterday')).toThrow(refused('past_time', { time: '2026-01-01T00:00:00+01:00' }))
+    expect(read('2026-13-02T03:04:05Z')).toThrow(
+      refused('invalid_value', { expected: valueForms.futureTime }),
     )
-    expect(() => parseExpiry({ until: '2026-13-02T03:04:05Z' }, now)).toThrow('--until takes a time')
   })
 
   test('is named once', () => {
-    expect(() => parseExpiry({ for: '1h', until: '2027-01-01T00:00:00Z' }, now)).toThrow('not both')
+    const until = '2027-01-01T00:00:00Z'
+    expect(() => parseExpiry({ for: '1h', until }, now)).toThrow(refused('option_conflict'))
   })
 })
 
@@ -148,9 +152,14 @@ describe('what begins so', () => {
   })
 
   test('is asked for where it is several; not all of many are named', () => {
-    expect(() => findByPrefix(items, 'a', 'grant')).toThrow('a may be any grant of ab, abc, abd')
-    const many = Array.from({ length: 11 }, (_, at) => ({ id: `x${at}` }))
-    expect(() => findByPrefix(many, 'x', 'grant')).toThrow(/x9, …; give more of its id$/)
-    expect(() => findByPrefix(many.slice(1), 'x', 'grant')).toThrow(/x10; give more of its id$/)
+    const ids = Array.from({ length: 11 }, (_, at) => `x${at}`)
+    const find = (among: string[]) => () =>
+      findByPrefix(
+        among.map((id) => ({ id })),
+        'x',
+        'grant',
+      )
+    expect(find(ids)).toThrow(refused('ambiguous_id', { ids: [...ids.slice(0, 10), '…'] }))
+    expect(find(ids.slice(1))).toThrow(refused('ambiguous_id', { what: 'grant', ids: ids.slice(1) }))
   })
 })

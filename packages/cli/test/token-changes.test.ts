@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { changeTokens, type TokenVerb, tokenEntries } from '../src/operator/tokens.js'
 import { configIn, folderWith } from './support/folder.js'
+import { refused } from './support/refused.js'
 
 const one = `
 version: 1
@@ -49,7 +50,7 @@ describe('create', () => {
 
   test('leaves alone who has one', () => {
     const { change, path } = open(one, { '.meup/tokens/ana': 'my-own-token-0123\n' })
-    expect(() => change('create', 'ana')).toThrow('meup token rotate ana replaces it')
+    expect(() => change('create', 'ana')).toThrow(refused('token_exists', { file: path('ana') }))
     expect(readFileSync(path('ana'), 'utf8')).toBe('my-own-token-0123\n')
   })
 
@@ -82,9 +83,9 @@ describe('rotate', () => {
   test.for([
     ['missing', {}],
     ['revoked', { '.meup/tokens/ana': 'revoked\n' }],
-  ] as const)('says what to do where it is %s', ([state, files]) => {
+  ] as const)('is refused if it is %s', ([state, files]) => {
     const { change } = open(one, files)
-    expect(() => change('rotate', 'ana')).toThrow(`(${state}); meup token create ana makes one`)
+    expect(() => change('rotate', 'ana')).toThrow(refused('token_missing', { participant: 'ana', state }))
   })
 })
 
@@ -94,7 +95,7 @@ describe('revoke', () => {
     expect(change('revoke', 'ana')).toMatchObject([{ before: 'my-own-token-0123', after: undefined }])
     expect(readFileSync(path('ana'), 'utf8')).toBe('revoked\n')
     expect(states()[0]).toBe('demo ana revoked')
-    expect(() => change('revoke', 'ana')).toThrow('revoked already')
+    expect(() => change('revoke', 'ana')).toThrow(refused('token_missing', { state: 'revoked' }))
   })
 
   test('of one that was never made keeps it from being made', () => {
@@ -107,16 +108,18 @@ describe('revoke', () => {
 describe('which participant', () => {
   test('must be named for what cannot be undone', () => {
     const { change, folder } = open()
-    expect(() => change('rotate')).toThrow('meup token rotate <participant>')
-    expect(() => change('revoke')).toThrow('meup token revoke <participant>')
+    for (const verb of ['rotate', 'revoke'] as const)
+      expect(() => change(verb)).toThrow(
+        refused('missing_argument', { form: `meup token ${verb} <participant>` }),
+      )
     expect(existsSync(join(folder, '.meup'))).toBe(false)
   })
 
   test('must be in the file, and be one', () => {
     const { change, states, path } = open(two)
-    expect(() => change('create', 'zoe')).toThrow('there is no participant zoe; the file has ana, ben')
-    expect(() => change('create', 'ana')).toThrow('ana is in a and b; say which with --space')
-    expect(() => change('create', 'ana', 'c')).toThrow('there is no space c; the file has a, b')
+    expect(() => change('create', 'zoe')).toThrow(refused('unknown_name', { what: 'participant' }))
+    expect(() => change('create', 'ana')).toThrow(refused('ambiguous_space', { spaces: ['a', 'b'] }))
+    expect(() => change('create', 'ana', 'c')).toThrow(refused('unknown_name', { meant: 'one of a, b' }))
     change('create', 'ana', 'b')
     change('create', 'ben')
     expect(states()).toEqual(['a ana missing', 'b ana valid', 'b ben valid'])

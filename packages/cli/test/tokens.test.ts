@@ -13,7 +13,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ensureTokens, TokenError } from '../src/config/tokens.js'
+import { ensureTokens } from '../src/config/tokens.js'
+import { refused } from './support/refused.js'
 
 let directory: string
 beforeEach(() => {
@@ -75,24 +76,21 @@ test('tokens of one of several spaces lie in its folder', () => {
 
 test.for(['', 'short', '   123456789012345   '])('refuses %j as too short and says what to do', (content) => {
   const file = write('ana', content)
-  expect(() => ensureTokens(directory, ['ana'])).toThrow(TokenError)
-  expect(() => ensureTokens(directory, ['ana'])).toThrow(
-    `the token in ${file} is shorter than 16 characters: write a longer one, or delete the file to have one made`,
-  )
+  expect(() => ensureTokens(directory, ['ana'])).toThrow(refused('unusable_token', { path: file }))
 })
 
 test.for(['two words of a token', 'token-with-ümlaut-0', 'first-line-of-two\nsecond'])(
   'refuses %j',
   (content) => {
     const file = write('ana', content)
-    expect(() => ensureTokens(directory, ['ana'])).toThrow(`the token in ${file} must be one word`)
+    expect(() => ensureTokens(directory, ['ana'])).toThrow(refused('invalid_token', { file }))
   },
 )
 
 test('refuses one token for two participants', () => {
   write('ana', 'the-same-token-for-both')
   write('ben', 'the-same-token-for-both')
-  expect(() => ensureTokens(directory, ['ana', 'ben'])).toThrow('ana and ben have the same token')
+  expect(() => ensureTokens(directory, ['ana', 'ben'])).toThrow(refused('shared_token'))
 })
 
 test('leaves out whose token is revoked, and makes no other', () => {

@@ -4,6 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { showExchange } from '../src/transcript/transcript.js'
 import { answering } from './support/answering.js'
 import { folderWith } from './support/folder.js'
+import { refused } from './support/refused.js'
 
 afterEach(() => {
   vi.unstubAllEnvs()
@@ -45,5 +46,5 @@ test('an exchange is found by an envelope as its space names it', async () => {
   }
   expect(asked).toEqual(['#48', 'V1St'])
   await expect(showExchange('V1', { folder })).rejects.toThrow('V1 may be any of V1a, V1b')
-  await expect(showExchange('#49', { folder })).rejects.toThrow('no transcript here has anything of #49')
+  await expect(showExchange('#49', { folder })).rejects.toThrow(refused('not_in_transcripts'))
 })

@@ -199,9 +199,11 @@ describe('meup restart', () => {
   test('restarts nothing if one of the names is wrong, and says what was meant', async () => {
     const { directory, listTypes, said } = await runSpace({ bot, tools })
     await expect.poll(() => listTypes('tools')).toContain('joined')
-    await expect(restart(['tools', 'bo'], flags(directory))).rejects.toThrow('did you mean bot?')
+    const meaning = (meant: string) =>
+      expect.objectContaining({ details: expect.objectContaining({ meant }) })
+    await expect(restart(['tools', 'bo'], flags(directory))).rejects.toThrow(meaning('bot'))
     await expect(restart(['tools', 'ana'], flags(directory))).rejects.toMatchObject({ exitCode: 2 })
-    await expect(restart(['tools', 'nobody'], flags(directory))).rejects.toThrow('bot, tools')
+    await expect(restart(['tools', 'nobody'], flags(directory))).rejects.toThrow(meaning('one of bot, tools'))
     expect(said).not.toContain('restarting tools, as meup restart asks')
   })
 

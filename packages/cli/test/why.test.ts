@@ -8,6 +8,7 @@ import { explainAct } from '../src/why/explanation.js'
 import { findActs } from '../src/why/find-acts.js'
 import { whyLines } from '../src/why/lines.js'
 import { useBerlinTime } from './support/berlin.js'
+import { refused } from './support/refused.js'
 
 useBerlinTime()
 
@@ -112,7 +113,7 @@ describe('an act is found', () => {
       expect(await find(ref)).toEqual(['done'])
     expect(await find('1', { thread: 'files' })).toEqual(['report'])
     expect(await find('2')).toEqual(['hm'])
-    await expect(find('7')).rejects.toThrow("there is no turn 7 of janitor; '#7' means the envelope")
+    await expect(find('7')).rejects.toThrow(refused('unknown_turn', { number: '7' }))
   })
 
   test('by words: the answers, calls and refusals that say all of them, the newest first', async () => {

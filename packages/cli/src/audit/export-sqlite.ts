@@ -10,7 +10,7 @@ import { type Erasure, getErasure, Kind } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JsonOf } from '../json-outputs.js'
 import { type ConnectionFlags, resolveTarget } from '../lib/connection.js'
-import { formatError, UsageError } from '../lib/exit.js'
+import { formatError, invalidValue, UsageError } from '../lib/exit.js'
 import { printJson, printNotice } from '../lib/output.js'
 import { isPutOff, retryPutOff } from '../lib/retry.js'
 import { type Added, AuditFile, type RunningTurn } from './audit-file.js'
@@ -33,7 +33,7 @@ const dayMs = 86_400_000
 /** `meup audit export --format sqlite`: adds turns and steps that the file lacks. */
 export async function exportSqlite({ to, follow, keepDays, ...flags }: SqliteFlags): Promise<void> {
   if (to === undefined) {
-    throw new UsageError('--format sqlite needs --to <file>: the database that the export adds to')
+    throw new UsageError('option_needed', { option: '--format sqlite', needed: '--to <file>' })
   }
   const days = keepDays === undefined ? undefined : readDays(keepDays)
   const http = new HttpClient(resolveTarget(flags), { retry: retryPutOff })
@@ -195,8 +195,7 @@ function endOnSignal(file: AuditFile): void {
 
 function readDays(text: string): number {
   const days = Number(text)
-  if (!/^\d{1,6}(\.\d{1,6})?$/.test(text) || days <= 0)
-    throw new UsageError(`--keep-days takes a number of days greater than 0, not ${text}`)
+  if (!/^\d{1,6}(\.\d{1,6})?$/.test(text) || days <= 0) throw invalidValue('--keep-days', 'days', text)
   return days
 }
 

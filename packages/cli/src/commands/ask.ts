@@ -4,9 +4,10 @@ import { brief, keepOffMargin, printable, remainingAnswer, type TurnEvent, TurnS
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
+import { CodedError } from '../failure/failure.js'
 import { listAway } from '../lib/away.js'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
-import { ExitError, UsageError } from '../lib/exit.js'
+import { UsageError } from '../lib/exit.js'
 import { runInterruptible } from '../lib/interruption.js'
 import { collectNames } from '../lib/options.js'
 import { furtherLine, printJson, printNotice, printText } from '../lib/output.js'
@@ -39,7 +40,7 @@ export function addAsk(program: Command): void {
       const [question = '', ...first] = words.toReversed()
       const names = [...new Set([...first, ...to])]
       if (isPrivate && names.length === 0)
-        throw new UsageError('--private needs a name: meup ask <name> <question> --private')
+        throw new UsageError('option_needed', { option: '--private', needed: 'a name before the question' })
       const timeoutMs = parseTimeout(timeout, '--timeout')
       const text = await withInput(question)
       const space = await enterSpace(flags)
@@ -57,7 +58,7 @@ async function withInput(question: string): Promise<string> {
   const isAlone = question === stdinWord
   if (!isAlone && !hasPipedInput()) return question
   const input = await readStdin()
-  if (isAlone && input === '') throw new UsageError('stdin is empty, so there is no question')
+  if (isAlone && input === '') throw new UsageError('empty_stdin', {})
   return isAlone ? input : input === '' ? question : `${question}\n\n${input}`
 }
 
@@ -70,7 +71,7 @@ interface Request {
   readonly isJson: boolean
 }
 
-/** Sends the question and prints the answer. Throws `ExitError` if the addressee declines. */
+/** Sends the question and prints the answer. Throws `CodedError` if the addressee declines. */
 async function askSpace(
   space: SpaceClient,
   { text, names, asked, timeoutMs, isJson }: Request,
@@ -119,8 +120,9 @@ async function askSpace(
     progress?.close()
     if (isJson) printJson(reply)
     if (answer.noAnswer !== undefined)
-      throw new ExitError(
+      throw new CodedError(
         'no_answer',
+        {},
         `${answer.from}: ${brief(answer.text, maxReasonChars)}`,
         exitCodes.noAnswer,
       )
@@ -148,7 +150,7 @@ async function whenHere(space: SpaceClient, ids: readonly string[], options: Wai
 /** If all possible answerers are away, waits until one joins. */
 async function whenAnyHere(space: SpaceClient, options: WaitOptions): Promise<void> {
   const mayAnswer = space.participants.some(({ id, kind }) => id !== space.id && kind !== 'mcp')
-  if (!mayAnswer) throw new UsageError('no other participant of this space can answer')
+  if (!mayAnswer) throw new UsageError('no_agent', {})
   const ids = listAway(space, [])
   if (ids.length === 0) return
   printNotice(`no one is here to answer; waiting for ${ids.join(' or ')} to join`)

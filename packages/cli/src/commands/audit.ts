@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { basename } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { AuditStep, HttpClient, LogVerification } from '@meup/agent-sdk/http'
 import { brief, onOneLine, printable, printableJson } from '@meup/folds'
@@ -18,12 +17,13 @@ import type { SqliteFlags } from '../audit/export-sqlite.js'
 import { formatLinks } from '../audit/reasoning-log.js'
 import { exitCodes } from '../failure/exit-codes.js'
 import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
-import { UsageError } from '../lib/exit.js'
+import { invalidValue, UsageError } from '../lib/exit.js'
 import { checkNames } from '../lib/known-names.js'
-import { collectNames, parseCount } from '../lib/options.js'
+import { collectNames, findGiven, parseCount } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { type PeriodFlags, readPeriodTexts } from '../lib/times.js'
 import { readRequestedTurns } from '../lib/turns.js'
+import { explainUnreadable } from '../lib/unreadable-export.js'
 import { writeFile } from '../lib/write-file.js'
 
 export function addAudit(program: Command): void {
@@ -88,7 +88,7 @@ const withTurn = (command: Command): Command =>
 function checkTurn({ thread, turn }: Pick<TrailFlags, 'thread' | 'turn'>): void {
   if (turn === undefined) return
   if (thread === undefined)
-    throw new UsageError('--turn counts the turns of an agent: say whose, with --thread')
+    throw new UsageError('option_needed', { option: '--turn', needed: '--thread <agent>' })
   parseCount(turn, '--turn')
 }
 
@@ -97,13 +97,10 @@ function checkFormat(flags: ExportFlags & SqliteFlags): void {
   const { format, thread, context, output, to, follow, keepDays } = flags
   const ofOthers = { '--thread': thread, '--context': context, '--output': output }
   const ofSqlite = { '--to': to, '--follow': follow, '--keep-days': keepDays }
-  const wrong = Object.entries(format === 'sqlite' ? ofOthers : ofSqlite).find(
-    ([, value]) => value !== undefined,
-  )
-  if (wrong === undefined) return
-  const [flag] = wrong
-  if (format !== 'sqlite') throw new UsageError(`${flag} needs --format sqlite`)
-  throw new UsageError(`${flag} does not go with --format sqlite, which has every turn that you may read`)
+  const option = findGiven(format === 'sqlite' ? ofOthers : ofSqlite)
+  if (option === undefined) return
+  if (format !== 'sqlite') throw new UsageError('option_needed', { option, needed: '--format sqlite' })
+  throw new UsageError('option_conflict', { option, other: '--format sqlite' })
 }
 
 interface TrailFlags extends ConnectionFlags, PeriodFlags {
@@ -195,13 +192,13 @@ export interface ExportFlags extends ConnectionFlags {
  */
 export async function exportAudit({ output, ...flags }: ExportFlags): Promise<void> {
   const isForPeople = flags.format === 'markdown'
-  const part = flags.thread === undefined ? flags.context && '--context' : '--thread'
-  if (part && !isForPeople) {
-    throw new UsageError(`${part} needs --format markdown: a part of the log could not be verified`)
+  const option = flags.thread === undefined ? flags.context && '--context' : '--thread'
+  if (option && !isForPeople) {
+    throw new UsageError('option_needed', { option, needed: '--format markdown' })
   }
   checkContext(flags)
   if (output === undefined && process.stdout.isTTY && !isForPeople) {
-    throw new UsageError('an export is for a file: add -o <file>, or send it elsewhere with > or |')
+    throw new UsageError('export_to_terminal', {})
   }
   const format = isForPeople ? 'markdown' : 'jsonl'
   const pieces = await createHttpClient(flags).openExport({ ...flags, format })
@@ -215,9 +212,9 @@ export async function exportAudit({ output, ...flags }: ExportFlags): Promise<vo
 
 function checkContext({ context, thread }: Pick<ExportFlags, 'context' | 'thread'>): void {
   if (context === undefined) return
-  if (thread !== undefined) throw new UsageError('use either --context or --thread, not both')
-  if (parseContext(context, anyContext) === undefined)
-    throw new UsageError(`--context is a path such as run or run/step, not ${context}`)
+  if (thread !== undefined)
+    throw new UsageError('option_conflict', { option: '--context', other: '--thread' })
+  if (parseContext(context, anyContext) === undefined) throw invalidValue('--context', 'context', context)
 }
 
 export interface VerifyFlags extends ConnectionFlags {
@@ -226,22 +223,14 @@ export interface VerifyFlags extends ConnectionFlags {
 
 /** `meup audit verify`: verifies an export offline, or, without a file, the log of the space. */
 export async function verifyAudit(file: string | undefined, { head, ...flags }: VerifyFlags): Promise<void> {
-  if (head !== undefined && file === undefined) throw new UsageError('--head needs the file of an export')
+  if (head !== undefined && file === undefined)
+    throw new UsageError('option_needed', { option: '--head', needed: 'the file of an export' })
   if (file === undefined) {
     const verification = await createHttpClient(flags).verifyLog()
     printVerdict(verification, formatSpaceVerification(verification), flags)
   } else {
     const verdict = await verifyFile(file, head === undefined ? undefined : readHead(head)).catch((error) => {
-      const { code } = error as NodeJS.ErrnoException
-      if (code !== 'ENOENT' && code !== 'EISDIR' && code !== 'EACCES') throw error
-      const why = {
-        ENOENT: 'there is no such file',
-        EISDIR: 'it is a folder',
-        EACCES: 'you may not read it',
-      }[code]
-      throw new UsageError(
-        `${file} cannot be verified: ${why}; meup audit export -o ${basename(file)} writes one`,
-      )
+      throw explainUnreadable(file, error)
     })
     printVerdict(verdict, formatFileVerdict(verdict), flags)
   }
@@ -268,7 +257,7 @@ const verifyFile = (file: string, known: KnownHead | undefined): Promise<ExportV
 function readHead(text: string): KnownHead {
   const [, seq, hash = ''] = /^(\d{1,15}):([\da-f]{64})$/i.exec(text) ?? []
   if (seq === undefined) {
-    throw new UsageError(`--head takes what meup audit verify prints, <seq>:<hash>, not ${text}`)
+    throw invalidValue('--head', 'head', text)
   }
   return { seq: Number(seq), hash: hash.toLowerCase() }
 }

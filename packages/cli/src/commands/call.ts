@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type SpaceClient, ToolError } from '@meup/agent-sdk'
-import { brief, isObject, onOneLine, suggest } from '@meup/folds'
+import { isObject } from '@meup/folds'
 import { Kind, omitUndefined } from '@meup/protocol'
 import type { Command } from 'commander'
 import type { JsonOf } from '../json-outputs.js'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
-import { UsageError } from '../lib/exit.js'
+import { invalidValue } from '../lib/exit.js'
 import { promptForms } from '../lib/fill-form.js'
 import { runInterruptible } from '../lib/interruption.js'
 import { parseObject } from '../lib/options.js'
@@ -13,6 +13,7 @@ import { printJson, printNotice, printText } from '../lib/output.js'
 import { getResultText } from '../lib/result-text.js'
 import { readStdin, stdinWord } from '../lib/stdin.js'
 import { parseTimeout } from '../lib/times.js'
+import { unknownNameError } from '../lib/unknown-name.js'
 
 interface CallFlags extends ConnectionFlags {
   readonly why?: string
@@ -36,8 +37,7 @@ export function addCall(program: Command): void {
       const args = parseObject(json === stdinWord ? await readStdin() : json, 'the arguments')
       const times = parseTimeouts(flags)
       const [, owner] = /^([^/]+)\/./.exec(tool) ?? []
-      if (owner === undefined)
-        throw new UsageError(`name the tool as participant/tool, such as files/read_text_file, not ${tool}`)
+      if (owner === undefined) throw invalidValue('<tool>', 'tool', tool)
       const space = await enterSpace(flags)
       const onElicitation = promptForms(space, tool.slice(0, tool.indexOf('/')))
       try {
@@ -64,9 +64,6 @@ export function addCall(program: Command): void {
     })
 }
 
-/** Characters of tool names in the message. */
-const maxListChars = 300
-
 /** The error of a failed call; if the tool does not exist, an error that suggests others. */
 async function explainMissing(space: SpaceClient, tool: string, failure: ToolError): Promise<Error> {
   const owner = tool.slice(0, tool.indexOf('/'))
@@ -76,10 +73,11 @@ async function explainMissing(space: SpaceClient, tool: string, failure: ToolErr
   const { tools } = await space.request(owner, 'tools/list')
   const names = Array.isArray(tools) ? tools.filter(isObject).map((each) => String(each.name)) : []
   if (names.length === 0 || names.includes(name)) return failure
-  const near = suggest(name, names)
-  const hint =
-    near === undefined ? `it has ${brief(names.join(', '), maxListChars)}` : `did you mean ${owner}/${near}?`
-  return new UsageError(onOneLine(`${owner} has no tool ${name}; ${hint}`))
+  return unknownNameError(
+    'tool',
+    tool,
+    names.map((each) => `${owner}/${each}`),
+  )
 }
 
 /** Timeouts in milliseconds; waiting for approval has its own. */

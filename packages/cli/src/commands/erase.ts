@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
 import { askConfirmation, canAsk } from '../lib/confirm.js'
 import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
-import { UsageError } from '../lib/exit.js'
+import { invalidValue, UsageError } from '../lib/exit.js'
 import { checkNames } from '../lib/known-names.js'
 import { isSeq, parseSeq } from '../lib/options.js'
 import { printJson, printNotice } from '../lib/output.js'
@@ -31,7 +31,7 @@ export function addErase(program: Command): void {
     .option('--yes', 'do not ask before all of a participant is erased')
     .action((ref: string | undefined, flags: EraseFlags) => {
       if ((ref === undefined) === (flags.from === undefined))
-        throw new UsageError('name an envelope, or a participant with --from')
+        throw new UsageError('missing_argument', { form: 'meup erase <envelope>, or --from <participant>' })
       return ref === undefined ? eraseFrom(String(flags.from), flags) : eraseOne(ref, flags)
     })
 }
@@ -40,7 +40,7 @@ async function eraseOne(ref: string, { reason, ...flags }: EraseFlags): Promise<
   const http = createHttpClient(flags)
   // The eraser may not be allowed to read the envelope, so a seq is used without looking it up.
   const seq = isSeq(ref) ? parseSeq(ref, '<envelope>') : (await http.readEnvelope(ref)).seq
-  if (seq === undefined) throw new UsageError(`<envelope> takes a seq or an id, not ${ref}`)
+  if (seq === undefined) throw invalidValue('<envelope>', 'envelope', ref)
   const receipt = await http.erase(seq, reason)
   if (flags.json) return void printJson(receipt)
   const { recordedAt, removed } = receipt

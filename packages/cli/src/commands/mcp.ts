@@ -13,7 +13,8 @@ import {
   enterSpace,
   withConnection,
 } from '../lib/connection.js'
-import { UsageError } from '../lib/exit.js'
+import { invalidValue, UsageError } from '../lib/exit.js'
+import { findGiven } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 
 /** `meup mcp serve`: the space as an MCP server. */
@@ -36,24 +37,23 @@ export function addMcp(program: Command): void {
     )
     .action(async ({ http, ...flags }: ServeFlags & { http?: string }) => {
       const port = http === undefined ? undefined : parsePort(http)
-      const hasMore = flags.json || flags.accessTokenFile !== undefined || flags.host.length > 0
-      if (port === undefined && hasMore) {
-        throw new UsageError('--json, --access-token-file and --host go with --http')
-      }
+      const { json, accessTokenFile, host } = flags
+      const option = findGiven({ '--json': json, '--access-token-file': accessTokenFile, '--host': host[0] })
+      if (port === undefined && option !== undefined)
+        throw new UsageError('option_needed', { option, needed: '--http' })
       await serveMcp(port, flags)
     })
 }
 
 function parsePort(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  throw new UsageError(`--http takes a port, not ${text}`)
+  throw invalidValue('--http', 'port', text)
 }
 
 function parseHost(text: string): string {
   const name = readHostName(text)
   if (name !== undefined && /^[a-z0-9.-]+$/.test(name)) return name
-  const reason = text.includes('*') ? 'Wildcards are refused: give each name.' : ''
-  throw new UsageError(`--host takes a name such as host.docker.internal, not ${text}. ${reason}`.trim())
+  throw invalidValue('--host', text.includes('*') ? 'exactHost' : 'host', text)
 }
 
 interface ServeFlags extends ConnectionFlags {
@@ -136,9 +136,8 @@ function accessToken(given?: string): { readonly file: string; readonly token: s
   mkdirSync(dirname(resolve(file)), { recursive: true, mode: 0o700 })
   createToken(file)
   const found = readTokenFile(file)
-  if (found.state === 'unusable') throw new UsageError(found.problem)
-  if (found.state !== 'valid')
-    throw new UsageError(`there is no token in ${file}: delete it to have one made`)
+  if (found.state === 'unusable') throw found.problem
+  if (found.state !== 'valid') throw new UsageError('revoked_token_file', { file })
   if (isOpenToOthers(file)) printNotice(`others on this machine may read ${file}: chmod 600 it`)
   return { file, token: found.token }
 }

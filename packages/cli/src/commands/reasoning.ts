@@ -2,8 +2,9 @@ import { reasoningCommand } from '@meup/folds'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
 import { type ConnectionFlags, createHttpClient, withConnection } from '../lib/connection.js'
+import { UsageError } from '../lib/exit.js'
 import { getStdoutStyle, print, printJson, printNotice } from '../lib/output.js'
-import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
+import { findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 
 export function addReasoning(program: Command): void {
   withConnection(program.command('reasoning'), 'print turns as JSON, one a line')
@@ -21,7 +22,7 @@ interface ReasoningFlags extends ConnectionFlags {
 async function printReasoning(argument: string, { thread, ...flags }: ReasoningFlags): Promise<void> {
   const http = createHttpClient(flags)
   const agent = thread ?? (await findLatestAnswerer(http))
-  if (agent === undefined) throw createNoAnswererError('--thread <agent>')
+  if (agent === undefined) throw new UsageError('unnamed_agent', { option: '--thread <agent>' })
   const turns = await readRequestedTurns(http, agent, argument)
   const isMissing = turns.length === 0 && argument !== '' && argument !== 'all'
   if (isMissing) process.exitCode = exitCodes.error

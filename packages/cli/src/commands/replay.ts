@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type ConnectionFlags, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
-import { parseSeq } from '../lib/options.js'
+import { findGiven, parseSeq } from '../lib/options.js'
 
 interface Flags extends ConnectionFlags {
   readonly speed?: string
@@ -34,12 +34,13 @@ export function addReplay(program: Command): void {
 }
 
 function checkFlags(file: string | undefined, flags: Flags): void {
-  const has = (...names: (keyof Flags)[]): boolean => names.some((name) => flags[name] !== undefined)
-  if (file !== undefined && has('url', 'space', 'as', 'tokenFile')) {
-    throw new UsageError('a file needs no gateway: leave out --url, --space, --as and --token-file')
-  }
-  if (has('into') && has('speed', 'from', 'to')) {
-    throw new UsageError('--into takes the whole log: leave out --speed, --from and --to')
-  }
-  if (has('name') && !has('into')) throw new UsageError('--name is for --into')
+  const { url, space, as, tokenFile, speed, from, to, name, into } = flags
+  const ofGateway = findGiven({ '--url': url, '--space': space, '--as': as, '--token-file': tokenFile })
+  if (file !== undefined && ofGateway !== undefined)
+    throw new UsageError('option_conflict', { option: ofGateway, other: 'a file' })
+  const ofPart = findGiven({ '--speed': speed, '--from': from, '--to': to })
+  if (into !== undefined && ofPart !== undefined)
+    throw new UsageError('option_conflict', { option: ofPart, other: '--into' })
+  if (name !== undefined && into === undefined)
+    throw new UsageError('option_needed', { option: '--name', needed: '--into' })
 }

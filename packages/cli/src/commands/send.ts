@@ -66,6 +66,7 @@ async function findId(http: HttpClient, ref: string): Promise<string> {
 
 function buildPayload(message: string | undefined, json: string | undefined): object {
   if (json === undefined) return message === undefined ? {} : { message }
-  if (message !== undefined) throw new UsageError('give a message or --payload, not both')
+  if (message !== undefined)
+    throw new UsageError('option_conflict', { option: '--payload', other: 'a message' })
   return parseObject(json, '--payload')
 }

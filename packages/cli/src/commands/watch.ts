@@ -35,7 +35,8 @@ export function addWatch(program: Command): void {
     .option('--reasoning <detail>', 'full, summary (how much was thought), boundaries (no thoughts), or none')
     .option('--verbose', 'also print why Ctrl+T failed')
     .action(async ({ from, since, tail, ...flags }: Flags) => {
-      if (from !== undefined && since !== undefined) throw new UsageError('give --from or --since, not both')
+      if (from !== undefined && since !== undefined)
+        throw new UsageError('option_conflict', { option: '--from', other: '--since' })
       const { since: time } = readPeriod(omitUndefined({ since }))
       await watch({
         ...flags,

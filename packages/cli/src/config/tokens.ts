@@ -1,11 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-
-/** A token that cannot be used. The message names its file and the remedy. */
-export class TokenError extends Error {
-  override readonly name = 'TokenError'
-}
+import { Failure, UsageError } from '../failure/failure.js'
 
 export interface TokenOptions {
   /** Folder name below `.meup/tokens`, if the configuration has several spaces. */
@@ -19,7 +15,7 @@ export interface TokenOptions {
 /**
  * Returns the tokens of participants by id, from `.meup/tokens/<participant>` next to the configuration file, or from
  * `.meup/tokens/<space>/<participant>` with several spaces. Creates missing tokens and leaves out revoked ones. Throws
- * `TokenError`, and errors of the file system.
+ * `Failure` or `UsageError` for an unusable one, and errors of the file system.
  */
 export function ensureTokens(
   directory: string,
@@ -42,8 +38,7 @@ export function ensureTokens(
   }
   const folder = dirname(getTokenPath(directory, '-', space))
   for (const { id, owners } of findSharedTokens(tokens)) {
-    const shared = `${owners.join(' and ')} have the same token in ${folder}: give each its own`
-    put(id, instead(id, new TokenError(shared)))
+    put(id, instead(id, new UsageError('shared_token', { participants: owners, folder })))
   }
   // A token shared by several participants identifies none of them.
   for (const { id } of findSharedTokens(tokens)) tokens.delete(id)
@@ -57,7 +52,7 @@ function refuse(_participant: string, error: Error): never {
 function ensureToken(file: string, warn: (message: string) => void): string | undefined {
   createToken(file)
   const read = readTokenFile(file)
-  if (read.state === 'unusable') throw new TokenError(read.problem)
+  if (read.state === 'unusable') throw read.problem
   if (read.state !== 'valid') return undefined
   tokenWarnings(file, read.token).forEach(warn)
   return read.token
@@ -76,7 +71,7 @@ function findSharedTokens(tokens: ReadonlyMap<string, string>): { id: string; ow
 export type TokenState =
   | { readonly state: 'valid'; readonly token: string }
   | { readonly state: 'missing' | 'revoked' }
-  | { readonly state: 'unusable'; readonly problem: string }
+  | { readonly state: 'unusable'; readonly problem: Error }
 
 const minTokenChars = 16
 /** Content that marks a token as revoked; too short to be accepted as a token. */
@@ -93,17 +88,12 @@ export function readTokenFile(file: string): TokenState {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return { state: 'missing' }
   const token = readFileSync(file, 'utf8').trim()
   if (token === revokedMarker) return { state: 'revoked' }
-  if (token.length < minTokenChars) {
-    const advice = 'write a longer one, or delete the file to have one made'
-    return unusable(`the token in ${file} is shorter than ${minTokenChars} characters: ${advice}`)
-  }
-  if (!headerSafe.test(token)) {
-    return unusable(`the token in ${file} must be one word of ASCII letters, digits and signs: replace it`)
-  }
+  if (token.length < minTokenChars)
+    return { state: 'unusable', problem: new Failure('unusable_token', { path: file }) }
+  if (!headerSafe.test(token))
+    return { state: 'unusable', problem: new UsageError('invalid_token', { file }) }
   return { state: 'valid', token }
 }
-
-const unusable = (problem: string): TokenState => ({ state: 'unusable', problem })
 
 /** Problems that do not prevent the token from being used. */
 export function tokenWarnings(file: string, token: string): string[] {

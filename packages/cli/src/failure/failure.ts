@@ -1,37 +1,78 @@
 import { exitCodes } from './exit-codes.js'
 import { type FailureName, type FailureRow, failures } from './failures.js'
+import { type UsageCode, usageTexts, valueForms } from './usage.js'
 
 type Placeholder<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Placeholder<Rest>
   : never
 
-/** Values for the placeholders `{name}` of a failure. */
-type Values<Name extends FailureName> = Readonly<
-  Record<Placeholder<(typeof failures)[Name]['says'] | (typeof failures)[Name]['remedy']>, string>
+type Detail = string | number | readonly string[]
+
+/** The values that a message contains, by name. */
+export type Details = Readonly<Record<string, Detail>>
+
+/** A value for each `{name}` of a text. */
+export type DetailsOf<Text extends string> = Readonly<Record<Placeholder<Text>, Detail>>
+
+type FailureDetails<Name extends FailureName> = DetailsOf<
+  (typeof failures)[Name]['says'] | (typeof failures)[Name]['remedy']
 >
 
-/** An error listed in `failures`. Its message says what happened, then the next step. */
-export class Failure<Name extends FailureName = FailureName> extends Error {
-  override readonly name = 'Failure'
-  readonly code: Name
-  readonly exitCode: number
-
-  constructor(name: Name, values: Values<Name>, options?: ErrorOptions) {
-    super(describeFailure(name, values), options)
-    this.code = name
-    const { exit = exitCodes.error }: FailureRow = failures[name]
-    this.exitCode = exit
+/** An error that ends a command. `details` has the values in its message. */
+export class CodedError<Code extends string = string> extends Error {
+  constructor(
+    readonly code: Code,
+    readonly details: Details,
+    message: string,
+    readonly exitCode: number,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
   }
 }
 
-/** The failure's message with its placeholders filled in, without the remedy. */
-export function describeFailure<Name extends FailureName>(name: Name, values: Values<Name>): string {
-  const texts: Readonly<Record<string, string>> = values
-  return `${failures[name].says}; ${getRemedy(name)}`.replace(
-    /\{(\w+)\}/g,
-    (_, key: string) => texts[key] ?? '',
-  )
+/** A failure of failures.ts. Its message is one sentence: what happened, then the next step. */
+export class Failure<Name extends FailureName = FailureName> extends CodedError<Name> {
+  override readonly name = 'Failure'
+
+  constructor(code: Name, details: FailureDetails<Name>, options?: ErrorOptions) {
+    const { exit = exitCodes.error }: FailureRow = failures[code]
+    super(code, details, describeFailure(code, details), exit, options)
+  }
 }
+
+/** The command was called wrongly: an error of usage.ts. */
+export class UsageError<Code extends UsageCode = UsageCode> extends CodedError<Code> {
+  override readonly name = 'UsageError'
+
+  constructor(code: Code, details: DetailsOf<(typeof usageTexts)[Code]>, options?: ErrorOptions) {
+    super(code, details, fillIn(usageTexts[code], details), exitCodes.usage, options)
+  }
+}
+
+/** The error for a value that an option does not take. Without a value, the message does not quote it: it may be a secret. */
+export function invalidValue(option: string, form: keyof typeof valueForms, value?: string): UsageError {
+  const details = { option, expected: valueForms[form] }
+  return value === undefined
+    ? new UsageError('invalid_form', details)
+    : new UsageError('invalid_value', { ...details, value })
+}
+
+/** The message of a failure, with the values filled in. */
+export const describeFailure = <Name extends FailureName>(
+  name: Name,
+  details: FailureDetails<Name>,
+): string => fillIn(addRemedy(failures[name].says, name), details)
+
+/** Adds the next step of a failure to a message. */
+export function addRemedy(message: string, name: FailureName): string {
+  const remedy = getRemedy(name).replace(/^(?!meup )./, (letter) => letter.toUpperCase())
+  return [message, remedy].map((text) => (/[.?]$/.test(text) ? text : `${text}.`)).join(' ')
+}
+
+/** Puts values in the place of each `{name}`; those of a list with commas. */
+const fillIn = (text: string, details: Details): string =>
+  text.replace(/\{(\w+)\}/g, (_, name: string) => [details[name] ?? ''].flat().join(', '))
 
 /** The next step, as plain text. */
 export const getRemedy = (name: FailureName): string => failures[name].remedy.replaceAll('`', '')

@@ -31,13 +31,13 @@ import {
 } from '@meup/protocol'
 import { parseCapabilities } from '../lib/capabilities.js'
 import { type ConnectionFlags, createHttpClient, mustKnow } from '../lib/connection.js'
-import { formatError, UsageError } from '../lib/exit.js'
+import { formatError, invalidValue, UsageError } from '../lib/exit.js'
 import { FormFiller } from '../lib/fill-form.js'
 import { findByPrefix } from '../lib/options.js'
 import { formatTable, getStdoutStyle } from '../lib/output.js'
 import { mayAllow } from '../lib/refusals.js'
 import { parseExpiry, parseTimeSpan } from '../lib/times.js'
-import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
+import { findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 import type { LineRenderer } from '../render/conversation.js'
 import { truncate } from '../render/width.js'
 import { readFilter, type View, type ViewFilter } from '../view/view.js'
@@ -137,7 +137,7 @@ export class CommandRunner {
       case '/copy':
         return view.notify(this.#copy(words))
       case '/msg':
-        throw new UsageError('/msg <participant> <text>, which it alone reads')
+        throw new UsageError('missing_argument', { form: '/msg <participant> <text>, which it alone reads' })
       case '/help':
         return view.print(helpLines())
     }
@@ -147,7 +147,8 @@ export class CommandRunner {
   #copy([what, number]: readonly string[]): string {
     const { answers, view } = this.#context
     if (answers.text === undefined) return 'no other participant has said anything yet'
-    if (what !== undefined && what !== 'code') throw new UsageError('/copy, or /copy code [number]')
+    if (what !== undefined && what !== 'code')
+      throw new UsageError('missing_argument', { form: '/copy, or /copy code [number]' })
     const blocks = answers.codeBlocks
     const text = what === undefined ? answers.text : blocks.at(number === undefined ? -1 : Number(number) - 1)
     if (text === undefined)
@@ -194,7 +195,8 @@ export class CommandRunner {
   async #choice(number: string | undefined, names: string[], areMine: boolean): Promise<number | undefined> {
     if (number !== undefined) {
       const at = Number(number) - 1
-      if (names[at] === undefined) throw new UsageError(`/interrupt takes a number from 1 to ${names.length}`)
+      if (names[at] === undefined)
+        throw new UsageError('invalid_number', { option: '/interrupt', maximum: names.length, value: number })
       return at
     }
     if (areMine && names.length === 1) return 0
@@ -213,7 +215,8 @@ export class CommandRunner {
   }
 
   async #approve([start = '', ...more]: readonly string[]): Promise<void> {
-    if (start === '' || more.length > 0) throw new UsageError('/approve <proposal>; /pending lists them')
+    if (start === '' || more.length > 0)
+      throw new UsageError('missing_argument', { form: '/approve <proposal>; /pending lists them' })
     const { view, pending } = this.#context
     const proposal = findByPrefix(pending.list(), start, 'proposal')
     if (proposal !== undefined && !pending.isShown(proposal.id)) return view.notify(notShown)
@@ -255,9 +258,10 @@ export class CommandRunner {
     const [start, given] = isNamed ? [words[0], words.slice(1)] : [undefined, words]
     const offer = pending.offer()
     const proposal = start === undefined ? offer?.proposal : findByPrefix(pending.list(), start, 'proposal')
-    if (proposal === undefined) throw new UsageError(`${form}; /pending lists them`)
+    if (proposal === undefined)
+      throw new UsageError('missing_argument', { form: `${form}; /pending lists them` })
     if (!pending.isShown(proposal.id)) return view.notify(notShown)
-    if (given.length === 0 && view.lines === undefined) throw new UsageError(form)
+    if (given.length === 0 && view.lines === undefined) throw new UsageError('missing_argument', { form })
     const args = getParameters(pending.request(proposal.id)?.payload ?? {})
     const options = given.length > 0 ? readTerms(given, args) : await this.#askProposalTerms(proposal)
     if (options !== undefined) view.notify(await this.#decisions.allowAlways(proposal.id, options))
@@ -309,7 +313,8 @@ export class CommandRunner {
 
   #think(word: string | undefined): void {
     const level = thinkingLevels.find((each) => each === word)
-    if (level === undefined && word !== 'auto') throw new UsageError('/think off|low|high|auto')
+    if (level === undefined && word !== 'auto')
+      throw new UsageError('missing_argument', { form: '/think off|low|high|auto' })
     this.thinkingLevel = level
     this.#context.view.notify(
       level === undefined ? 'models think as they are set' : `models are asked to think: ${level}`,
@@ -335,10 +340,10 @@ export class CommandRunner {
   /** Asks the agent about a thought, in a separate run. */
   async #askAbout(argument: string): Promise<void> {
     const [, ref = '', text = ''] = /^(#\d+)\s+([\s\S]*)$/.exec(argument) ?? []
-    if (text.trim() === '') throw new UsageError('/ask #<seq of a thought> <question>')
+    if (text.trim() === '')
+      throw new UsageError('missing_argument', { form: '/ask #<seq of a thought> <question>' })
     const thought = await this.#http.readEnvelope(ref)
-    if (!isThought(thought.kind))
-      throw new UsageError(`${ref} is not a thought; meup watch --seq shows their numbers`)
+    if (!isThought(thought.kind)) throw new UsageError('not_a_thought', { ref })
     const { id: correlationId, from: mention } = thought
     const about = { mention, correlationId, format: 'markdown' } as const
     await this.#context.space.chat(quoteThought(thought, text.trim()), about)
@@ -348,7 +353,7 @@ export class CommandRunner {
   async #reply(argument: string): Promise<void> {
     const { space, view, interrupting } = this.#context
     const [, owner, text = ''] = /^(?:@(\S+)\s+)?([\s\S]*)$/.exec(argument) ?? []
-    if (text.trim() === '') throw new UsageError('/reply [@agent] <text>')
+    if (text.trim() === '') throw new UsageError('missing_argument', { form: '/reply [@agent] <text>' })
     if (owner !== undefined) this.#known([owner])
     const runs = space.runs.filter((run) => owner === undefined || run.owner === owner).slice(-9)
     if (runs.length === 0) return view.notify('no agent thinks at present')
@@ -365,7 +370,7 @@ export class CommandRunner {
   async #compact(named: string | undefined): Promise<void> {
     const { space, view } = this.#context
     const agent = named?.replace(/^@/, '') ?? (await findLatestAnswerer(this.#http))
-    if (agent === undefined) throw new UsageError('no agent has answered yet; name one: /compact @agent')
+    if (agent === undefined) throw new UsageError('unnamed_agent', { option: '/compact @agent' })
     this.#known([agent])
     // The request and its result are shown in the conversation.
     space.requestCompact(agent, { timeoutMs: compactMs }).catch((error: unknown) => {
@@ -380,7 +385,8 @@ export class CommandRunner {
   }
 
   async #reject([start = '', ...why]: readonly string[]): Promise<void> {
-    if (start === '') throw new UsageError('/reject <proposal> [why]; /pending lists them')
+    if (start === '')
+      throw new UsageError('missing_argument', { form: '/reject <proposal> [why]; /pending lists them' })
     this.#context.view.notify(await this.#decisions.reject(start, why.join(' ')))
   }
 
@@ -389,9 +395,10 @@ export class CommandRunner {
    */
   async #allow(number: string | undefined): Promise<void> {
     const { space, view } = this.#context
-    const form = '/allow [refusal], with its number in the log'
-    if (number !== undefined && !/^#?\d{1,15}$/.test(number)) throw new UsageError(form)
-    if (view.lines === undefined) throw new UsageError('/allow asks: use /grant here')
+    if (number !== undefined && !/^#?\d{1,15}$/.test(number))
+      throw new UsageError('missing_argument', { form: '/allow [refusal], with its number in the log' })
+    if (view.lines === undefined)
+      throw new UsageError('no_terminal', { command: '/allow', instead: '/grant' })
     const seq = Number(number?.replace('#', ''))
     const place = number === undefined ? {} : { after: seq - 1, before: seq + 1 }
     const query = { ...place, kind: [Kind.systemDecision], order: 'desc', limit: 100 } as const
@@ -468,7 +475,7 @@ function readTerms(words: readonly string[], args: unknown): AlwaysOptions {
   const span = words.find((word) => word.startsWith('for:'))?.slice('for:'.length)
   const values = words.filter((word) => !word.startsWith('for:')).map((word) => word.split(/=(.*)/s))
   const wrong = values.find(([name, value]) => name === '' || value === undefined)
-  if (wrong !== undefined) throw new UsageError(`/always takes name=value and for:1h, not ${wrong[0]}`)
+  if (wrong !== undefined) throw invalidValue('/always', 'terms', wrong[0] ?? '')
   const named = Object.fromEntries(values.map(([name = '', value = '']) => [name, read(name, value)]))
   return {
     ...(values.length > 0 && { arguments: named }),
@@ -478,7 +485,7 @@ function readTerms(words: readonly string[], args: unknown): AlwaysOptions {
 
 /** Throws `UsageError` if the list is empty. */
 function requireSome<Item>(items: readonly Item[], form: string): readonly Item[] {
-  if (items.length === 0) throw new UsageError(form)
+  if (items.length === 0) throw new UsageError('missing_argument', { form })
   return items
 }
 
@@ -511,7 +518,7 @@ async function inspect(argument: string, http: HttpClient, live: LiveTurns, styl
   const asked = words.filter((word) => !word.startsWith('@')).join(' ')
   const answerer = live.answerer ?? (await findLatestAnswerer(http))
   const agent = named ?? answerer
-  if (agent === undefined) throw createNoAnswererError('@<agent>')
+  if (agent === undefined) throw new UsageError('unnamed_agent', { option: '@<agent>' })
   const thread = http.getThreadId(agent)
   const turns = await readRequestedTurns(http, thread, asked)
   const isActive = answerer !== undefined && thread === http.getThreadId(answerer)
@@ -538,7 +545,7 @@ async function readPart(argument: string, http: HttpClient): Promise<AnyEnvelope
     return found
   }
   if (argument !== '' && !/^[1-9]\d{0,5}$/.test(argument)) {
-    throw new UsageError(`/replay takes how many, or <from>-<to>, not ${argument}`)
+    throw invalidValue('/replay', 'range', argument)
   }
   const count = Math.min(argument === '' ? defaultReplayed : Number(argument), maxReplayed)
   for await (const envelope of http.readLog({ order: 'desc' })) if (found.push(envelope) === count) break

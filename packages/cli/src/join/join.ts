@@ -238,9 +238,9 @@ const listOthers = (space: SpaceClient): string[] => listIds(space).filter((id) 
 /** Describes an unknown name in a line. `to`: recipients if the line is entered again. */
 function describeStranger(name: string, ids: readonly string[], to: readonly string[]): string {
   const meant = suggest(name, ids)
-  const near = meant === undefined ? '' : `; did you mean ${meant}?`
+  const near = meant === undefined ? '.' : `. Did you mean ${meant}?`
   const next = to.length === 0 ? 'It was not said' : `Enter again says it to ${to.join(', ')}`
-  return `✗ no one is called ${brief(onOneLine(name), maxNameChars)}${near || '.'} ${next}`
+  return `✗ no one is called ${brief(onOneLine(name), maxNameChars)}${near} ${next}`
 }
 
 /** Maximum characters of an unknown name. */

@@ -10,7 +10,7 @@ import {
   type Subject,
 } from '@meup/protocol'
 import type { Config, Program } from '../config/config.js'
-import { UsageError } from './exit.js'
+import { invalidValue } from './exit.js'
 import { parseObject } from './options.js'
 
 /** Parses capabilities given as arguments: each is an envelope kind, or JSON. The gateway validates them. */
@@ -86,7 +86,7 @@ function parseEnvelope(fields: object): Subject {
     arguments: args,
   } = fields as Readonly<Record<string, unknown>>
   if (typeof tool === 'string') return toCall(Kind.mcpRequest, tool, args)
-  if (typeof kind !== 'string') throw new UsageError('an envelope has a kind, such as {"kind":"chat"}')
+  if (typeof kind !== 'string') throw invalidValue('an envelope', 'kind')
   return {
     kind: kind.replaceAll('/', '.'),
     ...(to !== undefined && { to: [to].flat().map(String) }),

@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import { type ConnectOptions, connect, readEnvironment, type SpaceClient } from '@meup/agent-sdk'
 import { HttpClient } from '@meup/agent-sdk/http'
 import type { DialRequest } from '@meup/agent-sdk/internal'
-import { brief, onOneLine, suggest } from '@meup/folds'
+import { onOneLine } from '@meup/folds'
 import { omitUndefined } from '@meup/protocol'
 import type { Command } from 'commander'
 import { Failure } from '../failure/failure.js'
 import { UsageError } from './exit.js'
 import { readGatewayFile } from './running-gateway.js'
+import { suggestNames } from './unknown-name.js'
 
 export interface ConnectionFlags {
   readonly url?: string
@@ -90,7 +91,7 @@ function defaultPerson(space: string | undefined): string | undefined {
 
 function readToken(file: string): string {
   const token = readText(file).trim()
-  if (token === '') throw new UsageError(`${file} is empty; meup token list shows where the tokens are`)
+  if (token === '') throw new UsageError('empty_token_file', { file })
   return token
 }
 
@@ -111,12 +112,8 @@ export function mustKnow(
   const ids = participants.map(({ id }) => id)
   const name = names.find((each) => !ids.includes(each))
   if (name === undefined) return
-  const meant = suggest(name, ids) ?? `one of ${brief(ids.join(', '), maxListChars)}`
-  throw new Failure('unknown_participant', { name: onOneLine(name), meant: onOneLine(meant) })
+  throw new Failure('unknown_participant', { name: onOneLine(name), meant: suggestNames(name, ids) })
 }
-
-/** Maximum characters of the list of suggestions. */
-const maxListChars = 200
 
 /** Connects to the space that the flags select, runs `act`, and disconnects. */
 export async function withSpace(

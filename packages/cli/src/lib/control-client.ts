@@ -1,20 +1,20 @@
 import { request } from 'node:http'
 import { isObject } from '@meup/folds'
-import { Failure } from '../failure/failure.js'
-import { UsageError } from './exit.js'
+import { exitCodes } from '../failure/exit-codes.js'
+import { CodedError, type Details, Failure } from '../failure/failure.js'
 import { getControlPath } from './own-folder.js'
 import { isRunning, readGatewayFile } from './running-gateway.js'
 
-/** The response of `meup up`: a result, or an error. */
-export interface ControlAnswer {
-  readonly error?: { readonly code: string; readonly [detail: string]: unknown }
-  readonly [field: string]: unknown
-}
+/** The result of a control request. */
+type ControlAnswer = Readonly<Record<string, unknown>>
 
 /** Timeout of a response from `meup up` on this machine. */
 const localTimeoutMs = 5000
 
-/** Sends a control request to the `meup up` of a folder. Throws `Failure` if none runs there, or only a gateway. */
+/**
+ * Sends a control request to the `meup up` of a folder. Throws `Failure` if none runs there, or only a gateway, and
+ * `CodedError` if it refuses.
+ */
 export async function requestControl(directory: string, name: string, body: object): Promise<ControlAnswer> {
   const file = readGatewayFile(directory)
   const path = file?.control ?? getControlPath(directory) // `meup up` writes gateway.json only after its start.
@@ -26,31 +26,9 @@ export async function requestControl(directory: string, name: string, body: obje
   })
   const answer: unknown = JSON.parse(text)
   if (!isObject(answer)) throw new Error(`meup up answered ${name} with ${text.slice(0, 100)}`)
-  return answer as ControlAnswer
-}
-
-/** Converts an error response of `meup up` to an error for the user. */
-export function explainRefusal(error: NonNullable<ControlAnswer['error']>): Error {
-  const { code, name, kind, meant, programs } = error
-  const text = String(name)
-  switch (code) {
-    case 'unknown':
-      return meant === undefined
-        ? new UsageError(`no program is called ${text}; programs here: ${formatNames(programs)}`)
-        : new Failure('unknown_participant', { name: text, meant: String(meant) })
-    case 'no_program':
-      return new Failure('no_program', { name: text, kind: String(kind), programs: formatNames(programs) })
-    case 'ambiguous':
-      return new UsageError(`${text} is a program of several spaces; choose one of ${formatNames(programs)}`)
-    case 'no_token':
-      return new UsageError(
-        `${text} is not started, because its token is revoked; meup token create ${text} makes one`,
-      )
-    case 'starting':
-      return new Error('meup up has not started its programs yet; try again')
-    default:
-      return new Error(`meup up refused that: ${code}`)
-  }
+  if (!isObject(answer.error)) return answer
+  const { code, details, message, exitCode = exitCodes.error } = answer.error
+  throw new CodedError(String(code), details as Details, String(message), Number(exitCode))
 }
 
 /** Joins names: `bot, files`, or `none`. */

@@ -2,28 +2,11 @@ import { ConnectionError, ProposalError, ToolError } from '@meup/agent-sdk'
 import { brief, formatDuration, keepOffMargin, printable } from '@meup/folds'
 import { ProtocolError } from '@meup/protocol'
 import { ConfigError } from '../config/config-error.js'
-import { TokenError } from '../config/tokens.js'
 import { exitCodes } from '../failure/exit-codes.js'
-import { describeFailure, Failure, getRemedy } from '../failure/failure.js'
+import { addRemedy, CodedError, describeFailure, invalidValue, UsageError } from '../failure/failure.js'
 import { furtherLine, printNotice } from './output.js'
 
-/** The command line or the configuration is wrong. Exits with 2. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
-
-/** An error with its own exit code. */
-export class ExitError extends Error {
-  override readonly name = 'ExitError'
-  constructor(
-    readonly code: 'interrupted' | 'no_answer' | 'ended',
-    message: string,
-    readonly exitCode: number,
-    options?: ErrorOptions,
-  ) {
-    super(message, options)
-  }
-}
+export { invalidValue, UsageError }
 
 const byProtocolCode: Partial<Record<string, number>> = {
   unauthorized: exitCodes.auth,
@@ -63,16 +46,19 @@ export function reportError(error: unknown): void {
   process.exitCode = getExitCode(error)
 }
 
-/** Example: `{"error":{"code":"timeout","message":"…","exitCode":6}}` */
+/** Example: `{"error":{"code":"timeout","message":"…","exitCode":6,"details":{"timeoutMs":60000}}}` */
 export function printErrorJson(code: string, message: string, exitCode: number, cause?: unknown): void {
   const problems = cause instanceof ConfigError ? { problems: cause.problems } : {}
-  printNotice(JSON.stringify({ error: { code, message, exitCode, ...problems } }))
+  const details = hasDetails(cause) && Object.keys(cause.details).length > 0 && { details: cause.details }
+  printNotice(JSON.stringify({ error: { code, message, exitCode, ...problems, ...details } }))
 }
 
-/** The error's own code, from the gateway, the connection or docs/troubleshooting.md; otherwise a code for its class. */
+const hasDetails = (error: unknown): error is Error & { readonly code: string; readonly details: object } =>
+  [ProtocolError, ConnectionError, CodedError].some((type) => error instanceof type)
+
+/** The code of an error that has one, otherwise its kind. */
 function getErrorCode(error: unknown): string {
-  if (error instanceof ProtocolError || error instanceof ConnectionError) return error.code
-  if (error instanceof Failure || error instanceof ExitError) return error.code
+  if (hasDetails(error)) return error.code
   if (error instanceof ProposalError) return `proposal_${error.outcome.state}`
   if (error instanceof ToolError) return 'tool_failed'
   if (error instanceof ConfigError) return 'wrong_config'
@@ -80,9 +66,8 @@ function getErrorCode(error: unknown): string {
 }
 
 export function getExitCode(error: unknown): number {
-  if (error instanceof Failure || error instanceof ExitError) return error.exitCode
-  const isUsage = [UsageError, ConfigError, TokenError].some((type) => error instanceof type)
-  if (isUsage) return exitCodes.usage
+  if (error instanceof CodedError) return error.exitCode
+  if (error instanceof ConfigError) return exitCodes.usage
   if (error instanceof ProtocolError) return byProtocolCode[error.code] ?? exitCodes.error
   if (error instanceof ConnectionError) return byLocalCode[error.code] ?? exitCodes.error
   if (error instanceof ProposalError) return byOutcome[error.outcome.state]
@@ -102,16 +87,19 @@ export function formatError(error: unknown): string {
 /** Formats an error, with advice that names options and commands of this program. */
 function explainError(error: unknown): string {
   if (error instanceof ConnectionError && error.code === 'unreachable')
-    return `${error.message}; ${getRemedy('unreachable')}`
+    return addRemedy(error.message, 'unreachable')
   if (error instanceof ConnectionError && error.code === 'timeout')
-    return `${error.message.replace(/\d+ ms$/, (ms) => formatDuration(Number.parseInt(ms, 10)))}; ${getRemedy('no_answer')}`
+    return addRemedy(
+      error.message.replace(/\d+ ms$/, (ms) => formatDuration(Number.parseInt(ms, 10))),
+      'no_answer',
+    )
   if (!(error instanceof ProtocolError)) return formatError(error)
   if (error.code === 'payload_too_large')
     return `${formatError(error)}; send a part of it, or raise limits.maxEnvelopeBytes in space.yaml`
   // The gateway's advice is addressed to authors of clients.
   const [what = ''] = error.message.split('. ')
-  if (what.startsWith('A token is required')) return `${what}; ${getRemedy('no_token')} (${error.code})`
-  if (what.startsWith('Invalid token')) return `${what}; ${getRemedy('wrong_token')} (${error.code})`
+  if (what.startsWith('A token is required')) return `${addRemedy(what, 'no_token')} (${error.code})`
+  if (what.startsWith('Invalid token')) return `${addRemedy(what, 'wrong_token')} (${error.code})`
   return formatError(error)
 }
 

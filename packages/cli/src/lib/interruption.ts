@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import { ConnectionError } from '@meup/agent-sdk'
-import { ExitError, formatError } from './exit.js'
+import { CodedError } from '../failure/failure.js'
+import { formatError } from './exit.js'
 import { printNotice } from './output.js'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -11,7 +12,7 @@ const takeBackMs = 2000
 
 /**
  * Runs `act`. SIGINT, SIGTERM and SIGHUP abort its signal, then wait up to two seconds for `takeBack`, which cancels what was
- * sent, and reject with `ExitError`; a second signal exits immediately. A timeout of `act` also calls `takeBack`.
+ * sent, and reject with `CodedError`; a second signal exits immediately. A timeout of `act` also calls `takeBack`.
  */
 export async function runInterruptible<Value>(
   act: (signal: AbortSignal) => Promise<Value>,
@@ -35,7 +36,7 @@ export async function runInterruptible<Value>(
     await waitFor(takeBack(received === undefined ? 'timeout' : 'interrupted'))
     throw received === undefined
       ? error
-      : new ExitError('interrupted', 'interrupted', toExitCode(received), { cause: error })
+      : new CodedError('interrupted', {}, 'interrupted', toExitCode(received), { cause: error })
   } finally {
     for (const signal of signals) process.off(signal, interrupt)
   }

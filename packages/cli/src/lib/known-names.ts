@@ -1,8 +1,8 @@
 import type { HttpClient } from '@meup/agent-sdk/http'
-import { brief, onOneLine, suggest } from '@meup/folds'
+import { suggest } from '@meup/folds'
 import { GATEWAY, Kind, namespaceOf } from '@meup/protocol'
 import { mustKnow } from './connection.js'
-import { UsageError } from './exit.js'
+import { unknownNameError } from './unknown-name.js'
 
 interface Names {
   readonly from?: readonly string[] | undefined
@@ -24,7 +24,7 @@ export async function checkNames(http: HttpClient, { from = [], kind = [], tool 
   }
   for (const name of kind) {
     if (kinds.includes(name) || isCustom(name) || (await isLogged({ kind: [name] }))) continue
-    throw new UsageError(`there is no kind ${onOneLine(name)}; ${meant(name, kinds)}`)
+    throw unknownNameError('kind', name, kinds)
   }
   if (tool !== undefined) await checkTool(http, tool)
 }
@@ -38,8 +38,6 @@ const isCustom = (name: string): boolean =>
 
 /** Maximum number of calls that are searched for tool names. */
 const maxCalls = 1000
-/** Maximum characters of the list of suggestions. */
-const maxListChars = 200
 
 async function checkTool(http: HttpClient, tool: string): Promise<void> {
   const asked = { kind: [Kind.mcpRequest, Kind.mcpProposal], limit: maxCalls }
@@ -48,13 +46,5 @@ async function checkTool(http: HttpClient, tool: string): Promise<void> {
   const names = [...new Set(hits.flatMap((hit) => hit.tool ?? []))]
   const name = tool.slice(tool.indexOf('/') + 1)
   if (names.includes(tool) || names.includes(name)) return
-  const others = names.length === 0 ? 'no tool was called here' : meant(name, names)
-  throw new UsageError(`no tool ${onOneLine(tool)} was called or proposed here; ${others}`)
-}
-
-function meant(name: string, names: readonly string[]): string {
-  const near = suggest(name, names)
-  return near === undefined
-    ? `there are ${onOneLine(brief(names.join(', '), maxListChars))}`
-    : `did you mean ${onOneLine(near)}?`
+  throw unknownNameError('call or proposal of', tool, names, name)
 }

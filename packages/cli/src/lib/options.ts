@@ -1,12 +1,12 @@
 import { getErrorMessage, parseExact } from '@meup/protocol'
 import type { Config } from '../config/config.js'
 import { parseListen } from '../config/notation.js'
-import { UsageError } from './exit.js'
+import { invalidValue, UsageError } from './exit.js'
 
 /** Parses a positive integer. `flag`: name of the option, for the error. */
 export function parseCount(text: string, flag: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new UsageError(`${flag} takes a whole number such as 20, not ${text}`)
+  throw invalidValue(flag, 'count', text)
 }
 
 export const isSeq = (text: string): boolean => /^#?\d+$/.test(text)
@@ -14,21 +14,16 @@ export const isSeq = (text: string): boolean => /^#?\d+$/.test(text)
 /** Parses a seq, with or without a leading `#`. */
 export const parseSeq = (text: string, flag: string): number => parseCount(text.replace(/^#/, ''), flag)
 
-const example = `'{"path":"README.md"}'`
-
 /** Parses the JSON object that a flag takes. Throws `UsageError`. */
 export function parseObject(json: string, flag: string): object {
   let value: unknown
   try {
     value = parseExact(json)
   } catch (error) {
-    const reason = getErrorMessage(error)
-    throw new UsageError(
-      `${flag}: this is not JSON: ${reason}; in a shell, put it in single quotes: ${example}`,
-    )
+    throw new UsageError('invalid_json', { option: flag, reason: getErrorMessage(error) })
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new UsageError(`${flag} takes a JSON object, such as ${example}`)
+    throw invalidValue(flag, 'object')
   }
   return value
 }
@@ -44,8 +39,8 @@ export function findByPrefix<Item extends { readonly id: string; readonly seq?: 
   const [first, ...others] = start === '' ? [] : items.filter(({ id }) => id.startsWith(start))
   if (first === undefined || others.length === 0) return first
   const ids = [first, ...others].slice(0, 10).map(({ id }) => id)
-  const all = `${ids.join(', ')}${others.length > 9 ? ', …' : ''}`
-  throw new UsageError(`${start} may be any ${what} of ${all}; give more of its id`)
+  if (others.length > 9) ids.push('…')
+  throw new UsageError('ambiguous_id', { start, what, ids })
 }
 
 /** Collects names from a repeatable option; each may also contain several, separated by commas. */
@@ -54,11 +49,15 @@ export const collectNames = (text: string, before: readonly string[] = []): read
   ...text.split(',').flatMap((name) => name.trim() || []),
 ]
 
+/** The name of the first of these options that is given. */
+export const findGiven = (options: Readonly<Record<string, unknown>>): string | undefined =>
+  Object.keys(options).find((name) => options[name] !== undefined)
+
 export function withListen(config: Config, listen: string | undefined): Config {
   if (listen === undefined) return config
   try {
     return { ...config, gateway: { ...config.gateway, ...parseListen(listen) } }
-  } catch (error) {
-    throw new UsageError(`--listen: ${getErrorMessage(error)}`)
+  } catch {
+    throw invalidValue('--listen', 'listen', listen)
   }
 }

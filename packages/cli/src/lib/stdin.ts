@@ -34,8 +34,7 @@ export async function readStdin(): Promise<string> {
     for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
       clearTimeout(notice)
       bytes += chunk.length
-      if (bytes > maxBytes)
-        throw new UsageError(`stdin has more than ${formatBytes(maxBytes)}; send a part of it`)
+      if (bytes > maxBytes) throw new UsageError('large_stdin', { size: formatBytes(maxBytes) })
       chunks.push(chunk)
     }
   } finally {
@@ -44,6 +43,6 @@ export async function readStdin(): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)).trim()
   } catch {
-    throw new UsageError('stdin is not text in UTF-8; convert it first, or name the file in the question')
+    throw new UsageError('binary_stdin', {})
   }
 }

@@ -1,13 +1,13 @@
 import { Timestamp } from '@meup/protocol'
 import { parseDuration } from '../config/notation.js'
-import { UsageError } from './exit.js'
+import { invalidValue, UsageError } from './exit.js'
 import { printNotice } from './output.js'
 
 /** Parses `30s`, `5m`, `2h`, `7d` or a number of seconds; returns milliseconds. `flag`: name of the option, for the error. */
 export function parseTimeSpan(text: string, flag: string): number {
   const ms = tryParseDuration(text)
   if (ms !== undefined && ms > 0) return ms
-  throw new UsageError(`${flag} takes how long, such as 30s, 5m, 2h, 7d or 60 for seconds, not ${text}`)
+  throw invalidValue(flag, 'duration', text)
 }
 
 /** Maximum delay of a Node timer. */
@@ -17,7 +17,7 @@ const maxTimeoutMs = 2 ** 31 - 1
 export function parseTimeout(text: string, flag: string): number {
   const ms = parseTimeSpan(text, flag)
   if (ms <= maxTimeoutMs) return ms
-  throw new UsageError(`${flag} takes 24d at most, not ${text}`)
+  throw invalidValue(flag, 'timeout', text)
 }
 
 function tryParseDuration(text: string): number | undefined {
@@ -53,10 +53,7 @@ export function parseTime(
       ? now + (isAhead ? span : -span)
       : readCalendar(words, now, isAhead)
   if (ms !== undefined && !Number.isNaN(ms)) return ms
-  const ahead = isAhead ? 'tomorrow, friday 14:30' : 'yesterday, tuesday 14:30'
-  throw new UsageError(
-    `${flag} takes a time, such as ${ahead}, 2026-01-02, 3h or 2026-01-02T03:04:05Z, not ${text}`,
-  )
+  throw invalidValue(flag, isAhead ? 'futureTime' : 'pastTime', text)
 }
 
 const timestamp = new RegExp(Timestamp.pattern ?? '')
@@ -151,11 +148,13 @@ export function parseExpiry(
   { for: span, until }: { readonly for?: string | undefined; readonly until?: string | undefined },
   now = Date.now(),
 ): string | undefined {
-  if (span !== undefined && until !== undefined) throw new UsageError('give --for or --until, not both')
+  if (span !== undefined && until !== undefined)
+    throw new UsageError('option_conflict', { option: '--for', other: '--until' })
   if (span !== undefined) return new Date(now + parseTimeSpan(span, '--for')).toISOString()
   if (until === undefined) return undefined
   const ms = parseTime(until, '--until', { now, isAhead: true })
-  if (ms <= now) throw new UsageError(`--until ${until} is ${formatLocalTime(ms)}, which is over`)
+  if (ms <= now)
+    throw new UsageError('past_time', { option: '--until', value: until, time: formatLocalTime(ms) })
   announceTime(until, '--until', ms)
   return new Date(ms).toISOString()
 }

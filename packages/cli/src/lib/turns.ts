@@ -38,7 +38,3 @@ export async function findLatestAnswerer(http: HttpClient): Promise<string | und
   }
   return undefined
 }
-
-/** `naming`: how the user can name an agent, as shown in the message. */
-export const createNoAnswererError = (naming: string): Error =>
-  new Error(`no agent has answered here yet; ${naming} says whose reasoning you mean`)

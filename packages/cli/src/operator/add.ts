@@ -64,23 +64,16 @@ const changes: Record<WrittenServer['change'], string> = {
 
 function readCommand(name: string, words: readonly string[]): ServerRequest['target'] {
   if (words.length > 0) return { command: words }
-  throw new UsageError(`there is no command after --; write one: meup add ${name} -- npx -y <package>`)
+  throw new UsageError('missing_server', { name })
 }
 
 function readAddress(name: string, words: readonly string[]): ServerRequest['target'] {
   const [url, ...others] = words
-  if (url === undefined)
-    throw new UsageError(
-      `name a command or an address: meup add ${name} -- npx -y <package>, or meup add ${name} https://tools.example/mcp`,
-    )
+  if (url === undefined) throw new UsageError('missing_server', { name })
   const isUrl = /^\$\{/.test(url) || (/^https?:\/\//i.test(url) && URL.canParse(url))
   if (isUrl && others.length === 0) return { url }
-  const command = `a command follows --: meup add ${name} -- ${words.map(quoteWord).join(' ')}`
-  throw new UsageError(
-    isUrl
-      ? `${others.join(' ')} is too much behind an address; ${command}`
-      : `${url} is not an address such as https://tools.example/mcp; ${command}`,
-  )
+  const command = `meup add ${name} -- ${words.map(quoteWord).join(' ')}`
+  throw new UsageError('not_an_address', { value: words.join(' '), command })
 }
 
 interface Announced {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { backUpLogs, type CopiedLog, restoreLogs } from '@meup/gateway'
 import { loadConfig } from '../config/load.js'
 import type { StorageSettings } from '../config/storage.js'
+import { Failure } from '../failure/failure.js'
 import type { JsonOf } from '../json-outputs.js'
 import { UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
@@ -24,7 +25,7 @@ export function backUp({ config, to, json }: BackupFlags & { readonly to: string
 /** `meup restore`: verifies a backup and copies it to the place of the log. */
 export function restore(backup: string, { config, to, json }: BackupFlags & { readonly to?: string }): void {
   if (statSync(backup, { throwIfNoEntry: false })?.isFile() !== true)
-    throw new UsageError(`there is no file ${backup}; name one that meup backup has made`)
+    throw new Failure('missing_file', { path: backup })
   const path = to === undefined ? getLogPath(loadConfig(resolve(config)).storage) : resolve(to)
   const logs = restoreLogs(resolve(backup), path)
   report({ file: path, logs }, json)
@@ -36,11 +37,9 @@ export function restore(backup: string, { config, to, json }: BackupFlags & { re
 
 function getLogPath(storage: StorageSettings): string {
   if (storage.kind === 'sqlite') return storage.path
-  throw new UsageError(
-    storage.kind === 'memory'
-      ? 'this log is in memory and ends with the gateway; meup audit export writes it to a file'
-      : 'the NATS servers have this log; copy its streams there: nats stream backup, nats stream restore',
-  )
+  const [place, command] =
+    storage.kind === 'memory' ? ['memory', 'meup audit export'] : ['NATS servers', 'nats stream backup']
+  throw new UsageError('no_log_file', { place, command })
 }
 
 function report(

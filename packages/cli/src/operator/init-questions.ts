@@ -39,14 +39,14 @@ export const askProvider = async (): Promise<ProviderName> =>
 export const askText = async (
   message: string,
   proposed: string,
-  findProblem: (value: string) => string | undefined,
+  findProblem: (value: string) => UsageError | undefined,
 ): Promise<string> =>
   answer(
     await text({
       message,
       placeholder: proposed,
       defaultValue: proposed,
-      validate: (typed) => findProblem(typed?.trim() || proposed),
+      validate: (typed) => findProblem(typed?.trim() || proposed)?.message,
       output,
     }),
   ).trim()
@@ -70,6 +70,6 @@ export async function askInput(
 }
 
 function answer<Value>(given: Value): Exclude<Value, symbol> {
-  if (isCancel(given)) throw new UsageError('nothing was written')
+  if (isCancel(given)) throw new UsageError('cancelled', {})
   return given as Exclude<Value, symbol>
 }

@@ -8,7 +8,8 @@ import { writeSecrets } from '../config/secrets.js'
 import type { JsonOf } from '../json-outputs.js'
 import { askConfirmation } from '../lib/confirm.js'
 import { quoteWord } from '../lib/executables.js'
-import { UsageError } from '../lib/exit.js'
+import { invalidValue, UsageError } from '../lib/exit.js'
+import { findGiven } from '../lib/options.js'
 import { print, printJson, printNotice } from '../lib/output.js'
 import { findFreePort } from '../lib/ports.js'
 import { fillTemplate, listOthers } from './fill-template.js'
@@ -139,7 +140,7 @@ const importedYaml = ([id, participant]: [string, object]): string =>
 function findArchives(from: string | undefined): string | undefined {
   if (from === undefined) return clone && join(clone, 'packs')
   const [missing] = missingArchives(resolve(from))
-  if (missing !== undefined) throw new UsageError(`there is no ${missing}; pnpm packs in a clone writes it`)
+  if (missing !== undefined) throw new UsageError('missing_pack', { file: missing })
   return resolve(from)
 }
 
@@ -149,10 +150,9 @@ function mustBeFree(directory: string, template: TemplateName): void {
   const places = Object.keys(fillTemplate(template, { space, person, agent, listen: '' }))
   const taken = [...places, 'node_modules', '.meup'].filter((place) => existsSync(join(directory, place)))
   if (taken.length === 0) return
-  const isProject = !taken.includes('space.yaml')
-  throw new UsageError(
-    `${directory} has ${taken.join(', ')} already; name another folder: meup init <folder>${isProject ? ', or add a space alone to this project: meup space init' : ''}`,
-  )
+  if (taken.includes('space.yaml'))
+    throw new UsageError('file_exists', { file: join(directory, 'space.yaml') })
+  throw new UsageError('folder_in_use', { folder: directory, files: taken })
 }
 
 /** Writes all files; removes them again if one fails. */
@@ -189,19 +189,20 @@ export async function chooseModel(
   mayAsk: boolean,
 ): Promise<ModelChoice | undefined> {
   if (template !== 'model') {
-    if ([given, model, baseUrl, key].every((each) => each === undefined)) return undefined
-    throw new UsageError('--provider, --model, --base-url and --key are for --template model')
+    const option = findGiven({ '--provider': given, '--model': model, '--base-url': baseUrl, '--key': key })
+    if (option === undefined) return undefined
+    throw new UsageError('option_needed', { option, needed: '--template model' })
   }
   const choose = (
     value: string | undefined,
     question: string,
     proposed: string,
-    check: (value: string) => string | undefined,
+    check: (value: string) => UsageError | undefined,
   ): Promise<string> | string => {
     if (value === undefined && mayAsk) return askText(question, proposed, check)
     const chosen = value ?? proposed
     const problem = check(chosen)
-    if (problem !== undefined) throw new UsageError(problem)
+    if (problem !== undefined) throw problem
     return chosen
   }
   const isElsewhere = given === undefined && baseUrl === undefined && mayAsk
@@ -211,7 +212,7 @@ export async function chooseModel(
   const proposed = providers[provider]
   const isCompatible = provider === 'openai-compatible'
   if (!isCompatible && baseUrl !== undefined)
-    throw new UsageError(`--base-url is for --provider openai-compatible, not ${provider}`)
+    throw new UsageError('option_needed', { option: '--base-url', needed: '--provider openai-compatible' })
   return {
     provider,
     model: await choose(model, 'Name of the model', proposed.model, modelProblem),
@@ -225,19 +226,17 @@ export async function chooseModel(
   }
 }
 
-const modelProblem = (value: string): string | undefined =>
-  /^[\w.:/@+-]+$/.test(value) ? undefined : `${value} is not a name of a model`
+const modelProblem = (value: string): UsageError | undefined =>
+  /^[\w.:/@+-]+$/.test(value) ? undefined : invalidValue('--model', 'model', value)
 
-const urlProblem = (value: string): string | undefined =>
+const urlProblem = (value: string): UsageError | undefined =>
   /^https?:\/\/[^\s'\\]+$/.test(value) && URL.canParse(value)
     ? undefined
-    : `${value} is not an address such as ${localURL}`
+    : invalidValue('--base-url', 'address', value)
 
 /** Does not quote the input: it may be the key itself. */
-const keyProblem = (value: string): string | undefined =>
-  /^[A-Za-z_][A-Za-z0-9_]*$/.test(value)
-    ? undefined
-    : 'give the name of an environment variable, such as MODEL_API_KEY; the key itself stays there'
+const keyProblem = (value: string): UsageError | undefined =>
+  /^[A-Za-z_][A-Za-z0-9_]*$/.test(value) ? undefined : invalidValue('--key', 'key')
 
 async function chooseNames(
   directory: string,
@@ -247,7 +246,7 @@ async function chooseNames(
 ): Promise<Names> {
   const given = Object.entries({ space, person, agent, listen }).filter(([, value]) => value !== undefined)
   let names: Names = { ...(await proposeNames(directory, template)), ...Object.fromEntries(given) }
-  const check = (changed: Partial<Names>): string | undefined =>
+  const check = (changed: Partial<Names>): UsageError | undefined =>
     findProblem(template, { ...names, ...changed })
   if (mayAsk && space === undefined)
     names = { ...names, space: await askText('Name of the space', names.space, (space) => check({ space })) }
@@ -257,7 +256,7 @@ async function chooseNames(
       person: await askText('Your name in it', names.person, (person) => check({ person })),
     }
   const problem = check({})
-  if (problem !== undefined) throw new UsageError(problem)
+  if (problem !== undefined) throw problem
   return names
 }
 
@@ -286,12 +285,12 @@ async function mustBeAgreed(
   if (uses.length === 0 || isAgreed) return
   if (mayAsk) {
     if (await askConfirmation('Add these servers?')) return
-    throw new UsageError('nothing was written')
+    throw new UsageError('cancelled', {})
   }
   const leaking = uses.filter(({ isRemote, variables }) => isRemote && variables.length > 0)
   if (leaking.length === 0) return
-  const what = leaking.map(({ id, variables }) => `${id} gets ${variables.join(', ')}`).join('; ')
-  throw new UsageError(`values of the environment would leave this machine: ${what}; --yes agrees to that`)
+  const values = leaking.map(({ id, variables }) => `${id} gets ${variables.join(', ')}`).join('; ')
+  throw new UsageError('leaving_values', { values })
 }
 
 /** Asks for the inputs of imported files. Without a terminal they must be set in the environment or have a default. */
@@ -307,12 +306,10 @@ async function askInputs(
   }
   const open = missing.filter(([variable]) => answers[variable] === undefined)
   if (open.length === 0) return answers
-  const list = open.map(([variable, { description }]) => `${variable} (${description ?? variable})`)
-  throw new UsageError(
-    onOneLine(
-      `these values are asked for, and no one is at a terminal: ${list.join(', ')}; set them in the environment`,
-    ),
+  const values = open.map(([variable, { description }]) =>
+    onOneLine(`${variable} (${description ?? variable})`),
   )
+  throw new UsageError('missing_values', { values })
 }
 
 function describeUse({ id, target, isRemote, variables }: ImportedServers['uses'][number]): string {
@@ -321,17 +318,16 @@ function describeUse({ id, target, isRemote, variables }: ImportedServers['uses'
 }
 
 /** Validates the names; returns the problem, if any. */
-export function findProblem(template: TemplateName, names: Names): string | undefined {
+export function findProblem(template: TemplateName, names: Names): UsageError | undefined {
   const others = listOthers(template)
   const ids = [names.person, names.agent, ...others]
-  if (new Set(ids).size < ids.length)
-    return `you, the agent and the others need different names: ${ids.join(', ')}`
+  if (new Set(ids).size < ids.length) return new UsageError('same_names', { names: ids })
   try {
     parseConfig(fillTemplate(template, names)['space.yaml'] ?? '', { file: 'space.yaml', env: {} })
     return undefined
   } catch (error) {
-    if (error instanceof ConfigError)
-      return error.problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
-    throw error
+    if (!(error instanceof ConfigError)) throw error
+    const problems = error.problems.map(({ path, message }) => `${path}: ${message}`)
+    return new UsageError('invalid_names', { problems })
   }
 }

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { printable } from '@meup/folds'
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JsonOf } from '../json-outputs.js'
-import { explainRefusal, requestControl } from '../lib/control-client.js'
+import { requestControl } from '../lib/control-client.js'
 import { formatClock } from '../lib/logger.js'
 import { parseCount } from '../lib/options.js'
 import { print, printJson } from '../lib/output.js'
@@ -30,8 +30,7 @@ export async function showLogs(names: readonly string[], flags: LogsFlags): Prom
 }
 
 async function readLines(directory: string, query: object): Promise<readonly LogLine[]> {
-  const { error, lines } = await requestControl(directory, 'logs', query)
-  if (error !== undefined) throw explainRefusal(error)
+  const { lines } = await requestControl(directory, 'logs', query)
   return lines as readonly LogLine[]
 }
 

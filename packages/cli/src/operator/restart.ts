@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { explainRefusal, formatNames, requestControl } from '../lib/control-client.js'
+import { formatNames, requestControl } from '../lib/control-client.js'
 import { printJson, printNotice } from '../lib/output.js'
 
 export interface RestartFlags {
@@ -9,8 +9,7 @@ export interface RestartFlags {
 
 /** `meup restart`: restarts programs of this folder's `meup up`. */
 export async function restart(names: readonly string[], { config, json }: RestartFlags): Promise<void> {
-  const { error, restarted } = await requestControl(dirname(resolve(config)), 'restart', { names })
-  if (error !== undefined) throw explainRefusal(error)
+  const { restarted } = await requestControl(dirname(resolve(config)), 'restart', { names })
   if (json) printJson({ restarted })
   else printNotice(`restarting ${formatNames(restarted)}; meup up reports when it is up`)
 }

@@ -26,7 +26,7 @@ export function initSpace(folder: string, { json }: { json?: boolean }): void {
     writeFileSync(file, placeSchema(dirname(file)) + spaceTemplate(names))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw new UsageError(`${file} is there already; edit it, or name another folder`)
+    throw new UsageError('file_exists', { file })
   }
   if (json) return void printJson<JsonOf<'space init'>>({ file, ...names })
   const elsewhere = relative(process.cwd(), dirname(file))

@@ -9,8 +9,8 @@ import type { ParticipantDetails } from '@meup/protocol'
 import { getErrorMessage } from '@meup/protocol'
 import { loadConfig } from '../config/load.js'
 import { logPath } from '../config/storage.js'
+import { Failure } from '../failure/failure.js'
 import type { JsonOf } from '../json-outputs.js'
-import { UsageError } from '../lib/exit.js'
 import { formatBytes, formatTable, print, printJson, printNotice } from '../lib/output.js'
 import { findGateway, type GatewayFile } from '../lib/running-gateway.js'
 import { formatCount } from '../top/work-table.js'
@@ -79,8 +79,7 @@ export async function stats({ config: path, url, json }: StatsFlags): Promise<vo
     address === undefined ? undefined : readGateway(address, running, directory),
     url === undefined ? readFiles(file) : undefined,
   ])
-  if (gateway === undefined && log === undefined)
-    throw new UsageError(`there is no ${path}, and no gateway runs here; name one with --url`)
+  if (gateway === undefined && log === undefined) throw new Failure('no_gateway', {})
   if (json) return void printJson<JsonOf<'stats'>>({ gateway: gateway ?? null, log: log ?? null })
   if (gateway === undefined) printNotice('no gateway runs here; this is what the log has')
   for (const line of [...gatewayLines(gateway), ...fileLines(log, gateway === undefined)]) print(line)

@@ -16,6 +16,7 @@ import type { JsonOf } from '../json-outputs.js'
 import { UsageError } from '../lib/exit.js'
 import { gatewayMessages, notifyGateway } from '../lib/notify-gateway.js'
 import { formatTable, print, printJson, printNotice } from '../lib/output.js'
+import { unknownNameError } from '../lib/unknown-name.js'
 
 export interface TokenFlags {
   readonly config: string
@@ -110,7 +111,8 @@ export function changeTokens(config: Config, verb: TokenVerb, selection: Selecti
   if (participant !== undefined) {
     return [change(config, verb, tokenEntry(config, { ...selection, participant }))]
   }
-  if (verb !== 'create') throw new UsageError(`name the participant: meup token ${verb} <participant>`)
+  if (verb !== 'create')
+    throw new UsageError('missing_argument', { form: `meup token ${verb} <participant>` })
   const missing = tokenEntries(config, selection).filter(({ state }) => state === 'missing')
   return missing.map((entry) => change(config, verb, entry))
 }
@@ -118,8 +120,7 @@ export function changeTokens(config: Config, verb: TokenVerb, selection: Selecti
 function change(config: Config, verb: TokenVerb, entry: TokenEntry): ChangedToken {
   const { file, space } = entry
   const before = readValidToken(file)
-  const problem = preconditions[verb](entry)
-  if (problem !== undefined) throw new UsageError(problem)
+  mustAllow(verb, entry)
   makeTokenFolder(config.directory, config.several ? space : '')
   if (verb === 'revoke') revokeToken(file)
   else if (entry.state === 'missing') createToken(file)
@@ -128,18 +129,12 @@ function change(config: Config, verb: TokenVerb, entry: TokenEntry): ChangedToke
   return { entry: now, before, after: readValidToken(file) }
 }
 
-/** Errors for changes that a token's state does not allow. */
-const preconditions: Record<TokenVerb, (entry: TokenEntry) => string | undefined> = {
-  create: ({ participant, state, file }) =>
-    state === 'valid' || state === 'unusable'
-      ? `${participant} has a token in ${file}; meup token rotate ${participant} replaces it`
-      : undefined,
-  rotate: ({ participant, state }) =>
-    state === 'missing' || state === 'revoked'
-      ? `${participant} has no token to be replaced (${state}); meup token create ${participant} makes one`
-      : undefined,
-  revoke: ({ participant, state }) =>
-    state === 'revoked' ? `the token of ${participant} is revoked already` : undefined,
+/** Throws `UsageError` for a change that the state of the token does not allow. */
+function mustAllow(verb: TokenVerb, { participant, state, file }: TokenEntry): void {
+  const isThere = state === 'valid' || state === 'unusable'
+  if (verb === 'create' && isThere) throw new UsageError('token_exists', { participant, file })
+  if (verb !== 'create' && (state === 'revoked' || (verb === 'rotate' && state === 'missing')))
+    throw new UsageError('token_missing', { participant, state })
 }
 
 function readValidToken(file: string): string | undefined {
@@ -169,9 +164,7 @@ interface Selection {
 /** Lists the tokens of a configuration. Throws `UsageError` if the selection matches nothing. */
 export function tokenEntries(config: Config, { space, participant }: Selection): TokenEntry[] {
   const names = config.spaces.map((entry) => entry.config.name)
-  if (space !== undefined && !names.includes(space)) {
-    throw new UsageError(`there is no space ${space}; the file has ${names.join(', ')}`)
-  }
+  if (space !== undefined && !names.includes(space)) throw unknownNameError('space', space, names)
   const entries = config.spaces
     .filter((entry) => space === undefined || entry.config.name === space)
     .flatMap(({ config: { name, participants } }) =>
@@ -184,7 +177,7 @@ export function tokenEntries(config: Config, { space, participant }: Selection):
   const chosen = entries.filter((entry) => entry.participant === participant)
   if (chosen.length > 0) return chosen
   const known = [...new Set(entries.map((entry) => entry.participant))]
-  throw new UsageError(`there is no participant ${participant}; the file has ${known.join(', ')}`)
+  throw unknownNameError('participant', participant, known)
 }
 
 /** The selected token. Throws `UsageError` if several spaces have a participant of this name. */
@@ -193,7 +186,7 @@ function tokenEntry(config: Config, selection: Required<Pick<Selection, 'partici
   const [entry] = entries
   if (entry === undefined || entries.length > 1) {
     const spaces = entries.map(({ space }) => space)
-    throw new UsageError(`${selection.participant} is in ${spaces.join(' and ')}; say which with --space`)
+    throw new UsageError('ambiguous_space', { spaces })
   }
   return entry
 }
@@ -201,5 +194,5 @@ function tokenEntry(config: Config, selection: Required<Pick<Selection, 'partici
 function readTokenState(file: string): Pick<TokenEntry, 'state' | 'warnings'> {
   const read = readTokenFile(file)
   if (read.state === 'valid') return { state: 'valid', warnings: tokenWarnings(file, read.token) }
-  return { state: read.state, warnings: read.state === 'unusable' ? [read.problem] : [] }
+  return { state: read.state, warnings: read.state === 'unusable' ? [read.problem.message] : [] }
 }

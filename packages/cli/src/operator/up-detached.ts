@@ -4,10 +4,10 @@ import { join, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { printable } from '@meup/folds'
 import { loadConfig } from '../config/load.js'
+import { CodedError } from '../failure/failure.js'
 import type { JsonOf } from '../json-outputs.js'
 import { requestControl } from '../lib/control-client.js'
 import { ownCommand } from '../lib/executables.js'
-import { ExitError } from '../lib/exit.js'
 import { printJson, printNotice } from '../lib/output.js'
 import { makeOwnFolder } from '../lib/own-folder.js'
 import { type GatewayFile, isRunning, readGatewayFile } from '../lib/running-gateway.js'
@@ -49,8 +49,9 @@ export async function startDetached(flags: RunFlags): Promise<void> {
     for (;;) {
       // The output of `meup up` contains the reason.
       if (ended !== undefined)
-        throw new ExitError(
+        throw new CodedError(
           'ended',
+          {},
           log
             .read()
             .trim()

@@ -10,7 +10,8 @@ import { readSecrets, writeSecrets } from '../config/secrets.js'
 import { replaceFile } from '../config/tokens.js'
 import { isMapValue } from '../config/validate.js'
 import { plainValue, readYaml } from '../config/yaml-source.js'
-import { UsageError } from '../lib/exit.js'
+import { invalidValue, UsageError } from '../lib/exit.js'
+import { unknownNameError } from '../lib/unknown-name.js'
 import { type McpParticipant, translateServer } from './import/import-servers.js'
 import { findVariables, Translator, UnusableServer } from './import/references.js'
 
@@ -77,9 +78,7 @@ export function writeServer(path: string, request: ServerRequest, folder = proce
   })
   if (next === undefined) {
     const block = stringify({ [name]: participant }, { lineWidth: 0 }).trimEnd()
-    throw new UsageError(
-      `the participants of ${file} are an alias, to which nothing can be added; write it by hand:\n${block}`,
-    )
+    throw new UsageError('aliased_participants', { file, block })
   }
   const config = parseConfig(next, { file, env: all })
   const written = findSpace(config, space.config.name)
@@ -98,31 +97,23 @@ export function writeServer(path: string, request: ServerRequest, folder = proce
 }
 
 function findSpace({ spaces }: Config, name: string | undefined): SpaceEntry {
-  const names = spaces.map(({ config }) => config.name).join(', ')
+  const names = spaces.map(({ config }) => config.name)
   const [first, ...others] = spaces.filter(({ config }) => name === undefined || config.name === name)
-  if (first === undefined) throw new UsageError(`there is no space ${name}; the file has ${names}`)
-  if (others.length > 0) throw new UsageError(`the file has several spaces; say which with --space: ${names}`)
+  if (first === undefined) throw unknownNameError('space', String(name), names)
+  if (others.length > 0) throw new UsageError('ambiguous_space', { spaces: names })
   return first
 }
 
 const idPattern = new RegExp(String(ParticipantId.pattern))
 
 function mustBeUsable(name: string, { config: { participants } }: SpaceEntry, replace: boolean): void {
-  if (!idPattern.test(name))
-    throw new UsageError(
-      `${name} cannot be the name of a participant; choose up to 64 letters, digits and . _ -, beginning with a letter or digit`,
-    )
+  if (!idPattern.test(name)) throw new UsageError('invalid_name', { name })
   const imitated = imitatedBy(name, Object.keys(participants))
-  if (imitated !== undefined)
-    throw new UsageError(`${name} could be taken for ${imitated}; choose another name`)
+  if (imitated !== undefined) throw new UsageError('imitated_name', { name, other: imitated })
   if (!Object.hasOwn(participants, name)) return
   const kind = participants[name]?.kind
-  if (kind !== 'mcp')
-    throw new UsageError(`${name} is a participant of kind ${kind} already; choose another name`)
-  if (!replace)
-    throw new UsageError(
-      `${name} is a participant already; replace it with --replace, or choose another name`,
-    )
+  if (kind !== 'mcp') throw new UsageError('taken_name', { name, kind: String(kind) })
+  if (!replace) throw new UsageError('server_exists', { name })
 }
 
 /** Splits the file's content into the participant at these keys, and everything else. */
@@ -153,9 +144,9 @@ function translate(
 ) {
   const isUrl = 'url' in target
   if (isUrl && env.length > 0)
-    throw new UsageError('--env goes with a command; give an address its secrets with --header')
+    throw new UsageError('misplaced_secret', { option: '--env', target: 'an address', instead: '--header' })
   if (!isUrl && header.length > 0)
-    throw new UsageError('--header goes with an address; give a command its secrets with --env')
+    throw new UsageError('misplaced_secret', { option: '--header', target: 'a command', instead: '--env' })
   const server = isUrl
     ? { url: target.url, headers: Object.fromEntries(header.map(readHeader)) }
     : {
@@ -166,27 +157,23 @@ function translate(
     return translateServer(name, server, options)
   } catch (error) {
     if (!(error instanceof UnusableServer)) throw error
-    throw new UsageError(`${name} cannot be added: ${error.message}`)
+    throw new UsageError('unusable_server', { name, reason: error.message })
   }
 }
 
 /** Its errors do not quote the input, which may be a secret. */
 function readHeader(given: string): [name: string, value: string] {
   const [, name, value = ''] = /^([^\s:]+):[ \t]*(.*)$/s.exec(given) ?? []
-  if (name === undefined) throw new UsageError('--header takes a name and a value, such as "X-Team: blue"')
+  if (name === undefined) throw invalidValue('--header', 'header')
   return [name, value.trim()]
 }
 
 function readVariable(id: string, given: string, translator: Translator): [name: string, value: string] {
   const [, name, value] = /^([A-Za-z_][A-Za-z0-9_]*)(?:=(.*))?$/s.exec(given) ?? []
-  if (name === undefined)
-    throw new UsageError('--env takes NAME=value, or NAME for a variable that is set here')
+  if (name === undefined) throw invalidValue('--env', 'variable')
   if (value !== undefined) return [name, value]
   const here = process.env[name]
-  if (here === undefined)
-    throw new UsageError(
-      `--env ${name}: the variable is not set here; set it, or write --env ${name}=<value>`,
-    )
+  if (here === undefined) throw new UsageError('unset_here', { variable: name })
   return [name, `\${${translator.keep(id, name, here)}}`]
 }
 
@@ -196,7 +183,5 @@ function mustBeSet(participant: McpParticipant, env: NodeJS.ProcessEnv): void {
   )
   if (unset === undefined) return
   const [name] = unset
-  throw new UsageError(
-    `the variable ${name} is not set; set it in the environment, write its value into .meup/secrets/${name}, or write \${${name}:-default}`,
-  )
+  throw new UsageError('unset_in_file', { variable: name })
 }

@@ -13,7 +13,7 @@ import {
   splitLines,
 } from '@meup/protocol'
 import { type ConnectionFlags, createHttpClient } from '../lib/connection.js'
-import { formatError, UsageError } from '../lib/exit.js'
+import { explainUnreadable } from '../lib/unreadable-export.js'
 
 /** An envelope of a recording, or a gap in it. */
 export type RecordedItem =
@@ -59,7 +59,7 @@ export async function openRecording(file: string | undefined, flags: ConnectionF
     await handle.close()
     return await createRecording(file, await spoolToTempFile(createReadStream(file)))
   } catch (error) {
-    throw new UsageError(`nothing can be played: ${formatError(error)}`)
+    throw explainUnreadable(file, error)
   }
 }
 

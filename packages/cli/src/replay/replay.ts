@@ -4,7 +4,7 @@ import { type AnyEnvelope, Kind, omitUndefined, READ_TARGETED, SpaceName } from 
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JsonOf } from '../json-outputs.js'
 import type { ConnectionFlags } from '../lib/connection.js'
-import { UsageError } from '../lib/exit.js'
+import { invalidValue, UsageError } from '../lib/exit.js'
 import {
   createDimmer,
   createHighlighter,
@@ -127,7 +127,7 @@ function parseSpeed(text: string): number {
   const speed = /^\d/.test(text) ? Number(text) : Number.NaN
   if (speed === 0) return Number.POSITIVE_INFINITY
   if (speed > 0) return speed
-  throw new UsageError(`--speed takes a number, such as 10 or 0.5, or max, not ${text}`)
+  throw invalidValue('--speed', 'speed', text)
 }
 
 interface ReplayScreen {
@@ -241,8 +241,8 @@ export async function copyInto(
 ): Promise<void> {
   const lack = findMissing(extent)
   if (lack !== undefined) throw new Error(`${lack}; nothing was written`)
-  if (space === undefined) throw new UsageError('nothing says what the space was called: add --name <space>')
-  if (!legalName.test(space)) throw new UsageError(`${space} cannot be a space: use a-z, 0-9 and -`)
+  if (space === undefined) throw new UsageError('unnamed_space', {})
+  if (!legalName.test(space)) throw invalidValue('--name', 'space', space)
   const { head: seq, proof } = extent
   const proven = proof && { epoch: proof.epoch, head: { seq, hash: proof.hash } }
   const log = await importLog({ path, space, rows: toRows(items), ...proven })

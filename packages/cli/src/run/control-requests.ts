@@ -1,6 +1,9 @@
 import { suggest } from '@meup/folds'
 import { omitUndefined } from '@meup/protocol'
 import type { Config } from '../config/config.js'
+import { Failure, UsageError } from '../failure/failure.js'
+import { formatNames } from '../lib/control-client.js'
+import { unknownNameError } from '../lib/unknown-name.js'
 import { ControlError, type ControlRequests } from './control-server.js'
 import { isProgramNamed, listPrograms } from './list-programs.js'
 import type { LogLine, ProgramLogs } from './program-logs.js'
@@ -87,20 +90,26 @@ const listReports = (supervisor: Supervisor | undefined): ProgramReport[] =>
 
 /** Label of the program called NAME or SPACE/NAME. */
 function findProgram(name: string, supervisor: Supervisor | undefined, config: Config): string {
-  if (supervisor === undefined) throw new ControlError('starting', {})
+  if (supervisor === undefined)
+    throw new ControlError('starting', {}, 'meup up has not started its programs yet. Try again.')
   const isMeant = (each: Parameters<typeof isProgramNamed>[1]): boolean => isProgramNamed(name, each)
   const running = supervisor.list().flatMap((each) => (isMeant(each.name) ? [each.name.label] : []))
   const [label, ...others] = running
-  if (others.length > 0) throw new ControlError('ambiguous', { name, programs: running })
+  if (others.length > 0) throw new UsageError('ambiguous_program', { name, programs: running })
   if (label !== undefined) return label
   const programs = listPrograms(config)
-  if (programs.some(isMeant)) throw new ControlError('no_token', { name })
+  if (programs.some(isMeant)) throw new UsageError('token_missing', { participant: name, state: 'revoked' })
   const participants = config.spaces.flatMap(({ config: { name: space, participants } }) =>
     Object.entries(participants).map(([participant, { kind }]) => ({ space, participant, kind })),
   )
   const known = participants.find(isMeant)
   const labels = programs.map((each) => each.label)
-  if (known !== undefined) throw new ControlError('no_program', { name, kind: known.kind, programs: labels })
+  if (known !== undefined) {
+    const details = { name, kind: known.kind, programs: formatNames(labels) }
+    throw new Failure('no_program', details)
+  }
   const meant = suggest(name, [...labels, ...participants.map(({ participant }) => participant)])
-  throw new ControlError('unknown', { name, programs: labels, ...omitUndefined({ meant }) })
+  throw meant === undefined
+    ? unknownNameError('program', name, labels)
+    : new Failure('unknown_participant', { name, meant })
 }

@@ -3,19 +3,18 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createConnection } from 'node:net'
 import { dirname } from 'node:path'
 import { getErrorMessage } from '@meup/protocol'
+import { exitCodes } from '../failure/exit-codes.js'
+import { CodedError, type Details } from '../failure/failure.js'
 import { getControlPath, makeOwnFolder } from '../lib/own-folder.js'
 
 /** Handlers of requests that commands on this machine send to `meup up`: `POST /<name>` with a JSON object. */
 export type ControlRequests = Readonly<Record<string, (body: Readonly<Record<string, unknown>>) => unknown>>
 
-/** An error response; `details` are its further fields. */
-export class ControlError extends Error {
+/** The response to a request that is wrong, or comes too early. */
+export class ControlError extends CodedError {
   override readonly name = 'ControlError'
-  constructor(
-    readonly code: string,
-    readonly details: object,
-  ) {
-    super(code)
+  constructor(code: string, details: Details, message = `meup up refused that: ${code}`) {
+    super(code, details, message, exitCodes.error)
   }
 }
 
@@ -116,8 +115,8 @@ async function readBody(request: IncomingMessage): Promise<Record<string, unknow
 }
 
 function describeError(error: unknown): Answer {
-  if (error instanceof ControlError)
-    return { status: 400, body: { error: { code: error.code, ...error.details } } }
   const message = getErrorMessage(error)
-  return { status: 500, body: { error: { code: 'failed', message } } }
+  if (!(error instanceof CodedError)) return { status: 500, body: { error: { code: 'failed', message } } }
+  const { code, details, exitCode } = error
+  return { status: 400, body: { error: { code, message, exitCode, details } } }
 }

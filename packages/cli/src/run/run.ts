@@ -1,4 +1,3 @@
-import { suggest } from '@meup/folds'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
 import { exitCodes } from '../failure/exit-codes.js'
@@ -8,6 +7,7 @@ import { UsageError } from '../lib/exit.js'
 import { type LogLevel, type OperatorLog, operatorLog } from '../lib/logger.js'
 import { withListen } from '../lib/options.js'
 import { printNotice } from '../lib/output.js'
+import { unknownNameError } from '../lib/unknown-name.js'
 import { isProgramNamed, listPrograms } from './list-programs.js'
 import { endHungUp, findTerminal, reloadOnDemand } from './reload.js'
 import { type RunningGateway, startGateway } from './start-gateway.js'
@@ -75,7 +75,7 @@ const listStarted = ({ config, tokens }: RunningGateway): string[] =>
 
 function mustStart(required: readonly string[], started: readonly string[]): void {
   const label = required.find((each) => !started.includes(each))
-  if (label !== undefined) throw new UsageError(`${label} is required, but its token is revoked`)
+  if (label !== undefined) throw new UsageError('token_missing', { participant: label, state: 'revoked' })
 }
 
 /** Time for a required program to join; default of its `startTimeout`. */
@@ -90,10 +90,7 @@ function findRequired(names: readonly string[], config: Config): Map<string, num
       if (meant.length > 0)
         return meant.map(({ label, program }) => [label, program.startTimeoutMs ?? requiredMs] as const)
       const labels = programs.map(({ label }) => label)
-      const hint = suggest(name, labels)
-      const next =
-        hint === undefined ? `programs here: ${labels.join(', ') || 'none'}` : `did you mean ${hint}?`
-      throw new UsageError(`--require: no program is called ${name}; ${next}`)
+      throw unknownNameError('program', name, labels)
     }),
   )
 }

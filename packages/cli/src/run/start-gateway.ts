@@ -255,8 +255,7 @@ class IssuerTokens implements Authenticator {
     try {
       this.#authenticator.replace(withKeys(jwt))
     } catch (error) {
-      const reason = getErrorMessage(error)
-      throw new UsageError(`auth.jwt.jwks: ${jwt.jwks} has no keys that can be used: ${reason}`)
+      throw new UsageError('no_keys', { file: jwt.jwks, reason: getErrorMessage(error) })
     }
   }
 }

@@ -30,7 +30,7 @@ const runawayRate = 1
 
 /** `meup top`: shows how busy participants are, with keys that pause, kick or interrupt them. Resolves when the user leaves. */
 export async function top(flags: ConnectionFlags): Promise<void> {
-  if (!isAtTerminal()) throw new UsageError('meup top needs a terminal; meup ps prints the same once')
+  if (!isAtTerminal()) throw new UsageError('no_terminal', { command: 'meup top', instead: 'meup ps' })
   const space = await enterSpace(flags)
   const http = createHttpClient(flags)
   const screen = new TopScreen(space, http)

@@ -16,6 +16,7 @@ import { askConfirmation, canAsk } from '../lib/confirm.js'
 import { createHttpClient } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
+import { unknownNameError } from '../lib/unknown-name.js'
 
 /** Flags that select transcripts, and `--json`. */
 export interface Flags {
@@ -62,9 +63,7 @@ export const replayTranscript = (name: string, options: ReplayOptions, flags: Fl
 async function confirmAddress(address: string): Promise<boolean> {
   const shown = onOneLine(address)
   if (canAsk()) return askConfirmation(`Send the prompts of this turn to ${shown}, without a key?`)
-  throw new UsageError(
-    `the transcript names the server ${shown}; --base-url ${shown} sends the prompts there`,
-  )
+  throw new UsageError('leaving_prompts', { url: shown })
 }
 
 type Visit<Result> = (file: TranscriptFile, agent: string) => Result
@@ -88,14 +87,11 @@ async function eachFile(flags: Flags, visit: Visit<void>): Promise<void> {
 
 function findFiles({ folder = findFolder(), agent }: Flags): string[] {
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.db')) : []
-  if (names.length === 0)
-    throw new UsageError(
-      `there are no transcripts in ${folder}; an agent with a model writes one in its own folder, which --folder names`,
-    )
+  if (names.length === 0) throw new UsageError('no_transcripts', { folder })
   const chosen = agent === undefined ? names.sort() : names.filter((name) => name === `${agent}.db`)
   if (chosen.length > 0) return chosen.map((name) => join(folder, name))
-  const all = names.map((name) => basename(name, '.db')).join(', ')
-  throw new UsageError(`there is no transcript of ${agent} in ${folder}; there are those of ${all}`)
+  const agents = names.map((name) => basename(name, '.db'))
+  throw unknownNameError('transcript of', String(agent), agents)
 }
 
 function findFolder(): string {
@@ -113,10 +109,7 @@ async function withCommit(flags: Flags, name: string, act: ActOnCommit): Promise
   if (await tryCommit(flags, name, act)) return
   const id = await findEnvelopeId(name)
   if (id !== undefined && (await tryCommit(flags, id, act))) return
-  const where = flags.agent === undefined ? 'no transcript here' : `not even the transcript of ${flags.agent}`
-  throw new UsageError(
-    `${where} has anything of ${name}: transcripts are where the agent ran; meup transcript log shows these`,
-  )
+  throw new UsageError('not_in_transcripts', { name })
 }
 
 /** Resolves `#seq` or the beginning of an id to an envelope's id, if the space of this folder is running. */
@@ -135,8 +128,7 @@ async function tryCommit(flags: Flags, name: string, act: ActOnCommit): Promise<
     const file = await TranscriptFile.read(path)
     try {
       const found = file.find(name)
-      if (found === 'several')
-        throw new UsageError(`several commits begin with ${name}: give more of the hash`)
+      if (found === 'several') throw new UsageError('ambiguous_hash', { start: name })
       if (found === undefined) continue
       await act(file, found, basename(path, '.db'))
       return true

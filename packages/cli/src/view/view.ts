@@ -10,7 +10,7 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import type { ConnectionFlags } from '../lib/connection.js'
-import { UsageError } from '../lib/exit.js'
+import { invalidValue } from '../lib/exit.js'
 import type { Following } from '../render/agent-lines.js'
 import type { LineRenderer, MarkFlags } from '../render/conversation.js'
 import type { Completer } from './keyboard.js'
@@ -84,10 +84,9 @@ const isDetail = (text: string): text is Detail => details.includes(text)
 
 /** Parses filter flags; without flags, everything is included. Throws `UsageError`. */
 export function readFilter({ context, agent, kind, reasoning = 'full' }: FilterFlags): Filter {
-  if (!isDetail(reasoning))
-    throw new UsageError(`--reasoning is full, summary, boundaries or none, not ${reasoning}`)
+  if (!isDetail(reasoning)) throw invalidValue('--reasoning', 'reasoning', reasoning)
   if (context !== undefined && parseContext(context, anyContext) === undefined)
-    throw new UsageError(`--context is a path such as run or run/step, not ${context}`)
+    throw invalidValue('--context', 'context', context)
   const subscription = omitUndefined({
     reasoning: reasoning === 'full' ? undefined : reasoning,
     contexts: context === undefined ? undefined : [context],

@@ -2,7 +2,7 @@ import type { HttpClient } from '@meup/agent-sdk/http'
 import { getUlidSeq, isToolCall } from '@meup/folds'
 import { type AnyEnvelope, type DecisionPayload, Kind, ProtocolError } from '@meup/protocol'
 import { UsageError } from '../lib/exit.js'
-import { createNoAnswererError, findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
+import { findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 
 /** Maximum number of acts to choose from, and of search hits examined. */
 const [maxActs, maxHits] = [9, 100]
@@ -33,8 +33,7 @@ export async function findActs(
   if (named !== undefined) return [named]
   const acts = await searchActs(http, ref)
   if (acts.length > 0) return acts
-  const what = ref === '' ? 'nothing was called, refused or answered here yet' : `no act says ${ref}`
-  throw new UsageError(`${what}; meup search looks at everything that was said, thought and called`)
+  throw ref === '' ? new UsageError('no_acts', {}) : new UsageError('unknown_act', { text: ref })
 }
 
 /** The answer of a turn, or otherwise its last step. */
@@ -44,18 +43,14 @@ async function readTurnAct(
   number: string,
 ): Promise<AnyEnvelope> {
   const agent = named ?? (await findLatestAnswerer(http))
-  if (agent === undefined) throw createNoAnswererError('--thread <agent>')
+  if (agent === undefined) throw new UsageError('unnamed_agent', { option: '--thread <agent>' })
   const [turn] = await readRequestedTurns(http, agent, number)
   if (turn?.answer_id !== undefined) return http.readEnvelope(turn.answer_id)
   const pages = http.readAuditPages({ thread: agent, turn: number, limit: 1 })
   const { value } = turn === undefined ? {} : await pages.next()
   const [step] = value?.steps ?? []
   if (step !== undefined) return http.readEnvelope(`#${getUlidSeq(step.id)}`)
-  throw new UsageError(
-    turn === undefined
-      ? `there is no turn ${number} of ${agent}; '#${number}' means the envelope with that number in the log`
-      : `nothing was done in turn ${number} of ${agent} yet`,
-  )
+  throw new UsageError('unknown_turn', { number, agent })
 }
 
 /** Finds an envelope by id; `undefined` if there is none, or if a short text is more likely a word. */

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { connect } from '@meup/agent-sdk'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { meup, spawnMeup, startMeup, temporaryFolder } from '../../../../test/support/cli.js'
+import { meup, readError, spawnMeup, startMeup, temporaryFolder } from '../../../../test/support/cli.js'
 import { running as guardedGateway } from '../../../../test/support/guarded-gateway.js'
 import { some, times } from '../../../../test/support/soak.js'
 import { verifies } from '../../../../test/verifies.js'
@@ -209,14 +209,14 @@ test('an export to SQLite says what is wrong with what it was asked', { timeout 
   await think('aside', 'hm')
   const sqlite = ['--format', 'sqlite']
   const to = ['--to', 'audit.db']
-  const wrong: [args: string[], says: string][] = [
-    [sqlite, '--format sqlite needs --to <file>'],
-    [to, '--to needs --format sqlite'],
-    [['--follow'], '--follow needs --format sqlite'],
-    [['--format', 'markdown', '--keep-days'], '--keep-days needs --format sqlite'],
-    [[...sqlite, ...to, '-o', 'x'], '--output does not go with --format sqlite'],
-    [[...sqlite, ...to, '--thread', 'ana'], '--thread does not go with --format sqlite'],
-    [[...sqlite, ...to, '--keep-days', '0'], '--keep-days takes a number of days greater than 0, not 0'],
+  const wrong: [args: string[], code: string, option: string][] = [
+    [sqlite, 'option_needed', '--format sqlite'],
+    [to, 'option_needed', '--to'],
+    [['--follow'], 'option_needed', '--follow'],
+    [['--format', 'markdown', '--keep-days'], 'option_needed', '--keep-days'],
+    [[...sqlite, ...to, '-o', 'x'], 'option_conflict', '--output'],
+    [[...sqlite, ...to, '--thread', 'ana'], 'option_conflict', '--thread'],
+    [[...sqlite, ...to, '--keep-days', '0'], 'invalid_value', '--keep-days'],
   ]
   const failing: [to: string, says: string][] = [
     ['space.yaml', 'space.yaml is not a SQLite database; name another file with --to'],
@@ -226,12 +226,14 @@ test('an export to SQLite says what is wrong with what it was asked', { timeout 
     ],
     ['nowhere/audit.db', 'no such file or directory'],
   ]
-  const ask = async (args: readonly string[], says: string, code: number) =>
-    expect(await run('audit', 'export', ...args)).toMatchObject({
-      ...{ code, stdout: '', stderr: expect.stringContaining(says) },
+  for (const [args, code, option] of some(wrong, 2))
+    expect(readError(await run('audit', 'export', '--json', ...args))).toMatchObject({
+      ...{ code, exitCode: 2, details: { option } },
     })
-  await Promise.all(some(wrong, 2).map(([args, says]) => ask(args, says, 2)))
-  await Promise.all(some(failing, 1).map(([path, says]) => ask([...sqlite, '--to', path], says, 1)))
+  for (const [path, says] of some(failing, 1))
+    expect(await run('audit', 'export', ...sqlite, '--to', path)).toMatchObject({
+      ...{ code: 1, stdout: '', stderr: expect.stringContaining(says) },
+    })
   const done = await run('audit', 'export', ...sqlite, ...to)
   expect(done).toEqual({ code: 0, stdout: '', stderr: 'audit.db: 1 step and 1 turn added\n' })
   const again = await run('audit', 'export', ...sqlite, ...to, '--json', '--keep-days')

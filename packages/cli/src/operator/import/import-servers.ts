@@ -87,7 +87,7 @@ export function importServers(
       inputs[variable] ??= file.inputs.get(id) ?? { description: id, isPassword: true }
   }
   if (Object.keys(participants).length === 0)
-    throw new UsageError(`no server can be imported\n${notices.join('\n')}`)
+    throw new UsageError('no_usable_servers', { reasons: notices.join('\n') })
   if (unused.size > 0)
     notices.push(`these settings are not used: ${brief([...unused].sort().join(', '), 200)}`)
   const { secrets } = translator

@@ -1,14 +1,14 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { describeFailure } from '../../failure/failure.js'
+import { Failure } from '../../failure/failure.js'
 import { UsageError } from '../../lib/exit.js'
 
 /** Generous, because `~/.claude.json` contains more than servers and may reach a megabyte. */
 const maxFileMiB = 4
 
-/** Reads a UTF-8 or UTF-16 text file. Throws `UsageError`. */
+/** Reads a UTF-8 or UTF-16 text file. Throws `UsageError` or `Failure`. */
 export function readTextFile(path: string): string {
   const text = decode(readBytes(path), path).replace(/^\uFEFF/, '')
-  if (text.trim() === '') throw new UsageError(`${path} is empty; name a file with MCP servers`)
+  if (text.trim() === '') throw new UsageError('no_servers', { path, reason: 'it is empty' })
   return text
 }
 
@@ -16,19 +16,18 @@ function readBytes(path: string): Buffer {
   try {
     const file = openSync(path, 'r')
     try {
-      if (fstatSync(file).isDirectory()) throw new UsageError(`${path} is a folder; name the file in it`)
+      if (fstatSync(file).isDirectory())
+        throw new UsageError('no_servers', { path, reason: 'it is a folder' })
       return readLimited(file, path)
     } finally {
       closeSync(file)
     }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw new Failure('missing_file', { path })
+    if (code === 'EACCES' || code === 'EPERM') throw new Failure('forbidden_file', { path })
     if (error instanceof UsageError) throw error
-    if (code === 'ENOENT' || code === 'ENOTDIR')
-      throw new UsageError(describeFailure('missing_file', { path }))
-    if (code === 'EACCES' || code === 'EPERM')
-      throw new UsageError(describeFailure('forbidden_file', { path }))
-    throw new UsageError(`${path} cannot be read: ${message}`)
+    throw new UsageError('no_servers', { path, reason: message })
   }
 }
 
@@ -39,7 +38,7 @@ function readLimited(file: number, path: string): Buffer {
   for (let read = -1; read !== 0 && length < buffer.length; length += read)
     read = readSync(file, buffer, length, buffer.length - length, null)
   if (length < buffer.length) return buffer.subarray(0, length)
-  throw new UsageError(`${path} is larger than ${maxFileMiB} MiB; copy its servers into a file of their own`)
+  throw new UsageError('no_servers', { path, reason: `it is larger than ${maxFileMiB} MiB` })
 }
 
 function decode(bytes: Buffer, path: string): string {
@@ -52,5 +51,5 @@ function decode(bytes: Buffer, path: string): string {
   } catch (error) {
     if (!(error instanceof TypeError)) throw error // `TextDecoder` throws it for binary data.
   }
-  throw new UsageError(`${path} is not a text file in UTF-8 or UTF-16; name a file with MCP servers`)
+  throw new UsageError('no_servers', { path, reason: 'it is not text in UTF-8 or UTF-16' })
 }

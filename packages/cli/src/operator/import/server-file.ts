@@ -57,7 +57,7 @@ export function readServerFile(path: string, directory: string): ServerFile {
       locate: (...keys: Keys) => locate([...place, name, ...keys]),
     })),
   )
-  if (servers.length === 0) throw new UsageError(`${path} has no servers to import`)
+  if (servers.length === 0) throw new UsageError('no_servers', { path, reason: 'it has no servers' })
   return {
     ...{ folder: getWorkspace(path), servers, inputs: readInputs(getList(root, inputs)) },
     notices: [...notices, ...places.flatMap(describeRepeated)],
@@ -77,9 +77,10 @@ function parseJson(text: string, path: string): Parsed {
   if (tree === undefined || error !== undefined) {
     const reason = error === undefined ? 'no value' : printParseErrorCode(error.error)
     const words = reason.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter}`).toLowerCase()
-    throw new UsageError(
-      `${path}:${placeOf(text, error?.offset ?? 0)} is not JSON: ${words}; correct the file`,
-    )
+    throw new UsageError('damaged_json', {
+      place: `${path}:${placeOf(text, error?.offset ?? 0)}`,
+      reason: words,
+    })
   }
   return {
     root: getNodeValue(tree),
@@ -125,7 +126,7 @@ function parseTomlFile(text: string, path: string): Parsed {
     if (!(error instanceof TomlError)) throw error
     const [reason = ''] = error.message.replace('Invalid TOML document: ', '').split('\n')
     const place = `${path}:${error.line}:${error.column}`
-    throw new UsageError(`${place} is neither JSON nor TOML: ${reason}; ${knownFormats}`)
+    throw new UsageError('unknown_format', { place, reason: `it is neither JSON nor TOML (${reason})` })
   }
 }
 
@@ -142,7 +143,7 @@ function parseLimited<Value>(parse: () => Value, path: string): Value {
     return parse()
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw new UsageError(`${path} is nested too deep to be read; name a file with MCP servers`)
+    throw new UsageError('no_servers', { path, reason: 'it is nested too deep' })
   }
 }
 
@@ -154,13 +155,10 @@ interface Places {
   readonly notices?: readonly string[]
 }
 
-const knownFormats =
-  'these are read: mcpServers of Claude, Cursor, Windsurf, Gemini CLI and others, servers of VS Code, mcp of opencode, context_servers of Zed, and mcp_servers of Codex'
-
 function refuse(path: string, root: unknown): never {
   const keys = isObject(root) ? Object.keys(root).slice(0, 8).join(', ') : ''
   const found = isObject(root) ? (keys === '' ? 'an empty object' : brief(onOneLine(keys), 200)) : 'no object'
-  throw new UsageError(`${path} has no MCP servers in a form that is known, but ${found}; ${knownFormats}`)
+  throw new UsageError('unknown_format', { place: path, reason: `it has ${found}` })
 }
 
 function findPlaces(root: unknown, directory: string): Places | undefined {
