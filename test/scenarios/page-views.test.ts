@@ -11,7 +11,7 @@ import { withChromium } from '../support/chromium.js'
 import { temporaryFolder } from '../support/cli.js'
 import { type DrivenPage, drivePage } from '../support/driven-page.js'
 import { repositoryRoot } from '../support/files.js'
-import { approveByKey, crew, enterAs, onPage, openPageGateway, pictures } from '../support/page.js'
+import { approveByKey, crew, enterAs, onPage, openPageGateway, pictures, sendMany } from '../support/page.js'
 
 const example = join(repositoryRoot, 'examples/deploy-review')
 
@@ -137,6 +137,43 @@ test(
   }),
 )
 
+test(
+  'each frame draws the lines of one lane more, then what is around the visible ones',
+  { timeout: 60_000 },
+  onPage(async ({ gateway, page, enter }) => {
+    await crew(gateway)
+    const drafts = (kind: string, count: number) =>
+      Array.from({ length: count }, (_, at) => ({ kind, payload: { message: `line ${at}` } }))
+    for (const from of ['planner', 'security']) {
+      await sendMany(gateway.url, from, [
+        ...drafts('chat', 30),
+        ...Array.from({ length: 60 }, () => ({ kind: 'reasoning.start', payload: { message: 'Looking' } })),
+      ])
+    }
+    await enter()
+    await page.shows('Looking')
+    const frames = await page.evaluate<{ lanes: number; rows: number }[]>(`new Promise((resolve) => {
+      document.getElementById('view-lanes').click()
+      const seen = []
+      const look = () => {
+        const lanes = [...document.querySelectorAll('.lane')].filter((lane) => lane.querySelector('.row'))
+        const rows = lanes.length < 3 ? 0 : lanes[0].querySelectorAll('.row').length
+        seen.push({ lanes: lanes.length, rows })
+        // Its code comes when the view is opened.
+        const first = seen.find(({ lanes }) => lanes === 3)
+        if ((first !== undefined && rows > first.rows) || seen.length > 3000) resolve(seen)
+        else requestAnimationFrame(look)
+      }
+      requestAnimationFrame(look)
+    })`)
+    const lanes = frames.map((each) => each.lanes)
+    expect(lanes.at(-1), lanes.join()).toBe(3)
+    expect(Math.max(...lanes.map((count, at) => count - (lanes[at - 1] ?? 0))), lanes.join()).toBe(1)
+    const rows = frames.filter((each) => each.lanes === 3).map((each) => each.rows)
+    expect(rows.at(-1), rows.join()).toBeGreaterThan(rows[0] ?? 0)
+  }),
+)
+
 const current = (page: DrivenPage): Promise<string> =>
   page.evaluate(`document.querySelector('[aria-current=true]')?.textContent ?? ''`)
 
@@ -162,7 +199,7 @@ test(
     await page.key('2')
     await page.shows('Conversation')
     await page.screenshot(pictures('views-lanes-live'))
-    await page.click('.said', 'Two unused imports.')
+    await page.click('.line .said', 'Two unused imports.')
     await page.key('Enter')
     await page.shows('reasoning.thought')
     await page.key('ArrowLeft')

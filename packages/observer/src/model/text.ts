@@ -136,6 +136,7 @@ const createClock = (hourCycle: 'h12' | 'h23') => ({
     { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle },
     hourCycle === 'h12' ? 'en' : 'en-GB',
   ),
+  date: timeFormat({ dateStyle: 'medium', timeStyle: 'short', hourCycle }),
 })
 let clock = createClock('h23')
 
@@ -174,8 +175,7 @@ export function dayText(ts: string, now = new Date()): string {
 }
 
 /** Date and time in the reader's time zone. */
-export const dateText = (ts: string): string =>
-  new Date(ts).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short', hourCycle: clock.hourCycle })
+export const dateText = (ts: string): string => clock.date(new Date(ts))
 
 /** Date and time with seconds, in the reader's time zone, such as `22 Nov 12:01:33`. */
 export const momentText = (ts: string): string => {

@@ -113,7 +113,9 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
     return key !== undefined
   }
   const [unread, markRead] = useUnread(session)
-  // Memoized: a new object redraws all rows.
+  const shownPanel = useRef(panel)
+  shownPanel.current = panel
+  // Memoized: a new object redraws all rows, which a change of the panel does not need.
   const space = useMemo<SpaceActions>(
     () => ({
       session,
@@ -126,6 +128,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
       inspect(id) {
         updateAddress({ seq: session.model.log.get(id)?.seq })
         const isShown = showRow(id, 'focused')
+        const { current: panel } = shownPanel
         // Panels that list steps stay open, so that the reader can continue.
         const isList = panel !== undefined && ['inbox', 'why', 'find'].includes(panel.at)
         if (panel !== undefined && isList && isShown) setPanel({ ...panel, isLow: true })
@@ -133,6 +136,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
       },
       reveal(hit) {
         const { id, seq } = hit
+        const { current: panel } = shownPanel
         const envelope = session.model.log.get(id)
         if (envelope !== undefined) {
           const part = findPart(splitText(getText(envelope)), hit)
@@ -148,7 +152,9 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
       },
       unread,
       markRead,
-      panel,
+      get panel() {
+        return shownPanel.current
+      },
       showPanel: setPanel,
       cycle(context) {
         session.model.cycle(context)
@@ -162,7 +168,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
       composer,
       act,
     }),
-    [session, isLive, session.rights, panel, unread?.key, unread?.count],
+    [session, isLive, session.rights, unread?.key, unread?.count],
   )
   const close = (): void => {
     if (panel === undefined) markRead()

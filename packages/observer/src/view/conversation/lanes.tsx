@@ -4,6 +4,7 @@ import { countText, type Lane, type RowList } from '../../model/index.js'
 import { Avatar, memo, Name, Newer, Time } from '../shared/parts.js'
 import { grid, useTreeRow } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
+import { useTurn } from '../shared/use-turn.js'
 import { type RowProps, type RowsHandle, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
 import { LiveAnswerContent, WhyOfAnswer } from './message.js'
 import { RowContent } from './rows.js'
@@ -32,15 +33,6 @@ export function Lanes({ current, handle }: ViewProps): VNode {
   const width = Math.max(minLaneWidthPx, Math.floor(seen.width / Math.max(lanes.length, 1)))
   const start = Math.max(Math.floor(seen.left / width) - overscanLanes, 0)
   const end = Math.min(Math.ceil((seen.left + seen.width) / width) + overscanLanes, lanes.length)
-
-  /** Number of drawn lanes. Grows by one per frame, because drawing all of them at once would block the page. */
-  const [count, setCount] = useState(1)
-  const drawnEnd = Math.min(start + count, end)
-  useEffect(() => {
-    if (drawnEnd === end) return
-    const frame = requestAnimationFrame(() => setCount(count + 1))
-    return () => cancelAnimationFrame(frame)
-  }, [drawnEnd, end])
 
   useEffect(() => () => model.lists.drop('lanes'), [model])
   useLayoutEffect(() => {
@@ -85,12 +77,6 @@ export function Lanes({ current, handle }: ViewProps): VNode {
       focus: (index) => currentRows()?.focus(index),
       reveal,
     })
-    if (wanted.current === undefined) return
-    const id = wanted.current
-    const rows = [...shown.current.values()].find(({ list }) => list.indexOf(id) !== -1)
-    if (rows === undefined) return
-    wanted.current = undefined
-    rows.reveal(id)
   })
 
   const toLane = (index: number): void => {
@@ -119,15 +105,22 @@ export function Lanes({ current, handle }: ViewProps): VNode {
       )}
       <div class="lanes" ref={box}>
         <div class="lanes-before" style={{ width: start * width }} />
-        {lanes.slice(start, drawnEnd).map((lane) => (
+        {lanes.slice(start, end).map((lane) => (
           <LaneColumn
             key={lane.key ?? ''}
             lane={lane}
             width={width}
             current={current}
             handle={(rows) => {
-              if (rows === undefined) shown.current.delete(lane.key)
-              else shown.current.set(lane.key, rows)
+              if (rows === undefined) {
+                shown.current.delete(lane.key)
+                return
+              }
+              shown.current.set(lane.key, rows)
+              const { current: id } = wanted
+              if (id === undefined || rows.list.indexOf(id) === -1) return
+              wanted.current = undefined
+              rows.reveal(id)
             }}
             follow={(isFollowing) => {
               if (isFollowing) away.current.delete(lane.key)
@@ -136,7 +129,7 @@ export function Lanes({ current, handle }: ViewProps): VNode {
             }}
           />
         ))}
-        <div class="lanes-after" style={{ width: Math.max(lanes.length - drawnEnd, 0) * width }} />
+        <div class="lanes-after" style={{ width: Math.max(lanes.length - end, 0) * width }} />
       </div>
     </div>
   )
@@ -158,6 +151,7 @@ function LaneColumn({ lane, width, current, handle, follow }: LaneProps): VNode 
   const { key: owner, list } = lane
   /** Number of blocks when the reader left the live end of this lane. */
   const had = useRef(0)
+  const hasRows = useTurn()
   useEffect(() => () => handle(undefined), [])
   const name = owner === null ? 'The conversation' : owner
   return (
@@ -174,21 +168,23 @@ function LaneColumn({ lane, width, current, handle, follow }: LaneProps): VNode 
         {owner !== null && <Load owner={owner} />}
       </header>
       <div class="lane-rows" {...grid.tree(name, list.slots.length)}>
-        <VirtualRows
-          list={list}
-          current={current}
-          component={LaneRow}
-          group={grid.group}
-          handle={handle}
-          follow={(isFollowing) => {
-            had.current = lane.size
-            follow(isFollowing)
-          }}
-          under={owner === null && <LiveAnswers />}
-          over={(isFollowing, _, toEnd) =>
-            isFollowing ? null : <Newer count={lane.size - had.current} toEnd={toEnd} />
-          }
-        />
+        {hasRows && (
+          <VirtualRows
+            list={list}
+            current={current}
+            component={LaneRow}
+            group={grid.group}
+            handle={handle}
+            follow={(isFollowing) => {
+              had.current = lane.size
+              follow(isFollowing)
+            }}
+            under={owner === null && <LiveAnswers />}
+            over={(isFollowing, _, toEnd) =>
+              isFollowing ? null : <Newer count={lane.size - had.current} toEnd={toEnd} />
+            }
+          />
+        )}
       </div>
     </section>
   )

@@ -2,7 +2,7 @@ import type { RowList } from '../../model/index.js'
 
 /** Scrolling down to within this many pixels of the end reaches the live end. */
 const nearEndPx = 24
-/** Pixels drawn above and below the visible part. */
+/** Pixels drawn above and below the visible part, once that part is drawn. */
 const marginPx = 400
 
 interface Anchor {
@@ -38,6 +38,8 @@ export class Scroll {
   /** Row to which the reader jumped: it stays in place while rows around it are measured, until the reader scrolls. */
   #held: Anchor | undefined
   isFollowing = true
+  /** Whether the surroundings of the visible part are drawn. */
+  hasMargin = false
 
   constructor(scrolled: () => Scrolled) {
     this.#scrolled = scrolled
@@ -48,7 +50,7 @@ export class Scroll {
   }
 
   /** Range of rows to draw; `end` is exclusive. */
-  range(around = marginPx): { readonly start: number; readonly end: number } {
+  range(around = this.hasMargin ? marginPx : 0): { readonly start: number; readonly end: number } {
     const { slots, layout } = this.#scrolled().list
     const near = layout.near(this.#getTop(), this.#seen, around)
     return this.isFollowing ? { ...near, end: slots.length } : near

@@ -2,6 +2,7 @@ import { type ComponentChildren, type ComponentType, type JSX, options, type VNo
 import { useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import type { LogRow, RowList } from '../../model/index.js'
 import { Scroll, type Place as ScrollPlace } from './scroll.js'
+import { useTurn } from './use-turn.js'
 
 export interface RowProps {
   readonly row: LogRow
@@ -120,6 +121,7 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
   const inner = useRef<HTMLDivElement>(null)
   const below = useRef<HTMLDivElement>(null)
   const wanted = useRef<Wanted | undefined>(undefined)
+  scroll.hasMargin = useTurn()
   scroll.look()
   const { slots, layout } = list
   const isPrinted = usePrinting()
