@@ -171,6 +171,10 @@ export class PageSession implements SessionHandle {
     return isConnected && !this.time.isPast ? this.#watcher : undefined
   }
 
+  async interrupt(contexts: readonly string[]): Promise<void> {
+    await Promise.all(contexts.map(async (context) => this.client?.interrupt(context)))
+  }
+
   get detail(): Detail {
     return this.subscription.wanted.detail
   }

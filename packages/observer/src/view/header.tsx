@@ -10,7 +10,7 @@ import { usePending } from './decide/use-pending.js'
 import { FindBox } from './find/find-box.js'
 import { useNow } from './shared/hooks.js'
 import { lazy } from './shared/lazy.js'
-import { IconButton } from './shared/parts.js'
+import { IconButton, Options } from './shared/parts.js'
 import { useSpace } from './shared/use-space.js'
 
 const AuditBadge = lazy(() => import('./audit/audit-badge.js').then(({ AuditBadge }) => AuditBadge))
@@ -183,11 +183,7 @@ function SpaceSwitch({ session }: { session: PageSession }): VNode {
           location.hash = writeRoute({ space })
         }}
       >
-        {spaces.map((space) => (
-          <option key={space} value={space}>
-            {space}
-          </option>
-        ))}
+        <Options of={spaces.map((space) => [space, space])} />
       </select>
     </>
   )

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { speeds } from '../connect/time-travel.js'
 import { countText, momentText } from '../model/index.js'
-import { IconButton } from './shared/parts.js'
+import { IconButton, Options } from './shared/parts.js'
 import { useSpace } from './shared/use-space.js'
 
 /** A slider that goes to any moment of the log, and buttons that play it. */
@@ -33,11 +33,7 @@ export function TimeBar(): VNode {
         value={time.speed}
         onChange={(event) => time.setSpeed(Number(event.currentTarget.value))}
       >
-        {speeds.map((speed) => (
-          <option key={speed} value={speed}>
-            {speed}×
-          </option>
-        ))}
+        <Options of={speeds.map((speed) => [speed, `${speed}×`])} />
       </select>
       <input
         type="range"

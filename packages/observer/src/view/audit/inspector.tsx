@@ -1,12 +1,12 @@
 import { indentJson, printable } from '@meup/folds'
 import { correlations, type Envelope, Kind, stringifyExact } from '@meup/protocol'
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { explainError } from '../../connect/errors.js'
 import { readOne } from '../../connect/history.js'
 import { getFullSize, sizeText } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
-import { Alert, CloseButton, Name, UntrustedText } from '../shared/parts.js'
+import { Alert, CloseButton, Facts, Name, UntrustedText } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { RefusalDetail } from './refusal.js'
 
@@ -14,6 +14,7 @@ import { RefusalDetail } from './refusal.js'
 export function Inspector({ envelope, close }: { envelope: Envelope; close: () => void }): VNode {
   const { session } = useSpace()
   const { seq, id, from, to, kind, ts, context, rationale } = envelope
+  const chain = useChainFacts(seq)
   return (
     <aside class="inspector" aria-label="Envelope">
       <header>
@@ -22,35 +23,18 @@ export function Inspector({ envelope, close }: { envelope: Envelope; close: () =
         </h2>
         <CloseButton close={close} />
       </header>
-      <dl>
-        <dt>from</dt>
-        <dd>
-          <Name id={from} />
-        </dd>
-        {to !== undefined && (
-          <>
-            <dt>to</dt>
-            <dd>{to.join(', ')}</dd>
-          </>
-        )}
-        <dt>at</dt>
-        <dd>{ts}</dd>
-        <dt>id</dt>
-        <dd>
-          <code>{id}</code>
-        </dd>
-        {context !== undefined && (
-          <>
-            <dt>context</dt>
-            <dd>
-              <code>{context}</code>
-            </dd>
-          </>
-        )}
-        <Links name="about" ids={correlations(envelope)} />
-        <ChainPlace seq={seq} />
-        <Links name="answered by" ids={session.model.log.answersTo(id)} />
-      </dl>
+      <Facts
+        of={[
+          ['from', <Name key="from" id={from} />],
+          ['to', to?.join(', ')],
+          ['at', ts],
+          ['id', <code key="id">{id}</code>],
+          ['context', context && <code>{context}</code>],
+          ['about', links(correlations(envelope))],
+          ...chain,
+          ['answered by', links(session.model.log.answersTo(id))],
+        ]}
+      />
       {rationale !== undefined && <UntrustedText kind="reason" text={printable(rationale)} />}
       {kind === Kind.systemDecision && <RefusalDetail decision={envelope} />}
       <ExactJson envelope={envelope} />
@@ -61,66 +45,50 @@ export function Inspector({ envelope, close }: { envelope: Envelope; close: () =
 /** Maximum number of listed envelopes. */
 const maxLinks = 20
 
-function Links({ name, ids }: { name: string; ids: readonly string[] }): VNode | null {
+function Links({ ids }: { ids: readonly string[] }): VNode {
   const { session, inspect } = useSpace()
-  if (ids.length === 0) return null
   return (
     <>
-      <dt>{name}</dt>
-      <dd>
-        {ids.slice(0, maxLinks).map((id) => {
-          const known = session.model.log.get(id)
-          if (known === undefined) return <code key={id}>{id} (not loaded)</code>
-          return (
-            <button type="button" class="link" key={id} onClick={() => inspect(id)}>
-              #{known.seq} {known.kind}
-            </button>
-          )
-        })}
-        {ids.length > maxLinks && <span class="dim">and {ids.length - maxLinks} more</span>}
-      </dd>
+      {ids.slice(0, maxLinks).map((id) => {
+        const known = session.model.log.get(id)
+        if (known === undefined) return <code key={id}>{id} (not loaded)</code>
+        return (
+          <button type="button" class="link" key={id} onClick={() => inspect(id)}>
+            #{known.seq} {known.kind}
+          </button>
+        )
+      })}
+      {ids.length > maxLinks && <span class="dim">and {ids.length - maxLinks} more</span>}
     </>
   )
 }
 
+const links = (ids: readonly string[]): VNode | undefined =>
+  ids.length === 0 ? undefined : <Links ids={ids} />
+
 /** An envelope's position in the hash chain, as a list of its own. */
 export const EnvelopeChain = ({ seq }: { seq: number | undefined }): VNode => (
-  <dl class="chain-place">
-    <ChainPlace seq={seq} />
-  </dl>
+  <Facts kind="chain-place" of={useChainFacts(seq)} />
 )
 
 /** An envelope's hashes and its position in the chain, as verified by this page. */
-function ChainPlace({ seq }: { seq: number | undefined }): VNode | null {
-  const { session } = useSpace()
-  const { audit } = session
-  useNow(audit.getHash(seq ?? 0) === undefined) // Redraws while the check is running.
-  if (seq === undefined) return null
+function useChainFacts(seq: number | undefined): readonly (readonly [string, ComponentChildren])[] {
+  const { audit } = useSpace().session
+  const isChecked = audit.getHash(seq ?? 0) !== undefined
+  useNow(!isChecked) // Redraws while the check is running.
+  if (seq === undefined) return []
   const isWrong = audit.state.at === 'broken' && seq >= (audit.state.seq ?? 0)
-  const isChecked = audit.getHash(seq) !== undefined
-  const links = [
-    ['previous hash', seq - 1],
-    ['hash', seq],
-    ['next hash', seq + 1],
-  ] as const
-  return (
-    <>
-      <dt>chain</dt>
-      <dd class={isWrong ? 'problem' : ''}>
-        {isWrong ? '✗ does not match' : isChecked ? '✓ checked here' : '○ not checked yet'}
-      </dd>
-      {links.map(([name, at]) => {
-        const hash = isChecked ? audit.getHash(at) : undefined
-        if (hash === undefined) return null
-        return [
-          <dt key={name}>{name}</dt>,
-          <dd key={`${name}:`}>
-            <code>{hash}</code>
-          </dd>,
-        ]
-      })}
-    </>
-  )
+  const text = isWrong ? '✗ does not match' : isChecked ? '✓ checked here' : '○ not checked yet'
+  const hashOf = (at: number): ComponentChildren => {
+    const hash = isChecked ? audit.getHash(at) : undefined
+    return hash && <code>{hash}</code>
+  }
+  return [
+    ['chain', isWrong ? <span class="problem">{text}</span> : text],
+    ['previous hash', hashOf(seq - 1)],
+    ['hash', hashOf(seq)],
+    ['next hash', hashOf(seq + 1)],
+  ]
 }
 
 /** Maximum characters of JSON, even on request. */

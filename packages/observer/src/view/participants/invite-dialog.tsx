@@ -3,7 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { explainError } from '../../connect/errors.js'
 import { readCapabilities } from '../../model/index.js'
-import { CloseDialog, CopyButton, Dialog, ErrorText } from '../shared/parts.js'
+import { CloseDialog, CopyButton, Dialog, ErrorText, Options } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { CapabilityWarnings, useWarnings } from './granted-capabilities.js'
 import '../../style/person.css'
@@ -69,11 +69,7 @@ export function InviteDialog({ close }: { close: () => void }): VNode {
           <label>
             May
             <select value={capabilities} onChange={(event) => setCapabilities(event.currentTarget.value)}>
-              {presets.map(([list, text]) => (
-                <option key={list} value={list}>
-                  {text}
-                </option>
-              ))}
+              <Options of={presets} />
               {presets.every(([list]) => list !== capabilities) && (
                 <option value={capabilities}>what is written below</option>
               )}

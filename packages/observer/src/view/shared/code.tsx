@@ -1,7 +1,8 @@
 import type { createLowlight } from 'lowlight'
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { type CodeToken, countText } from '../../model/index.js'
+import { lazyHook } from './lazy.js'
 import { useOpened } from './opened.js'
 import { CopyButton } from './parts.js'
 
@@ -33,7 +34,11 @@ export function CodeBlock({ text, language = '' }: { text: string; language?: st
 }
 
 type Highlighter = ReturnType<typeof createLowlight>
-let highlighter: Highlighter | undefined
+
+const useHighlighter = lazyHook(
+  () => import('lowlight').then(({ common, createLowlight }) => createLowlight(common)),
+  'code shows without colours:',
+)
 
 /** Maximum characters of highlighted code. */
 const maxHighlightedChars = 50_000
@@ -42,17 +47,7 @@ type Highlight = (text: string, language: string) => readonly CodeToken[] | unde
 
 /** The highlighter, imported when first needed. */
 export function useHighlight(isNeeded: boolean): Highlight | undefined {
-  const [loaded, setLoaded] = useState(highlighter)
-  useEffect(() => {
-    if (!isNeeded || loaded !== undefined) return
-    import('lowlight').then(
-      ({ common, createLowlight }) => {
-        highlighter = createLowlight(common)
-        setLoaded(highlighter)
-      },
-      (error: unknown) => console.info('code shows without colours:', error),
-    )
-  }, [isNeeded, loaded])
+  const loaded = useHighlighter(isNeeded)
   return useMemo(() => loaded && createHighlight(loaded), [loaded])
 }
 

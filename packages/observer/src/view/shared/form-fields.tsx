@@ -1,6 +1,6 @@
 import { type Filled, type FormField, printable, readFilled } from '@meup/folds'
 import type { VNode } from 'preact'
-import { Checkbox } from './parts.js'
+import { Checkbox, Options } from './parts.js'
 
 /** Validates the fields of a form; returns their values, and the problem of each invalid one. */
 export function readContent(fields: readonly FormField[], filled: ReadonlyMap<string, Filled>) {
@@ -86,12 +86,9 @@ function Field({ field, filled, set }: FieldProps): VNode {
       <label>
         {title}{' '}
         <select value={text} onChange={(event) => set(event.currentTarget.value)}>
-          <option value="">–</option>
-          {options.map(({ value, label }) => (
-            <option key={value} value={value}>
-              {printable(label)}
-            </option>
-          ))}
+          <Options
+            of={[['', '–'], ...options.map(({ value, label }) => [value, printable(label)] as const)]}
+          />
         </select>
       </label>
     )

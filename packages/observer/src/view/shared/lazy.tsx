@@ -45,6 +45,29 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
   }
 }
 
+/** A hook for code that is loaded when it is first needed: `undefined` until then. */
+export function lazyHook<Code>(
+  load: () => Promise<Code>,
+  failure: string,
+): (isNeeded?: boolean) => Code | undefined {
+  let loaded: Code | undefined
+  return (isNeeded = true) => {
+    const [, redraw] = useReducer<number, void>((count) => count + 1, 0)
+    const drawn = loaded
+    useEffect(() => {
+      if (!isNeeded || drawn !== undefined) return
+      load().then(
+        (code) => {
+          loaded = code
+          redraw()
+        },
+        (error: unknown) => console.info(failure, error),
+      )
+    }, [isNeeded])
+    return drawn
+  }
+}
+
 /** Imports all lazy components in advance, so that they work while the gateway is unreachable. */
 export async function loadAll(): Promise<void> {
   for (const load of loads) await load()

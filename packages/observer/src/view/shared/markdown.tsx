@@ -1,8 +1,9 @@
 import type { Lexer, MarkedToken, Token, Tokens } from 'marked'
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { countText, findDefinitions, namesHost, splitText } from '../../model/index.js'
 import { CodeBlock } from './code.js'
+import { lazyHook } from './lazy.js'
 import { useOpened } from './opened.js'
 import { memo, UntrustedText } from './parts.js'
 import { TableBox } from './table-box.js'
@@ -10,23 +11,11 @@ import { TableBox } from './table-box.js'
 /** Maximum nesting; deeper Markdown is shown as source. */
 const maxDepth = 8
 
-let lexer: typeof Lexer | undefined
-
 /** The Markdown parser, imported when first needed. */
-function useLexer(): typeof Lexer | undefined {
-  const [loaded, setLoaded] = useState(() => lexer)
-  useEffect(() => {
-    if (loaded !== undefined) return
-    import('marked').then(
-      ({ Lexer }) => {
-        lexer = Lexer
-        setLoaded(() => Lexer)
-      },
-      (error: unknown) => console.info('Markdown shows as it was written:', error),
-    )
-  }, [loaded])
-  return loaded
-}
+const useLexer = lazyHook(
+  () => import('marked').then(({ Lexer }) => Lexer),
+  'Markdown shows as it was written:',
+)
 
 interface MarkdownProps {
   readonly text: string

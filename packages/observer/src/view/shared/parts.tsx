@@ -7,6 +7,7 @@ import {
   type ComponentChildren,
   type ComponentType,
   createElement,
+  Fragment,
   type VNode,
 } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
@@ -101,6 +102,28 @@ export const CloseButton = ({ label = 'Close', close }: { label?: string; close:
   </button>
 )
 
+/** Names with what each has, in a list; `undefined` and `''` are left out. */
+export const Facts = ({
+  of,
+  kind,
+}: {
+  of: readonly (readonly [string, ComponentChildren])[]
+  kind?: string
+}): VNode => (
+  <dl class={kind}>
+    {of.map(
+      ([name, value]) =>
+        value !== undefined &&
+        value !== '' && (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </Fragment>
+        ),
+    )}
+  </dl>
+)
+
 interface CopyButtonProps {
   readonly text: string
   /** Names the copied text for screen readers. */
@@ -139,11 +162,23 @@ const copyLabels = {
   refused: 'the browser does not let it be copied',
 } as const
 
+type Option = readonly [value: string | number, text: string]
+
+export const Options = ({ of }: { of: readonly Option[] }): VNode => (
+  <>
+    {of.map(([value, text]) => (
+      <option key={value} value={value}>
+        {text}
+      </option>
+    ))}
+  </>
+)
+
 interface SelectProps {
   readonly label: string
   readonly name?: string
   readonly value: string
-  readonly options: readonly (readonly [value: string, text: string])[]
+  readonly options: readonly Option[]
   readonly set: (value: string) => void
 }
 
@@ -156,11 +191,7 @@ export const Select = ({ label, name, value, options, set }: SelectProps): VNode
       value={value}
       onChange={(event) => set(event.currentTarget.value)}
     >
-      {options.map(([each, text]) => (
-        <option key={each} value={each}>
-          {text}
-        </option>
-      ))}
+      <Options of={options} />
     </select>
   </label>
 )

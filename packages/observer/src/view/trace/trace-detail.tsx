@@ -18,7 +18,7 @@ import { RowContent } from '../conversation/rows.js'
 import { ProposalCard } from '../decide/proposal-card.js'
 import { useNow } from '../shared/hooks.js'
 import { Markdown } from '../shared/markdown.js'
-import { Name } from '../shared/parts.js'
+import { Facts, Name } from '../shared/parts.js'
 import { costText } from '../shared/totals-text.js'
 import { useSpace } from '../shared/use-space.js'
 import { What } from '../shared/what.js'
@@ -174,10 +174,5 @@ export function listTotals(totals: Shown, now: number): readonly (readonly [name
 }
 
 const TotalsList = ({ totals, now }: { totals: Shown; now: number }): VNode => (
-  <dl>
-    {listTotals(totals, now).map(([name, text]) => [
-      <dt key={name}>{name}</dt>,
-      <dd key={`${name}:`}>{text}</dd>,
-    ])}
-  </dl>
+  <Facts of={listTotals(totals, now)} />
 )

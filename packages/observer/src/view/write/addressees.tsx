@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { memo } from '../shared/parts.js'
+import { memo, Options } from '../shared/parts.js'
 
 /** Maximum number of addressees in the list; other names have to be typed. */
 export const maxListed = 100
@@ -17,12 +17,7 @@ export const Addressees = memo(({ to, choose, people, me }: AddresseesProps): VN
   if (others.length <= maxListed) {
     return (
       <select aria-label="Readers" value={to} onChange={(event) => choose(event.currentTarget.value)}>
-        <option value="">everyone</option>
-        {others.map(({ id }) => (
-          <option key={id} value={id}>
-            only {id}
-          </option>
-        ))}
+        <Options of={[['', 'everyone'], ...others.map(({ id }) => [id, `only ${id}`] as const)]} />
       </select>
     )
   }

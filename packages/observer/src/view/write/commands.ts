@@ -76,9 +76,8 @@ export const commands: readonly Command[] = [
         ? stop()
         : withNamed(argument, space, ([id]) => {
             const runs = space.session.model.runs().filter(({ owner }) => owner === id)
-            space.act('Not all runs could be interrupted', () =>
-              Promise.all(runs.map(async ({ context }) => space.session.client?.interrupt(context))),
-            )
+            const contexts = runs.map(({ context }) => context)
+            space.act('Not all runs could be interrupted', () => space.session.interrupt(contexts))
           }),
   },
   {

@@ -10,7 +10,8 @@ import {
   readCommand,
   unknownName,
 } from '../../model/index.js'
-import { Icon } from '../shared/parts.js'
+import { lazyHook } from '../shared/lazy.js'
+import { Icon, Options } from '../shared/parts.js'
 import { useSetting } from '../shared/settings.js'
 import { useSpace } from '../shared/use-space.js'
 import { Addressees, maxListed } from './addressees.js'
@@ -18,7 +19,6 @@ import { type CompletionItem, Completions, completionItems } from './completions
 import { DraftNote, Replied } from './notes.js'
 import { toCancel } from './take-back.js'
 import { Typing, WaitingMessages } from './typing.js'
-import { loadCommands, useCommands } from './use-commands.js'
 import { useDraft } from './use-draft.js'
 import { useOwnRuns } from './use-own-runs.js'
 
@@ -29,6 +29,9 @@ const levels = [
   ['high', 'think: high'],
 ] as const
 type Level = (typeof levels)[number][0]
+
+const loadCommands = () => import('./commands.js')
+const useCommands = lazyHook(loadCommands, 'the commands are not known:')
 
 /** Interval of typing notifications [MEUP-3.32]. */
 const typingMs = 3000
@@ -55,7 +58,7 @@ export function MessageBox({ help }: { help: () => void }): VNode {
   const names = findNames(text, known)
   const message = text.trim()
   const command = readCommand(message)
-  const commands = useCommands(text.startsWith('/'))
+  const commands = useCommands(text.startsWith('/'))?.commands ?? []
   const named = [replied?.from, ...names.map(({ id }) => id)]
   const mention = [...new Set(named.flatMap((id) => (id === undefined || id === me ? [] : [id])))]
   const draft = toDraft(message.startsWith('//') ? message.slice(1) : message, to, mention, level, replied)
@@ -204,6 +207,7 @@ export function MessageBox({ help }: { help: () => void }): VNode {
   const sendLabel = isPrivate ? `Send to ${to} alone` : 'Send'
   return (
     <form
+      aria-label="Write"
       class={`message-box ${isPrivate ? 'private' : ''}`}
       onSubmit={(event) => {
         event.preventDefault()
@@ -251,17 +255,13 @@ export function MessageBox({ help }: { help: () => void }): VNode {
           value={level}
           onChange={(event) => setLevel(event.currentTarget.value as Level)}
         >
-          {levels.map(([value, label]) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
+          <Options of={levels} />
         </select>
         <DraftNote mention={command === undefined ? mention : []} to={to} problem={problem || unknown} />
         {isStop ? (
           <button
             type="button"
-            class="round stop"
+            class="round stop bad"
             disabled={!isLive || isStopping}
             aria-label={isStopping ? 'Stopping…' : 'Stop'}
             title={isStopping ? 'Stopping…' : 'Stop what answers you'}

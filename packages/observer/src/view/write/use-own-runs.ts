@@ -25,12 +25,10 @@ export function useOwnRuns() {
     stop(): void {
       setStopped(new Set(runs))
       act('Not all runs could be stopped', () =>
-        Promise.all(runs.map(async (context) => session.client?.interrupt(context))).catch(
-          (error: unknown) => {
-            setStopped(new Set())
-            throw error
-          },
-        ),
+        session.interrupt(runs).catch((error: unknown) => {
+          setStopped(new Set())
+          throw error
+        }),
       )
     },
   }
