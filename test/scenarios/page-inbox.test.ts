@@ -326,7 +326,7 @@ test(
     await page.click('button', 'Pause')
     await page.shows('paused by boss')
     await expect.poll(() => planner.paused?.by).toBe('boss')
-    expect(await page.evaluate(`document.querySelector('.people .presence.paused') !== null`)).toBe(true)
+    expect(await page.evaluate(`document.querySelector('.people .presence.warn') !== null`)).toBe(true)
     await page.screenshot(pictures('paused'))
     await page.reload()
     await page.shows('paused')

@@ -35,7 +35,7 @@ export function ParticipantControl({ id }: { id: string }): VNode | null {
   return (
     <section class="control" aria-label={`Control ${id}`}>
       {kicked !== undefined && <p class="bad">{restrictionText('kicked', kicked)}</p>}
-      {pause !== undefined && <p class="paused">{restrictionText('paused', pause)}</p>}
+      {pause !== undefined && <p class="warn">{restrictionText('paused', pause)}</p>}
       <p class="decision">
         {pause === undefined && mayPause && (
           <>
@@ -65,11 +65,7 @@ export function ParticipantControl({ id }: { id: string }): VNode | null {
           <button
             type="button"
             disabled={!isLive}
-            onClick={() =>
-              act('Not all runs could be interrupted', () =>
-                Promise.all(stoppable.map(async (context) => client?.interrupt(context))),
-              )
-            }
+            onClick={() => act('Not all runs could be interrupted', () => session.interrupt(stoppable))}
           >
             ◼ Interrupt{stoppable.length > 1 ? ` ${stoppable.length} runs` : ''}
           </button>
