@@ -94,7 +94,7 @@ export function QuestionTable({ questions, shown, choose, compared, compare }: Q
             <span key={each} {...tableRoles.head(sorting === each)}>
               <button type="button" class="link" onClick={() => sort(each)}>
                 {sortings[each].label}
-                {sorting === each && ' ↓'}
+                {sorting === each && '↓'}
               </button>
             </span>
           ))}
