@@ -120,6 +120,74 @@ test(
   }, /status of 401/),
 )
 
+/** Roles of what is operated, and of parts that a screen reader lists. */
+const named =
+  /^(button|link|textbox|searchbox|combobox|ComboBoxSelect|checkbox|radio|slider|spinbutton|tab|option|menuitem|meter|DisclosureTriangle|article|dialog|navigation|complementary|region|form|treegrid|table|listbox|tablist|image|img)$/
+
+/** Pairs of neighbours of which the one that is read later stands above the other or before it. */
+const outOfOrder = `(() => {
+  const isPlaced = (each) => !['absolute', 'fixed', 'sticky'].includes(getComputedStyle(each).position)
+  const found = []
+  for (const parent of document.querySelectorAll('body *')) {
+    if (!/flex|grid/.test(getComputedStyle(parent).display) || parent.closest('[inert], button') !== null) continue
+    const children = [...parent.children].filter((each) => each.getClientRects().length > 0 && isPlaced(each))
+    for (const [at, each] of children.entries()) {
+      const before = children[at - 1]?.getBoundingClientRect()
+      if (before === undefined) continue
+      const { top, bottom, left, right } = each.getBoundingClientRect()
+      const isAbove = bottom <= before.top + 1
+      const isLeft = right <= before.left + 1 && top < before.bottom - 1 && bottom > before.top + 1
+      if (isAbove || isLeft) found.push(parent.className + ': ' + each.className + ' before ' + children[at - 1].className)
+    }
+  }
+  return [...new Set(found)]
+})()`
+
+test(
+  'each control and part has a name, and is read in the order in which it stands',
+  { timeout: 120_000 },
+  onPage(async ({ gateway, page, enter }) => {
+    const isClear = async (state: string): Promise<void> => {
+      const nodes = await page.readAccessibility()
+      const nameless = nodes.filter(({ role, name }) => named.test(role) && !/[\p{L}\p{N}]/u.test(name))
+      expect.soft(nameless, state).toEqual([])
+      for (const width of [1280, 390]) {
+        await page.resize(width, 800)
+        expect.soft(await page.evaluate(outOfOrder), `${state} at ${width}`).toEqual([])
+      }
+      await page.resize(1280, 800)
+    }
+    const { planner } = await crew(gateway)
+    await enter()
+    await planner.chat('Can **1.4.2** go out?', { format: 'markdown' })
+    const run = await planner.reason('Looking at what 1.4.2 changes')
+    await run.thought('The payment tests matter most.')
+    await run.call('repo/read_diff', { from: '1.4.1' }, { why: 'to see what goes out' })
+    void run.call('deploy/release', { version: '1.4.2' }, { why: 'all is checked' }).catch(() => undefined)
+    await page.shows('Approve')
+    await page.key(']')
+    await isClear('conversation')
+    await page.click('.call-line')
+    await page.shows('Arguments')
+    await isClear('call')
+    await page.click('.inbox-button')
+    await page.shows('what led to it')
+    await isClear('inbox')
+    expect(await page.evaluate('document.activeElement.className')).toBe('entry')
+    await page.click('button', 'Always allow')
+    await page.shows('Approve this, and let')
+    await isClear('approval')
+    await page.key('Escape')
+    await page.click('button', 'Settings')
+    await page.shows('Use single letters as keys')
+    await isClear('settings')
+    await page.evaluate(`document.querySelector('.settings-dialog').close()`)
+    await page.key('k', { isCtrl: true })
+    await page.shows('what waits for a decision')
+    await isClear('palette')
+  }),
+)
+
 test(
   'who does not see the page is told what begins and ends, politely, never what is thought, and seldom',
   { timeout: 60_000 },

@@ -127,7 +127,7 @@ verifies(
     await expect
       .poll(() => rowsWith(page, folding))
       .toEqual([
-        `Fold what planner thinks: planner Thinking Analyzing deployment 70 % sure ↩ #${seq} msg-390 Hide for all Interrupt`,
+        `Fold what planner thinks: planner Thinking Analyzing deployment Hide for all Interrupt 70 % sure ↩ #${seq} msg-390`,
       ])
     const received = `[...document.querySelectorAll('.chip.reference')].map(({ title }) => title)`
     expect(await page.evaluate(received)).toEqual(['msg-390: not an envelope that is loaded here'])
@@ -191,13 +191,21 @@ verifies(
     expect(await page.text()).not.toContain('proposed')
     const [free, inRun] = [await propose('reason-123'), await propose(run.context)]
     await page.shows(new RegExp(`Context\\s+reason-123\\s+\\d\\d:\\d\\d\\s+proposed #${free.seq} release`))
-    await page.shows(new RegExp(`Is it due\\?\\s+\\d\\d:\\d\\d\\s+proposed #${inRun.seq} release`))
+    await page.shows(
+      new RegExp(
+        `Is it due\\?\\s+\\d\\d:\\d\\d\\s+Hide for all\\s+Interrupt\\s+proposed #${inRun.seq} release`,
+      ),
+    )
     await page.click('.chip.link', `proposed #${inRun.seq}`)
     await page.shows(`#${inRun.seq} mcp.proposal`)
     await page.key('Escape')
     await page.click('button', 'Approve')
     await page.shows('approved by ana')
-    await page.shows(new RegExp(`Is it due\\?\\s+\\d\\d:\\d\\d\\s+proposed #${inRun.seq} release`))
+    await page.shows(
+      new RegExp(
+        `Is it due\\?\\s+\\d\\d:\\d\\d\\s+Hide for all\\s+Interrupt\\s+proposed #${inRun.seq} release`,
+      ),
+    )
   }),
   { timeout },
 )

@@ -27,6 +27,8 @@ export interface DrivenPage {
   prefer(feature: string, value: string): Promise<void>
   /** Moves the pointer to this position, in pixels. */
   point(x: number, y: number): Promise<void>
+  /** Returns the accessibility tree in reading order. */
+  readAccessibility(): Promise<readonly AccessibleNode[]>
   /** Returns how many pages the page has when it is printed. */
   countPrintedPages(): Promise<number>
   /** Saves a picture of the page; `undefined` = does nothing. */
@@ -34,6 +36,17 @@ export interface DrivenPage {
   resize(width: number, height: number): Promise<void>
   /** Errors in the page, and violations of its content security policy. */
   readonly problems: readonly string[]
+}
+
+interface AccessibleNode {
+  readonly role: string
+  readonly name: string
+}
+
+interface RawAccessibleNode {
+  readonly ignored: boolean
+  readonly role?: { readonly value: string }
+  readonly name?: { readonly value: string }
 }
 
 const within = { timeout: 30_000, interval: 50 }
@@ -112,6 +125,12 @@ function driven(call: Call, problems: readonly string[]): DrivenPage {
       })
     },
     point: async (x, y) => void (await call('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y })),
+    async readAccessibility() {
+      const { nodes } = await call<{ nodes: RawAccessibleNode[] }>('Accessibility.getFullAXTree')
+      return nodes
+        .filter(({ ignored }) => !ignored)
+        .map(({ role, name }) => ({ role: role?.value ?? '', name: name?.value.trim() ?? '' }))
+    },
     async countPrintedPages() {
       const { data } = await call<{ data: string }>('Page.printToPDF', { printBackground: true })
       return (

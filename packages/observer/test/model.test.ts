@@ -181,14 +181,33 @@ describe('what is live', () => {
     const run = script.start('bot', 'Looking')
     script.thought('bot', run.id, 'not announced')
     script.conclude('bot', run.id, 'It is\nready.')
-    for (const count of [1, 2, 3]) script.chat('ana', `message ${count}`)
+    for (const count of [1, 2, 3]) script.chat('eve', `message ${count}`)
     model.append(script.envelopes, 2000)
     expect(model.live.rate(2000)).toBeCloseTo(6 / 5)
     expect(model.live.rate(9000)).toBe(0)
     expect(model.live.drainAnnouncements()).toBe(
-      'bot begins to think: Looking. bot concludes: It is ready.. ana says: message 1. and 2 more',
+      'bot begins to think: Looking. bot concludes: It is ready.. eve says: message 1. and 2 more',
     )
     expect(model.live.drainAnnouncements()).toBe('')
+  })
+
+  test('announces decisions, and not what this reader says', () => {
+    const script = new Script()
+    const model = new SpaceModel()
+    model.onWelcome(welcome([], 0), 0)
+    const run = script.start('bot', 'Looking')
+    const [read, write] = ['read', 'write'].map((tool) => script.propose('bot', run.id, tool))
+    model.append(script.envelopes, 1000)
+    model.live.drainAnnouncements()
+    const decide = (kind: string, from: string, { id: correlationId, payload }: typeof run): void =>
+      void script.say({ from, to: ['tools'], kind, context: run.id, payload, correlationId })
+    if (read) decide('mcp.request', 'eve', read)
+    if (write) decide('mcp.reject', 'ana', write)
+    script.chat('ana', 'not now')
+    model.append(script.envelopes, 2000)
+    expect(model.live.drainAnnouncements()).toBe(
+      'eve approves read, proposed by bot. ana rejects write, proposed by bot',
+    )
   })
 
   test('tells how far the clocks are apart', () => {

@@ -11,6 +11,7 @@ import {
 } from '@meup/folds'
 import {
   contextParent,
+  correlations,
   type Detail,
   type Envelope,
   getErasure,
@@ -121,8 +122,11 @@ export class SpaceModel {
       this.tools.apply(each, (id) => this.log.get(id))
       if (this.#views.apply(envelope)) this.members.onPresenceChange()
       this.members.apply(envelope)
-      if ((envelope.seq ?? 0) > this.#head) this.live.onEnvelope(envelope, now)
-      else if (this.#welcomes.length === 1) this.#seen = Math.max(this.#seen, this.#views.blocks.list.length)
+      if ((envelope.seq ?? 0) > this.#head) {
+        const [proposal] = correlations(envelope).flatMap((id) => this.getProposal(id) ?? [])
+        this.live.onEnvelope(envelope, now, proposal, this.#viewer)
+      } else if (this.#welcomes.length === 1)
+        this.#seen = Math.max(this.#seen, this.#views.blocks.list.length)
     }
     if (this.log.envelopes.length > this.#capacity.maxEnvelopes + this.#capacity.slack) this.#shorten(now)
     this.#refresh()

@@ -46,7 +46,7 @@ export function Palette({ targets, close }: PaletteProps): VNode {
         aria-label="Go to"
         aria-expanded={true}
         aria-controls="completions"
-        aria-activedescendant={`completion-${chosen}`}
+        aria-activedescendant={found.length > 0 ? `completion-${chosen}` : undefined}
         placeholder="A name, a question, a view, a command…"
         spellcheck={false}
         autocomplete="off"
@@ -68,7 +68,9 @@ export function Palette({ targets, close }: PaletteProps): VNode {
         chosen={chosen}
         complete={({ key }) => go(key)}
       />
-      {found.length === 0 && <p class="dim">Nothing has this name.</p>}
+      <p class="dim" role="status">
+        {found.length === 0 && 'Nothing has this name.'}
+      </p>
     </Dialog>
   )
 }

@@ -33,13 +33,13 @@ export function StatusLine({ session, requestError, leave, redraw }: StatusLineP
           {requestError}
         </span>
       )}
+      <span class="dim" role="status">
+        {[stage.at === 'reconnecting' ? stage.reason : '', notice].filter(Boolean).join(' · ')}
+      </span>
       {stage.at === 'reconnecting' && (
-        <>
-          <span class="dim">{stage.reason}</span>
-          <button type="button" onClick={() => session.retryNow()}>
-            Try now
-          </button>
-        </>
+        <button type="button" onClick={() => session.retryNow()}>
+          Try now
+        </button>
       )}
       {stage.at === 'ended' && (
         <>
@@ -57,7 +57,6 @@ export function StatusLine({ session, requestError, leave, redraw }: StatusLineP
           )}
         </>
       )}
-      {notice !== undefined && <span class="dim">{notice}</span>}
     </p>
   )
 }

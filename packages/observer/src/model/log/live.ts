@@ -1,6 +1,6 @@
-import { cut, describe, isElicitation, printable, sentence } from '@meup/folds'
+import { cut, describe, isElicitation, type ProposalView, printable, sentence } from '@meup/folds'
 import { type Envelope, Kind } from '@meup/protocol'
-import { noRedaction, stripMarkdown } from '../text.js'
+import { nameText, noRedaction, stripMarkdown } from '../text.js'
 
 const maxAnnouncementChars = 120
 /** Announcements read aloud together; further ones are only counted. */
@@ -23,17 +23,19 @@ export class Live {
     this.#muted = muted
   }
 
-  /** `now`: arrival time by the local clock, which must not decrease. */
-  onEnvelope(envelope: Envelope, now: number): void {
+  /** `now`: arrival time by the local clock, which must not decrease. `proposal`: the subject of the envelope. */
+  onEnvelope(envelope: Envelope, now: number, proposal?: ProposalView, reader?: string): void {
     const { from, kind, ts } = envelope
-    const text = this.#muted.has(from) && kind !== Kind.mcpProposal ? undefined : formatAnnouncement(envelope)
+    const isSilent = this.#muted.has(from) && kind !== Kind.mcpProposal
+    const isOwn = from === reader && kind === Kind.chat
+    const text = isSilent || isOwn ? undefined : formatAnnouncement(envelope, proposal)
     if (text !== undefined) this.#announcements.push(text)
     this.#times.push(now)
     if (this.#times.length > 20_000) this.#times.splice(0, 10_000)
     this.addClockSample(Date.parse(ts), now)
   }
 
-  /** Returns and clears the announcements for screen readers (runs, messages, proposals); `''` if there are none. */
+  /** Returns and clears the announcements for screen readers (runs, messages, proposals, decisions); `''` if there are none. */
   drainAnnouncements(): string {
     const texts = this.#announcements
     this.#announcements = []
@@ -65,8 +67,16 @@ const announced: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.m
 /** Announced only if outside of runs. */
 const announcedOutside: ReadonlySet<string> = new Set([Kind.reasoningStart, Kind.chat])
 
-function formatAnnouncement(envelope: Envelope): string | undefined {
-  const { kind, context, payload } = envelope
+const decided: Readonly<Record<string, string>> = {
+  [Kind.mcpRequest]: 'approves',
+  [Kind.mcpReject]: 'rejects',
+  [Kind.mcpWithdraw]: 'withdraws',
+}
+
+function formatAnnouncement(envelope: Envelope, proposal: ProposalView | undefined): string | undefined {
+  const { kind, context, from, payload } = envelope
+  if (proposal !== undefined && decided[kind] !== undefined)
+    return `${from} ${decided[kind]} ${nameText(proposal.tool)}, proposed by ${proposal.source.from}`
   const isQuestion = kind === Kind.mcpRequest && isElicitation(payload)
   if (!isQuestion && !announced.has(kind) && (context !== undefined || !announcedOutside.has(kind)))
     return undefined

@@ -20,7 +20,12 @@ function Line({ me, outgoing }: { me: string; outgoing: Outgoing }): VNode {
   const { session, isLive } = useSpace()
   const { id, message, to, mention, failure } = outgoing
   return (
-    <article class="row outer said-aloud alone outgoing" aria-busy={failure === undefined} aria-live="off">
+    <article
+      class="row outer said-aloud alone outgoing"
+      aria-label={me}
+      aria-busy={failure === undefined}
+      aria-live="off"
+    >
       <Avatar id={me} />
       <div class="content">
         <header class="byline">

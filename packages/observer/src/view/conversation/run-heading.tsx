@@ -34,10 +34,10 @@ export function RunHeading({ row }: { row: HeadingRow }): VNode {
         <Summary row={row} />
         <Time ts={row.startedAt} />
       </button>
+      <Actions row={row} />
       <div class="chips">
         <Chips row={row} />
       </div>
-      <Actions row={row} />
     </div>
   )
 }

@@ -1,5 +1,6 @@
 import { GATEWAY } from '@meup/protocol'
 import type { VNode } from 'preact'
+import { useId } from 'preact/hooks'
 import { areSameDay, dayText, type LogRow, questionText, type Slot, whenText } from '../../model/index.js'
 import { Avatar, memo, Name, Newer, Time } from '../shared/parts.js'
 import { useRowActions } from '../shared/row-props.js'
@@ -37,6 +38,7 @@ export function Stream({ current, handle }: ViewProps): VNode {
           ...answers.map((answer, at) => (
             <article
               key={`${answer.from} ${answer.trigger}`}
+              aria-label={answer.from}
               class={`row outer said-aloud ${getPlace(at === 0 ? last : origins[at - 1], origins[at], origins[at + 1])}`}
               aria-live="off"
               aria-busy={true}
@@ -100,11 +102,14 @@ const StreamRow = memo(({ row, index, count, isCurrent, isEntry, place }: RowPro
   const goesOn = place !== 'start' && isFollowUp(row, before)
   const isPart = row.type === 'message' && !row.part.isFirst
   const hasSpeaker = depth === 0 && !isQuiet && !goesOn && !isPart
+  const contentId = useId()
   const isContinued = (place === 'start' || place === 'alone') && origin !== envelope.id
   return (
     <article
       class={`row ${depth > 0 ? 'inner' : 'outer'} ${place} ${isQuiet ? 'quiet' : ''} ${type === 'message' ? 'said-aloud' : ''} ${goesOn ? 'goes-on' : ''}`}
       data-key={row.key}
+      aria-label={speaker}
+      aria-describedby={contentId}
       aria-posinset={index + 1}
       aria-setsize={count}
       aria-current={isCurrent}
@@ -114,7 +119,7 @@ const StreamRow = memo(({ row, index, count, isCurrent, isEntry, place }: RowPro
       {!isPart && <Above row={row} index={index} />}
       {isContinued && origin !== undefined && <Continued origin={origin} />}
       {hasSpeaker ? <Avatar id={speaker} kind={type === 'heading' ? 'small' : ''} /> : <span />}
-      <div class={`content depth-${Math.min(depth, 5)}`}>
+      <div class={`content depth-${Math.min(depth, 5)}`} id={contentId}>
         {hasSpeaker && type !== 'heading' && (
           <header class="byline">
             <Name id={speaker} />

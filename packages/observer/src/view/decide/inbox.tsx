@@ -55,8 +55,14 @@ export function Inbox({ first, close }: InboxProps): VNode {
   useEffect(() => {
     if (asked !== undefined) choose(asked)
   }, [asked])
+  const place = useRef<HTMLElement>(null)
+  // The focus was in the covered view, or in the card that was decided.
+  useEffect(() => {
+    if (document.activeElement?.closest('.inbox, input, select') == null)
+      place.current?.querySelector<HTMLElement>('.entry[aria-current="true"]')?.focus()
+  }, [chosen])
   return (
-    <section class="inbox" role={landmark} aria-label="Inbox">
+    <section class="inbox" role={landmark} aria-label="Inbox" ref={place}>
       <header>
         <h2>
           Inbox{' '}

@@ -94,7 +94,7 @@ export const stateMarks: Readonly<
   here: { mark: '●', tone: '' },
   away: { mark: '○', tone: '' },
   starting: { mark: '◌', tone: 'busy' },
-  paused: { mark: '‖', tone: 'paused' },
+  paused: { mark: '‖', tone: 'warn' },
   kicked: { mark: '✗', tone: 'bad' },
   failed: { mark: '✗', tone: 'bad' },
   restarting: { mark: '✗', tone: 'bad' },
@@ -122,28 +122,63 @@ function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): 
   const isMe = id === session.welcome?.you.id
   return (
     <li class={isPresent ? '' : 'away'}>
-      <span class="portrait">
-        <Avatar id={id} kind="small" />
-        <span class={`presence ${tone}`} role="img" aria-label={text} title={text}>
-          {mark}
+      <div>
+        <span class="portrait">
+          <Avatar id={id} kind="small" />
+          <span class={`presence ${tone}`} role="img" aria-label={text} title={text}>
+            {mark}
+          </span>
         </span>
-      </span>
-      <button
-        type="button"
-        class="link who"
-        aria-expanded={isShown}
-        title={`${id}: what it may do, and more`}
-        onClick={() => showPanel(isShown ? undefined : { at: 'person', id })}
-      >
-        <Name id={id} />
-      </button>
-      {state.name !== 'here' && state.name !== 'away' && (
-        <span class={`state ${tone}`} title={state.text}>
-          {state.name}
-        </span>
-      )}
-      {isMe && <span class="dim">you</span>}
-      {load > 0 && <Doing id={id} load={load} />}
+        <button
+          type="button"
+          class="link who"
+          aria-expanded={isShown}
+          title={`${id}: what it may do, and more`}
+          onClick={() => showPanel(isShown ? undefined : { at: 'person', id })}
+        >
+          <Name id={id} />
+        </button>
+        {state.name !== 'here' && state.name !== 'away' && (
+          <span class={`state ${tone}`} title={state.text}>
+            {state.name}
+          </span>
+        )}
+        {isMe && <span class="dim">you</span>}
+        {load > 0 && <Stop id={id} load={load} />}
+        {status?.asks === false && (
+          <span
+            class="mark"
+            role="img"
+            aria-label="does not ask"
+            title="It runs its own tools without asking: what it may not is found afterwards"
+          >
+            ⚠
+          </span>
+        )}
+        {!isMe && (
+          <button
+            type="button"
+            class="mute"
+            aria-pressed={isMuted}
+            title={isMuted ? `Show what ${id} thinks` : `Hide what ${id} thinks, for you alone`}
+            aria-label={isMuted ? `Show the thoughts of ${id}` : `Hide the thoughts of ${id}`}
+            onClick={() => viewFilter.mute(id, !isMuted)}
+          >
+            {isMuted ? 'show' : 'hide'}
+          </button>
+        )}
+        {isCut && (
+          <span
+            class="mark"
+            role="img"
+            aria-label="cut at the gateway"
+            title="Cut at the gateway, for you alone"
+          >
+            ✂
+          </span>
+        )}
+      </div>
+      {load > 0 && <Doing id={id} />}
       {used !== undefined && (
         <meter
           class={`context ${used >= nearlyFull ? 'warn' : ''}`}
@@ -154,64 +189,21 @@ function PersonLine({ person, isShown }: { person: Person; isShown: boolean }): 
           title={`Its context is ${used} % full`}
         />
       )}
-      {status?.asks === false && (
-        <span
-          class="mark"
-          role="img"
-          aria-label="does not ask"
-          title="It runs its own tools without asking: what it may not is found afterwards"
-        >
-          ⚠
-        </span>
-      )}
-      {!isMe && (
-        <button
-          type="button"
-          class="mute"
-          aria-pressed={isMuted}
-          title={isMuted ? `Show what ${id} thinks` : `Hide what ${id} thinks, for you alone`}
-          aria-label={isMuted ? `Show the thoughts of ${id}` : `Hide the thoughts of ${id}`}
-          onClick={() => viewFilter.mute(id, !isMuted)}
-        >
-          {isMuted ? 'show' : 'hide'}
-        </button>
-      )}
-      {isCut && (
-        <span
-          class="mark"
-          role="img"
-          aria-label="cut at the gateway"
-          title="Cut at the gateway, for you alone"
-        >
-          ✂
-        </span>
-      )}
     </li>
   )
 }
 
-/** Current activity of a participant with open runs, its duration, and a button to stop it. */
-function Doing({ id, load }: { id: string; load: number }): VNode {
+/** Number of a participant's open runs, with a button to stop them. */
+function Stop({ id, load }: { id: string; load: number }): VNode {
   const { session, isLive, can, act } = useSpace()
-  const { model, client } = session
-  const now = useNow(true)
-  const runs = model.runs().filter(({ owner }) => owner === id)
-  const call = model.members.getCall(id)
-  const asked = model.pending(now).find(({ source }) => source.from === id)
-  const since = (ts: string): string => ageText(model.gatewayTime(now) - Date.parse(ts))
-  const what = asked
-    ? `waits for ${isDecidable(asked, session, can) ? 'you' : 'a decision'}`
-    : call
-      ? `${nameText(getToolName(call.payload))} ${splitTarget(call)[1]} · ${since(call.ts)}`
-      : `thinks · ${since(runs.at(-1)?.startedAt ?? '')}`
-  const stoppable = runs.filter(({ context }) => can({ kind: Kind.reasoningCancel, context }))
+  const stoppable = session.model
+    .runs()
+    .flatMap(({ context, owner }) => (owner === id ? [context] : []))
+    .filter((context) => can({ kind: Kind.reasoningCancel, context }))
   return (
     <>
       <span class="load" title="Runs that go on">
         {load}
-      </span>
-      <span class="doing dim" title={what}>
-        {what}
       </span>
       {stoppable.length > 0 && (
         <button
@@ -219,16 +211,33 @@ function Doing({ id, load }: { id: string; load: number }): VNode {
           class="mute stop-all"
           disabled={!isLive}
           aria-label={`Stop what ${id} does`}
-          onClick={() =>
-            act('Not all runs could be stopped', () =>
-              Promise.all(stoppable.map(async ({ context }) => client?.interrupt(context))),
-            )
-          }
+          onClick={() => act('Not all runs could be stopped', () => session.interrupt(stoppable))}
         >
           stop
         </button>
       )}
     </>
+  )
+}
+
+/** Current activity of a participant with open runs, and its duration. */
+function Doing({ id }: { id: string }): VNode {
+  const { session, can } = useSpace()
+  const { model } = session
+  const now = useNow(true)
+  const call = model.members.getCall(id)
+  const asked = model.pending(now).find(({ source }) => source.from === id)
+  const since = (ts: string): string => ageText(model.gatewayTime(now) - Date.parse(ts))
+  const run = model.runs().findLast(({ owner }) => owner === id)
+  const what = asked
+    ? `waits for ${isDecidable(asked, session, can) ? 'you' : 'a decision'}`
+    : call
+      ? `${nameText(getToolName(call.payload))} ${splitTarget(call)[1]} · ${since(call.ts)}`
+      : `thinks · ${since(run?.startedAt ?? '')}`
+  return (
+    <span class="doing dim" title={what}>
+      {what}
+    </span>
   )
 }
 
