@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { CloseDialog, Dialog } from './shared/parts.js'
+import { CloseDialog, Dialog } from './shared/dialog.js'
 import { viewNames } from './view-tabs.js'
 
 /** The help text of each key. */

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { questionText, whenText } from '../model/index.js'
-import { Dialog } from './shared/parts.js'
+import { Dialog } from './shared/dialog.js'
 import { type SpaceActions, useSpace } from './shared/use-space.js'
 import { commands } from './write/commands.js'
 import { type CompletionItem, Completions } from './write/completions.js'

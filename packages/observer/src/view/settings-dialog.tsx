@@ -1,6 +1,8 @@
 import type { VNode } from 'preact'
 import { useNotifications } from './decide/notifications.js'
-import { Checkbox, CloseDialog, Dialog, Select } from './shared/parts.js'
+import { CloseDialog, Dialog } from './shared/dialog.js'
+import { Checkbox } from './shared/parts.js'
+import { Select } from './shared/select.js'
 import { type SettingName, setSetting, useSetting } from './shared/settings.js'
 import '../style/dialogs.css'
 

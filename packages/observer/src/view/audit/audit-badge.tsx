@@ -2,7 +2,8 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Audit } from '../../connect/audit.js'
 import { countText } from '../../model/index.js'
-import { Alert, CloseDialog, CopyButton, Dialog } from '../shared/parts.js'
+import { CloseDialog, Dialog } from '../shared/dialog.js'
+import { Alert, CopyButton } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** Shows the result of verifying the log in this page. */

@@ -10,7 +10,7 @@ import {
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { expiry, nameText } from '../../model/index.js'
-import { Term } from '../shared/parts.js'
+import { Term } from '../shared/select.js'
 import { useSpace } from '../shared/use-space.js'
 
 type Arguments = Readonly<Record<string, PayloadPattern>>

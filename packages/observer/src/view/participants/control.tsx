@@ -3,7 +3,8 @@ import { Kind, type ParticipantDetails } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { momentText } from '../../model/index.js'
-import { Icon, Term } from '../shared/parts.js'
+import { Icon } from '../shared/parts.js'
+import { Term } from '../shared/select.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** Text such as `paused by ana: too fast, until 22 Nov 12:01:33`. */

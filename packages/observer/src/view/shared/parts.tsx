@@ -1,18 +1,13 @@
-import { ProtocolError } from '@meup/agent-sdk/watch'
-import { printable } from '@meup/folds'
-import { errors } from '@meup/protocol'
 import {
   Component,
   type ComponentChild,
   type ComponentChildren,
   type ComponentType,
   createElement,
-  Fragment,
   type VNode,
 } from 'preact'
-import { useContext, useEffect, useRef, useState } from 'preact/hooks'
-import { explainError } from '../../connect/errors.js'
-import { clockText, dateText, hueOf, initialsOf, terms } from '../../model/index.js'
+import { useContext, useEffect, useState } from 'preact/hooks'
+import { clockText, dateText, hueOf, initialsOf } from '../../model/index.js'
 import { SpaceContext } from './use-space.js'
 
 /** Attributes of a name. Only agents have a colour of their own, which distinguishes them from people. */
@@ -102,28 +97,6 @@ export const CloseButton = ({ label = 'Close', close }: { label?: string; close:
   </button>
 )
 
-/** Names with what each has, in a list; `undefined` and `''` are left out. */
-export const Facts = ({
-  of,
-  kind,
-}: {
-  of: readonly (readonly [string, ComponentChildren])[]
-  kind?: string
-}): VNode => (
-  <dl class={kind}>
-    {of.map(
-      ([name, value]) =>
-        value !== undefined &&
-        value !== '' && (
-          <Fragment key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </Fragment>
-        ),
-    )}
-  </dl>
-)
-
 interface CopyButtonProps {
   readonly text: string
   /** Names the copied text for screen readers. */
@@ -162,7 +135,7 @@ const copyLabels = {
   refused: 'the browser does not let it be copied',
 } as const
 
-type Option = readonly [value: string | number, text: string]
+export type Option = readonly [value: string | number, text: string]
 
 export const Options = ({ of }: { of: readonly Option[] }): VNode => (
   <>
@@ -172,47 +145,6 @@ export const Options = ({ of }: { of: readonly Option[] }): VNode => (
       </option>
     ))}
   </>
-)
-
-interface SelectProps {
-  readonly label: string
-  readonly name?: string
-  readonly value: string
-  readonly options: readonly Option[]
-  readonly set: (value: string) => void
-}
-
-/** A labelled drop-down list. */
-export const Select = ({ label, name, value, options, set }: SelectProps): VNode => (
-  <label>
-    {label}{' '}
-    <select
-      {...(name !== undefined && { name })}
-      value={value}
-      onChange={(event) => set(event.currentTarget.value)}
-    >
-      <Options of={options} />
-    </select>
-  </label>
-)
-
-interface TermProps {
-  readonly minutes: string
-  readonly set: (minutes: string) => void
-  /** Label for an unlimited duration. */
-  readonly open?: string
-  readonly children: string
-}
-
-/** A labelled choice of a duration. */
-export const Term = ({ minutes, set, open, children }: TermProps): VNode => (
-  <Select
-    label={children}
-    name="term"
-    value={minutes}
-    options={terms.map(([each, text]) => [each, each === '' ? (open ?? text) : text])}
-    set={set}
-  />
 )
 
 interface CheckboxProps {
@@ -272,48 +204,6 @@ export const IconButton = ({
     <Icon sign={sign} />
   </button>
 )
-
-interface DialogProps {
-  readonly label: string
-  readonly kind?: string
-  readonly close: () => void
-  readonly children: ComponentChildren
-}
-
-/** A modal dialog. `close` is called once the browser has closed it and restored the focus. */
-export function Dialog({ label, kind = '', close, children }: DialogProps): VNode {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
-  return (
-    <dialog class={`help ${kind}`} ref={dialog} onClose={close} aria-label={label}>
-      {children}
-    </dialog>
-  )
-}
-
-export const CloseDialog = (): VNode => (
-  <button type="button" onClick={({ currentTarget }) => currentTarget.closest('dialog')?.close()}>
-    Close
-  </button>
-)
-
-/** Shows an error; for a refusal with code, path in the envelope, reason and hint. */
-export function ErrorText({ error }: { error: unknown }): VNode | null {
-  if (error === undefined) return null
-  if (!(error instanceof ProtocolError)) {
-    return <Alert>{explainError(error)}</Alert>
-  }
-  const { code, message, details } = error
-  const path = typeof details?.path === 'string' ? details.path : ''
-  const text = message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message
-  return (
-    <Alert>
-      <code>{code}</code> {typeof path === 'string' && <code>{path}</code>}{' '}
-      <span class="said">{printable(text)}</span>
-      <span class="hint dim">{errors[code].hint}</span>
-    </Alert>
-  )
-}
 
 /** Memoizes a component: it is redrawn only if a property has changed. */
 export function memo<Props extends object>(Inner: ComponentType<Props>): ComponentType<Props> {
