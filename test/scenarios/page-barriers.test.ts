@@ -124,7 +124,7 @@ test(
 const named =
   /^(button|link|textbox|searchbox|combobox|ComboBoxSelect|checkbox|radio|slider|spinbutton|tab|option|menuitem|meter|DisclosureTriangle|article|dialog|navigation|complementary|region|form|treegrid|table|listbox|tablist|image|img)$/
 
-/** Pairs of neighbours of which the one that is read later stands above the other or before it. */
+/** Pairs of neighbours of which the one that is read later is above the other or before it. */
 const outOfOrder = `(() => {
   const isPlaced = (each) => !['absolute', 'fixed', 'sticky'].includes(getComputedStyle(each).position)
   const found = []
@@ -144,7 +144,7 @@ const outOfOrder = `(() => {
 })()`
 
 test(
-  'each control and part has a name, and is read in the order in which it stands',
+  'each control and part has a name, and is read in visual order',
   { timeout: 120_000 },
   onPage(async ({ gateway, page, enter }) => {
     const isClear = async (state: string): Promise<void> => {

@@ -135,9 +135,9 @@ const copyLabels = {
   refused: 'the browser does not let it be copied',
 } as const
 
-export type Option = readonly [value: string | number, text: string]
+export type SelectOption = readonly [value: string | number, text: string]
 
-export const Options = ({ of }: { of: readonly Option[] }): VNode => (
+export const Options = ({ of }: { of: readonly SelectOption[] }): VNode => (
   <>
     {of.map(([value, text]) => (
       <option key={value} value={value}>

@@ -1,12 +1,12 @@
 import type { VNode } from 'preact'
 import { terms } from '../../model/index.js'
-import { type Option, Options } from './parts.js'
+import { Options, type SelectOption } from './parts.js'
 
 interface SelectProps {
   readonly label: string
   readonly name?: string
   readonly value: string
-  readonly options: readonly Option[]
+  readonly options: readonly SelectOption[]
   readonly set: (value: string) => void
 }
 
