@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../../test/support/cli.js'
 import { filesUnder } from '../../../test/support/files.js'
 import { readText } from '../../../test/support/packages.js'
 import { snippetsOf } from '../../../test/support/snippets.js'
-import { placeSchema, schemaLine, spaceTemplate } from '../src/operator/space.js'
+import { placeSchema, schemaLine, spaceTemplate } from '../src/operator/space-file.js'
 
 const schema = JSON.parse(readFileSync(new URL('../schema/space.schema.json', import.meta.url), 'utf8'))
 const validate = new Ajv({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { deriveNames, spaceTemplate } from '../src/operator/space.js'
+import { deriveNames, spaceTemplate } from '../src/operator/space-file.js'
 import { configIn } from './support/folder.js'
 
 test.for([

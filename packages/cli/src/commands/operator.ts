@@ -169,7 +169,7 @@ export function addSpace(program: Command): void {
     .argument('[folder]', 'where; it is made if need be', '.')
     .option('--json', 'print one JSON object')
     .action(async (folder: string, flags: { json?: boolean }) =>
-      (await import('../operator/space.js')).initSpace(folder, flags),
+      (await import('../operator/space-file.js')).initSpace(folder, flags),
     )
   group
     .command('validate')
@@ -177,7 +177,7 @@ export function addSpace(program: Command): void {
     .option('--config <file>', 'configuration', 'space.yaml')
     .option('--json', 'print one JSON object')
     .action(async (flags: { config: string; json?: boolean }) =>
-      (await import('../operator/space.js')).validateSpace(flags),
+      (await import('../operator/space-file.js')).validateSpace(flags),
     )
 }
 

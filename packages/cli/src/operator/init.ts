@@ -15,7 +15,7 @@ import { findFreePort } from '../lib/ports.js'
 import { fillTemplate, listOthers } from './fill-template.js'
 import { type ImportedServers, importServers, noServers } from './import/import-servers.js'
 import { askInput, askProvider, askTemplate, askText } from './init-questions.js'
-import { deriveNames } from './space.js'
+import { deriveNames } from './space-file.js'
 import { addVersions, clone, linkPackages, missingArchives } from './template-packages.js'
 import {
   localURL,

@@ -23,9 +23,9 @@ import { Filters } from './filters/filters.js'
 import { useHighlights } from './find/use-highlights.js'
 import { Header } from './header.js'
 import { createKeymap, type Keymap, listenToKeys } from './keymap.js'
+import { LinkedMoment } from './linked-moment.js'
 import type { Target } from './palette.js'
 import { PeoplePanel } from './participants/people.js'
-import { Scrubber } from './scrubber.js'
 import { updateAddress, useCatchingUp, useScrollPosition } from './shared/hooks.js'
 import { lazy, loadAll } from './shared/lazy.js'
 import { openInPlace } from './shared/opened.js'
@@ -320,7 +320,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
           </div>
           <footer>
             <StatusLine {...{ session, requestError, leave, redraw }} />
-            <Scrubber linked={moment} isOpen={isTimeOpen} />
+            <LinkedMoment linked={moment} isOpen={isTimeOpen} />
             <MessageBox help={() => openDialog('help')} />
           </footer>
         </main>

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import { rangeError } from '../../log/error.js'
 import type { Snapshot } from '../../ports/envelope-log.js'
-import { dropCheckpoint } from './checkpoints.js'
+import { dropCheckpoint } from './checkpoint-table.js'
 
 /** Rows removed in one transaction: few, since appends wait for it. */
 const SLICE_ROWS = 200

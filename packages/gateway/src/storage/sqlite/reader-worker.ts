@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
 import { portOfThread, type ReaderCalls, reply, type ThreadCall, type WriterOptions } from './calls.js'
-import { readCheckpoint } from './checkpoints.js'
+import { readCheckpoint } from './checkpoint-table.js'
 import { openForReading } from './files.js'
 import { createPageReader } from './pages.js'
 

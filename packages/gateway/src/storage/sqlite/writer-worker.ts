@@ -8,7 +8,7 @@ import {
   type WriterCalls,
   type WriterOptions,
 } from './calls.js'
-import { keepCheckpoint, readCheckpoint } from './checkpoints.js'
+import { keepCheckpoint, readCheckpoint } from './checkpoint-table.js'
 import { eraseRows } from './erasing.js'
 import { asLogError } from './failure.js'
 import { emptyWal, foldWal, lock } from './files.js'

@@ -2,10 +2,11 @@ import { GATEWAY } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { useId } from 'preact/hooks'
 import { areSameDay, dayText, type LogRow, questionText, type Slot, whenText } from '../../model/index.js'
+import { findBlockPosition } from '../shared/block-position.js'
 import { Avatar, memo, Name, Newer, Time } from '../shared/parts.js'
 import { useRowActions } from '../shared/row-props.js'
 import { useSpace } from '../shared/use-space.js'
-import { getPlace, type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
+import { type RowProps, type ViewProps, VirtualRows } from '../shared/virtual-rows.js'
 import { LiveAnswerContent, MessageActions } from './message.js'
 import { OutgoingMessages } from './outgoing.js'
 import { RowContent } from './rows.js'
@@ -39,7 +40,7 @@ export function Stream({ current, handle }: ViewProps): VNode {
             <article
               key={`${answer.from} ${answer.trigger}`}
               aria-label={answer.from}
-              class={`row outer said-aloud ${getPlace(at === 0 ? last : origins[at - 1], origins[at], origins[at + 1])}`}
+              class={`row outer said-aloud ${findBlockPosition(at === 0 ? last : origins[at - 1], origins[at], origins[at + 1])}`}
               aria-live="off"
               aria-busy={true}
             >

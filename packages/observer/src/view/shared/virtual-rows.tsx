@@ -1,7 +1,8 @@
 import { type ComponentChildren, type ComponentType, type JSX, options, type VNode } from 'preact'
 import { useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import type { LogRow, RowList } from '../../model/index.js'
-import { Scroll, type Place as ScrollPlace } from './scroll.js'
+import { type BlockPosition, findBlockPosition } from './block-position.js'
+import { type Place, Scroll } from './scroll.js'
 import { useTurn } from './use-turn.js'
 
 export interface RowProps {
@@ -12,21 +13,7 @@ export interface RowProps {
   readonly isCurrent: boolean
   /** Whether Tab focuses this row. */
   readonly isEntry: boolean
-  readonly place: Place
-}
-
-/** Position of a row among the adjacent rows of its question, which are drawn as one block. */
-type Place = 'alone' | 'start' | 'middle' | 'end'
-
-/** Computes a row's position from its origin and those of its neighbours. */
-export function getPlace(
-  before: string | undefined,
-  origin: string | undefined,
-  after: string | undefined,
-): Place {
-  const [followsOn, goesOn] = [before, after].map((other) => origin !== undefined && other === origin)
-  if (followsOn) return goesOn ? 'middle' : 'end'
-  return goesOn ? 'start' : 'alone'
+  readonly place: BlockPosition
 }
 
 /** Gives access to the rows of a view. */
@@ -136,7 +123,7 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
     scroll.toEnd()
     redraw()
   }
-  const show = (index: number, place: ScrollPlace): void => {
+  const show = (index: number, place: Place): void => {
     scroll.toRow(index, place)
     redraw()
   }
@@ -231,7 +218,7 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
               count={slots.length}
               isCurrent={slot.key === current}
               isEntry={slot.key === entry}
-              place={getPlace(
+              place={findBlockPosition(
                 slots[start + at - 1]?.origin,
                 slot.origin,
                 start + at + 1 === slots.length ? props.next : slots[start + at + 1]?.origin,

@@ -9,7 +9,7 @@ const TimeBar = lazy(() => import('./time-bar.js').then(({ TimeBar }) => TimeBar
 /** Delay before the URL follows the shown moment: browsers limit the rate of URL changes. */
 const addressDelayMs = 400
 
-interface ScrubberProps {
+interface LinkedMomentProps {
   /** Seq of the moment in the URL; absent for the present. */
   readonly linked: number | undefined
   /** Whether the time bar is shown even in the present. */
@@ -20,7 +20,7 @@ interface ScrubberProps {
  * Keeps the moment in the URL and the shown moment equal, and loads the time bar when it is needed. The slider and its buttons
  * are in `time-bar.tsx`; moving in time is in `connect/time-travel.ts`.
  */
-export function Scrubber({ linked, isOpen }: ScrubberProps): VNode | null {
+export function LinkedMoment({ linked, isOpen }: LinkedMomentProps): VNode | null {
   const { session } = useSpace()
   const { time, present } = session
   useMoment(linked)
