@@ -20,13 +20,13 @@ const verbs: ReadonlySet<string> = new Set(
   extend extract fail fetch fill filter find finish fit fix flag flatten flush fold follow forget format forward free freeze gather
   generate give grant group guard guide handle hash hide highlight hold honour identify ignore import improve include increase indent index infer
   inform inherit initialize inline insert inspect install introduce invalidate invite isolate join judge keep kick kill label lay lazy-load lead
-  leave let lift limit link list listen load lock log look lower make map mark mask match measure mention merge migrate mirror mock move
+  leave let lift limit link list listen load lock log look lower make map mark mask match measure mend mention merge migrate mirror mock move
   mute name narrow negotiate normalize note notify number offer omit open order own pace page pair parse pass paste pause pay persist pick
   pin place poll port post prefer prepare preserve prevent print probe propose protect prove provide prune publish put queue quote raise
   rank read rebase rebuild recall receive recognize recommend reconnect record recover redact reduce refactor refer refuse register
   reject relay release reload remove rename render renew reopen reorder repair repeat replace replay reply report request require
   reserve reset resolve respond restart restore restrict resume retain retry return reuse reveal revert review revoke rewrite run save
-  say scan schedule scope scroll seal search select send separate serve set share shorten show shrink shut sign simplify skip sort specify
+  say scan schedule scope scroll seal search select send separate serve set share shorten show shrink shut sign simplify skip sort specify spell
   speed split stamp start state steer stop store stream strip style subscribe suggest summarize support suppress swap switch sync
   synchronize take talk test throttle throw tighten time trace track translate treat trim truncate try turn type unify update upgrade use validate
   verify vendor wait warn watch widen withdraw withhold wrap write yield`.split(/\s+/),
