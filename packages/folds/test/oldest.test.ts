@@ -42,7 +42,7 @@ async function churn(change: (key: string) => void): Promise<void> {
   }
 }
 
-const churns = times(7, 15)
+const churns = times(5, 15)
 /**
  * Limit of growth. Hash tables that are never freed take more than twice as much; the rest is for other tests in the process.
  */

@@ -323,7 +323,7 @@ describe('whatever programs and gateways do', () => {
         await world.wait(3 * abandonAfterMs)
         await check(world)
       }),
-      { numRuns: times(40, 10_000), seed: 20261128 },
+      { numRuns: times(10, 10_000), seed: 20261128 },
     )
   })
 })

@@ -92,7 +92,7 @@ describe('what is chosen in a long log', () => {
         fresh.lists.clear()
         expect(gists(model)).toEqual(gists(fresh))
       }),
-      { numRuns: times(5, 100) },
+      { numRuns: times(2, 100) },
     )
   })
 })

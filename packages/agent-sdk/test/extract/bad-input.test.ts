@@ -63,7 +63,7 @@ const replacements: readonly unknown[] = [undefined, null, 7, 'x', [null], { x: 
 
 /** Variants of a value in which one part has a wrong type; in normal runs, only a sample of the variants. */
 const maimed = (value: unknown): unknown[] =>
-  [...maimedAnywhere(value)].filter((_, index) => index % times(47, 1) === 0)
+  [...maimedAnywhere(value)].filter((_, index) => index % times(97, 1) === 0)
 
 /** Replaces each part of a value in turn. A string is not replaced by another string. */
 function* maimedAnywhere(value: unknown): Generator<unknown> {
@@ -98,7 +98,7 @@ describe.each(samples)('$name', ({ whole, stream, expected }) => {
 
   test('broken off anywhere, it is what had come', () => {
     const all = expected.reasoning ?? ''
-    for (let length = 0; length <= stream.length; length += times(29, 1)) {
+    for (let length = 0; length <= stream.length; length += times(59, 1)) {
       const { extraction } = streamed(stream.slice(0, length))
       const { reasoning, text, toolCalls } = extraction
       // The stream may have a summary and the thought. Until the thought arrives, the reasoning is the summary.

@@ -40,7 +40,7 @@ describe.each(samples)('$name', ({ stream, expected }) => {
     ['lines', asLines(stream)],
   ])('the body itself: %s, in two at many places, and in single bytes', (_, body) => {
     const bytes = new TextEncoder().encode(body)
-    const step = Math.ceil(bytes.length / times(6, 60))
+    const step = Math.ceil(bytes.length / times(3, 60))
     for (let at = 0; at <= bytes.length; at += step) {
       expect(pushed(bytes, [at]).extraction, `bytes, at ${at}`).toEqual(expected)
       expect(pushed(body, [at]).extraction, `text, at ${at}`).toEqual(expected)
@@ -64,7 +64,8 @@ test(
   withRecordings(async (recordings) => {
     const bodies = recordings.filter(({ body }) => body !== undefined)
     expect(bodies.length).toBeGreaterThan(10)
-    for (const { name, body = new Uint8Array(), isFramed } of bodies) {
+    const tried = bodies.filter((_, at) => at % times(3, 1) === 0)
+    for (const { name, body = new Uint8Array(), isFramed } of tried) {
       const chunks = isFramed ? unframed(body) : await parsed([body])
       const { extraction, events } = streamed(chunks)
       const again = streamed(chunks.flatMap(rechunked))
