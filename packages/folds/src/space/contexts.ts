@@ -5,7 +5,6 @@ import {
   type Envelope,
   GATEWAY,
   hiddenByAfter,
-  isContextAncestor,
   Kind,
   openedContext,
   type WelcomePayload,
@@ -64,7 +63,7 @@ export class ContextStates {
   /** Open and closed contexts by path, in the order of opening, like `#open`. */
   readonly #all = new Map<string, OpenedContext>()
   readonly #open = new Map<string, OpenedContext>()
-  /** Open nested contexts by their run, so that ending one does not scan other runs. */
+  /** Open nested contexts by the context that they are directly in, so that ending one scans no others. */
   readonly #nested = new Map<string, Map<string, OpenedContext>>()
   readonly #closed = new Set<string>()
   readonly #oldestOpen = new Oldest(this.#open)
@@ -186,9 +185,7 @@ export class ContextStates {
     const outermost = this.#open.get(context)
     if (outermost === undefined || (from !== outermost.owner && from !== GATEWAY)) return none
     const changes: ContextStateChange[] = []
-    const inRun = this.#nested.get(contextRoot(context))?.values() ?? []
-    const nested = [...inRun].filter((each) => isContextAncestor(context, each.context))
-    for (const each of [outermost, ...nested]) {
+    for (const each of this.#listWithNested(outermost)) {
       const opened = { ...withHiding(each, undefined), state }
       this.#set(opened)
       this.#closed.add(opened.context)
@@ -219,17 +216,24 @@ export class ContextStates {
     if (state !== 'open') this.#unsetOpen(context)
     else {
       this.#open.set(context, opened)
-      if (contextParent(context) === undefined) return
-      const root = contextRoot(context)
-      this.#nested.set(root, (this.#nested.get(root) ?? new Map()).set(context, opened))
+      const parent = contextParent(context)
+      if (parent === undefined) return
+      this.#nested.set(parent, (this.#nested.get(parent) ?? new Map()).set(context, opened))
     }
+  }
+
+  /** Outer contexts first. Not recursive: a path may have many steps. */
+  #listWithNested(outermost: OpenedContext): OpenedContext[] {
+    const found = [outermost]
+    for (const { context } of found) found.push(...(this.#nested.get(context)?.values() ?? []))
+    return found
   }
 
   #unsetOpen(context: string): void {
     this.#open.delete(context)
-    const root = contextRoot(context)
-    const inRun = this.#nested.get(root)
-    if (inRun?.delete(context) && inRun.size === 0) this.#nested.delete(root)
+    const parent = contextParent(context) ?? ''
+    const siblings = this.#nested.get(parent)
+    if (siblings?.delete(context) && siblings.size === 0) this.#nested.delete(parent)
   }
 
   #forget(path: string): readonly ContextStateChange[] {
