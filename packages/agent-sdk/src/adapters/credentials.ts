@@ -4,7 +4,7 @@ import type { AgentOptions } from '../model/options.js'
 /** Minimum characters of a redacted credential: shorter ones would match ordinary text. */
 const minChars = 8
 
-/** Credentials in the options of a provider, by field. */
+/** Lists the credentials in the options of a provider: the API key, and the values of headers. */
 export function listCredentials({
   apiKey = '',
   settings,
@@ -15,7 +15,7 @@ export function listCredentials({
   return [apiKey, ...headers]
 }
 
-/** Copies an error, redacting these credentials, also in its cause, which loggers print. */
+/** Redacts credentials in the message of an error, and drops a cause that quotes them, because loggers print causes. */
 export function withoutCredentials(error: Error, credentials: readonly string[]): Error {
   // Errors may quote a credential with escapes, or without a prefix such as `Bearer`.
   const parts = [...new Set(credentials.flatMap((each) => [each, ...each.split(/\s+/)]))]

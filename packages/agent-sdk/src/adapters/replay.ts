@@ -132,7 +132,7 @@ function readMessage({ message }: PromptContent['messages'][number]): Message {
 const isChanged = ({ message, hash }: PromptContent['messages'][number]): boolean =>
   measureText(JSON.stringify(message ?? null)).hash !== hash
 
-/** Returns user messages added during the turn. Other messages in later prompts follow from earlier answers. */
+/** Finds the user messages that were added during the turn. The other messages of later prompts follow from earlier answers. */
 class Steering {
   readonly #known: Set<string>
 
@@ -190,7 +190,7 @@ class KeptResults {
 
 const encoder = new TextEncoder()
 
-/** The same for equal calls, ignoring their rationale. */
+/** Returns a key that is the same for equal calls, whatever their rationale. */
 function keyOf(name: string, input: unknown): string {
   const args = isRecord(input)
     ? copyNumberTexts(
@@ -211,7 +211,7 @@ async function chooseModel(
   const { reasoningIsSummary, replayReasoning, headers: _, ...settings } = (then.settings ?? {}) as Then
   const common = { settings, ...omitUndefined({ reasoningIsSummary, replayReasoning }) }
   const model = wanted ?? then.model
-  // Without `/` the model is a model at the original server.
+  // A name without `/` is that of a model at the original server.
   const isThere = wanted === undefined || (typeof wanted === 'string' && !wanted.includes('/'))
   if (options.baseURL !== undefined)
     return { model, baseURL: options.baseURL, ...common, ...omitUndefined({ apiKey }) }

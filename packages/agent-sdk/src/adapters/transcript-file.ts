@@ -99,7 +99,7 @@ const busyMs = 2000
 const walBytes = 4 * 1024 * 1024
 /** Commits between two prunings, and commits removed per pruning. */
 const [pruneEvery, pruneBatch] = [64, 256]
-/** Maximum summaries searched for one of the space. */
+/** Maximum stored summaries that are searched for one of the current log. */
 const maxSummaries = 100
 const dayMs = 86_400_000
 
@@ -330,7 +330,7 @@ function create(db: Database.Database): void {
   db.pragma(`user_version = ${format}`)
 }
 
-/** Retries while another process creates the file: SQLite itself does not wait then. */
+/** Retries while another process creates the file: SQLite does not wait for that by itself. */
 async function whenFree(attempt: () => void): Promise<void> {
   for (const begin = Date.now(); ; ) {
     try {
@@ -371,7 +371,7 @@ function findProblem(row: Row, parent: string | null, number: number): string | 
   }
 }
 
-/** Kept referenced: garbage-collecting a database aborts Node 24.19 and newer if better-sqlite3 12 was compiled for it. */
+/** Never released: garbage-collecting a database aborts Node 24.19 and newer if better-sqlite3 12 was compiled for it. */
 let first: Database.Database | undefined
 
 /** Whether better-sqlite3 13 can be used: its prebuilt addons need Node-API 10 and crash Node 20. */
@@ -383,7 +383,7 @@ async function importSqlite(): Promise<unknown> {
     try {
       return await import(compiled)
     } catch {
-      // better-sqlite3 13 is not installed.
+      // better-sqlite3 13 is not installed: version 12 is imported below.
     }
   }
   return import('better-sqlite3')

@@ -278,7 +278,8 @@ export class Answering {
 }
 
 /**
- * Whether the envelope was sent by this participant in its run. If the run is not published: whether it is one of its calls.
+ * Whether the envelope was sent by this participant in its run or, if the run is not published, in correlation with its
+ * trigger.
  */
 const isOf = ({ context, place }: ThinkingRun, envelope: AnyEnvelope, self: string): boolean => {
   if (envelope.from !== self) return false

@@ -36,7 +36,7 @@ export interface CallResult extends ShownResult {
 export interface Spent {
   readonly input: number
   readonly output: number
-  /** Included in `output`. 0 if the provider does not report it. */
+  /** Reasoning tokens, which `output` includes; 0 if the provider does not report them. */
   readonly reasoning: number
 }
 

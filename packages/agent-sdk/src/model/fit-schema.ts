@@ -112,7 +112,7 @@ class Fitter {
       )
     }
     if (holder !== 'one') return value
-    // In earlier drafts, a list in `items` describes a tuple.
+    // In earlier drafts, a list in `items` describes a tuple: its schemas become alternatives.
     if (Array.isArray(value)) return alternatives(value.map(fit))
     return typeof value === 'boolean' && keyword !== 'items' ? value : fit(value)
   }

@@ -54,9 +54,9 @@ export function readStep<Attached>(decoded: DecodedStep<Attached>, tools: Callab
   const items = separated.map(({ block, ...said }): Item<Attached> => {
     const { type, text, attached, isWhole } = block
     if (type === 'reasoning') return { type, text, attached, isWhole }
-    // Incomplete calls are neither made nor sent back to the model.
     if (type === 'text')
       return { type, ...(mayCall ? toAnswer(said, isCalling, written.length > 0) : said), attached }
+    // Incomplete calls are neither made nor sent back to the model.
     return { type, attached, calls: mayCall && isWholeCall(block) ? normaliseCall(block, tools, ids) : [] }
   })
   const added = { type: 'call', calls: written, attached: undefined } as const

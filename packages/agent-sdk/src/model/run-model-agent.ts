@@ -114,7 +114,7 @@ export async function runModelAgent(
   /** Whether a message starts a turn. Has side effects, so it must be called only once per message. */
   const beginsTurn: AnswersOption = (message, client) =>
     !isOver && isAsked(message, client) && !passToOpenTurn(message)
-  /** Adds a turn to `open` before it starts. Not for a missed question, because another program may still answer it. */
+  /** Adds a turn to `open` before it starts, but not that of a missed question, because another program may still answer it. */
   const onOpen: OpenTurnOptions['onOpen'] = (turn) => {
     if (!turn.isMissed) open.set(turn, new Steering(turn))
   }
@@ -134,7 +134,7 @@ export async function runModelAgent(
   const onError: OpenTurnOptions['onError'] = (error, turn) => {
     if (!(error instanceof NoAnswerError)) resolved.onError(error, turn)
   }
-  // Ignored here: `failed` reports a failed start.
+  // A failed start is ignored here, because `failed` reports it.
   ready.then(
     () => toolbox.prepare().catch(report),
     () => {},

@@ -26,7 +26,7 @@ export class Steering {
     return this.#unread.length > 0
   }
 
-  /** From now on, messages do not concern this turn. */
+  /** Ends the collection: further messages do not concern this turn. */
   close(): void {
     this.#isOpen = false
   }

@@ -78,7 +78,7 @@ export class ModelThinking {
     this.#aside = new ThoughtStream(whisper, after, onError)
   }
 
-  /** The provider's summary of the reasoning in this step so far. */
+  /** The provider's summary of the reasoning in this step so far; empty if `reasoningDetail` is `summary`. */
   get summary(): string {
     return this.#detail === 'summary' ? '' : this.#summary
   }

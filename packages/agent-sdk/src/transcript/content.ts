@@ -42,7 +42,7 @@ const toolCall = Type.Unsafe<ExtractedCall>(
 /** Items that a provider requires back unchanged: signed or encrypted thoughts, which are never displayed. */
 const Replay = Type.Object(
   {
-    /** The field of the response that contained the items; requests have the same one. */
+    /** The field of the response that contained the items; requests send them back in the same field. */
     source: Type.String(),
     /** The provider that the items have to be sent to. */
     provider: Type.Optional(Type.String()),
@@ -103,7 +103,7 @@ const SentMessage = Type.Object(
 )
 export type SentMessage = Static<typeof SentMessage>
 
-/** The prompt of one request. Within a turn, each prompt begins with the previous one. */
+/** The prompt of one request. Messages that the previous prompt of the turn begins with are not repeated: see `earlier`. */
 const PromptContent = Type.Object(
   {
     content_type: Type.Literal('prompt'),

@@ -162,7 +162,7 @@ export class Transcript {
     return client
   }
 
-  /** Throws if calls have no result yet. */
+  /** Throws while the model is being called. */
   #mustBeFree(): void {
     if (this.#isBusy) throw new TranscriptError('busy', 'the model is being asked')
   }

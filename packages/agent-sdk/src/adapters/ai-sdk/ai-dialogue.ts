@@ -25,7 +25,7 @@ import { describeWait } from './retry-after.js'
 import type { ServedModel } from './served-model.js'
 import { StallWatch } from './stall-watch.js'
 
-/** Imports the optional model packages. Rejects if one is missing. */
+/** Imports the optional model packages, and returns the functions that begin conversations. Rejects if one is missing. */
 export async function beginDialogues(options: AgentOptions): Promise<Pick<ModelAgent, 'begin' | 'note'>> {
   const [ai, models] = await Promise.all([loadAi(), loadModels(options)])
   return {
@@ -66,7 +66,7 @@ interface DialogueStart {
 interface Request {
   readonly terms: Terms
   readonly system: string
-  /** As stored, before `toTurns` makes their roles alternate. */
+  /** The messages as stored. `toTurns` makes their roles alternate when the request is sent. */
   readonly messages: readonly ModelMessage[]
   readonly leftOut: number
   readonly tools: ReadonlyMap<string, Pick<SpaceTool, 'name' | 'description' | 'inputSchema'>>
@@ -370,7 +370,7 @@ const toText = ({ content }: ModelMessage): string =>
 const countFixed = (system: string, tools: Request['tools']): number =>
   system.length + JSON.stringify([...tools.entries()]).length
 
-/** A tool in the form that the provider accepts; `undefined` if it refuses every form. */
+/** A tool in the form that the provider accepts, as an entry of a map; empty if the provider refuses every form. */
 function offerOn({ takesTools, schemas }: Terms, name: string, tool: OfferedTool) {
   const form = takesTools ? schemas.get(name) : 'none'
   if (form === 'none') return []

@@ -130,14 +130,14 @@ export class Collector {
         return each.calls.map((call, at) => ({ ...toToolCall(call), ...(at === 0 && options) }))
       const { type, text } = each
       if (type === 'text') return text === '' && attached === undefined ? [] : [{ type, text, ...options }]
-      // Providers refuse a thought without the content that followed it.
+      // A thought that was cut off is left out: providers refuse a thought without the content that followed it.
       if (isStopped || !each.isWhole) return []
       return [{ type, text, ...options }]
     })
     return content.length === 0 || end === 'broken' ? undefined : { role: 'assistant', content }
   }
 
-  /** Reads the collected blocks; call it once, at the end of the stream. */
+  /** Reads the collected blocks at the first call, which must be at the end of the stream. */
   #readStep(): ReadStep<ProviderMetadata> {
     const decoded = {
       blocks: this.#blocks,
@@ -197,7 +197,7 @@ export class Collector {
     this.#spent = { input, output, reasoning: outputTokenDetails.reasoningTokens ?? 0 }
     this.#reason = reason
     const ending = readEnding(reason ?? '') ?? endings[finishReason]
-    // A stream without a finish reason was cut off.
+    // An unknown reason leaves the end unsure. Without any reason, the stream was cut off, so the step has failed.
     const isUnsure = ending === undefined && finishReason === 'other' && Boolean(reason)
     this.#end = isUnsure ? 'unsure' : ends[ending ?? 'failed']
   }

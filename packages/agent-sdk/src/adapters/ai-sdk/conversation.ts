@@ -49,7 +49,7 @@ export class ModelConversation {
     this.#earlier = [...messages.map((message) => ({ message })), ...this.#earlier]
   }
 
-  /** `by`: the model that wrote it. */
+  /** `by`: the model that wrote the message. */
   add(message: ModelMessage, by?: object): void {
     this.#turn.push({ message, ...(by && { by }) })
   }
@@ -118,7 +118,7 @@ function group(items: readonly Item[], first: ModelMessage['role']): Item[][] {
 function showTo(model: Recipient, { message, by = model }: Entry): ModelMessage | undefined {
   if (message.role === 'tool') return withoutMedia(message, model)
   if (message.role !== 'assistant') return message
-  // Some providers refuse blank texts.
+  // Blank texts are left out, because some providers refuse them.
   if (typeof message.content === 'string') return message.content.trim() === '' ? undefined : message
   const isOwn = by === model
   const content = message.content.flatMap((part): AssistantParts => {
@@ -150,7 +150,7 @@ const shortenResults = (message: ToolModelMessage, maxChars: number): ToolModelM
     return { ...output, value }
   })
 
-/** Names files in the text for a model that does not accept them. */
+/** Removes files that a model does not accept; the text of the result still names them. */
 const withoutMedia = (message: ToolModelMessage, model: Recipient): ToolModelMessage =>
   mapOutputs(message, (output) => {
     if (output.type !== 'content') return output

@@ -107,7 +107,8 @@ export function readFailure(
 
 /** Kinds of failures; the first match describes the error. */
 const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
-  // A provider's package may read an API key from the environment itself, so `credentials` does not contain it.
+  // The error may quote an API key that the provider's package read from the environment. `credentials` does not contain that
+  // key, so the error does not become the cause.
   ({ error }) =>
     isBadHeader(error)
       ? {
@@ -132,7 +133,7 @@ const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
       : undefined,
   ({ ai, error }) => {
     if (!isNonsense(ai, error)) return undefined
-    // The rest of the response may contain reasoning that must not be shown.
+    // Only the error is quoted: the rest of the response may contain reasoning that must not be shown.
     const value = ai.TypeValidationError.isInstance(error) ? Object(error.value) : {}
     const said = findWords('choices' in value ? value.error : value)
     return said === '' ? nonsense : { what: 'failed', said }
@@ -152,7 +153,7 @@ const kinds: readonly ((failed: Failed) => Description | undefined)[] = [
     ai.LoadAPIKeyError.isInstance(error)
       ? { what: 'has no API key', said: error.message, words: '' }
       : undefined,
-  // The original message lists ways to get a key on many lines.
+  // Replaces the original message, which lists ways to get a key on many lines.
   ({ error }) =>
     Object(error).name === 'GatewayAuthenticationError'
       ? { what: 'needs a valid key', remedy: 'set AI_GATEWAY_API_KEY where the agent runs' }
@@ -189,7 +190,7 @@ function describeCall(failed: Failed, error: APICallError): Description {
   if (status < 300) return isNonsense(failed.ai, error.cause) ? nonsense : describeBrokenOff(failed)
   const said = readWords(body) || error.message
   const waitMs = readWait(responseHeaders) ?? findWait(body)
-  // Some servers quote the refused key.
+  // A message about the key is not quoted: some servers repeat the refused key in it.
   const isAboutKey =
     (status === 401 || status === 403) && /key|token|credential|bearer|secret|authoriz/i.test(said)
   return {
@@ -224,7 +225,7 @@ export function explainFailure({ what, remedy, cause }: ModelFailure, of: Failin
 
 const nonsense = { what: 'sent an invalid response' }
 
-/** Node quotes the invalid header value. */
+/** Whether a request failed because of an invalid header. Node quotes its value in the error; it may be a key. */
 function isBadHeader(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return (

@@ -47,7 +47,7 @@ class TextBody {
     for (;;) {
       const beginning = this.#ahead.trimStart()
       if (beginning.startsWith(':') || beginning.length >= shownChars) return beginning
-      // The next read fails with the same error.
+      // An error is ignored here, because the next read fails with the same error.
       const text = await this.#read().catch(() => undefined)
       if (text === undefined) return beginning
       this.#ahead += text

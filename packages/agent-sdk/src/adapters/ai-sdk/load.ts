@@ -34,7 +34,7 @@ export async function loadModels(
 ): Promise<[ServedModel, ...ServedModel[]]> {
   const { baseURL: _, apiKey: __, ...elsewhere } = options
   const others = (options.fallback ?? []).map((model) =>
-    // A model object already knows its address.
+    // A model object contains its own address and key, so `baseURL` and `apiKey` are only for names of models.
     typeof model === 'string' ? { ...options, model } : { ...elsewhere, model },
   )
   return Promise.all([loadModel(options, directory), ...others.map((each) => loadModel(each, directory))])

@@ -68,7 +68,7 @@ const decodeEntities = (text: string): string =>
 export function findWords(value: unknown, depth = 0): string {
   if (depth > 6) return ''
   if (typeof value === 'string') {
-    // Some messages quote another server's JSON.
+    // If a message quotes another server's JSON, the words in that JSON replace it.
     const [, before = '', after = ''] = /^([^[{"]*)([[{"].*)$/s.exec(value.trim()) ?? []
     const json = parse(after)
     const words = json === undefined ? '' : findWords(json, depth + 1)
@@ -102,7 +102,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Providers report errors within a stream in their own formats. */
+/** Reads the message of an error within a stream; providers send these in different formats. */
 export function readStreamError(error: unknown): string {
   if (error instanceof Error) return findWords(error.message)
   return findWords(error) || (JSON.stringify(error) ?? getErrorMessage(error))

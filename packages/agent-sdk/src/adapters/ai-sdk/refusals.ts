@@ -143,7 +143,7 @@ function shorten({ words, chars, minChars }: Refused): Partial<Terms> | undefine
   const counts = [...words.matchAll(/\d[\d,_]*/g)].map(([digits]) => Number(digits.replace(/[,_]/g, '')))
   const tokens = [...new Set(counts.filter((count) => count > 255))]
   const [limit, given] = [Math.min(...tokens), Math.max(...tokens)]
-  // If there are more than two numbers, it is unclear which are the limit and the actual size.
+  // Unless there are exactly two numbers, it is unclear which are the limit and the actual size, so the size is halved.
   const share = tokens.length === 2 ? Math.max(minShare, (0.95 * limit) / given) : 0.5
   return { maxChars: Math.max(minChars, Math.floor(chars * share)) }
 }

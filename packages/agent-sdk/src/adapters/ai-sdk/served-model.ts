@@ -77,7 +77,7 @@ export class ServedModel {
     const isFree = this.#options.replayReasoning === undefined
     const isChanged = Object.keys(changed).length > 0
     if (!isChanged && (!isFree || returnsReasoning === refused.terms.returnsReasoning)) return false
-    // Another conversation may have lowered the limit in the meantime.
+    // Another conversation may have lowered the limit since this request was sent.
     const maxChars = Math.min(this.#terms.maxChars, changed.maxChars ?? Number.POSITIVE_INFINITY)
     this.#terms = { ...this.#terms, ...changed, maxChars, ...(isFree && { returnsReasoning }) }
     return true

@@ -33,7 +33,7 @@ export class StallWatch {
     this.#cancel()
   }
 
-  /** Checks the silence and re-arms the timer, so that not every part needs one. */
+  /** Checks the silence, and starts the next timer here, so that no timer is needed per part of the stream. */
   #look(): void {
     const silentMs = this.#clock.now() - this.#lastWord
     if (silentMs >= this.#stallMs) {
