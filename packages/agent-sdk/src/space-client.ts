@@ -149,8 +149,8 @@ export class SpaceClient extends BaseClient {
 
   /**
    * Answers questions: calls `handler` with a turn for each. If a turn fails or is aborted, its asker gets the reason ("I could
-   * not answer: …"), its runs are cancelled with the reason, `onError` gets the error, and other turns continue. Resolves when
-   * the client is closed.
+   * not answer: …"), its runs are cancelled with the reason, and other turns continue; `onError` gets failures, but not aborts.
+   * Resolves when the client is closed.
    */
   answer(
     handler: (turn: Turn) => Promise<unknown>,

@@ -18,7 +18,7 @@ interface Asked<Value> {
   /** The cached answer. */
   value: Value
   hasAnswered: boolean
-  /** The participant's answer may have changed since. */
+  /** The participant's answer may have changed since it was cached. */
   isStale: boolean
   /** The participant announced the change itself. */
   isAnnounced: boolean
@@ -28,7 +28,10 @@ interface Asked<Value> {
   askedAt: number
   /** Settles when the request in progress has ended. */
   pending: Promise<void> | undefined
-  /** Number of timeouts. Never reset: otherwise a participant could make turns wait again by reconnecting. */
+  /**
+   * Number of requests that timed out or were answered late. Never reset: otherwise a participant could make turns wait again
+   * by reconnecting.
+   */
   silences: number
   /** Until this time by `performance.now`, requests to the participant are sent but not awaited. */
   backoffUntil: number
@@ -63,7 +66,10 @@ export class Answers<Value> {
     return ids.map((id) => this.#known.get(id)?.value ?? this.#options.none)
   }
 
-  /** Marks an answer as stale, and requests a new one; immediately if the participant announced the change. */
+  /**
+   * Marks an answer as stale, so that the next `read` requests a new one. If the participant announced the change and its last
+   * request had failed, requests it immediately.
+   */
   expire(id: string, { isAnnounced = false } = {}): void {
     const known = this.#known.get(id)
     if (known === undefined) return

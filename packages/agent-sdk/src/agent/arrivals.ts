@@ -74,7 +74,7 @@ export class Arrivals implements ClientHandler {
     return () => this.#receivers.delete(receive)
   }
 
-  /** Called when a request arrives that has to wait for a handler. */
+  /** Called when a question or request arrives that has to wait for a handler. Starts the timer of the report. */
   onWaiting(): void {
     if (this.#hasReported) return
     this.#cancelReport ??= setLongTimeout(setUpMs, () => this.#report())
@@ -101,7 +101,7 @@ export class Arrivals implements ClientHandler {
   #onMessage(envelope: Chat | EnvelopeOf<typeof Kind.chatCancel>, frame: string): void {
     if (envelope.kind === Kind.chatCancel) {
       this.#forget(correlations(envelope), envelope.from)
-      // A cancellation in the replay may concern a turn from before the replay.
+      // A cancellation does not wait for the end of the replay: it may concern a turn that began before the replay.
       if (this.#isTaken) this.#pass(envelope)
     } else if (this.#isTaken && !this.#replay.isReplaying) this.#pass(envelope)
     else if (envelope.from === this.#space.id) {
@@ -173,7 +173,7 @@ export class Arrivals implements ClientHandler {
   #report(): void {
     this.#cancelReport = undefined
     const requests = this.#parts.declineRequests()
-    // A program that listens to `envelope` events may answer without handlers.
+    // A program that listens to `envelope` events may answer without handlers, so its questions are not reported.
     const answersByHand = this.#space.listenerCount('envelope') > 0
     // A question to everyone is not meant for a program that only offers tools.
     const isMeant = ({ chat, isQuestion }: Kept): boolean =>

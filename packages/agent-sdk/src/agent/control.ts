@@ -164,7 +164,7 @@ export class Workload implements ClientHandler {
     if (this.#turns.size === 0) for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
-  /** Counts own messages outside of turns as well. */
+  /** Counts the messages of this participant, including those sent outside of turns. */
   onEnvelope({ kind, from }: AnyEnvelope): void {
     if (kind === Kind.chat && from === this.#client.id) this.#messages++
   }

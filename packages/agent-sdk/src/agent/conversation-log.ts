@@ -18,7 +18,7 @@ type Chat = EnvelopeOf<typeof Kind.chat>
 
 /** Kinds that change the conversation: messages, cancellations, erasures, prunings, and requests to clear the memory. */
 const kinds = [Kind.chat, Kind.chatCancel, Kind.participantClear, Kind.systemSpace]
-/** Milliseconds after a failure until the log is read again. Turns wait for such reads. */
+/** Milliseconds after a failure until the log is read again, because turns wait while it is read. */
 const retryMs = 60_000
 /** Envelopes per page, and pages per call. For each page the gateway scans at most 10,000 envelopes. */
 const [pageSize, maxPages] = [200, 10]
@@ -130,7 +130,7 @@ export class ConversationLog implements ClientHandler {
         })
       }
       const { event, through: pruned } = envelope.payload as { event?: unknown; through?: unknown }
-      // A pruning also removes the records of earlier erasures, so they would be missed.
+      // A pruning also removes the records of earlier erasures, so one that reaches beyond `asOf` leaves it uncertain.
       if (kind === Kind.systemSpace && event === 'pruned') return Number(pruned) <= asOf
       return (getErasure(envelope)?.seq ?? Number.POSITIVE_INFINITY) > through
     })

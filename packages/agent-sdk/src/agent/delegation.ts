@@ -58,7 +58,7 @@ export async function askAgent(
     await report.end(answer)
     return answer
   } catch (error) {
-    // Without a refusal, the question may be in the log.
+    // Unless the gateway refused the question, it may be in the log, so it is cancelled.
     if (!(error instanceof ProtocolError))
       await takeBack(space, { correlationId: id, ...(trigger.to && { to: [agent] }) })
     throw error

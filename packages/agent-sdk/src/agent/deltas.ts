@@ -86,7 +86,7 @@ export class LiveText {
   #sendableEnd(): number {
     let end = Math.min(this.#text.length, this.#sent + maxDeltaChars)
     if (this.#isHidden !== undefined && end === this.#text.length) {
-      // The last word may be the beginning of a secret.
+      // The last word is held back, because it may be the beginning of a secret.
       while (end > this.#sent && isOfWord(this.#text.charCodeAt(end - 1))) end--
     }
     return end > this.#sent && isHighSurrogate(this.#text.charCodeAt(end - 1)) ? end - 1 : end

@@ -36,7 +36,7 @@ const ownBeginnings = [
   'thetoolfailed',
   'donethetoolgaveback',
 ]
-/** Formats a tool result for a prompt. Code and data stay unchanged; only lines that begin like such a report are quoted. */
+/** Formats a tool result for a prompt. Code and data stay unchanged; lines that imitate a report of an outcome are quoted. */
 export const frameResult = (text: string): string =>
   sanitize(text).replace(lineOfText, (_, before: string, line: string) =>
     isLikeOurs(line) ? `${before}> ${line}` : `${before}${line}`,

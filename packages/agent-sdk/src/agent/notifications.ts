@@ -22,7 +22,7 @@ const logMethod = 'notifications/message'
 const [intervalMs, burst] = [100, 20]
 /** Maximum queued notifications per call, and their maximum characters; further ones are dropped. */
 const [maxWaiting, maxWaitingChars] = [1000, 256 * 1024]
-/** Maximum notifications beyond the rate that are sent when a call ends; joined log messages need few. */
+/** Maximum notifications beyond the rate that are sent when a call ends. Few suffice, because log messages are joined. */
 const maxLast = 4
 /** Maximum characters of log messages joined into one notification. */
 const maxJoinedChars = 32 * 1024
@@ -47,7 +47,7 @@ export class RequestNotifications {
   readonly #waiting = new Map<Request, Waiting>()
   /** Answered requests, which get no more notifications. */
   readonly #closed = new WeakSet<Request>()
-  /** Time in ms at which the rate allows a notification again, not counting the burst. */
+  /** Time in ms since 1970 from which the rate allows a notification again, apart from the burst. */
   #budgetUntil = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 

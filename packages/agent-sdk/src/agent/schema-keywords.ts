@@ -27,7 +27,7 @@ const isPattern: Test = (value) => {
     return false
   }
 }
-/** References to other documents are not resolved. */
+/** Whether a reference is valid. References to other documents are not resolved, so they count as valid. */
 const isReference: Test = (value, root) =>
   typeof value === 'string' && (!value.startsWith('#/') || findPlace(root, value) !== undefined)
 

@@ -45,7 +45,7 @@ export interface ReadSchema {
   check(value: unknown, what: string): Promise<Checked>
 }
 
-/** Changes a JSON Schema for its purpose. Throws `TypeError` if that is impossible. */
+/** Adapts a JSON Schema, such as to the rules of MCP for tools. Throws `TypeError` if that is impossible. */
 type Adapt = (schema: JsonSchema) => JsonSchema
 
 /**
@@ -66,7 +66,7 @@ const target = 'draft-2020-12'
 
 const isTypeBox = (schema: unknown): schema is TSchema => isObject(schema) && typeBoxKind in schema
 
-/** Schemas of arktype are functions. */
+/** Functions are accepted, because schemas of arktype are functions. */
 const isStandard = (schema: unknown): schema is StandardSchema =>
   (typeof schema === 'object' || typeof schema === 'function') && schema !== null && '~standard' in schema
 

@@ -12,7 +12,7 @@ import { guardDefinition, isPlainName, maxSchemaChars } from './guard-definition
 import { listChangedMethod } from './notifications.js'
 import { compileChoices, type SpaceTool, type ToolChoice } from './tool-choice.js'
 
-/** A tool of another participant that this one may call or propose. */
+/** A tool of the space that this participant may call or propose. */
 export interface CallableTool extends SpaceTool {
   /**
    * Calls or proposes the tool, like `call` of the client or run that listed it. `why`: the public reason; models may omit it.
@@ -39,7 +39,7 @@ const methodNotFound = -32601
 /** Maximum characters of remembered tool definitions. */
 const maxOfferedChars = 4e6
 
-/** The tools of the other participants of a space. Each list is requested once, and again after changes. */
+/** The tools of the participants of a space. The list of another participant is requested once, and again after changes. */
 export class SpaceTools implements ClientHandler {
   readonly #space: BaseClient
   /** Receives errors of requests that no caller awaits. */
@@ -78,7 +78,7 @@ export class SpaceTools implements ClientHandler {
   /** Selects participants whose tools are offered by default: those that the operator configured as tool servers. */
   readonly isDefault = (participant: string): boolean => this.#space.getKind(participant) === 'mcp'
 
-  /** Marks the tools of a participant as stale when it joins or announces a change. */
+  /** Marks the tools of a participant as stale when it joins, leaves or announces a change. */
   onEnvelope(envelope: AnyEnvelope): void {
     const { from } = envelope
     if (envelope.kind === Kind.systemPresence && envelope.payload.event !== 'update') {
@@ -123,7 +123,7 @@ export class SpaceTools implements ClientHandler {
     )
   }
 
-  /** Ids of present participants that have at least one selectable tool. */
+  /** Ids of present participants that may have a chosen tool. */
   present(isWanted: (participant: string) => boolean): string[] {
     const here = this.#space.participants.filter(({ id, status }) => status === 'present' && isWanted(id))
     return here.map(({ id }) => id).sort()
@@ -160,7 +160,7 @@ export class SpaceTools implements ClientHandler {
     return new Map(asked.map((id, index) => [id, texts[index] ?? '']))
   }
 
-  /** Requests the lists of participants without tools again: they may have been starting. */
+  /** Marks the lists of participants without tools as stale, so that they are requested again: they may have been starting. */
   expireEmpty(): void {
     this.#lists.expireWhere((tools) => tools.length === 0)
   }

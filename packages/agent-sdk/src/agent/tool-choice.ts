@@ -1,6 +1,6 @@
 import { compilePattern } from '@meup/protocol'
 
-/** A tool of another participant. */
+/** A tool that a participant offers to the space. */
 export interface SpaceTool {
   readonly participant: string
   readonly name: string
@@ -24,7 +24,7 @@ export type ToolChoice = string | SpaceTool
 interface Rule {
   readonly excludes: boolean
   readonly whose: (participant: string) => boolean
-  /** `undefined` = all tools. */
+  /** Selects tools of the participant by name; `undefined` = all its tools. */
   readonly which: ((tool: string) => boolean) | undefined
 }
 

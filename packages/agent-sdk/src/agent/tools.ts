@@ -166,7 +166,7 @@ export class Tools implements ClientHandler {
     }
     if (this.#readers.size === 0 || this.#willNotify) return
     this.#willNotify = true
-    queueMicrotask(() => this.#notifyReaders()) // Programs often add several tools in a row.
+    queueMicrotask(() => this.#notifyReaders()) // Notifies once for tools that are added in a row.
   }
 
   #notifyReaders(): void {
@@ -304,9 +304,9 @@ export class Tools implements ClientHandler {
   }
 
   /**
-   * Whether this client answers a request. One addressed to everyone is answered only by participants that have the tool. One
-   * that this participant sent to itself may only be a log entry that it answers itself: it is answered here only if this
-   * client sent it as a call or has the tool.
+   * Whether this client answers a request. A request to everyone is answered only by participants that have the tool. A request
+   * of this participant to itself may be only a log entry, which its sender answers: this client answers it only if it has the
+   * tool, or sent the request as a call.
    */
   #isMine(request: Request): boolean {
     if (!this.#mayConcern(request)) return false
@@ -317,7 +317,8 @@ export class Tools implements ClientHandler {
   }
 
   /**
-   * Whether a request is addressed to this participant. If it also sent it, the session must be the same, if given [MEUP-2.14].
+   * Whether a request is addressed to this participant. If this participant also sent the request and it has a session, that
+   * must be the session of this client [MEUP-2.14].
    */
   #mayConcern({ from, to, session }: Request): boolean {
     const { id, welcome } = this.#space
@@ -412,7 +413,7 @@ export class Tools implements ClientHandler {
   }
 }
 
-/** Whether a request is an elicitation about a call, which the calling connection handles: see `Elicitations`. */
+/** Whether a request is an elicitation about a call, which the calling connection handles: see `AskedElicitations`. */
 const isAboutCall = ({ kind, payload, correlationId }: AnyEnvelope): boolean =>
   kind === Kind.mcpRequest && isElicitation({ ...payload }) && correlationId !== undefined
 

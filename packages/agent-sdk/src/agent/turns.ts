@@ -136,7 +136,7 @@ export class ClientTurn implements Turn {
     this.abort(reason)
   }
 
-  /** Adds a message that the reply answers too. `false` = the maximum is reached. */
+  /** Adds a message that the reply answers too. Returns `false` if the reply already answers the maximum number of messages. */
   answerAlso(id: string): boolean {
     if (this.#asked.length >= maxCorrelations) return false
     this.#asked.push(id)
@@ -225,7 +225,8 @@ export class ClientTurn implements Turn {
         this.space.sendWhenAllowed(createNoAnswer(kind, text, about))
       const [, ...first] = questionsOf(this.trigger)
       await say(this.#about()).catch((error: unknown) => {
-        // If too many hops between agents are the cause, the original question of a person can still be answered [MEUP-7.4].
+        // If the notice was refused because of too many hops between agents, it can still answer the original question of a
+        // person [MEUP-7.4].
         if (first.length === 0) throw error
         return say({ ...this.#about(), correlationId: first })
       })
@@ -304,7 +305,7 @@ export class ClientTurn implements Turn {
   async #endLeft(why?: string): Promise<void> {
     clearTimeout(this.#leaving)
     this.#leaving = undefined
-    // Innermost run first: runs are disposed in that order.
+    // The innermost run is cancelled first, because nested runs are disposed before the runs that contain them.
     const failures: unknown[] = []
     for (const run of this.#left.splice(0)) await run.leave(why).catch((error) => failures.push(error))
     if (failures.length > 0) throw failures[0]
@@ -472,7 +473,10 @@ export class Turns {
     await this.#settle(turn, failure)
   }
 
-  /** Returns true, and ends the turn, if another program of this participant has answered a missed question in the meantime. */
+  /**
+   * Returns true, and ends the turn, if another program of this participant has answered a missed question in the meantime, or
+   * if the log cannot be read, because no answer is better than two.
+   */
   async #isTaken(turn: ClientTurn): Promise<boolean> {
     if (!turn.isMissed) return false
     try {

@@ -29,7 +29,8 @@ interface Watch {
 
 /**
  * Decides whether the addressee of a call is reachable. A call to an absent participant fails within half a second, and an open
- * call soon after the addressee has left. Waits longer only for participants that are about to connect.
+ * call soon after the addressee has left. Waits longer if the participant may connect: its program is starting or running, or
+ * this client lost its connection at the same time.
  */
 export class Attendance implements ClientHandler {
   readonly #find: Find
@@ -49,7 +50,8 @@ export class Attendance implements ClientHandler {
 
   /**
    * Resolves with the waited ms when a call may be sent: 0 if its addressee is present or unknown. Rejects with
-   * `participant_away`: soon, or if the addressee's program is starting after `waitForMs` or `timeoutMs`, the shorter one.
+   * `participant_away` if the addressee does not connect soon; if its program is starting, after `waitForMs` or `timeoutMs`,
+   * whichever is shorter.
    */
   async whenHere(
     to: readonly string[] = [],

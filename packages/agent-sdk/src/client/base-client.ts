@@ -305,8 +305,9 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   /**
    * Makes an MCP request to a participant and returns its result; throws `ToolError` if the participant answers with an error.
    * If this participant lacks the capability, the request is proposed; throws `ProposalError` unless it is approved. Rejects
-   * with `ConnectionError` `participant_away` within half a second if the participant is absent and not starting (`waitForMs`),
-   * and if it leaves for more than two seconds. In that case it may have carried out the request, which is then cancelled.
+   * with `ConnectionError` `participant_away` within two seconds if the participant is absent and not starting (`waitForMs`),
+   * and if it leaves for more than two seconds. In the latter case it may have carried out the request, which is then
+   * cancelled.
    */
   async request(to: string, method: string, params: object = {}, options: CallOptions = {}) {
     const { result } = await this.#calls.make(to, method, params, options)

@@ -227,7 +227,7 @@ export class OwnRequests {
   }
 }
 
-/** Adds the name of the capability that a participant needs to call its own tools. */
+/** Explains the refusal of a call by a participant to its own tools: names the capability that it needs. */
 const explainSelfRefusal = (error: Error, id: string): Error =>
   error instanceof ProtocolError && error.code === 'capability_violation'
     ? new ProtocolError(

@@ -39,7 +39,7 @@ interface ConnectionEvents {
  * to this many times.
  */
 const maxPatience = 16
-/** Received bytes that cannot be pings only, so that a large welcome must be arriving. */
+/** Received bytes that show that a large welcome is arriving: pings alone are fewer bytes. */
 const minWelcomeBytes = 1024
 
 /** A socket and its deadline. Frames of a socket other than the current one are ignored. */
@@ -401,7 +401,7 @@ interface Sent {
   readonly original: string
   /** The frame as sent. */
   readonly text: string
-  /** Several if the caller sent the same envelope again. */
+  /** The callers that wait for the acknowledgement; several if the same envelope was sent again. */
   readonly waiters: readonly Waiter<AnyEnvelope>[]
 }
 

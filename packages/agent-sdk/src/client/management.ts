@@ -12,12 +12,12 @@ export interface Grant {
   readonly id: string
   readonly recipient: string
   readonly capabilities: readonly Capability[]
-  /** RFC 3339. */
+  /** Time when the grant expires, RFC 3339; absent = it does not expire. */
   readonly expiresAt?: string
 }
 
 export interface GrantOptions {
-  /** RFC 3339; default: until the grant is revoked. */
+  /** Time when the grant expires, RFC 3339; default: it does not expire. */
   readonly expiresAt?: string
   readonly reason?: string
 }

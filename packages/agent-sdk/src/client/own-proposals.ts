@@ -204,8 +204,8 @@ class OwnProposal implements Proposal {
   }
 
   /**
-   * Withdraws the proposal: an approval logged before would arrive before the withdrawal's echo. If the withdrawal is refused,
-   * waits for a grace period.
+   * Withdraws the proposal. If an approval was logged before the withdrawal, it arrives first and settles the proposal. If the
+   * withdrawal is refused, waits for a grace period.
    */
   async #onExpired(): Promise<void> {
     this.#isLate = true

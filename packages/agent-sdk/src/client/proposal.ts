@@ -58,7 +58,7 @@ export interface ProposalDraft {
   readonly params?: object
   /** Maximum number of approvals; default 1. */
   readonly uses?: number
-  /** RFC 3339; absent = open until it is settled. */
+  /** Time when the proposal expires, RFC 3339; absent = open until it is settled. */
   readonly expiresAt?: string
   readonly context?: string
   readonly correlationId?: string

@@ -140,7 +140,7 @@ function readProgress(params: Record<string, unknown> | undefined, token: string
 /** Returns the result of a JSON-RPC response. Throws `ToolError` if it is an error. */
 export function getResult({ result, error }: McpResponsePayload): Record<string, unknown> {
   if (error === undefined || error === null) return readResult(result)
-  // The gateway does not validate the error object.
+  // Any field may be missing: the gateway does not validate the error object.
   const { message, code, data } = Object(error) as Partial<NonNullable<McpResponsePayload['error']>>
   throw new ToolError(String(message ?? 'the tool failed without saying why'), code, data)
 }

@@ -118,7 +118,8 @@ export interface CallOptions extends WaitOptions {
   readonly onElicitation?: OnElicitation
   /**
    * Milliseconds to wait for an absent callee whose program is starting; default 120,000, at most `timeoutMs`. A call to an
-   * absent participant that is not starting fails with `participant_away` within half a second.
+   * absent participant that is not starting fails with `participant_away` within half a second, or two seconds if its program
+   * is running.
    */
   readonly waitForMs?: number
   /** `false`: a request that this participant may not make is refused instead of proposed. */

@@ -22,7 +22,7 @@ export function anthropicReader(collector: StepCollector): (chunk: Json) => void
   function readMessage(message: Json): void {
     blocks = new Map()
     for (const content of records(message.content ?? [])) {
-      // Responses in OpenAI's form may contain thoughts in this form; their other content is read elsewhere.
+      // Responses in OpenAI's form may contain thoughts in Anthropic's form; `readChoice` reads their other content.
       if (content.type === 'thinking' || !('choices' in message))
         endBlock(begin(undefined, content), collector)
     }

@@ -26,7 +26,7 @@ function readChoice(choice: Json, collector: StepCollector, readDetails: Details
   const message = delta ?? record(choice.message) ?? none
   readMessage(message, collector)
   readDetails(message.reasoning_details, delta === undefined)
-  // Plain completions have this field, with reasoning only in tags. Together repeats the delta in it.
+  // Plain completions have only `text`, with any reasoning in tags. At Together, `text` repeats a delta, so it is not read.
   if (typeof choice.text === 'string' && message === none) collector.text(choice.text)
   collector.finish(choice.finish_reason ?? choice.finishReason)
 }

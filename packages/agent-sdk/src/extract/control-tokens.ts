@@ -5,7 +5,7 @@ export const answerHeaders = [
   '<|channel|>final <|constrain|>json<|message|>',
   '<|channel|>commentary<|message|>',
 ]
-/** The same headers without special tokens, which some servers remove. */
+/** `answerHeaders` without special tokens, which some servers remove. */
 export const bareAnswerHeaders = ['assistantfinal', 'assistantcommentary']
 export const ends = ['<|end|>', '<|return|>']
 

@@ -152,8 +152,8 @@ export class Parts {
 }
 
 /**
- * A header of gpt-oss without marks. After it, a word without a space before it starts a thought, unless it is part of a name
- * in code.
+ * A header of gpt-oss without special tokens, and a word directly after it, without a space, which begins a thought; part of a
+ * name in code does not.
  */
 const [bareHeader, gluedWord] = [/^(?:assistant)?analysis$/, /^["'“‘«(]?(?![\w$]*[.([_$]\S)\p{L}/u]
 

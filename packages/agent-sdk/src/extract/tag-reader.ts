@@ -176,7 +176,10 @@ export class TagReader {
     return true
   }
 
-  /** Handles the end of the thought in which a call began. If other text came before the end, the thought had continued. */
+  /**
+   * Handles the end of the thought in which a call began. If the text since then does not end like a call, all of it is part of
+   * the thought.
+   */
   #readInCall(token: Token, tag: string): boolean {
     if (!this.#outer?.has(token.name)) return false
     if (!this.#parts.looksCalled) this.#parts.textWasThought()

@@ -49,7 +49,7 @@ const wordThoughts = tags('reason', 'reasoning', 'thought', 'thoughts')
 
 /** Headers of thoughts in the format of gpt-oss; the template may have written the first token. */
 const headers = ['<|channel|>analysis<|message|>', 'analysis<|message|>']
-/** The same headers without special tokens. */
+/** `headers` without special tokens, which some servers remove. */
 const bareHeaders = ['analysis', 'assistantanalysis']
 
 /** Closing tags of a thought whose opening tag the chat template wrote, so that the response does not contain it. */

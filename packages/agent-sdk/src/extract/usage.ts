@@ -30,8 +30,8 @@ function outputTokens(usage: Json, reasoning: number): number | undefined {
 }
 
 /**
- * Whether reasoning tokens are not part of the answer's tokens: so at Gemini and in xAI's chat API, as the total shows, or more
- * reasoning than answer tokens.
+ * Whether reasoning tokens are counted apart from the answer's tokens, as at Gemini and in xAI's chat API. The total shows it;
+ * without a total, having more reasoning than answer tokens does.
  */
 function countsApart(usage: Json, answer: number, reasoning: number): boolean {
   if ('thoughtsTokenCount' in usage) return true

@@ -36,8 +36,7 @@ export interface HttpClientOptions {
   /** Milliseconds for each JSON response; default 30,000; `Infinity` = no limit. */
   readonly timeoutMs?: number
   /**
-   * Calls `send`, and repeats it as often as it wants to, to read JSON; default: calls it once. Posts and exports are not
-   * retried.
+   * Sends a request for JSON by calling `send`, and may repeat that; default: calls it once. Posts and exports are not retried.
    */
   readonly retry?: <Answer>(send: () => Promise<Answer>) => Promise<Answer>
 }

@@ -31,7 +31,8 @@ interface HttpRequest extends RequestOptions {
 
 /**
  * Sends a request and reads its response. Rejects with `ProtocolError` if the gateway refuses, `ConnectionError` if it is
- * unreachable (`unreachable`), too slow (`timeout`), or not a gateway (`not_configured`).
+ * unreachable or not a gateway (`unreachable`), too slow (`timeout`), if the request is aborted (`aborted`), or if address or
+ * token are invalid (`not_configured`).
  */
 export async function request<Answer>(
   {

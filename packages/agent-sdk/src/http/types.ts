@@ -118,7 +118,7 @@ export interface AuditQuery {
   readonly phase?: string | undefined
   /** Ids of agents. */
   readonly from?: readonly string[] | undefined
-  /** RFC 3339; `since` is inclusive, `until` exclusive. */
+  /** Range of times, RFC 3339: `since` is inclusive, `until` exclusive. */
   readonly since?: string | undefined
   readonly until?: string | undefined
 }
@@ -164,7 +164,7 @@ export interface SearchQuery {
   /** Name of a tool. Finds its calls, their results, and proposals and refusals of such calls. */
   readonly tool?: string | undefined
   readonly outcome?: SearchOutcome | undefined
-  /** RFC 3339; `since` is inclusive, `until` exclusive. */
+  /** Range of times, RFC 3339: `since` is inclusive, `until` exclusive. */
   readonly since?: string | undefined
   readonly until?: string | undefined
   /** Returns only envelopes with a smaller seq. */
@@ -243,7 +243,7 @@ export interface ExportQuery {
 /** A one-time code, which can be exchanged for the token of the client that created it. */
 export interface Link {
   readonly code: string
-  /** RFC 3339. */
+  /** Time when the code expires, RFC 3339. */
   readonly expiresAt: string
 }
 
