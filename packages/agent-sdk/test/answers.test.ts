@@ -28,7 +28,7 @@ function participants(delays: Record<string, number>) {
     onError: (error) => errors.push(error),
     onLate: (id) => late.push(id),
   })
-  /** Reads the answers. Returns them with the milliseconds that it took, then lets `advanceMs` pass in total. */
+  /** Reads the answers, and lets `advanceMs` pass. Returns the answers, and the milliseconds until they were there. */
   const read = async (ids: readonly string[], patience = new Patience(askMs), advanceMs = 20_000) => {
     const begin = performance.now()
     const reading = answers.read(ids, patience).then((values) => ({ values, ms: performance.now() - begin }))
@@ -67,7 +67,7 @@ test('one that does not answer is waited for once, however often it comes anew',
     answers.expire('eve') // Reading it then takes 20 s of fake time.
     waits.push((await read(['eve', 'files'])).ms)
   }
-  // Within these ten minutes it is requested each time, but only awaited after 20 s, 40 s, 80 s, …
+  // The 30 reads take ten minutes. Eve is requested in each of them, but only awaited after 20 s, 40 s, 80 s, …
   expect(waits.filter((ms) => ms > 0).length).toBeLessThanOrEqual(5)
   expect(asked.filter((id) => id === 'eve')).toHaveLength(31)
 })

@@ -135,7 +135,7 @@ test('pings alone keep a quiet line', async () => {
 })
 
 test('a large frame that trickles in for longer than the limit is not cut', async () => {
-  // Pings of the gateway, and the pongs, wait behind the large frame.
+  // Pings and pongs wait behind the large frame, so only its own bytes show that the connection works.
   await using here = await pinged(4000, { chunkBytes: 16 * 1024, everyMs: 20 }, 5000)
   const { ana, gateway } = here
   await using bot = await enter(gateway.url, 'bot')

@@ -64,7 +64,7 @@ describe('the log', () => {
       response.end(JSON.stringify(asked.length < 3 ? { ...page, next: asked.length } : page))
     })
     for await (const _ of http.readLogPages({ kind: ['chat', 'mcp.request'] })) {
-      // Only the requested paths are checked.
+      // The pages are not used: only the requested paths are checked.
     }
     const path = '/spaces/my%20space/envelopes?limit=1000&kind=chat%2Cmcp.request'
     expect(asked).toEqual([path, `${path}&after=1&before=11`, `${path}&after=2&before=11`])
@@ -101,7 +101,7 @@ describe('views', () => {
       setImmediate(() => response.end('two\n'))
     })
     const chunks = await http.openExport()
-    // Node cancels the body of a response that was garbage-collected, unless a reader has locked it.
+    // Collects garbage: Node cancels the body of a response that was garbage-collected, unless a reader has locked it.
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     for (let round = 0; round < 20; round++) {

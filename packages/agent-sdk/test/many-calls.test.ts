@@ -19,7 +19,7 @@ test('many calls at once with one signal are ended by it, and are no leak to Nod
   const ends = await Promise.allSettled(calls)
   expect(ends.map(({ status }) => status)).toEqual(calls.map(() => 'rejected'))
   expect(String(Object(ends[0]).reason)).toContain('enough')
-  // Node emits a warning in the next tick.
+  // Waits for the next tick, in which Node would emit a warning.
   await new Promise((resolve) => setImmediate(resolve))
   expect(warnings).toEqual([])
 })

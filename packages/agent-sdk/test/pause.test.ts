@@ -48,7 +48,7 @@ describe('a participant that is paused', () => {
     await here.bot.chat('hello')
   })
 
-  /** The pause of a participant as it results from envelopes. */
+  /** A client part that derives the pause of bot from envelopes, and functions that pass envelopes to it. */
   function hearing() {
     const changes: (Pause | undefined)[] = []
     const participants = new ParticipantList(new GatewayTime())

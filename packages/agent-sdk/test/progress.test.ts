@@ -229,7 +229,7 @@ describe('whoever reports', () => {
       return 'done'
     })
     const heard = recordEnvelopes(here.ana)
-    // The request has no addressee, and only addressees may report progress.
+    // The request has no addressee, and only addressees may report progress, so the progress is refused.
     const params = { name: 'work', _meta: { progressToken: 7 } }
     await here.ana.send({
       kind: 'mcp.request',

@@ -67,7 +67,7 @@ async function thinkAloud(turn: Turn, model: Model): Promise<void> {
   }
 }
 
-/** The same agent, without any reasons. */
+/** An agent that makes the same calls as `thinkAloud`, but publishes neither texts nor reasons. */
 async function keepQuiet(space: SpaceClient, turn: Turn, model: Model): Promise<void> {
   let prompt = turn.text
   for (;;) {

@@ -101,7 +101,7 @@ describe.each(samples)('$name', ({ whole, stream, expected }) => {
     for (let length = 0; length <= stream.length; length += times(59, 1)) {
       const { extraction } = streamed(stream.slice(0, length))
       const { reasoning, text, toolCalls } = extraction
-      // The stream may have a summary and the thought. Until the thought arrives, the reasoning is the summary.
+      // `all` may consist of a summary and the thought. Until the thought arrives, the reasoning is the summary.
       expect(all.replace(/\n+/g, '\n')).toContain((reasoning ?? '').replace(/\n+/g, '\n'))
       const isHalfTag = text !== '' && '<think>'.startsWith(text)
       expect(isHalfTag || expected.text.startsWith(text)).toBe(true)

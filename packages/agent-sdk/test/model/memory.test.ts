@@ -5,7 +5,7 @@ import { getPrompt, type Stage, stage } from './stage.js'
 
 const always = () => [{ text: 'noted' }]
 
-/** A prompt begins with a user message, because many chat templates require it. */
+/** The user message before a prompt that would begin with the agent's own: many chat templates require one. */
 const notShown = '(What was said before this is not shown.)'
 
 /** The texts of the latest request to the model, without the system prompt. */

@@ -22,7 +22,7 @@ describe('a model that says nothing more', () => {
     await here.heard.until(({ kind }) => kind === 'reasoning.start')
     clock.advance(59_000)
     expect(JSON.stringify(here.heard.all)).not.toContain('No word')
-    // Data may be read some time after it was sent, and the silence starts only then.
+    // The silence starts when the data is read, which may be some time after it was sent.
     while (!JSON.stringify(here.heard.all).includes('No word')) {
       clock.advance(1000)
       await new Promise(setImmediate)

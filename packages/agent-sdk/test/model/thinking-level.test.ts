@@ -38,7 +38,7 @@ verifies(
       named,
     ])
     expect([bodies[0], bodies[2]].map((body) => body?.reasoning?.summary)).toEqual(['auto', 'auto'])
-    // Version 6 of the `ai` package does not have this setting.
+    // Version 6 of the `ai` package does not have this setting, so it never sends an effort.
     const efforts = bodies.map(({ reasoning }) => reasoning?.effort)
     expect([
       ['high', 'minimal', undefined],

@@ -453,7 +453,7 @@ describe('a file', () => {
     expect(file.verify()).toMatchObject({ ok: true, first: oldest?.number })
     for (let n = 0; n < 400; n++) file.append([draft('x'.repeat(4000), new Date(now()))])
     const kept = file.entries()
-    // More than 400,000 bytes may be stored until the next pruning.
+    // Only every 64th commit prunes the file, so that more than 400,000 bytes may be stored in between.
     expect(kept.length).toBeGreaterThan(60)
     expect(kept.length).toBeLessThan(200)
     expect(file.verify()).toMatchObject({ ok: true, commits: kept.length, first: 501 - kept.length })

@@ -74,7 +74,7 @@ describe('a call', () => {
     await transcript.generate()
     vi.restoreAllMocks()
     seen('return')
-    // A step may access a property several times.
+    // Repetitions are ignored, because a step may access a property several times.
     expect([...new Set(trace)]).toEqual([
       'compile',
       'call',
