@@ -64,7 +64,7 @@ describe('a child', () => {
     const child = await node('process.stdout.write(JSON.stringify(process.env))', {
       env: { GREETING: 'a "b"\nc', NODE_OPTIONS: '--max-old-space-size=100' },
     })
-    // macOS adds a variable of its own to every process.
+    // Leaves out a variable that macOS adds to every process.
     const { __CF_USER_TEXT_ENCODING: _, MEUP_RUN, ...env } = JSON.parse(await readAll(child.stdout))
     expect(MEUP_RUN).toMatch(/^[0-9a-f-]{36}$/)
     expect(env).toEqual({ GREETING: 'a "b"\nc', NODE_OPTIONS: '--max-old-space-size=100' })

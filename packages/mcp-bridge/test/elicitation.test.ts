@@ -97,7 +97,7 @@ test('where a server does not say whom it asks, nobody is asked while several ca
   silent.catch(() => {})
   const onElicitation = answering(window)
   const ask = { method: 'elicitation/create' }
-  // The two calls are made one after another, in the same way.
+  // This call reaches the server after that of eve, because both are sent one after another in the same way.
   const declined = await ana.request('hall', 'tools/call', { name: 'ask', arguments: ask }, { onElicitation })
   expect(declined).toMatchObject({ answer: { result: { action: 'decline' } } })
   expect(onElicitation).not.toHaveBeenCalled()

@@ -62,7 +62,7 @@ export class CannotStartError extends Error {
   }
 }
 
-/** Not supported, because Windows has no process groups, and no signals that a program can handle. */
+/** Windows is not supported, because it has no process groups, and no signals that a program can handle. */
 const onWindows = 'Windows cannot end a program with all that it has started: run meup in WSL'
 
 const reaperPath = fileURLToPath(new URL('./reaper.js', import.meta.url))
@@ -165,7 +165,7 @@ async function* readReports(lifeline: Socket): AsyncGenerator<Report, undefined>
   try {
     for await (const line of readLines(lifeline, LIFELINE_LIMIT)) yield JSON.parse(line)
   } catch (error) {
-    // When the reaper ends, the connection may also be reset.
+    // A system error counts as the end: when the reaper ends, the connection may be reset.
     if (!isSystemError(error)) throw error
   }
 }

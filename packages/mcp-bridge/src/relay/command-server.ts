@@ -182,7 +182,8 @@ function childTransport(child: SupervisedChild): RelayTransport {
           return reject(new Error(`has not read ${stdin.writableLength} bytes that it was sent before`))
         stdin.write(`${restoreNumbers(stringifyExact(message))}\n`, (error) => {
           if (!error) return resolve()
-          // The server cannot receive calls, so the transport ends. How the server exited explains more than a broken pipe.
+          // The server cannot receive calls, so the transport ends. The error names how the server exited, which explains more
+          // than a broken pipe.
           end('closed its stdin')
           transport.ended.then(({ reason }) => reject(new Error(reason, { cause: error })), reject)
         })

@@ -30,7 +30,7 @@ export function createElicitations(
     const result = isAsked
       ? await handle(params, abort.signal).catch(() => ({ action: 'cancel' }))
       : { action: 'cancel' }
-    // After a withdrawal or the end of the server, no answer is expected.
+    // After a withdrawal, no answer is expected.
     if (open.get(id) === abort && open.delete(id))
       await send({ jsonrpc: '2.0', id, result: { ...result } }).catch(() => {})
   }

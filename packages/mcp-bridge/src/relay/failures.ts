@@ -5,7 +5,7 @@ const LONGEST_QUOTE = 200
 
 /** Describes how the server failed, as the end of a sentence that begins with "it". */
 export function describeRelayFailure(error: unknown): string {
-  // The SDK wraps errors of the handshake without adding information.
+  // Describes the cause instead: the SDK wraps errors of the handshake without adding information.
   if (error instanceof SdkError && error.cause !== undefined) return describeRelayFailure(error.cause)
   if (error instanceof SdkHttpError) return describeStatus(error)
   if (error instanceof SdkError && error.code === SdkErrorCode.ClientHttpUnexpectedContent) {

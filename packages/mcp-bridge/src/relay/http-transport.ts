@@ -41,7 +41,7 @@ interface Sent extends Attempt {
   readonly inner: StreamableHTTPClientTransport
   readonly id: RequestId | undefined
   readonly isRepeated: boolean
-  /** Set when a message about it has arrived, which means that the server is carrying it out. */
+  /** Set when a message about the sent one has arrived, which means that the server is carrying that out. */
   hasNews: boolean
   /** Messages of the reply with exact numbers, which the SDK has not delivered yet. */
   readonly unread: JSONRPCMessage[]
@@ -101,7 +101,7 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
         } as JSONRPCMessage)
         return false
       }
-      // The SDK forgets the event id if a resumed stream is cut again before its first event.
+      // The event id is kept here: the SDK forgets it if a resumed stream is cut again before its first event.
       sent.lastEventId = id
       headers.set('last-event-id', id)
       return true

@@ -20,7 +20,7 @@ export interface Fault {
   readonly responseTo?: RequestId
   /** Set if the message is a request, whose sender expects a response: its id. */
   readonly requestId?: RequestId
-  /** JSON-RPC code of that response; default: invalid request. */
+  /** JSON-RPC code of the error response to the message; default: invalid request. */
   readonly code?: number
   /** Set if the fault was already reported when the beginning of the message arrived. */
   readonly isReported?: true

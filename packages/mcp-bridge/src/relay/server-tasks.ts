@@ -28,7 +28,7 @@ export class ServerTasks {
     if (!isCall || !(await this.#listNeeded()).has(payload.params?.name))
       return this.#relay.request(payload, options)
     const params = { ...payload.params, task: { ttl: ttlMs } }
-    // Not cancelled before the server has responded, because a cancellation needs the id of the task.
+    // The request is not cancelled before the server has responded, because a cancellation needs the id of the task.
     const { signal: _, ...creating } = options
     const created = await this.#relay.request({ ...payload, params }, creating)
     const task = readTask(created.result?.task)
@@ -78,7 +78,7 @@ export class ServerTasks {
       const report = createReport(payload, options)
       for (let task = created; ; ) {
         report(task.statusMessage)
-        // Includes `input_required`: the server then sends its elicitations during the request for the result.
+        // Polling also ends at `input_required`: the server sends its elicitations during the request for the result.
         if (task.status !== 'working') break
         await sleep(clamp(task.pollInterval), undefined, { ...(signal && { signal }) })
         const response = await ask('tasks/get')

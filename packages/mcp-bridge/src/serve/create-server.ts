@@ -51,7 +51,7 @@ export function createSpaceServer(
       requestState: { verify: stateCodec.verify },
     },
   )
-  // Clients of older revisions are shown each proposal immediately, so `ask` need not do that.
+  // Clients of older revisions are shown each proposal immediately, so `ask` shows proposals only to those of the modern era.
   const tools: OwnTools = new Map()
   addAsk(tools, service, (context) => era === 'modern' && canElicit(server, context), getApprovals)
   addSpeech(tools, service)

@@ -122,7 +122,7 @@ export class ClientApprovals {
   }
 }
 
-/** Differs before and after the end of the proposing program, so that a client has to be shown the proposal again. */
+/** Returns a key that changes when the proposing program ends, so that a client has to be shown the proposal again. */
 const versionOf = ({ id, programEnded }: Pick<ProposalView, 'id'> & { readonly programEnded?: boolean }) =>
   programEnded === true ? `${id} ${programEndedWords}` : id
 

@@ -70,7 +70,7 @@ export class Offers {
   /** The lists that were last returned to clients, as JSON. */
   readonly #given = new Map<ListName | 'resourceTemplates', string>()
   readonly #checking = new Set<ListName>()
-  /** When each list was last checked for changes. */
+  /** Time by `performance.now` at which each list was last checked for changes. */
   readonly #checked = new Map<ListName, number>()
 
   constructor({ space, uris, log, onChange }: OffersOptions) {
@@ -147,7 +147,7 @@ export class Offers {
     )
   }
 
-  /** Ids of present participants. Excludes humans, who do not answer such requests. */
+  /** Ids of present participants. Excludes humans, whose clients do not answer requests for lists. */
   #present(): string[] {
     const { id: own, participants } = this.#space
     const here = participants.filter(

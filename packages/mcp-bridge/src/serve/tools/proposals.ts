@@ -90,7 +90,7 @@ export function addProposals(
     const decisions = getApprovals(context)
     const approve = (): Promise<ToolOutcome> =>
       approveFor(server, service, decisions, { ...args, era }, context)
-    // The client repeats the call after the user has filled in a form of the proposed tool.
+    // The proposal was approved before: the client repeats the call after its user has filled in a form of the proposed tool.
     if (context.mcpReq.requestState() !== undefined) return approve()
     approvals.view(id)
     if (decision === 'approve') return approve()

@@ -13,7 +13,7 @@ import {
 } from '@meup/folds'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 
-/** A question that is neither answered nor cancelled. */
+/** A question that was sent. Its client may resume waiting for the answer. */
 export interface SentQuestion {
   readonly id: string
   readonly isTask: boolean

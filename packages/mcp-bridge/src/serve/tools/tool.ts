@@ -42,7 +42,7 @@ export function describeTool<Args = Record<string, never>>({
 interface OwnTool {
   readonly definition: Tool
   call(args: unknown, context: ServerContext): Promise<ToolOutcome>
-  /** Starts the same work as a task; absent: the tool always completes immediately. Throws if the arguments are invalid. */
+  /** Starts the same work as a task; absent: the tool always completes immediately. Rejects if the arguments are invalid. */
   begin?(args: unknown, start: TaskStart, context: ServerContext): Promise<TaskWork>
 }
 

@@ -84,7 +84,7 @@ function findFault(message: JSONRPCMessage): Omit<Fault, 'text'> | undefined {
   if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) return undefined
   const { id, method } = message as { readonly id?: string | number; readonly method?: string }
   const about = id === undefined ? {} : { requestId: id }
-  // Without a method, the message may be meant as a request or as a response.
+  // Without a method, the message may be meant as a request or as a response, so its id counts as that of both.
   if (method === undefined)
     return {
       problem: 'it has no method, result or error',

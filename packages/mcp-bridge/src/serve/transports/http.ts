@@ -116,7 +116,7 @@ function checkRequest(request: Request, token: string, names: ReadonlySet<string
   }
   const foreign = originValidationResponse(request, [...localhostAllowedOrigins(), ...names])
   if (foreign !== undefined) return foreign
-  // Clients of the older HTTP+SSE transport begin with a GET without a session.
+  // Clients of the older HTTP+SSE transport begin with a GET without a session; they get advice instead of 403 or 404.
   const isStream = request.headers.get('accept')?.includes('text/event-stream')
   if (request.method === 'GET' && isStream && !request.headers.has(sessionHeader))
     return refuse(405, `this server speaks Streamable HTTP at ${path}, not the older HTTP+SSE`, {
